@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target works from a fresh clone on Linux with Go; what else a target needs it installs or says.
+
+SHELL      := /usr/bin/env bash -euo pipefail
+BIN        := bin
+VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT     ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+DATE       ?= $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
+PKG        := github.com/kubectl-scylla/kubectl-scylla
+LDFLAGS    := -s -w -X $(PKG)/internal/version.version=$(VERSION) -X $(PKG)/internal/version.commit=$(COMMIT) -X $(PKG)/internal/version.date=$(DATE)
+GOBUILD    := CGO_ENABLED=0 go build -trimpath -ldflags='$(LDFLAGS)'
+# 3 MB of the plugin are inlined copies of Kubernetes' own functions, which wait for the network anyway; ours stay inlined.
+SMALL      := -gcflags='k8s.io/...=-l' -gcflags='sigs.k8s.io/...=-l'
+FUZZ_TIME  ?= 10s
+BENCH_TIME ?= 0.2s
+DEMO       ?=
+TEST_FLAGS ?=
+
+# Tools, pinned; run through the module proxy, never installed into the system.
+GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
+CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0
+GOVULNCHECK    := go run golang.org/x/vuln/cmd/govulncheck@v1.1.4
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "; print "kubectl-scylla: make TARGET\n"} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build kubectl-scylla and scylla-agent into bin/
+	@mkdir -p $(BIN)
+	$(GOBUILD) $(SMALL) -o $(BIN)/kubectl-scylla ./cmd/kubectl-scylla
+	$(GOBUILD) -o $(BIN)/scylla-agent ./cmd/scylla-agent
+
+.PHONY: prerequisites
+prerequisites: ## Install what real Kubernetes nodes need (Debian, root); no-op when it is there
+	@test/cluster/install-prerequisites.sh
+
+.PHONY: demo
+demo: ## Three real Kubernetes nodes, simulated ScyllaDB, the whole story (DEMO=once, DEMO=unguarded)
+	@test/cluster/install-prerequisites.sh
+	@go run ./test/demo $(DEMO)
+
+.PHONY: test
+test: ## All unit and end-to-end tests; those that need nodes are skipped aloud without root
+	@test/cluster/install-prerequisites.sh --best-effort
+	@go run ./test/run $(TEST_FLAGS)
+
+.PHONY: e2e
+e2e: ## End-to-end tests only, on a real Kubernetes
+	@test/cluster/install-prerequisites.sh
+	go test -count=1 -timeout 30m ./test/e2e/... ./test/cluster/...
+
+.PHONY: race
+race: ## Unit tests with the race detector, shuffled
+	go test -race -shuffle=on ./cmd/... ./internal/... ./plugin/... ./controller/... ./test/scyllasim/...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZ_TIME (default 10s)
+	@for pkg in $$(go list ./internal/... ./controller/... ./plugin/...); do \
+	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$f"; go test -run "^$$" -fuzz "^$$f$$" -fuzztime $(FUZZ_TIME) -fuzzminimizetime 10x $$pkg; \
+	  done; done
+
+.PHONY: bench
+bench: ## Benchmarks with allocations, in one table
+	@go run ./test/bench -benchtime $(BENCH_TIME)
+
+.PHONY: lint
+lint: ## golangci-lint, pinned
+	$(GOLANGCI_LINT) run
+
+.PHONY: fmt
+fmt: ## Format all Go code
+	gofmt -s -w cmd internal plugin controller test
+
+.PHONY: gen
+gen: ## Generate CRDs, deep copies, reference docs, man pages and completions
+	$(CONTROLLER_GEN) object:headerFile=/dev/null crd:crdVersions=v1 paths=./internal/api output:crd:dir=internal/api/crds output:object:dir=internal/api
+	go run ./cmd/gen
+
+.PHONY: verify
+verify: ## Fail when generated files, formatting or modules differ from what is committed
+	@test -z "$$(gofmt -s -l cmd internal plugin controller test)" || { echo "gofmt differs: run make fmt"; gofmt -s -l cmd internal plugin controller test; exit 1; }
+	go mod tidy -diff
+	go mod verify
+	@$(MAKE) --no-print-directory gen
+	@git diff --exit-code -- go.mod go.sum internal/api docs/reference docs/man completions || { echo "generated files differ: run make gen and commit"; exit 1; }
+	@test -z "$$(git status --porcelain -- internal/api docs/reference docs/man completions)" || { echo "generated files are not committed"; exit 1; }
+	go vet ./...
+
+.PHONY: size
+size: build ## Binary sizes, start-up time and template symbols against the budget
+	@go run ./test/size
+
+.PHONY: image
+image: ## Write bin/scylla-agent.tar and bin/scylla-*.tar, OCI archives without Docker
+	@go run ./test/images/cmd/build-images -o $(BIN)
+
+.PHONY: vuln
+vuln: ## Known vulnerabilities in what we link
+	$(GOVULNCHECK) ./...
+
+.PHONY: clean
+clean: ## Remove bin/ and dist/
+	rm -rf $(BIN) dist
