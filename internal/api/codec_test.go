@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// statusReportCase is one case of status-report-cases.json: the annotation that the Scylla Operator's sidecar wrote.
+type statusReportCase struct {
+	ID       string
+	Expected struct{ AnnotationValue string }
+}
+
+func readVectors(t testing.TB, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "test", "vectors", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("decode %s: %v", name, err)
+	}
+}
+
+// TestAnnotationsOfTheOperator reads every annotation that the Scylla Operator was seen to write, and writes it back byte for byte.
+func TestAnnotationsOfTheOperator(t *testing.T) {
+	var cases []statusReportCase
+	readVectors(t, "status-report-cases.json", &cases)
+	if len(cases) != 21 {
+		t.Fatalf("%d cases, want 21", len(cases))
+	}
+	for _, c := range cases {
+		t.Run(c.ID, func(t *testing.T) {
+			r, err := api.DecodeNodeStatusReport(c.Expected.AnnotationValue)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := api.EncodeNodeStatusReport(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != c.Expected.AnnotationValue {
+				t.Errorf("written back: %q, want %q", got, c.Expected.AnnotationValue)
+			}
+		})
+	}
+}
+
+func TestDecodeNodeStatusReport(t *testing.T) {
+	boom, yes := "connection refused", true
+	tests := map[string]struct {
+		value string
+		want  *api.NodeStatusReport // nil for an error
+	}{
+		"shipped shape":           {`{"observedNodes":[{"hostID":"a","status":"UP"}]}` + "\n", &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UP"}}}},
+		"shipped error":           {`{"error":"connection refused"}`, &api.NodeStatusReport{Error: &boom}},
+		"proposal's shape":        {`{"nodeStatusReport":{"hostID":"a","observedNodes":[{"hostID":"a","status":"UP"}]}}`, &api.NodeStatusReport{HostID: "a", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UP"}}}},
+		"proposal's error":        {`{"error":"connection refused","nodeStatusReport":null}`, &api.NodeStatusReport{Error: &boom}},
+		"both: the flat one wins": {`{"hostID":"f","observedNodes":[],"nodeStatusReport":{"hostID":"n","observedNodes":[{"hostID":"a","status":"UP"}]}}`, &api.NodeStatusReport{HostID: "f", ObservedNodes: []api.ObservedNodeStatusReport{}}},
+		"our additions": {
+			`{"observedNodes":[{"hostID":"a","status":"UNKNOWN","state":"JOINING","since":"2026-11-21T12:00:00Z"}],"hostID":"o","operationMode":"NORMAL","ownsTokens":true,"scyllaVersion":"2025.2.1","operations":[{"type":"bootstrap","state":"running","hostID":"a"}]}`,
+			&api.NodeStatusReport{
+				ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UNKNOWN", State: "JOINING", Since: &metav1.Time{Time: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}}},
+				HostID:        "o", OperationMode: "NORMAL", OwnsTokens: &yes, ScyllaVersion: "2025.2.1",
+				Operations: []api.NodeOperation{{Type: "bootstrap", State: "running", HostID: "a"}},
+			},
+		},
+		"empty":                          {`{}`, &api.NodeStatusReport{}},
+		"fields of tomorrow are skipped": {`{"observedNodes":[{"hostID":"a","status":"UP","load":7}],"tomorrow":{"x":[]}}`, &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UP"}}}},
+		"words of tomorrow are kept":     {`{"observedNodes":[{"hostID":"a","status":"Up"}]}`, &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "Up"}}}},
+		"no value":                       {``, nil},
+		"not JSON":                       {`UP`, nil},
+		"cut short":                      {`{"observedNodes":[{"hostID":"a","status":"UP"}`, nil},
+		"something after it":             {`{"observedNodes":[]} {}`, nil},
+		"a list":                         {`[]`, nil},
+		"a status that is no word":       {`{"observedNodes":[{"hostID":"a","status":true}]}`, nil},
+		"a time that is none":            {`{"observedNodes":[{"hostID":"a","status":"DOWN","since":"yesterday"}]}`, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := api.DecodeNodeStatusReport(tc.value)
+			if tc.want == nil {
+				if err == nil || !strings.HasPrefix(err.Error(), "decode node status report: ") {
+					t.Errorf("error %v, want one that says what was attempted", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("report (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEncodeIsStableAndLeavesItsInputAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-f0-9]{4}`), 0, 8, rapid.ID[string]).Draw(t, "host IDs")
+		r := &api.NodeStatusReport{}
+		for _, id := range ids {
+			r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: rapid.SampledFrom([]api.NodeStatus{"UP", "DOWN", "UNKNOWN"}).Draw(t, "status")})
+			r.Operations = append(r.Operations, api.NodeOperation{Type: "bootstrap", State: "running", HostID: id})
+		}
+		first, err := api.EncodeNodeStatusReport(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(first, "\n") || strings.Count(first, "\n") != 1 {
+			t.Errorf("not one line: %q", first)
+		}
+		for i, id := range ids {
+			if r.ObservedNodes[i].HostID != id {
+				t.Error("the input was sorted")
+			}
+		}
+		slices.Reverse(r.ObservedNodes)
+		slices.Reverse(r.Operations)
+		again, err := api.EncodeNodeStatusReport(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first != again {
+			t.Errorf("the same facts give %q and %q", first, again)
+		}
+		back, err := api.DecodeNodeStatusReport(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(back.ObservedNodes) != len(ids) {
+			t.Errorf("%d cells come back, want %d", len(back.ObservedNodes), len(ids))
+		}
+	})
+}
+
+func TestNewMembership(t *testing.T) {
+	ids := []string{"b", "a", "b"}
+	m := api.NewMembership(ids)
+	if diff := cmp.Diff([]string{"a", "b"}, m.HostIDs); diff != "" {
+		t.Errorf("host IDs (-want +got):\n%s", diff)
+	}
+	if want := "7e18f737311b2dc3"; m.Digest != want { // sha256("a\nb")
+		t.Errorf("digest %q, want %q", m.Digest, want)
+	}
+	if ids[0] != "b" {
+		t.Error("the input was sorted")
+	}
+	if m.Digest == api.NewMembership([]string{"ab"}).Digest || m.Digest == api.NewMembership(nil).Digest {
+		t.Error("different sets have one digest")
+	}
+}
+
+// FuzzNodeStatusReport: any value is a report or an error, and what was read once is written and read again as the same.
+func FuzzNodeStatusReport(f *testing.F) {
+	var cases []statusReportCase
+	readVectors(f, "status-report-cases.json", &cases)
+	for _, c := range cases {
+		f.Add(c.Expected.AnnotationValue)
+	}
+	f.Add(`{"nodeStatusReport":{"hostID":"a","observedNodes":[{"hostID":"a","status":"UP"}]},"error":null}`)
+	f.Add(`{"observedNodes":[{"hostID":"a","status":"DOWN","state":"LEAVING","since":"2026-11-21T12:00:00Z"}],"ownsTokens":false}`)
+	f.Fuzz(func(t *testing.T, value string) {
+		r, err := api.DecodeNodeStatusReport(value)
+		if err != nil {
+			if r != nil {
+				t.Error("a report beside an error")
+			}
+			return
+		}
+		once, err := api.EncodeNodeStatusReport(r)
+		if err != nil {
+			t.Skip("a time that JSON cannot write")
+		}
+		again, err := api.DecodeNodeStatusReport(once)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		twice, err := api.EncodeNodeStatusReport(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if once != twice {
+			t.Errorf("written twice: %q and %q", once, twice)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+// Annotations on Pods.
+const (
+	// AnnotationNodeStatusReport holds one node's row as JSON (see NodeStatusReport). Written by the reporter sidecar of the
+	// Pod (ours, or the Scylla Operator's since 1.19), read by the controller that assembles the datacenter report. Its prefix
+	// is scylla.scylladb.com, not scylla-operator.scylladb.com.
+	AnnotationNodeStatusReport = "internal.scylla.scylladb.com/scylladb-node-status-report"
+)
+
+// Annotations on member Services.
+const (
+	// AnnotationHostID is the member's ScyllaDB host ID. Written by the Scylla Operator's sidecar as soon as the node knows it
+	// (before it has joined), under our controller from the Pod's annotation; never overwritten by a host ID that has not
+	// joined when the recorded one has. Read by the barrier, replacement and the CLI.
+	AnnotationHostID = "internal.scylla-operator.scylladb.com/host-id"
+
+	// AnnotationNodeJoined is "true" once the member's node owns tokens and "false" while it does not. Same writers as
+	// AnnotationHostID; the Scylla Operator has it since 1.22. Read by report assembly: only joined members get a row.
+	AnnotationNodeJoined = "internal.scylla-operator.scylladb.com/node-joined-scylladb-cluster"
+
+	// AnnotationForceProceed set to exactly "true" opens the barrier whatever the reports say. Written by a person (on the
+	// member Service, on ScyllaCluster or ScyllaDBDatacenter, and with our controller on the StatefulSet), propagated to the
+	// member Services by the Scylla Operator (since 1.19) or our controller. Read by the barrier. Any other value blocks.
+	AnnotationForceProceed = "scylla-operator.scylladb.com/force-proceed-to-bootstrap"
+
+	// AnnotationForcePropagatedFrom names the object ("StatefulSet/demo-rack1") whose force annotation our controller copied to
+	// this Service, so that it takes back only what it gave. Written and read by our controller alone.
+	AnnotationForcePropagatedFrom = "kubectl-scylla.scylladb.com/force-propagated-from"
+
+	// AnnotationForceReason is the reason a person gave with `kubectl scylla force-proceed --reason`; the barrier repeats it in
+	// the Event that records the forced start. Written by the CLI.
+	AnnotationForceReason = "kubectl-scylla.scylladb.com/force-reason"
+
+	// AnnotationStatusReportOverrideRef names the ScyllaDBStatusReport that the datacenter's barriers judge by instead of their
+	// own. Written on ScyllaDBDatacenter (or, on plain StatefulSets, on the StatefulSet and member Services) by whoever
+	// aggregates several datacenters.
+	AnnotationStatusReportOverrideRef = "internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref"
+
+	// AnnotationManagedHash is on every object that the Scylla Operator applies. We only read it: it marks an object that is
+	// not ours to write.
+	AnnotationManagedHash = "scylla-operator.scylladb.com/managed-hash"
+)
+
+// Labels on member Services, Pods and StatefulSets.
+const (
+	// LabelCluster, LabelDatacenter, LabelRack and LabelRackOrdinal place an object. The datacenter is the name ScyllaDB gossips.
+	// Written by the Scylla Operator, or by the user's manifest on plain StatefulSets; our controller copies them to the
+	// member Services that it makes.
+	LabelCluster     = "scylla/cluster"
+	LabelDatacenter  = "scylla/datacenter"
+	LabelRack        = "scylla/rack"
+	LabelRackOrdinal = "scylla/rack-ordinal"
+
+	// LabelReplace on a member Service asks for the node's replacement. Empty: by host ID. An IP address: the old procedure by
+	// address. Written by a person or the CLI, removed by the controller when the replacement is over.
+	LabelReplace = "scylla/replace"
+
+	// LabelReplacingNodeHostID is the original host ID of an open replacement, written once and never overwritten while the
+	// replacement is open. Written by the controller (ours, or the Scylla Operator since 1.10), read by the launcher and the barrier.
+	LabelReplacingNodeHostID = "internal.scylla-operator.scylladb.com/replacing-node-hostid"
+
+	// LabelDecommissioned is "false" while the Scylla Operator wants the member decommissioned and "true" when it is done.
+	LabelDecommissioned = "scylla/decommissioned"
+
+	// LabelServiceType is "member" on member Services and "identity" on the cluster's. Written by the Scylla Operator and by us.
+	LabelServiceType = "scylla-operator.scylladb.com/scylla-service-type"
+	// ServiceTypeMember is the LabelServiceType of a member Service.
+	ServiceTypeMember = "member"
+
+	// LabelPodType is "scylladb-node" on ScyllaDB Pods. Written by the Scylla Operator and by the manifests `inject` makes.
+	LabelPodType = "scylla-operator.scylladb.com/pod-type"
+	// PodTypeNode is the LabelPodType of a ScyllaDB Pod.
+	PodTypeNode = "scylladb-node"
+
+	// LabelManagedBy is Kubernetes' own; ManagedByUs on a StatefulSet hands its members to our controller, and on a Service or
+	// report says that our controller made it. ManagedByOperator keeps our controller off.
+	LabelManagedBy    = "app.kubernetes.io/managed-by"
+	ManagedByUs       = "kubectl-scylla"
+	ManagedByOperator = "scylla-operator"
+)
+
+// Labels on reports.
+const (
+	// LabelReportSelector selects the datacenter reports that a barrier judges by: with the Scylla Operator the name of its
+	// ScyllaDBDatacenter, with our controller the cluster's name (all datacenters of the cluster in the namespace).
+	LabelReportSelector = "scylla-operator.scylladb.com/scylladb-datacenter-nodes-status-report-selector"
+
+	// LabelRemoteReport marks a report that was copied in from another Kubernetes cluster. The Scylla Operator writes its
+	// ScyllaDBCluster's name there, our controller the remote's name.
+	LabelRemoteReport = "scylla-operator.scylladb.com/remote-cluster-scylladb-datacenter-nodes-status-report"
+)
+
+// ForceProceedValue is the only value of AnnotationForceProceed that opens a barrier.
+const ForceProceedValue = "true"
+
+// Names of containers and files that the manifests, `inject`, the barrier and the CLI agree on.
+const (
+	ContainerScyllaDB          = "scylla"
+	ContainerReporter          = "scylla-reporter"            // native sidecar
+	ContainerBarrier           = "scylladb-bootstrap-barrier" // init container; the Scylla Operator's name for it
+	ContainerBootstrappedQuery = "scylladb-bootstrapped-query"
+	// VolumeShared is the emptyDir between the query and the barrier, mounted at MountShared.
+	VolumeShared = "scylla-shared"
+	MountShared  = "/mnt/shared"
+	// FileBootstrappedQuery has the query's standard output, FileBootstrappedQuery+".code" its exit code.
+	FileBootstrappedQuery = MountShared + "/bootstrapped.json"
+)
+
+// LeaseName is the leader election Lease of our controller in its own namespace.
+const LeaseName = "kubectl-scylla-controller"

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+// Annotations of a replacement, on the member Service of the node that is replaced. The two labels of a replacement are LabelReplace
+// and LabelReplacingNodeHostID; everything else that a replacement has to remember is here, because its controller keeps
+// nothing in memory. See docs/replacement.md for the order in which they are written.
+const (
+	// AnnotationReplaceRequest is the identity (a UUID) of the request that LabelReplace makes. Written by the CLI in the same
+	// patch as the label, so that it can wait for its own request and for no older one. Read by the controller, which invents an
+	// identity when a person has set the label alone.
+	AnnotationReplaceRequest = "kubectl-scylla.scylladb.com/replace-request"
+
+	// AnnotationReplaceResume asks for another attempt, on a fresh volume and with the same original host ID, after a failed
+	// one. Its value is the identity of that attempt; it counts while it differs from AnnotationReplaceAccepted. Written by the CLI.
+	AnnotationReplaceResume = "kubectl-scylla.scylladb.com/replace-resume"
+
+	// AnnotationReplaceIgnoreDead lists, separated by commas, the host IDs of further dead nodes that ScyllaDB is told to ignore
+	// (ignore_dead_nodes_for_replace). They are banned together with the replaced node. Written by the CLI or a person, read by the
+	// controller's verification and by the launcher.
+	AnnotationReplaceIgnoreDead = "kubectl-scylla.scylladb.com/replace-ignore-dead"
+
+	// AnnotationReplaceSkipChecks lists, separated by commas, the names of the checks that a person decided to skip. Written by the
+	// CLI or a person, read by the controller, which repeats it in its Events.
+	AnnotationReplaceSkipChecks = "kubectl-scylla.scylladb.com/replace-skip-checks"
+
+	// AnnotationReplaceAccepted is the identity of the request (or attempt) that the controller verified and acts on. Written
+	// by the controller in one patch together with LabelReplacingNodeHostID and the three annotations below, before anything is deleted.
+	AnnotationReplaceAccepted = "kubectl-scylla.scylladb.com/replace-accepted"
+
+	// AnnotationReplacePVCUIDs lists, separated by commas, the UIDs of the PersistentVolumeClaims that this attempt deletes, or is
+	// "none". A claim with any other UID is never deleted. Same writer and reader as AnnotationReplaceAccepted.
+	AnnotationReplacePVCUIDs = "kubectl-scylla.scylladb.com/replace-pvc-uids"
+
+	// AnnotationReplacePodUID is the UID of the Pod that this attempt evicts, or "none": it tells the old Pod from the new one.
+	// Same writer and reader as AnnotationReplaceAccepted.
+	AnnotationReplacePodUID = "kubectl-scylla.scylladb.com/replace-pod-uid"
+
+	// AnnotationReplaceStartedAt is when the first attempt was accepted (RFC 3339). Written by the controller; read by it and the
+	// CLI for the duration, and to order two replacements that were accepted at once.
+	AnnotationReplaceStartedAt = "kubectl-scylla.scylladb.com/replace-started-at"
+
+	// AnnotationReplaceAttempt counts attempts from 1. From the second on the replacement cannot be cancelled: the first has
+	// made the cluster ban the old node. Same writer and reader as AnnotationReplaceAccepted.
+	AnnotationReplaceAttempt = "kubectl-scylla.scylladb.com/replace-attempt"
+
+	// AnnotationReplaceOriginalHostID repeats the original host ID of LabelReplacingNodeHostID, so that a label that somebody removed or
+	// changed by hand can be put back; in the procedure by address, where that label must stay absent, it is the only place. Written
+	// once per replacement by the controller, read by it.
+	AnnotationReplaceOriginalHostID = "kubectl-scylla.scylladb.com/replace-original-host-id"
+
+	// AnnotationReplaceAddress is present in the procedure by address only: the address that is replaced, as in the value of
+	// LabelReplace. Written by the controller with AnnotationReplaceAccepted, read by it and the launcher.
+	AnnotationReplaceAddress = "kubectl-scylla.scylladb.com/replace-address"
+
+	// AnnotationReplaceLast is the outcome of the last replacement as JSON (replacement.Last): identity, old and new host ID, start,
+	// end. Written by the controller in the patch that takes the labels away; the CLI's proof that its request succeeded.
+	AnnotationReplaceLast = "kubectl-scylla.scylladb.com/replace-last"
+)
+
+// AnnotationReplaceKept, on a PersistentVolumeClaim, is the identity of a request that was cancelled before the claim was deleted.
+// Written and read by the controller; it changes the claim's resourceVersion, so that a controller that has not seen the
+// cancellation yet fails to delete it.
+const AnnotationReplaceKept = "kubectl-scylla.scylladb.com/replace-kept"
+
+// ReplaceNone is the value of AnnotationReplacePVCUIDs and AnnotationReplacePodUID when there was none to delete or evict.
+const ReplaceNone = "none"

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NodeStatus is what one node says of another. Only UP counts as up; every other text, known or not, does not.
+type NodeStatus string
+
+const (
+	NodeStatusUp      NodeStatus = "UP"
+	NodeStatusDown    NodeStatus = "DOWN"
+	NodeStatusUnknown NodeStatus = "UNKNOWN" // in neither of gossip's lists; ours: the Scylla Operator writes DOWN
+)
+
+// NodeState is where a node is in its life as a member, as its peers' topology says. Empty means nothing else is known than
+// that it is a member.
+type NodeState string
+
+const (
+	NodeStateNormal         NodeState = "NORMAL"
+	NodeStateJoining        NodeState = "JOINING"
+	NodeStateLeaving        NodeState = "LEAVING" // being decommissioned or removed
+	NodeStateReplacing      NodeState = "REPLACING"
+	NodeStateBeingReplaced  NodeState = "BEING_REPLACED"
+	NodeStateDecommissioned NodeState = "DECOMMISSIONED"
+)
+
+// ObservedNodeStatusReport is one cell of the matrix.
+type ObservedNodeStatusReport struct {
+	// HostID of the observed node.
+	HostID string `json:"hostID"`
+	// Status as the reporter sees it: UP, DOWN or UNKNOWN.
+	Status NodeStatus `json:"status"`
+	// State of the observed node where the reporter knows it to be other than normal. Additive; readers that do not know it skip it.
+	// +optional
+	State NodeState `json:"state,omitempty"`
+	// Since is when the reporter first saw the present status, kept only while it is not UP. Additive.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// NodeStatusReport is the value of AnnotationNodeStatusReport: the row of one node. The shipped shape is observedNodes and
+// error; the rest is additive, and stable: the same facts give the same bytes.
+// +kubebuilder:object:generate=false
+type NodeStatusReport struct {
+	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
+	// Error says why the row could not be made; the row is then empty.
+	Error *string `json:"error,omitempty"`
+
+	// HostID of the reporting node itself, as soon as it knows it, joined or not.
+	HostID string `json:"hostID,omitempty"`
+	// OperationMode is ScyllaDB's own word (STARTING, JOINING, NORMAL, LEAVING, ...).
+	OperationMode string `json:"operationMode,omitempty"`
+	// OwnsTokens is whether the node owns normal tokens; nil when that could not be learned.
+	OwnsTokens *bool `json:"ownsTokens,omitempty"`
+	// ScyllaVersion is the running node's release, "2025.2.1-0.20250901.abc".
+	ScyllaVersion string `json:"scyllaVersion,omitempty"`
+	// Operations lists topology operations that the task manager shows as open or failed.
+	Operations []NodeOperation `json:"operations,omitempty"`
+}
+
+// NodeOperation is a topology operation as ScyllaDB's task manager lists it.
+type NodeOperation struct {
+	// Type is ScyllaDB's text: bootstrap, replace, decommission, "remove node", rebuild.
+	Type string `json:"type"`
+	// State is created, running, done or failed.
+	State string `json:"state"`
+	// HostID of the node that the operation is about.
+	HostID string `json:"hostID"`
+	// Error is the task's error text, when it failed.
+	Error string `json:"error,omitempty"`
+}
+
+// NodeReport is the row of one member in a datacenter report.
+type NodeReport struct {
+	// Ordinal of the member in its rack's StatefulSet.
+	// +optional
+	Ordinal int32 `json:"ordinal"`
+	// HostID of the member's node; absent while it is not known.
+	// +optional
+	HostID *string `json:"hostID,omitempty"`
+	// ObservedNodes, sorted by host ID. Absent when the member has not reported.
+	// +optional
+	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
+}
+
+// RackReport holds the rows of one rack.
+type RackReport struct {
+	// +optional
+	Name string `json:"name"`
+	// +optional
+	Nodes []NodeReport `json:"nodes,omitempty"`
+}
+
+// ScyllaDBDatacenterNodesStatusReport is the report of one datacenter, in exactly the Scylla Operator's shape: no spec, no status,
+// no time stamp.
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Namespaced,path=scylladbdatacenternodesstatusreports,singular=scylladbdatacenternodesstatusreport
+// +kubebuilder:printcolumn:name="DATACENTER",type=string,JSONPath=`.datacenterName`
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type ScyllaDBDatacenterNodesStatusReport struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// DatacenterName is the name that ScyllaDB gossips.
+	// +optional
+	DatacenterName string `json:"datacenterName"`
+	// +optional
+	Racks []RackReport `json:"racks,omitempty"`
+}
+
+// ScyllaDBDatacenterNodesStatusReportList is a list of ScyllaDBDatacenterNodesStatusReport.
+// +kubebuilder:object:root=true
+type ScyllaDBDatacenterNodesStatusReportList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ScyllaDBDatacenterNodesStatusReport `json:"items"`
+}
+
+// StatusReportNode is the row of one node in a cluster report.
+type StatusReportNode struct {
+	// HostID of the reporting node.
+	// +optional
+	HostID string `json:"hostID"`
+	// MembershipDigest, when set, says that this node sees every host ID of the membership with that digest UP except those
+	// in observedNodes. When empty, observedNodes is the whole row, as in the proposal.
+	// +optional
+	MembershipDigest string `json:"membershipDigest,omitempty"`
+	// ObservedNodes is the whole row, or with a membershipDigest its exceptions.
+	// +optional
+	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
+}
+
+// StatusReportDatacenter holds the rows of one datacenter in a cluster report.
+type StatusReportDatacenter struct {
+	// +optional
+	Name string `json:"name"`
+	// Stale is set when the datacenter's own report can no longer be read; its last rows are kept and block.
+	// +optional
+	Stale bool `json:"stale,omitempty"`
+	// StaleSince is when reading it first failed.
+	// +optional
+	StaleSince *metav1.Time `json:"staleSince,omitempty"`
+	// NotVerified is set for a datacenter that is known to exist but whose nodes nobody here can ask.
+	// +optional
+	NotVerified bool `json:"notVerified,omitempty"`
+	// +optional
+	Nodes []StatusReportNode `json:"nodes,omitempty"`
+}
+
+// Membership is a set of host IDs with its digest, said once for all rows.
+type Membership struct {
+	// Digest is the lower-case hex SHA-256 of the sorted host IDs joined by newlines, first 16 characters.
+	Digest string `json:"digest"`
+	// HostIDs, sorted.
+	HostIDs []string `json:"hostIDs"`
+}
+
+// StatusReportMember is what the controller knows of one member, beside its row.
+type StatusReportMember struct {
+	// Name of the member: its Service and Pod.
+	Name string `json:"name"`
+	// +optional
+	Namespace  string `json:"namespace,omitempty"`
+	Datacenter string `json:"datacenter"`
+	Rack       string `json:"rack"`
+	// +optional
+	Ordinal int32 `json:"ordinal"`
+	// +optional
+	HostID string `json:"hostID,omitempty"`
+	// Joined is true once the node owned tokens.
+	// +optional
+	Joined bool `json:"joined,omitempty"`
+	// State as the majority of its peers have it.
+	// +optional
+	State NodeState `json:"state,omitempty"`
+	// OperationMode and ScyllaVersion as the node itself says.
+	// +optional
+	OperationMode string `json:"operationMode,omitempty"`
+	// +optional
+	ScyllaVersion string `json:"scyllaVersion,omitempty"`
+	// RowError says why the member's row is missing (not decodable, the reporter's own error).
+	// +optional
+	RowError string `json:"rowError,omitempty"`
+	// RowStale is set when the reporter that wrote the row no longer runs.
+	// +optional
+	RowStale bool `json:"rowStale,omitempty"`
+}
+
+// ScyllaDBStatusReportStatus is our part of the cluster report.
+type ScyllaDBStatusReportStatus struct {
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Nodes, Up and Blockers feed the printer columns: "5", "5/5", number of blockers for a newcomer.
+	// +optional
+	Nodes int32 `json:"nodes"`
+	// +optional
+	Up string `json:"up,omitempty"`
+	// +optional
+	Blockers int32 `json:"blockers"`
+	// FirstBlocker is the first blocker in words.
+	// +optional
+	FirstBlocker string `json:"firstBlocker,omitempty"`
+	// Members, sorted by datacenter, rack, ordinal.
+	// +optional
+	Members []StatusReportMember `json:"members,omitempty"`
+	// Operations that are open or failed, without duplicates.
+	// +optional
+	Operations []NodeOperation `json:"operations,omitempty"`
+}
+
+// Condition types and reasons of ScyllaDBStatusReport.
+const (
+	// ConditionAllNodesUp is True when every node sees every node UP: a newcomer could join.
+	ConditionAllNodesUp = "AllNodesUp"
+	// ConditionRowsDecoded is False when an annotation could not be decoded; the message names the Pod.
+	ConditionRowsDecoded = "RowsDecoded"
+	// ConditionRemotesReachable is False when a remote datacenter's report could not be read.
+	ConditionRemotesReachable = "RemotesReachable"
+)
+
+// ScyllaDBStatusReport is the report of a whole cluster: the proposal's datacenters[].nodes[].observedNodes[], with membership said
+// once so that its size grows with nodes plus exceptions, and our status.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,path=scylladbstatusreports,singular=scylladbstatusreport
+// +kubebuilder:printcolumn:name="NODES",type=integer,JSONPath=`.status.nodes`
+// +kubebuilder:printcolumn:name="UP",type=string,JSONPath=`.status.up`
+// +kubebuilder:printcolumn:name="ALL-UP",type=string,JSONPath=`.status.conditions[?(@.type=="AllNodesUp")].status`
+// +kubebuilder:printcolumn:name="BLOCKERS",type=integer,JSONPath=`.status.blockers`
+// +kubebuilder:printcolumn:name="FIRST-BLOCKER",type=string,priority=1,JSONPath=`.status.firstBlocker`
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type ScyllaDBStatusReport struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Membership of all rows that carry its digest.
+	// +optional
+	Membership *Membership `json:"membership,omitempty"`
+	// +optional
+	Datacenters []StatusReportDatacenter `json:"datacenters,omitempty"`
+	// +optional
+	Status ScyllaDBStatusReportStatus `json:"status,omitempty"`
+}
+
+// ScyllaDBStatusReportList is a list of ScyllaDBStatusReport.
+// +kubebuilder:object:root=true
+type ScyllaDBStatusReportList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ScyllaDBStatusReport `json:"items"`
+}
