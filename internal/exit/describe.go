@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// forbidden reads the API server's own sentence; the verb and the user stand nowhere else in the Status. Compiled when it is needed: most runs
+// never are forbidden anything.
+var forbidden = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)"| at the cluster scope)?`)
+})
+
+// Describe gives an error of Kubernetes as one sentence with its cure as hint, and every other error as it is. The exit code stays, and
+// errors.Is and errors.As still find the cause.
+func Describe(err error) error {
+	if err == nil || Hint(err) != "" {
+		return err
+	}
+	if kind, ok := errors.AsType[*Error](err); ok && (kind.Err == nil || kind.Code != CodeError) {
+		return err
+	}
+	// Only the joined error itself: below a sentence of its own it is that sentence that counts.
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		said := map[string]bool{}
+		for _, e := range joined.Unwrap() {
+			if e = Describe(e); !said[e.Error()] {
+				said[e.Error()] = true
+				all = append(all, e)
+			}
+		}
+		err := errors.Join(all...)
+		if len(all) > 1 && apierrors.IsForbidden(err) {
+			// The hint of the first would send the person asking again for the second.
+			return &Error{Code: Code(err), Err: err, Hint: "ask for a Role with these verbs, or choose other credentials with --context or --as"}
+		}
+		return err
+	}
+	if text, hint := sentence(err); text != "" {
+		return &Error{Code: Code(err), Err: &described{text: text, cause: err}, Hint: hint}
+	}
+	return err
+}
+
+// described replaces the text of its cause and nothing else.
+type described struct {
+	text  string
+	cause error
+}
+
+func (d *described) Error() string { return d.text }
+func (d *described) Unwrap() error { return d.cause }
+
+func sentence(err error) (text, hint string) {
+	switch {
+	case apierrors.IsForbidden(err):
+		return forbiddenSentence(err)
+	case apierrors.IsUnauthorized(err):
+		return "the API server does not accept these credentials",
+			"log in again, or choose others with --context, --user or --token"
+	case meta.IsNoMatchError(err), unknownResource(err):
+		return "the API server does not know " + missingKind(err),
+			"install the CustomResourceDefinitions (kubectl scylla install), or read without them: --source=annotation or --source=live"
+	}
+	if cause := unreachable(err); cause != "" {
+		return "cannot reach the API server" + cause,
+			"check --context and --server, or try: kubectl cluster-info"
+	}
+	return "", ""
+}
+
+func forbiddenSentence(err error) (text, hint string) {
+	m := forbidden().FindStringSubmatch(rootStatus(err))
+	if m == nil {
+		return "forbidden: " + rootStatus(err), "ask for the right that the API server names"
+	}
+	user, verb, resource, group, namespace := m[1], m[2], m[3], m[4], m[5]
+	if group != "" {
+		resource += "." + group
+	}
+	where := "in namespace " + namespace
+	if namespace == "" {
+		where = "in all namespaces"
+	}
+	return fmt.Sprintf("user %q may not %s %s %s", user, verb, resource, where),
+		fmt.Sprintf("ask for a Role with verb %q on %q %s, or choose other credentials with --context or --as", verb, resource, where)
+}
+
+func rootStatus(err error) string {
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		return status.ErrStatus.Message
+	}
+	return err.Error()
+}
+
+// unknownResource tells "there is no such kind" from "there is no such object": only the former has no details of an object.
+func unknownResource(err error) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && apierrors.IsNotFound(err) && strings.Contains(status.ErrStatus.Message, "could not find the requested resource")
+}
+
+func missingKind(err error) string {
+	if e, ok := errors.AsType[*meta.NoKindMatchError](err); ok {
+		return e.GroupKind.String()
+	}
+	if e, ok := errors.AsType[*meta.NoResourceMatchError](err); ok {
+		return e.PartialResource.GroupResource().String()
+	}
+	if e, ok := errors.AsType[*apierrors.StatusError](err); ok && e.ErrStatus.Details != nil && e.ErrStatus.Details.Kind != "" {
+		kind := e.ErrStatus.Details.Kind
+		if g := e.ErrStatus.Details.Group; g != "" {
+			kind += "." + g
+		}
+		return kind
+	}
+	return "this kind of object"
+}
+
+// unreachable is " at HOST: CAUSE" when err is a failure to talk to the API server at all, else empty.
+func unreachable(err error) (cause string) {
+	u, ok := errors.AsType[*url.Error](err)
+	if !ok || errors.Is(err, context.Canceled) {
+		return ""
+	}
+	where := ""
+	if parsed, perr := url.Parse(u.URL); perr == nil && parsed.Host != "" {
+		where = " at " + parsed.Scheme + "://" + parsed.Host
+	}
+	cause = ": " + u.Err.Error()
+	if errors.Is(err, context.DeadlineExceeded) || u.Timeout() {
+		return where + ": no answer in time"
+	}
+	// A dial error's own text repeats addresses and ephemeral ports; its last cause is the fact.
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		cause = ": " + op.Err.Error()
+		if _, after, found := strings.Cut(cause, "connect: "); found {
+			cause = ": " + after
+		}
+	}
+	return where + cause
+}

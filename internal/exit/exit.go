@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package exit owns how a command ends: the exit codes, the kinds of errors that stand for them, and the one sentence that an error
+// of Kubernetes becomes before a person reads it. It prints nothing and never calls os.Exit: only the mains do.
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// The exit codes. They are documented, tested and never reused for anything else.
+const (
+	CodeOK          = 0   // yes
+	CodeError       = 1   // something failed
+	CodeUsage       = 2   // wrong usage, or refused
+	CodeNotMet      = 3   // the condition asked about does not hold: unhealthy, barrier closed
+	CodeTimedOut    = 4   // it did not hold within --timeout
+	CodeInterrupted = 130 // the person pressed Ctrl-C
+)
+
+// Error carries an exit code and a hint beside the error. Its text is that of the error alone.
+type Error struct {
+	Code int
+	// Err may be nil: then everything has been said already (the verdict on standard output) and nothing is printed.
+	Err error
+	// Hint is one sentence on what to do, without "hint:".
+	Hint string
+}
+
+// Error is the text of the wrapped error, empty when all has been said already.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+// Unwrap gives the wrapped error.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Usage marks err as wrong usage: exit code 2.
+func Usage(err error) error { return &Error{Code: CodeUsage, Err: err} }
+
+// Usagef is Usage of a formatted error.
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
+// Refused marks err as a refusal: the command understood, could have acted, and did not. Exit code 2.
+func Refused(err error) error { return &Error{Code: CodeUsage, Err: err} }
+
+// Refusedf is Refused of a formatted error.
+func Refusedf(format string, args ...any) error { return Refused(fmt.Errorf(format, args...)) }
+
+// ConditionNotMet marks err as "the answer is no": exit code 3. With nil nothing more is printed.
+func ConditionNotMet(err error) error { return &Error{Code: CodeNotMet, Err: err} }
+
+// TimedOut marks err as "not within the time given": exit code 4.
+func TimedOut(err error) error { return &Error{Code: CodeTimedOut, Err: err} }
+
+// Interrupted marks err as ended by the person: exit code 130.
+func Interrupted(err error) error { return &Error{Code: CodeInterrupted, Err: err} }
+
+// WithHint adds what to do to err and keeps its exit code. A hint that is already there stays: it was nearer to the cause.
+func WithHint(err error, hint string) error {
+	if err == nil || Hint(err) != "" {
+		return err
+	}
+	return &Error{Code: Code(err), Err: err, Hint: hint}
+}
+
+// Code is the exit code of err: 0 for nil, 1 for an error of no kind.
+func Code(err error) int {
+	if err == nil {
+		return CodeOK
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	if errors.Is(err, context.Canceled) {
+		return CodeInterrupted
+	}
+	return CodeError
+}
+
+// Hint is the hint nearest to the top of err, or empty.
+func Hint(err error) string {
+	for err != nil {
+		e, ok := errors.AsType[*Error](err)
+		if !ok {
+			return ""
+		}
+		if e.Hint != "" {
+			return e.Hint
+		}
+		err = e.Err
+	}
+	return ""
+}
+
+// Message is what a person should read on standard error, one or two lines without a final newline; empty when nothing is left to
+// be said.
+func Message(err error) string {
+	if err == nil {
+		return ""
+	}
+	described := Describe(err)
+	text, hint := described.Error(), Hint(described)
+	switch {
+	case Code(err) == CodeInterrupted:
+		return "interrupted"
+	case text == "":
+		return ""
+	case hint == "":
+		return "error: " + text
+	default:
+		return "error: " + text + "\n" + hint
+	}
+}

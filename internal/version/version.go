@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package version owns what a binary knows of its own build. The linker sets the variables; without it the Go toolchain's own build
+// information serves. It knows nothing of ScyllaDB's versions.
+package version
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// Set by the linker: -X github.com/kubectl-scylla/kubectl-scylla/internal/version.version=v1.2.3 and so on.
+var (
+	version string
+	commit  string
+	date    string
+)
+
+// Info is what is known of this build.
+type Info struct {
+	// Version is the release ("v1.2.3"), or "dev".
+	Version string `json:"version"`
+	// Commit is the full hash, with "-dirty" when the tree had changes; empty when not known.
+	Commit string `json:"commit,omitempty"`
+	// Date of the commit, RFC 3339; empty when not known.
+	Date      string `json:"date,omitempty"`
+	GoVersion string `json:"goVersion"`
+	// Platform is "linux/amd64".
+	Platform string `json:"platform"`
+}
+
+// Get collects the build information.
+func Get() Info {
+	i := Info{Version: version, Commit: commit, Date: date, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if i.Commit == "" || i.Date == "" || i.Version == "" {
+		i.fill(debug.ReadBuildInfo())
+	}
+	if i.Version == "" {
+		i.Version = "dev"
+	}
+	return i
+}
+
+func (i *Info) fill(b *debug.BuildInfo, ok bool) {
+	if !ok {
+		return
+	}
+	if v := b.Main.Version; i.Version == "" && v != "(devel)" {
+		i.Version = v
+	}
+	settings := map[string]string{}
+	for _, s := range b.Settings {
+		settings[s.Key] = s.Value
+	}
+	if i.Commit == "" && settings["vcs.revision"] != "" {
+		i.Commit = settings["vcs.revision"]
+		if settings["vcs.modified"] == "true" {
+			i.Commit += "-dirty"
+		}
+	}
+	if i.Date == "" {
+		i.Date = settings["vcs.time"]
+	}
+}
+
+// Short is the release with an abbreviated commit: "v1.2.3 (9c1979f)".
+func (i Info) Short() string {
+	if i.Commit == "" {
+		return i.Version
+	}
+	c := i.Commit
+	if len(c) > 7 {
+		c = c[:7]
+	}
+	return fmt.Sprintf("%s (%s)", i.Version, c)
+}
+
+// UserAgent names program to the API server: "kubectl-scylla/v1.2.3 (linux/amd64)".
+func (i Info) UserAgent(program string) string {
+	return fmt.Sprintf("%s/%s (%s)", program, i.Version, i.Platform)
+}
