@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReasonsAreStableAndRanked(t *testing.T) {
+	want := []Reason{
+		"DataDirectoryUnusable", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "ControllerSilent", "ReportMissing",
+		"NodeDown", "RowError", "RowMissing", "HostIDMissing", "RowStale", "NodeUnknown", "NodeNotSeen", "DatacenterNotVerified",
+	}
+	if diff := cmp.Diff(want, Reasons()); diff != "" {
+		t.Errorf("reasons (-want +got):\n%s", diff)
+	}
+	if got := Reason("Else").Rank(); got != len(want) {
+		t.Errorf("an unknown reason has rank %d, want the last", got)
+	}
+}
+
+func TestBlockerTexts(t *testing.T) {
+	tests := map[string]struct {
+		b    Blocker
+		want string
+	}{
+		"report missing":    {Blocker{Reason: ReasonReportMissing, Detail: "demo-rack2-0 has joined"}, "there is no report of who sees whom, and the cluster is not new: demo-rack2-0 has joined"},
+		"force":             {Blocker{Reason: ReasonForceInvalid, Observed: memberA, Detail: "yes"}, `annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack1-0 is "yes"; only "true" opens`},
+		"replace":           {Blocker{Reason: ReasonReplaceInvalid, Observed: memberA}, "label internal.scylla-operator.scylladb.com/replacing-node-hostid on the Service of demo-rack1-0 is empty, so nobody knows which node to replace"},
+		"label":             {Blocker{Reason: ReasonLabelMissing, Observed: Ref{Member: "demo-0"}, Detail: "label scylla/rack is missing"}, "the place of demo-0 is not known: label scylla/rack is missing"},
+		"data directory":    {Blocker{Reason: ReasonDataDirectory, Observed: memberA, Detail: "it was decommissioned"}, "the data directory of demo-rack1-0 cannot be used again: it was decommissioned"},
+		"controller silent": {Blocker{Reason: ReasonControllerSilent, Detail: "Lease x/y", Since: ago(90 * time.Minute)}, "the controller that keeps the reports is silent: Lease x/y since 1h30m"},
+		"unheard of":        {Blocker{Reason: "Else", Detail: "x"}, "Else: x"},
+		"days":              {Blocker{Reason: ReasonNodeDown, Observer: memberA, Observed: memberB, Since: ago(50 * time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN since 2d2h"},
+		"clocks that disagree give no negative age": {Blocker{Reason: ReasonNodeDown, Observer: memberA, Observed: memberB, Since: ago(-time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN since 0s"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.b.Text(now); got != tc.want {
+				t.Errorf("Text = %q, want %q", got, tc.want)
+			}
+		})
+	}
+	b := Blocker{Reason: ReasonNodeDown, Observer: memberA, Observed: memberB, Since: ago(time.Hour)}
+	if got, want := b.Text(time.Time{}), "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN"; got != want {
+		t.Errorf("without a clock: %q, want %q", got, want)
+	}
+}
+
+func TestRefNames(t *testing.T) {
+	seven := int32(7)
+	tests := map[string]struct {
+		r            Ref
+		name, string string
+	}{
+		"member with host ID":   {memberA, "demo-rack1-0", "demo-rack1-0 (8ebd0fc0)"},
+		"member without":        {Ref{Member: "m"}, "m", "m"},
+		"place":                 {Ref{Datacenter: "dc1", Rack: "r", Ordinal: &seven, HostID: "abc"}, "dc1/r/7", "dc1/r/7 (abc)"},
+		"ordinal alone":         {Ref{Ordinal: &seven}, "?/?/7", "?/?/7"},
+		"host ID alone in full": {Ref{HostID: idA, Datacenter: "dc1"}, "host ID " + idA, "host ID " + idA},
+		"nothing":               {Ref{}, "a node without a name", "a node without a name"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if tc.r.Name() != tc.name || tc.r.String() != tc.string {
+				t.Errorf("got %q and %q, want %q and %q", tc.r.Name(), tc.r.String(), tc.name, tc.string)
+			}
+		})
+	}
+}
+
+func TestWordsOfTheWire(t *testing.T) {
+	for _, s := range []Status{Up, Down} {
+		if got := ParseStatus(s.String()); got != s {
+			t.Errorf("ParseStatus(%q) = %v", s, got)
+		}
+	}
+	for _, text := range []string{"", "up", "Up", " UP", "UP ", "UN", "DN", "MISSING", "UNKNOWN", "down"} {
+		if got := ParseStatus(text); got != Unknown {
+			t.Errorf("ParseStatus(%q) = %v, want UNKNOWN", text, got)
+		}
+	}
+	if Unknown.String() != "UNKNOWN" || Missing.String() != "MISSING" || Status(9).String() != "UNKNOWN" {
+		t.Error("words of statuses that are not UP or DOWN")
+	}
+	for s := StateNormal; s <= StateDecommissioned; s++ {
+		if got := ParseState(s.String()); got != s {
+			t.Errorf("ParseState(%q) = %v", s, got)
+		}
+	}
+	if ParseState("joining") != StateNormal || ParseState("") != StateNormal || State(99).String() != "NORMAL" {
+		t.Error("an unknown state must relax nothing")
+	}
+	var zero Status
+	if zero != Unknown {
+		t.Error("the zero status must be UNKNOWN")
+	}
+}
+
+func TestGroupBlockers(t *testing.T) {
+	down := func(observer Ref, since time.Duration, more int) Blocker {
+		return Blocker{Reason: ReasonNodeDown, Observer: observer, Observed: memberC, Since: ago(since), NextStep: "start it", More: more}
+	}
+	tests := map[string]struct {
+		blockers []Blocker
+		want     []string
+		total    int
+	}{
+		"nothing": {},
+		"one is said as it is": {
+			blockers: []Blocker{down(memberA, time.Second, 0)}, total: 1,
+			want: []string{"demo-rack1-0 (8ebd0fc0) sees demo-rack3-0 (1ffac2bb) DOWN since 1s"},
+		},
+		"two see one DOWN, since the earlier": {
+			blockers: []Blocker{down(memberA, time.Second, 0), down(memberB, time.Minute, 0)}, total: 2,
+			want: []string{"demo-rack3-0 (1ffac2bb) is seen DOWN by demo-rack1-0, demo-rack2-0 since 1m0s"},
+		},
+		"many are counted, those that are not listed too": {
+			blockers: []Blocker{down(memberA, 0, 0), down(memberB, 0, 0), down(memberC, 0, 0), down(member("rack1", 1, "x"), 0, 871)}, total: 875,
+			want: []string{"demo-rack3-0 (1ffac2bb) is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0 and 872 more since 0s"},
+		},
+		"reasons and observed nodes stay apart": {
+			blockers: []Blocker{
+				{Reason: ReasonNodeUnknown, Observer: memberA, Observed: memberB}, {Reason: ReasonNodeUnknown, Observer: memberC, Observed: memberB},
+				{Reason: ReasonNodeNotSeen, Observer: memberA, Observed: memberB}, {Reason: ReasonNodeNotSeen, Observer: memberC, Observed: memberB},
+				{Reason: ReasonHostIDMissing, Observer: memberA}, {Reason: ReasonHostIDMissing, Observer: memberC},
+				{Reason: ReasonHostIDMissing, Observed: Ref{Member: "m-0"}}, {Reason: ReasonHostIDMissing, Observed: Ref{Member: "m-1"}},
+				{Reason: ReasonRowError, Observed: memberA, Detail: "x"}, {Reason: ReasonRowError, Observed: memberA, Detail: "y"},
+				{Reason: ReasonRowError, Observed: memberA, Detail: "x"},
+			}, total: 11,
+			want: []string{
+				"whether demo-rack2-0 (35d0f1aa) is UP cannot be said by demo-rack1-0, demo-rack3-0",
+				"demo-rack2-0 (35d0f1aa) is not listed by demo-rack1-0, demo-rack3-0",
+				"a node without a host ID is listed by demo-rack1-0, demo-rack3-0",
+				"the host ID of m-0 is not known yet",
+				"the host ID of m-1 is not known yet",
+				"the report of demo-rack1-0 (8ebd0fc0) cannot be used: x (2 times)",
+				"the report of demo-rack1-0 (8ebd0fc0) cannot be used: y",
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			groups, total := GroupBlockers(tc.blockers)
+			var got []string
+			sum := 0
+			for _, g := range groups {
+				got = append(got, g.Text(now))
+				sum += g.Count()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("groups (-want +got):\n%s", diff)
+			}
+			if total != tc.total || sum != tc.total {
+				t.Errorf("total %d, sum of groups %d, want %d", total, sum, tc.total)
+			}
+		})
+	}
+}
+
+func TestSortBlockers(t *testing.T) {
+	want := []Blocker{
+		{Reason: ReasonDataDirectory, Observed: memberC},
+		{Reason: ReasonNodeDown, Observer: memberA, Observed: memberB},
+		{Reason: ReasonNodeDown, Observer: memberC, Observed: memberB},
+		{Reason: ReasonNodeDown, Observer: memberA, Observed: memberC},
+		{Reason: ReasonRowMissing, Observed: memberA},
+		{Reason: ReasonDatacenterUnverified, Observed: Ref{Datacenter: "dc2"}},
+		{Reason: "AnElse"},
+		{Reason: "Else", Detail: "a"},
+		{Reason: "Else", Detail: "b"},
+	}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	SortBlockers(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+func TestBlockerJSON(t *testing.T) {
+	b := Blocker{Reason: ReasonNodeDown, Observer: Ref{HostID: "a"}, Observed: Ref{HostID: "b", Member: "m-0"}, Since: now}
+	got, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"reason":"NodeDown","observer":{"hostID":"a"},"observed":{"hostID":"b","member":"m-0"},"since":"2026-11-21T12:00:00Z"}`
+	if string(got) != want {
+		t.Errorf("JSON %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// noHostID stands for an observation without host ID.
+const noHostID = int32(-1)
+
+// place is the key of a member without host ID.
+type place struct {
+	datacenter, rack, member string
+	ordinal                  int64 // -1 when not known
+}
+
+func (r *Ref) place() place {
+	p := place{datacenter: r.Datacenter, rack: r.Rack, member: r.Member, ordinal: -1}
+	if r.Ordinal != nil {
+		p.ordinal = int64(*r.Ordinal)
+	}
+	return p
+}
+
+// placed is true when the Ref says datacenter, rack and ordinal.
+func (r *Ref) placed() bool { return r.Ordinal != nil }
+
+// builder numbers nodes in the order of their appearance; finish puts them into their one order.
+type builder struct {
+	names   map[string]Ref
+	nodes   []Node
+	index   map[string]int32
+	byPlace map[place]int32
+
+	// Most rows list the same host IDs in the same order as the row before: then its numbers serve again, without a look-up.
+	previous    []Observation
+	previousIDs []int32
+
+	bases map[*Membership][]int32
+}
+
+// entry is a row whose host IDs have numbers.
+type entry struct {
+	row  *Row
+	node int32
+	base []int32 // nil without a Base
+	ids  []int32 // of row.Observed, noHostID where it has none
+	// nameless is true when the Base has a node without host ID.
+	nameless bool
+}
+
+func build(rows []Row, names map[string]Ref) *grid {
+	b := &builder{names: names, index: make(map[string]int32, len(rows)), nodes: make([]Node, 0, len(rows))}
+	entries := make([]entry, len(rows))
+	for i := range rows {
+		entries[i] = b.number(&rows[i])
+	}
+	return b.finish(entries)
+}
+
+func (b *builder) number(row *Row) entry {
+	e := entry{row: row, node: b.reporter(row)}
+	if !row.Reported || row.Error != "" {
+		return e // nothing it lists counts
+	}
+	if row.Base != nil {
+		e.base = b.membership(row.Base)
+		e.nameless = slices.Contains(e.base, noHostID)
+	}
+	e.ids = b.observed(row.Observed)
+	return e
+}
+
+func (b *builder) reporter(row *Row) int32 {
+	var i int32
+	if row.Reporter.HostID != "" {
+		i = b.hostID(row.Reporter.HostID)
+	} else {
+		if b.byPlace == nil {
+			b.byPlace = map[place]int32{}
+		}
+		key := row.Reporter.place()
+		known, ok := b.byPlace[key]
+		if !ok {
+			known = b.add(row.Reporter)
+			b.byPlace[key] = known
+		}
+		i = known
+	}
+	n := &b.nodes[i]
+	if n.Row == nil || compareRows(row, n.Row) < 0 {
+		n.Row, n.State = row, row.State
+	}
+	return i
+}
+
+func (b *builder) add(ref Ref) int32 {
+	b.nodes = append(b.nodes, Node{Ref: ref})
+	return int32(len(b.nodes) - 1)
+}
+
+func (b *builder) hostID(id string) int32 {
+	if id == "" {
+		return noHostID
+	}
+	i, ok := b.index[id]
+	if !ok {
+		i = b.add(Ref{HostID: id})
+		b.index[id] = i
+	}
+	return i
+}
+
+func (b *builder) membership(m *Membership) []int32 {
+	if ids, ok := b.bases[m]; ok {
+		return ids
+	}
+	ids := make([]int32, 0, len(m.HostIDs))
+	for _, id := range m.HostIDs {
+		ids = append(ids, b.hostID(id))
+	}
+	if b.bases == nil {
+		b.bases = map[*Membership][]int32{}
+	}
+	b.bases[m] = ids
+	return ids
+}
+
+func (b *builder) observed(cells []Observation) []int32 {
+	same := 0
+	for same < len(cells) && same < len(b.previous) && cells[same].HostID == b.previous[same].HostID {
+		same++
+	}
+	if same == len(cells) {
+		return b.previousIDs[:same:same]
+	}
+	ids := make([]int32, len(cells))
+	copy(ids, b.previousIDs[:same])
+	for k := same; k < len(cells); k++ {
+		ids[k] = b.hostID(cells[k].HostID)
+	}
+	b.previous, b.previousIDs = cells, ids
+	return ids
+}
+
+// finish orders the nodes and turns entries into lines.
+func (b *builder) finish(entries []entry) *grid {
+	for i := range b.nodes {
+		n := &b.nodes[i]
+		if n.Row != nil {
+			hostID := n.HostID
+			n.Ref = n.Row.Reporter
+			n.HostID = hostID
+		}
+		if n.HostID != "" {
+			n.Ref = n.Ref.filled(b.names[n.HostID])
+		}
+	}
+	order := make([]int32, len(b.nodes)) // order[new] = old
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int { return compareRefs(&b.nodes[x].Ref, &b.nodes[y].Ref) })
+	rank := make([]int32, len(order)) // rank[old] = new
+	nodes := make([]Node, len(order))
+	for to, from := range order {
+		rank[from] = int32(to)
+		nodes[to] = b.nodes[from]
+	}
+	for id, i := range b.index {
+		b.index[id] = rank[i]
+	}
+
+	g := &grid{base: nodes, index: b.index, names: b.names}
+	d := drawer{rank: rank, words: words(len(nodes))}
+	g.lines = make([]line, len(entries))
+	for i := range entries {
+		g.lines[i] = d.line(&entries[i])
+	}
+	slices.SortStableFunc(g.lines, func(x, y line) int {
+		return cmp.Or(cmp.Compare(x.node, y.node), compareRows(x.row, y.row))
+	})
+	g.start = make([]int32, len(nodes)+1)
+	for i := range g.lines {
+		g.start[g.lines[i].node+1]++
+	}
+	for i := range nodes {
+		g.start[i+1] += g.start[i]
+	}
+	return g
+}
+
+// drawer makes lines. Lines that say the same share their sets.
+type drawer struct {
+	rank  []int32
+	words int
+	arena []uint64
+	used  int    // words of arena
+	last  bitset // the last plain line
+	bases map[*Membership]bitset
+}
+
+func (d *drawer) bitset() bitset {
+	if d.used+d.words > len(d.arena) {
+		d.arena, d.used = make([]uint64, d.words*32), 0
+	}
+	b := d.arena[d.used : d.used+d.words : d.used+d.words]
+	d.used += d.words
+	return b
+}
+
+// release takes back the newest set.
+func (d *drawer) release(b bitset) {
+	clear(b)
+	d.used -= d.words
+}
+
+func (d *drawer) copy(of bitset) bitset {
+	b := d.bitset()
+	copy(b, of)
+	return b
+}
+
+func (d *drawer) line(e *entry) line {
+	l := line{row: e.row, node: d.rank[e.node], nameless: e.nameless}
+	var base bitset
+	if e.base != nil {
+		base = d.base(e)
+		if len(e.ids) == 0 {
+			l.up, l.seen = base, base
+			return l
+		}
+	}
+	seen := d.bitset()
+	twice := false
+	for k, id := range e.ids {
+		if id == noHostID {
+			l.nameless = true
+			continue
+		}
+		i, o := d.rank[id], &e.row.Observed[k]
+		twice = twice || seen.has(i)
+		seen.set(i)
+		if o.Status != Up || o.State != StateNormal {
+			l.extra = append(l.extra, pair{node: i, Cell: o.cell()})
+		}
+	}
+	if twice {
+		l.extra = d.merge(e)
+	}
+	slices.SortFunc(l.extra, func(x, y pair) int { return cmp.Compare(x.node, y.node) })
+	if base != nil {
+		seen.or(base)
+	}
+	l.up, l.seen = seen, seen
+	for _, p := range l.extra {
+		if p.Status == Up {
+			continue
+		}
+		if l.up.same(l.seen) {
+			l.up = d.copy(seen)
+		}
+		l.up.clear(p.node)
+	}
+	if len(l.extra) == 0 {
+		if d.last != nil && d.last.covers(seen) && seen.covers(d.last) {
+			d.release(seen)
+			l.up, l.seen = d.last, d.last
+		}
+		d.last = l.seen
+	}
+	return l
+}
+
+// merge reads a row that lists a host ID twice: the worst status wins, whatever the order, because a row that says DOWN and UP of
+// one node is no reason to let anybody in.
+func (d *drawer) merge(e *entry) []pair {
+	cells := make(map[int32]Cell, len(e.ids))
+	for k, id := range e.ids {
+		if id == noHostID {
+			continue
+		}
+		c, i := e.row.Observed[k].cell(), d.rank[id]
+		if old, ok := cells[i]; ok {
+			c = old.worse(c)
+		}
+		cells[i] = c
+	}
+	var extra []pair
+	for i, c := range cells {
+		if c.Status != Up || c.State != StateNormal {
+			extra = append(extra, pair{node: i, Cell: c})
+		}
+	}
+	return extra
+}
+
+func (d *drawer) base(e *entry) bitset {
+	if b, ok := d.bases[e.row.Base]; ok {
+		return b
+	}
+	b := d.bitset()
+	for _, id := range e.base {
+		if id != noHostID {
+			b.set(d.rank[id])
+		}
+	}
+	if d.bases == nil {
+		d.bases = map[*Membership]bitset{}
+	}
+	d.bases[e.row.Base] = b
+	return b
+}
+
+func (o *Observation) cell() Cell {
+	c := Cell{Status: o.Status, State: o.State, Since: o.Since}
+	if c.Status >= Missing {
+		c.Status = Unknown // listed, so it is not missing
+	}
+	return c
+}
+
+// worse is what two observations of one node come to: the graver status, since the earliest time that it was said, and no state
+// unless both say the same.
+func (c Cell) worse(other Cell) Cell {
+	w := c
+	switch a, b := c.Status.gravity(), other.Status.gravity(); {
+	case b > a:
+		w = other
+	case a == b && earlier(other.Since, c.Since):
+		w.Since = other.Since
+	}
+	w.State = StateNormal
+	if c.State == other.State {
+		w.State = c.State
+	}
+	return w
+}
+
+// filled returns the Ref with its empty fields taken from other.
+func (r Ref) filled(other Ref) Ref {
+	r.Member = cmp.Or(r.Member, other.Member)
+	r.Datacenter = cmp.Or(r.Datacenter, other.Datacenter)
+	r.Rack = cmp.Or(r.Rack, other.Rack)
+	if r.Ordinal == nil {
+		r.Ordinal = other.Ordinal
+	}
+	return r
+}
+
+// compareRefs orders by datacenter, rack, ordinal, host ID, member; what is not known comes last.
+func compareRefs(a, b *Ref) int {
+	if c := compareKnown(a.Datacenter, b.Datacenter); c != 0 {
+		return c
+	}
+	if c := compareKnown(a.Rack, b.Rack); c != 0 {
+		return c
+	}
+	switch {
+	case a.Ordinal == nil && b.Ordinal != nil:
+		return 1
+	case a.Ordinal != nil && b.Ordinal == nil:
+		return -1
+	case a.Ordinal != nil && *a.Ordinal != *b.Ordinal:
+		return cmp.Compare(*a.Ordinal, *b.Ordinal)
+	}
+	if c := compareKnown(a.HostID, b.HostID); c != 0 {
+		return c
+	}
+	return compareKnown(a.Member, b.Member)
+}
+
+func compareKnown(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == "":
+		return 1
+	case b == "":
+		return -1
+	}
+	return strings.Compare(a, b)
+}
+
+// compareRows orders rows of one host ID, so that which of them names the node does not depend on the input's order.
+func compareRows(a, b *Row) int {
+	return cmp.Or(
+		compareRefs(&a.Reporter, &b.Reporter),
+		compareBool(a.Reported, b.Reported),
+		-strings.Compare(a.Error, b.Error),
+		-strings.Compare(a.Stale, b.Stale),
+		a.StaleSince.Compare(b.StaleSince),
+		cmp.Compare(a.State, b.State),
+		strings.Compare(a.Version, b.Version),
+		strings.Compare(a.OperationMode, b.OperationMode),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

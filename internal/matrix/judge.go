@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// finding is a blocker in terms of node indexes.
+type finding struct {
+	reason             Reason
+	observed, observer int32 // -1 for none
+	since              time.Time
+	detail             string
+	more               int
+}
+
+// excuse is what evidence relaxes for one node.
+type excuse struct {
+	row bool // needs no row of its own
+	up  bool // need not be UP, nor be listed
+}
+
+func (g *grid) judge(opts Options) *Matrix {
+	opts.Names = g.names
+	m := &Matrix{grid: g, opts: opts, nodes: slices.Clone(g.base), required: make(bitset, words(len(g.base)))}
+	judged, ownRow, mentioned := m.choose()
+	m.lenient = m.isLenient()
+	for i := range mentioned.all() {
+		m.nodes[i].State = StateNormal // until the rows agree on another; its own word is Row.State
+	}
+	excuses := m.evidence(slices.DeleteFunc(slices.Clone(judged), func(l *line) bool { return !l.reports() }))
+
+	var findings []finding
+	for i := range m.nodes {
+		i := int32(i)
+		switch n := &m.nodes[i]; {
+		case n.HostID == "" && ownRow.has(i):
+			m.nameless++
+			findings = append(findings, finding{reason: ReasonHostIDMissing, observed: i, observer: -1})
+		case m.required.has(i) && !ownRow.has(i) && !m.lenient && !excuses[i].row:
+			findings = append(findings, finding{reason: ReasonRowMissing, observed: i, observer: -1})
+		}
+	}
+	var pairs []*line
+	for _, l := range judged {
+		if l.nameless {
+			findings = append(findings, finding{reason: ReasonHostIDMissing, observed: -1, observer: l.node})
+		}
+		if l.reports() && !l.empty() {
+			pairs = append(pairs, l)
+			continue
+		}
+		m.nodes[l.node].Reports = false
+		if m.nodes[l.node].HostID == "" || excuses[l.node].row {
+			continue
+		}
+		f := finding{reason: ReasonRowMissing, observed: l.node, observer: -1}
+		switch {
+		case l.row.Error != "":
+			f.reason, f.detail = ReasonRowError, l.row.Error
+		case l.row.Stale != "":
+			f.reason, f.detail, f.since = ReasonRowStale, l.row.Stale, l.row.StaleSince
+		}
+		findings = append(findings, f)
+	}
+	m.count(pairs)
+	m.members(mentioned)
+	findings = append(findings, m.pairs(pairs, excuses)...)
+	m.blockers = m.describe(findings)
+	return m
+}
+
+// choose marks Self, and returns the lines that are judged, the nodes that have one, and the nodes that these mention.
+func (m *Matrix) choose() (judged []*line, ownRow, mentioned bitset) {
+	ownRow, mentioned = make(bitset, len(m.required)), make(bitset, len(m.required))
+	judged = make([]*line, 0, len(m.lines))
+	var last bitset
+	for i := range m.lines {
+		l := &m.lines[i]
+		if m.isSelf(&l.row.Reporter) {
+			m.nodes[l.node].Self = true
+			continue
+		}
+		judged = append(judged, l)
+		if !ownRow.has(l.node) {
+			ownRow.set(l.node)
+			m.nodes[l.node].Reports = true
+		}
+		if m.nodes[l.node].HostID != "" {
+			m.required.set(l.node)
+		}
+		if l.seen != nil && !l.seen.same(last) {
+			mentioned.or(l.seen)
+			last = l.seen
+		}
+	}
+	m.required.or(mentioned)
+	return judged, ownRow, mentioned
+}
+
+func (m *Matrix) isSelf(r *Ref) bool {
+	s := m.opts.Self
+	switch {
+	case s == nil:
+		return false
+	case s.placed() && r.placed():
+		return s.Datacenter == r.Datacenter && s.Rack == r.Rack && *s.Ordinal == *r.Ordinal
+	}
+	return s.HostID != "" && s.HostID == r.HostID
+}
+
+func (m *Matrix) isLenient() bool {
+	if !m.opts.AllowNonReporting || m.opts.Reports != 1 || m.opts.Self == nil {
+		return false
+	}
+	for i := range m.lines {
+		if m.lines[i].row.Reporter.Datacenter != m.opts.Self.Datacenter {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *line) empty() bool { return l.seen == nil || (!l.nameless && l.seen.count() == 0) }
+
+// evidence sets every node's State and returns what the rows excuse. Only what every reporting row that mentions a node says counts: an old
+// row may have seen a newcomer that has long become a member.
+func (m *Matrix) evidence(reporting []*line) []excuse {
+	excuses := make([]excuse, len(m.nodes))
+	candidates := make(bitset, len(m.required))
+	found := false
+	for _, l := range reporting {
+		for i := range l.extra {
+			if l.extra[i].State != StateNormal {
+				candidates.set(l.extra[i].node)
+				found = true
+			}
+		}
+	}
+	if !found {
+		return excuses
+	}
+	for i := range candidates.all() {
+		n := &m.nodes[i]
+		first, agreed := true, true
+		e := excuse{row: true, up: true}
+		for _, l := range reporting {
+			c := l.cell(i)
+			if c.Status == Missing {
+				continue
+			}
+			if first {
+				n.State, first = c.State, false
+			}
+			agreed = agreed && n.State == c.State
+			row, up := m.relaxes(n.HostID, c.State)
+			e.row, e.up = e.row && row, e.up && up
+		}
+		if !agreed {
+			n.State = StateNormal
+		}
+		if !first {
+			excuses[i] = e
+		}
+	}
+	return excuses
+}
+
+// relaxes says what a state, if all agree on it, excuses.
+func (m *Matrix) relaxes(hostID string, s State) (row, up bool) {
+	switch s {
+	case StateJoining, StateReplacing, StateLeaving:
+		// Under way and watched by everybody: it must be UP, but nobody waits for its row. A newcomer gets one when it has
+		// joined, and a leaving node may have lost it already.
+		return true, false
+	case StateDecommissioned:
+		return true, true
+	case StateBeingReplaced:
+		open := slices.Contains(m.opts.Replacing, hostID)
+		return open, open
+	}
+	return false, false
+}
+
+// count fills the nodes' counters.
+func (m *Matrix) count(pairs []*line) {
+	for i := range m.required.all() {
+		m.nodes[i].SeenUp = len(pairs)
+	}
+	for _, l := range pairs {
+		for i := range m.required.minus(l.up) {
+			n, c := &m.nodes[i], l.cell(i)
+			n.SeenUp--
+			switch c.Status {
+			case Down:
+				n.SeenDown++
+				if earlier(c.Since, n.DownSince) {
+					n.DownSince = c.Since
+				}
+			case Missing:
+				n.NotSeen++
+			default:
+				n.SeenUnknown++
+			}
+		}
+	}
+}
+
+// earlier is true when a is known and before b, or b is not known.
+func earlier(a, b time.Time) bool { return !a.IsZero() && (b.IsZero() || a.Before(b)) }
+
+// members says who has joined.
+func (m *Matrix) members(mentioned bitset) {
+	for i := range m.nodes {
+		n := &m.nodes[i]
+		if n.Row == nil && !mentioned.has(int32(i)) {
+			continue // only Self's row knows of it
+		}
+		n.Joined = n.HostID != "" && n.State.joined() && (n.Row == nil || n.Row.State.joined())
+	}
+}
+
+func (s State) joined() bool {
+	return s != StateJoining && s != StateReplacing && s != StateDecommissioned
+}
+
+// pairs finds every cell that is not UP and not excused. lines are ordered by node, so that two rows of one host ID follow one
+// another and the same pair is found once.
+func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
+	total := 0
+	for _, l := range lines {
+		for i := range m.required.minus(l.up) {
+			if !excuses[i].up {
+				total++
+			}
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	limit := foldedObservers
+	if total <= MaxPairs {
+		limit = len(lines)
+	}
+	type seen struct{ listed, last, lastObserver int32 } // last is an index into found
+	var (
+		found   = make([]finding, 0, min(total, MaxPairs))
+		by      [3][]seen
+		reasons = [3]Reason{ReasonNodeDown, ReasonNodeUnknown, ReasonNodeNotSeen}
+	)
+	for k := range by {
+		by[k] = make([]seen, len(m.nodes))
+	}
+	for _, l := range lines {
+		for i := range m.required.minus(l.up) {
+			if excuses[i].up {
+				continue
+			}
+			c, kind := l.cell(i), 1
+			switch c.Status {
+			case Down:
+				kind = 0
+			case Missing:
+				kind = 2
+			}
+			s := &by[kind][i]
+			switch {
+			case s.listed > 0 && s.lastObserver == l.node: // another row of the same host ID says the same
+				if f := &found[s.last]; f.more == 0 && earlier(c.Since, f.since) {
+					f.since = c.Since
+				}
+				continue
+			case int(s.listed) < limit:
+				s.listed++
+				s.last = int32(len(found))
+				found = append(found, finding{reason: reasons[kind], observed: i, observer: l.node, since: c.Since})
+			default:
+				found[s.last].more++
+			}
+			s.lastObserver = l.node
+		}
+	}
+	return found
+}
+
+// describe orders findings and gives them names and words.
+func (m *Matrix) describe(findings []finding) []Blocker {
+	slices.SortStableFunc(findings, func(x, y finding) int {
+		return cmp.Or(
+			cmp.Compare(x.reason.Rank(), y.reason.Rank()),
+			cmp.Compare(x.observed, y.observed),
+			cmp.Compare(x.observer, y.observer),
+			cmp.Compare(x.detail, y.detail),
+			x.since.Compare(y.since),
+		)
+	})
+	findings = slices.CompactFunc(findings, func(x, y finding) bool {
+		return x.reason == y.reason && x.observed == y.observed && x.observer == y.observer && x.detail == y.detail
+	})
+	blockers := make([]Blocker, 0, len(findings)+len(m.opts.NotVerified))
+	var step string // the same for every observer of one node
+	for i := range findings {
+		f := &findings[i]
+		b := Blocker{Reason: f.reason, Since: f.since, Detail: f.detail, More: f.more}
+		if f.observer >= 0 {
+			b.Observer = m.nodes[f.observer].Ref
+		}
+		if f.observed >= 0 {
+			b.Observed = m.nodes[f.observed].Ref
+		}
+		if i == 0 || f.reason != findings[i-1].reason || f.observed != findings[i-1].observed || f.observed < 0 {
+			step = m.nextStep(f)
+		}
+		b.NextStep = step
+		blockers = append(blockers, b)
+	}
+	if !m.lenient {
+		dcs := slices.Clone(m.opts.NotVerified)
+		slices.Sort(dcs)
+		for _, dc := range slices.Compact(dcs) {
+			blockers = append(blockers, Blocker{
+				Reason:   ReasonDatacenterUnverified,
+				Observed: Ref{Datacenter: dc},
+				NextStep: "check there by hand that every node sees every node UP, then let the newcomer through with kubectl scylla force-proceed",
+			})
+		}
+	}
+	if len(blockers) == 0 {
+		return nil
+	}
+	return blockers
+}
+
+// nextStep says what a person can do about a finding.
+func (m *Matrix) nextStep(f *finding) string {
+	var n Node
+	if f.observed >= 0 {
+		n = m.nodes[f.observed]
+	}
+	if m.opts.Self != nil && n.HostID != "" && n.HostID == m.opts.Self.HostID {
+		return "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + n.HostID
+	}
+	switch f.reason {
+	case ReasonNodeDown:
+		switch n.State {
+		case StateJoining, StateReplacing:
+			return "wait until it has joined; if it stopped, its log says why: kubectl logs " + orPod(n.Member) + " -c scylla"
+		case StateLeaving:
+			return "start it again so that it can finish leaving, or remove it from another node: nodetool removenode " + n.HostID
+		case StateBeingReplaced:
+			return "wait until its replacement has joined"
+		}
+		return "start it again, or replace it: kubectl scylla replace " + n.HostID
+	case ReasonNodeUnknown:
+		return "gossip has not settled; if this lasts, compare nodetool status on both nodes"
+	case ReasonNodeNotSeen:
+		return "membership has not spread yet; if this lasts, compare nodetool status on both nodes"
+	case ReasonRowMissing:
+		if n.Row == nil {
+			return "if it runs in another datacenter, bring that one's report here; if it is gone for good, remove it: nodetool removenode " + n.HostID
+		}
+		return "see that " + n.Name() + " runs and that its reporter writes the Pod's annotation"
+	case ReasonRowError:
+		return "see the reporter's log of " + n.Name() + "; the row heals with its next report"
+	case ReasonRowStale:
+		return "start " + n.Name() + " again, or replace it: kubectl scylla replace " + n.HostID
+	}
+	if f.observed < 0 {
+		return "restart the reporter of " + m.nodes[f.observer].Name() + " if this lasts; a node always has a host ID"
+	}
+	return "see that " + n.Name() + " starts; its host ID is recorded on its Service once ScyllaDB has one"
+}
+
+func orPod(member string) string { return cmp.Or(member, "POD") }

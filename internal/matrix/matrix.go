@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// MaxPairs is how many bad pairs Blockers lists one by one. Beyond it the first observers of each node stand for the rest,
+// which Blocker.More counts, so that a partition of 1,000 nodes costs thousands of blockers and not half a million.
+const MaxPairs = 10_000
+
+// foldedObservers is how many observers of each node are listed when there are more than MaxPairs bad pairs.
+const foldedObservers = 3
+
+// Options say from whose point of view rows are judged. The zero value judges every row strictly, as a status display does.
+type Options struct {
+	// Self is the member that wants to start: its row is left out, found by (datacenter, rack, ordinal), or by host ID where a
+	// row does not say its place. Nil leaves none out.
+	Self *Ref
+	// Reports is how many datacenter reports the rows came from; only AllowNonReporting looks at it.
+	Reports int
+	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids: host IDs without a row need none, if all rows
+	// come from exactly one report and that is the one of Self's datacenter. They must be seen UP by every row all the same.
+	AllowNonReporting bool
+	// NotVerified names datacenters that are known to exist and whose nodes nobody here can ask. They block, unless the lenient
+	// rule of AllowNonReporting applies.
+	NotVerified []string
+	// Names gives places and members to host IDs that have no row, or whose row does not say.
+	Names map[string]Ref
+	// Replacing holds the host IDs for which a replacement is open. Such a node needs neither a row nor to be UP if every row
+	// that mentions it has it BEING_REPLACED.
+	Replacing []string
+}
+
+// Cell is what one node says of another.
+type Cell struct {
+	Status Status
+	State  State
+	Since  time.Time // zero when not known
+}
+
+// Node is a host ID that appears anywhere, or a member without host ID.
+type Node struct {
+	Ref
+	// Row is what the node itself says; nil when only others mention it. Of several rows with one host ID the first by place.
+	Row *Row
+	// State is what every row that mentions the node agrees on; StateNormal when they do not agree. For a node that nobody
+	// mentions it is the node's own word.
+	State State
+	// Joined is true when the node is a member of the cluster: peers list it, or it has a row, and it is not joining, replacing or
+	// decommissioned.
+	Joined bool
+	// Reports is true when the node's rows all exist, are fresh and could be read.
+	Reports bool
+	// Self marks the member judged (Options.Self).
+	Self bool
+	// SeenUp, SeenDown, SeenUnknown and NotSeen count the rows that say so of the node. Self's row, rows that could not be read
+	// and stale rows say nothing.
+	SeenUp, SeenDown, SeenUnknown, NotSeen int
+	// DownSince is the earliest Since of a row that says DOWN; zero when not known.
+	DownSince time.Time
+}
+
+// Health sums a matrix up for status, conditions and printer columns.
+type Health struct {
+	// AllUp is true when there is at least one node and no blocker.
+	AllUp bool
+	// Nodes is how many nodes are judged, Up how many of them have been seen by at least one row and by every row as UP.
+	Nodes, Up int
+	// Total is the number of blockers with those that Blocker.More stands for.
+	Total    int
+	Blockers []Blocker
+}
+
+// Matrix is who sees whom. It is immutable and safe for concurrent use.
+type Matrix struct {
+	*grid
+	opts     Options
+	nodes    []Node
+	required bitset // nodes that every row must see UP
+	nameless int    // judged members without host ID
+	lenient  bool
+	blockers []Blocker
+}
+
+// grid is the part of a matrix that does not depend on who asks.
+type grid struct {
+	base  []Node           // Ref, Row and State by own word only
+	index map[string]int32 // by host ID
+	lines []line           // ordered by node
+	start []int32          // lines of node i are lines[start[i]:start[i+1]]
+	names map[string]Ref
+}
+
+// line is one row in terms of node indexes.
+type line struct {
+	row      *Row
+	node     int32
+	up, seen bitset // shared between lines that say the same; never written after New
+	extra    []pair // what is not plainly UP, ordered by node
+	nameless bool   // lists a node without host ID
+}
+
+type pair struct {
+	node int32
+	Cell
+}
+
+func (l *line) reports() bool { return l.row.Reported && l.row.Error == "" && l.row.Stale == "" }
+
+func (l *line) cell(node int32) Cell {
+	if !l.row.Reported || l.row.Error != "" || !l.seen.has(node) {
+		return Cell{Status: Missing}
+	}
+	c := Cell{Status: Up}
+	if i, ok := slices.BinarySearchFunc(l.extra, node, func(p pair, n int32) int { return cmp.Compare(p.node, n) }); ok {
+		c = l.extra[i].Cell
+	}
+	if l.row.Stale != "" {
+		c.Status = Unknown
+	}
+	return c
+}
+
+// New builds the matrix of a cluster and judges it. The order of rows and of observations never matters. The rows must not be
+// changed afterwards.
+func New(rows []Row, opts Options) *Matrix {
+	return build(rows, opts.Names).judge(opts)
+}
+
+// Judge returns the same matrix seen with other options; names stay as they are.
+func (m *Matrix) Judge(opts Options) *Matrix { return m.judge(opts) }
+
+// Options returns what the matrix was judged with.
+func (m *Matrix) Options() Options { return m.opts }
+
+// Nodes returns every node, ordered by datacenter, rack, ordinal, host ID; nodes whose place nobody knows come last. The caller
+// must not change it.
+func (m *Matrix) Nodes() []Node { return m.nodes }
+
+// Index returns the index in Nodes of a host ID.
+func (m *Matrix) Index(hostID string) (int, bool) {
+	i, ok := m.index[hostID]
+	return int(i), ok
+}
+
+// At returns what node observer says of node observed, by index into Nodes: Missing when its row lacks it or it has no row,
+// Unknown for whatever a stale row says.
+func (m *Matrix) At(observer, observed int) Status { return m.Cell(observer, observed).Status }
+
+// Cell is At with state and age. Where a host ID has several rows it is the worst of what they say.
+func (m *Matrix) Cell(observer, observed int) Cell {
+	worst := Cell{Status: Missing}
+	for i, l := range m.lines[m.start[observer]:m.start[observer+1]] {
+		if c := l.cell(int32(observed)); i == 0 {
+			worst = c
+		} else {
+			worst = worst.worse(c)
+		}
+	}
+	return worst
+}
+
+// Lenient is true when the rule of Options.AllowNonReporting applies.
+func (m *Matrix) Lenient() bool { return m.lenient }
+
+// Empty is true when nobody but Self has a row and nobody else's row mentions anyone: there is no evidence of any cluster.
+func (m *Matrix) Empty() bool { return m.nameless == 0 && m.required.count() == 0 }
+
+// Blockers returns every reason why a newcomer must wait, the gravest first, in a stable order. Empty means that every required
+// node has a row and every row sees every required node UP; of an Empty matrix it says nothing. The caller must not change it.
+func (m *Matrix) Blockers() []Blocker { return m.blockers }
+
+// Health sums the matrix up.
+func (m *Matrix) Health() Health {
+	h := Health{Nodes: m.required.count() + m.nameless, Blockers: m.blockers}
+	for i := range m.nodes {
+		n := &m.nodes[i]
+		if m.required.has(int32(i)) && n.SeenUp > 0 && n.SeenDown+n.SeenUnknown+n.NotSeen == 0 {
+			h.Up++
+		}
+	}
+	for i := range m.blockers {
+		h.Total += m.blockers[i].Count()
+	}
+	h.AllUp = h.Nodes > 0 && h.Total == 0
+	return h
+}

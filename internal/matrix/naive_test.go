@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// naive is the judgement written down a second time in the plainest way, maps of maps and no cleverness, to hold the real one to.
+// It knows a blocker as "Reason observer observed".
+type naive struct {
+	rows     []Row
+	opts     Options
+	required map[string]bool
+	blockers map[string]bool
+}
+
+func judgeNaively(rows []Row, opts Options) *naive {
+	n := &naive{opts: opts, required: map[string]bool{}, blockers: map[string]bool{}}
+	lenient := opts.AllowNonReporting && opts.Reports == 1 && opts.Self != nil
+	for _, r := range rows {
+		if opts.Self != nil && r.Reporter.Datacenter != opts.Self.Datacenter {
+			lenient = false
+		}
+		if !n.isSelf(r.Reporter) {
+			n.rows = append(n.rows, r)
+		}
+	}
+
+	// what each row says, a host ID listed twice with its worst status and without its state if the two differ
+	says := make([]map[string]Observation, len(n.rows))
+	own, nameless := map[string]bool{}, map[int]bool{}
+	for i, r := range n.rows {
+		says[i] = map[string]Observation{}
+		if r.Reporter.HostID != "" {
+			n.required[r.Reporter.HostID] = true
+			own[r.Reporter.HostID] = true
+		} else {
+			n.add(ReasonHostIDMissing, "", nameOf(r.Reporter))
+		}
+		if !r.Reported || r.Error != "" {
+			continue
+		}
+		for o := range r.Each() {
+			if o.HostID == "" {
+				n.add(ReasonHostIDMissing, nameOf(r.Reporter), "")
+				nameless[i] = true
+				continue
+			}
+			if o.Status >= Missing {
+				o.Status = Unknown
+			}
+			if old, ok := says[i][o.HostID]; ok {
+				if old.State != o.State {
+					o.State = StateNormal
+				}
+				if worse(old.Status, o.Status) {
+					o.Status = old.Status
+				}
+			}
+			says[i][o.HostID] = o
+		}
+		for id := range says[i] {
+			n.required[id] = true
+		}
+	}
+	// Only a fresh row is evidence: an old one may have seen a newcomer that has long become a member.
+	evidence := slices.Clone(says)
+	for i, r := range n.rows {
+		if r.Stale != "" {
+			evidence[i] = nil
+		}
+	}
+
+	for id := range n.required {
+		if !own[id] && !lenient && !n.excused(id, evidence, true) {
+			n.add(ReasonRowMissing, "", id)
+		}
+	}
+	for i, r := range n.rows {
+		name := nameOf(r.Reporter)
+		usable := r.Reported && r.Error == "" && r.Stale == "" && (len(says[i]) > 0 || nameless[i])
+		switch {
+		case usable:
+			for id := range n.required {
+				o, ok := says[i][id]
+				switch {
+				case ok && o.Status == Up || n.excused(id, evidence, false):
+				case !ok:
+					n.add(ReasonNodeNotSeen, name, id)
+				case o.Status == Down:
+					n.add(ReasonNodeDown, name, id)
+				default:
+					n.add(ReasonNodeUnknown, name, id)
+				}
+			}
+		case r.Reporter.HostID == "" || n.excused(r.Reporter.HostID, evidence, true):
+		case r.Error != "":
+			n.add(ReasonRowError, "", name)
+		case r.Stale != "":
+			n.add(ReasonRowStale, "", name)
+		default:
+			n.add(ReasonRowMissing, "", name)
+		}
+	}
+	if !lenient {
+		for _, dc := range opts.NotVerified {
+			n.add(ReasonDatacenterUnverified, "", "?"+dc)
+		}
+	}
+	return n
+}
+
+func worse(a, b Status) bool {
+	order := []Status{Up, Unknown, Down}
+	return slices.Index(order, a) > slices.Index(order, b)
+}
+
+func (n *naive) isSelf(r Ref) bool {
+	s := n.opts.Self
+	if s == nil {
+		return false
+	}
+	if s.Ordinal != nil && r.Ordinal != nil {
+		return s.Datacenter == r.Datacenter && s.Rack == r.Rack && *s.Ordinal == *r.Ordinal
+	}
+	return s.HostID != "" && s.HostID == r.HostID
+}
+
+// excused is true when every fresh row that mentions id has it in a state that needs no row (row), or need not be UP (!row).
+func (n *naive) excused(id string, says []map[string]Observation, row bool) bool {
+	mentioned := false
+	for _, cells := range says {
+		o, ok := cells[id]
+		if !ok {
+			continue
+		}
+		mentioned = true
+		open := slices.Contains(n.opts.Replacing, id)
+		switch {
+		case o.State == StateDecommissioned:
+		case o.State == StateBeingReplaced && open:
+		case row && (o.State == StateJoining || o.State == StateReplacing || o.State == StateLeaving):
+		default:
+			return false
+		}
+	}
+	return mentioned
+}
+
+func (n *naive) add(reason Reason, observer, observed string) {
+	n.blockers[fmt.Sprintf("%s [%s] [%s]", reason, observer, observed)] = true
+}
+
+func nameOf(r Ref) string {
+	if r.HostID != "" {
+		return r.HostID
+	}
+	name := "?" + r.Datacenter + r.Rack + r.Member
+	if r.Ordinal != nil {
+		name += fmt.Sprint(*r.Ordinal)
+	}
+	return name
+}
+
+func keysOf(blockers []Blocker) map[string]bool {
+	keys := map[string]bool{}
+	for _, b := range blockers {
+		observer, observed := "", ""
+		if b.Observer != (Ref{}) {
+			observer = nameOf(b.Observer)
+		}
+		if b.Observed != (Ref{}) {
+			observed = nameOf(b.Observed)
+		}
+		keys[fmt.Sprintf("%s [%s] [%s]", b.Reason, observer, observed)] = true
+	}
+	return keys
+}
+
+// Generators. Few host IDs and places, so that duplicates, Self's own row and evidence about one node meet often.
+
+var genHostID = rapid.SampledFrom([]string{"h0", "h1", "h2", "h3", "h4", "H1", "h5"})
+
+var genStatus = rapid.SampledFrom([]Status{Up, Up, Up, Up, Up, Up, Down, Unknown, Missing, 77})
+
+var genState = rapid.SampledFrom([]State{
+	StateNormal, StateNormal, StateNormal, StateJoining, StateLeaving, StateReplacing, StateBeingReplaced, StateDecommissioned,
+})
+
+func genRef(t *rapid.T, label string) Ref {
+	r := Ref{
+		Datacenter: rapid.SampledFrom([]string{"dc1", "dc1", "dc1", "dc2", ""}).Draw(t, label+" datacenter"),
+		Rack:       rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, label+" rack"),
+	}
+	if rapid.IntRange(0, 9).Draw(t, label+" placed") > 0 {
+		ordinal := rapid.Int32Range(0, 2).Draw(t, label+" ordinal")
+		r.Ordinal = &ordinal
+	}
+	if rapid.IntRange(0, 12).Draw(t, label+" known") > 0 {
+		r.HostID = genHostID.Draw(t, label+" host ID")
+	}
+	return r
+}
+
+var genRow = rapid.Custom(func(t *rapid.T) Row {
+	r := Row{Reporter: genRef(t, "reporter"), Reported: rapid.IntRange(0, 12).Draw(t, "reported") > 0}
+	states := rapid.Bool().Draw(t, "states")
+	if rapid.Bool().Draw(t, "base") {
+		r.Base = bases[rapid.IntRange(0, len(bases)-1).Draw(t, "base set")]
+	}
+	for range rapid.IntRange(0, 6).Draw(t, "cells") {
+		o := Observation{HostID: genHostID.Draw(t, "observed"), Status: genStatus.Draw(t, "status")}
+		if states {
+			o.State = genState.Draw(t, "state")
+		}
+		if rapid.IntRange(0, 40).Draw(t, "nameless") == 0 {
+			o.HostID = ""
+		}
+		r.Observed = append(r.Observed, o)
+	}
+	switch rapid.IntRange(0, 20).Draw(t, "trouble") {
+	case 0:
+		r.Error = "connection refused"
+	case 1:
+		r.Stale = "pod is not running"
+	}
+	return r
+})
+
+var bases = []*Membership{{HostIDs: []string{"h0", "h1", "h2"}}, {HostIDs: []string{"h3", "h2", "h1", "h0"}}, {HostIDs: []string{""}}}
+
+var genRows = rapid.SliceOfN(genRow, 0, 6)
+
+var genOptions = rapid.Custom(func(t *rapid.T) Options {
+	var o Options
+	if rapid.Bool().Draw(t, "self") {
+		self := genRef(t, "self")
+		o.Self = &self
+	}
+	o.Reports = rapid.IntRange(0, 2).Draw(t, "reports")
+	o.AllowNonReporting = rapid.Bool().Draw(t, "allow")
+	o.NotVerified = rapid.SliceOfN(rapid.SampledFrom([]string{"dc8", "dc9"}), 0, 2).Draw(t, "not verified")
+	o.Replacing = rapid.SliceOfN(genHostID, 0, 2).Draw(t, "replacing")
+	return o
+})
+
+// genHealthy draws a cluster of n nodes that all see each other UP, one row each, in one datacenter.
+func healthy(n int) []Row {
+	rows := make([]Row, n)
+	for i := range rows {
+		ordinal := int32(i / 3)
+		rows[i] = Row{
+			Reporter: Ref{HostID: fmt.Sprintf("h%d", i), Datacenter: "dc1", Rack: fmt.Sprintf("r%d", i%3), Ordinal: &ordinal},
+			Reported: true,
+		}
+		for j := range n {
+			rows[i].Observed = append(rows[i].Observed, Observation{HostID: fmt.Sprintf("h%d", j), Status: Up})
+		}
+	}
+	return rows
+}
+
+func TestAgreesWithNaiveModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows, opts := genRows.Draw(t, "rows"), genOptions.Draw(t, "options")
+		want := judgeNaively(rows, opts)
+		m := New(rows, opts)
+		got := keysOf(m.Blockers())
+		for k := range want.blockers {
+			if !got[k] {
+				t.Errorf("missing blocker %s", k)
+			}
+		}
+		for k := range got {
+			if !want.blockers[k] {
+				t.Errorf("blocker too many %s", k)
+			}
+		}
+		if got, want := m.Empty(), len(want.required) == 0 && !slices.ContainsFunc(want.rows, func(r Row) bool { return r.Reporter.HostID == "" }); got != want {
+			t.Errorf("Empty() = %v, want %v", got, want)
+		}
+	})
+}
+
+func TestOracleAgreesWithNaiveModel(t *testing.T) {
+	for _, c := range readOracle(t) {
+		rows := FromReports(c.reports())
+		if got, want := c.satisfied(), len(judgeNaively(rows, c.options()).blockers) == 0; got != want {
+			t.Errorf("case %d %v: satisfied = %v, naive %v", c.ID, c.Mutations, got, want)
+		}
+	}
+}

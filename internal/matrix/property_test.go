@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// genNearlyHealthy draws a cluster in which everybody sees everybody UP but for a few cells, so that verdicts of both kinds are common.
+var genNearlyHealthy = rapid.Custom(func(t *rapid.T) []Row {
+	rows := healthy(rapid.IntRange(1, 7).Draw(t, "nodes"))
+	for range rapid.IntRange(0, 2).Draw(t, "flaws") {
+		r := &rows[rapid.IntRange(0, len(rows)-1).Draw(t, "row")]
+		if len(r.Observed) == 0 {
+			continue
+		}
+		k := rapid.IntRange(0, len(r.Observed)-1).Draw(t, "cell")
+		switch rapid.IntRange(0, 5).Draw(t, "flaw") {
+		case 0, 1:
+			r.Observed[k].Status = genStatus.Draw(t, "status")
+		case 2:
+			r.Observed = slices.Delete(r.Observed, k, k+1)
+		case 3:
+			*r = Row{Reporter: r.Reporter}
+		case 4: // a state that everybody agrees on, and possibly no row of its own
+			id, state := r.Observed[k].HostID, genState.Draw(t, "state")
+			for i := range rows {
+				for j := range rows[i].Observed {
+					if rows[i].Observed[j].HostID == id {
+						rows[i].Observed[j].State = state
+					}
+				}
+			}
+			if rapid.Bool().Draw(t, "without a row") {
+				rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Reporter.HostID == id && len(rows) > 1 })
+			}
+		case 5:
+			again := r.Observed[k]
+			again.Status = genStatus.Draw(t, "status again")
+			r.Observed = append(r.Observed, again)
+		}
+	}
+	return rows
+})
+
+func genAnyRows(t *rapid.T) []Row {
+	if rapid.Bool().Draw(t, "nearly healthy") {
+		return genNearlyHealthy.Draw(t, "rows")
+	}
+	return genRows.Draw(t, "rows")
+}
+
+func TestNearlyHealthyAgreesWithNaiveModel(t *testing.T) {
+	open, blocked := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		rows, opts := genNearlyHealthy.Draw(t, "rows"), genOptions.Draw(t, "options")
+		got, want := keysOf(New(rows, opts).Blockers()), judgeNaively(rows, opts).blockers
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("blockers (-naive +got):\n%s", diff)
+		}
+		if len(got) == 0 {
+			open++
+		} else {
+			blocked++
+		}
+	})
+	if open == 0 || blocked == 0 {
+		t.Errorf("the generator makes %d open and %d blocked clusters, want some of each", open, blocked)
+	}
+}
+
+func TestOrderOfInputNeverMatters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows, opts := genAnyRows(t), genOptions.Draw(t, "options")
+		for i := range rows {
+			for j := range rows[i].Observed {
+				rows[i].Observed[j].Since = time.Unix(int64(rapid.IntRange(0, 3).Draw(t, "since")), 0)
+			}
+		}
+		shuffled := slices.Clone(rows)
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		for i := range shuffled {
+			shuffled[i].Observed = slices.Clone(shuffled[i].Observed)
+			o := shuffled[i].Observed
+			r.Shuffle(len(o), func(i, j int) { o[i], o[j] = o[j], o[i] })
+		}
+		a, b := New(rows, opts), New(shuffled, opts)
+		if diff := cmp.Diff(a.Blockers(), b.Blockers()); diff != "" {
+			t.Errorf("blockers depend on the order of the input:\n%s", diff)
+		}
+		for i := range a.Nodes() {
+			x, y := a.Nodes()[i], b.Nodes()[i]
+			x.Row, y.Row = nil, nil
+			if diff := cmp.Diff(x, y); diff != "" {
+				t.Errorf("node %d depends on the order of the input:\n%s", i, diff)
+			}
+			for j := range a.Nodes() {
+				if x, y := a.Cell(i, j), b.Cell(i, j); x.Status != y.Status || x.State != y.State {
+					t.Errorf("cell (%d, %d) depends on the order of the input: %v and %v", i, j, x, y)
+				}
+			}
+		}
+	})
+}
+
+// TestDownNeverOpens is invariant 1 for the matrix: whatever else is said, before or after, one row that is judged and says DOWN of
+// a required node keeps the door shut. What is excused (gone for good, or being replaced) needs the word of every row that mentions it.
+func TestDownNeverOpens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows, opts := genAnyRows(t), genOptions.Draw(t, "options")
+		var observer, observed string
+		for _, r := range rows {
+			self := opts.Self != nil && (&naive{opts: opts}).isSelf(r.Reporter)
+			if self || !r.Reported || r.Error != "" || r.Stale != "" {
+				continue
+			}
+			for _, o := range r.Observed {
+				if o.Status == Down && o.HostID != "" && !excusedByAll(rows, o.HostID) {
+					observer, observed = nameOf(r.Reporter), o.HostID
+				}
+			}
+		}
+		if observed == "" {
+			observer, observed = "witness", "victim"
+			rows = append(rows, Row{Reporter: Ref{HostID: observer, Datacenter: "elsewhere"}, Reported: true,
+				Observed: []Observation{{HostID: observer, Status: Up}, {HostID: observed, Status: Down}}})
+		}
+		key := fmt.Sprintf("%s [%s] [%s]", ReasonNodeDown, observer, observed)
+		if !keysOf(New(rows, opts).Blockers())[key] {
+			t.Errorf("%s is not among the blockers", key)
+		}
+	})
+}
+
+// excusedByAll is generous: true when any row has the node in a state that may excuse its being DOWN.
+func excusedByAll(rows []Row, hostID string) bool {
+	return slices.ContainsFunc(rows, func(r Row) bool {
+		return slices.ContainsFunc(r.Observed, func(o Observation) bool {
+			return o.HostID == hostID && (o.State == StateDecommissioned || o.State == StateBeingReplaced)
+		})
+	})
+}
+
+func TestTurningACellUpNeverAddsABlocker(t *testing.T) {
+	pairsOf := func(blockers []Blocker) map[string]bool {
+		pairs := map[string]bool{}
+		for _, b := range blockers {
+			pairs[fmt.Sprintf("%v/%v", b.Observer, b.Observed)] = true
+		}
+		return pairs
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		rows, opts := genAnyRows(t), genOptions.Draw(t, "options")
+		type at struct{ row, cell int }
+		var candidates []at
+		for i := range rows {
+			for j, o := range rows[i].Observed {
+				if o.Status != Up {
+					candidates = append(candidates, at{i, j})
+				}
+			}
+		}
+		if len(candidates) == 0 {
+			t.Skip("everything is UP")
+		}
+		before := pairsOf(New(rows, opts).Blockers())
+		c := rapid.SampledFrom(candidates).Draw(t, "cell")
+		rows[c.row].Observed[c.cell].Status = Up
+		for pair := range pairsOf(New(rows, opts).Blockers()) {
+			if !before[pair] {
+				t.Errorf("turning cell %v UP adds a blocker of %s", c, pair)
+			}
+		}
+	})
+}
+
+func TestCountersSayWhatTheCellsSay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows := genNearlyHealthy.Draw(t, "rows")
+		m := New(rows, Options{})
+		reporting := 0
+		for _, n := range m.Nodes() {
+			if n.Reports {
+				reporting++
+			}
+		}
+		for j, n := range m.Nodes() {
+			counts := map[Status]int{}
+			for i, o := range m.Nodes() {
+				if o.Reports {
+					counts[m.At(i, j)]++
+				}
+			}
+			want := map[Status]int{Up: n.SeenUp, Down: n.SeenDown, Unknown: n.SeenUnknown, Missing: n.NotSeen}
+			for s, k := range want {
+				if counts[s] != k {
+					t.Errorf("%s is seen %s by %d rows and the counter says %d", n.Ref, s, counts[s], k)
+				}
+			}
+			if total := n.SeenUp + n.SeenDown + n.SeenUnknown + n.NotSeen; total != reporting {
+				t.Errorf("counters of %s sum up to %d, want %d reporting rows", n.Ref, total, reporting)
+			}
+		}
+	})
+}
+
+// TestPartitionFolds splits 300 nodes in half: 45,000 pairs are DOWN, and a screenful of blockers says so without losing the count.
+func TestPartitionFolds(t *testing.T) {
+	const n = 300
+	rows := healthy(n)
+	for i := range rows {
+		for j := range rows[i].Observed {
+			if (i < n/2) != (j < n/2) {
+				rows[i].Observed[j].Status = Down
+			}
+		}
+	}
+	h := New(rows, Options{}).Health()
+	if h.Total != n*n/2 {
+		t.Errorf("Total = %d, want %d", h.Total, n*n/2)
+	}
+	if want := n * foldedObservers; len(h.Blockers) != want {
+		t.Errorf("%d blockers, want %d", len(h.Blockers), want)
+	}
+	groups, total := GroupBlockers(h.Blockers)
+	if len(groups) != n || total != n*n/2 {
+		t.Errorf("%d groups of %d, want %d of %d", len(groups), total, n, n*n/2)
+	}
+	if got, want := groups[0].Text(time.Time{}), "dc1/r0/0 (h0) is seen DOWN by dc1/r0/50, dc1/r0/51, dc1/r0/52 and 147 more"; got != want {
+		t.Errorf("first group: %q, want %q", got, want)
+	}
+	if got, want := h.Blockers[2].Text(time.Time{}), "dc1/r0/52 (h156) sees dc1/r0/0 (h0) DOWN (and so do 147 more nodes)"; got != want {
+		t.Errorf("third blocker: %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+func decodeReport(t testing.TB, text string) api.ScyllaDBDatacenterNodesStatusReport {
+	t.Helper()
+	var r api.ScyllaDBDatacenterNodesStatusReport
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestFromReports(t *testing.T) {
+	report := decodeReport(t, `{"datacenterName": "dc1", "racks": [
+		{"name": "rack1", "nodes": [
+			{"ordinal": 0, "hostID": "a", "observedNodes": [{"hostID": "a", "status": "UP"}, {"hostID": "b", "status": "UP"}]},
+			{"ordinal": 1, "hostID": "b", "observedNodes": [{"hostID": "a", "status": "DOWN", "since": "2026-11-21T11:59:48Z"}, {"hostID": "b", "status": "UP", "state": "LEAVING"}]},
+			{"ordinal": 2},
+			{"ordinal": 3, "hostID": "d", "observedNodes": [{"hostID": "d", "status": "Up"}, {"hostID": "d", "status": "UP"}]}]},
+		{"name": "rack2"}]}`)
+	rows := FromReports([]api.ScyllaDBDatacenterNodesStatusReport{report})
+	ref := func(ordinal int32, hostID string) Ref {
+		return Ref{HostID: hostID, Datacenter: "dc1", Rack: "rack1", Ordinal: &ordinal}
+	}
+	ab := &Membership{HostIDs: []string{"a", "b"}}
+	want := []Row{
+		{Reporter: ref(0, "a"), Reported: true, Base: ab},
+		{Reporter: ref(1, "b"), Reported: true, Base: ab, Observed: []Observation{
+			{HostID: "a", Status: Down, Since: ago(12 * time.Second)}, {HostID: "b", Status: Up, State: StateLeaving},
+		}},
+		{Reporter: ref(2, "")},
+		{Reporter: ref(3, "d"), Reported: true, Observed: []Observation{{HostID: "d"}, {HostID: "d", Status: Up}}},
+	}
+	for i := range rows {
+		if len(rows[i].Observed) == 0 {
+			rows[i].Observed = nil
+		}
+	}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if rows[0].Base != rows[1].Base {
+		t.Error("rows that list the same host IDs do not share them")
+	}
+}
+
+// TestSharedRowsSayWhatTheWireSays holds the compact rows to plain ones.
+func TestSharedRowsSayWhatTheWireSays(t *testing.T) {
+	genCell := rapid.Custom(func(t *rapid.T) api.ObservedNodeStatusReport {
+		return api.ObservedNodeStatusReport{
+			HostID: rapid.SampledFrom([]string{"a", "b", "c", ""}).Draw(t, "host ID"),
+			Status: rapid.SampledFrom([]api.NodeStatus{"UP", "UP", "UP", "DOWN", "UNKNOWN", "odd", ""}).Draw(t, "status"),
+			State:  rapid.SampledFrom([]api.NodeState{"", "", "JOINING", "odd"}).Draw(t, "state"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		var report api.ScyllaDBDatacenterNodesStatusReport
+		var plain []Row
+		report.Racks = make([]api.RackReport, 1)
+		for i := range rapid.IntRange(0, 8).Draw(t, "rows") {
+			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "reporter")
+			cells := rapid.SliceOfN(genCell, 0, 4).Draw(t, "cells")
+			ordinal := int32(i)
+			report.Racks[0].Nodes = append(report.Racks[0].Nodes, api.NodeReport{Ordinal: ordinal, HostID: &id, ObservedNodes: cells})
+			r := Row{Reporter: Ref{HostID: id, Ordinal: &ordinal}, Reported: len(cells) > 0}
+			for _, c := range cells {
+				r.Observed = append(r.Observed, Observation{HostID: c.HostID, Status: ParseStatus(string(c.Status)), State: ParseState(string(c.State))})
+			}
+			plain = append(plain, r)
+		}
+		rows := FromReports([]api.ScyllaDBDatacenterNodesStatusReport{report})
+		if diff := cmp.Diff(New(plain, Options{}).Blockers(), New(rows, Options{}).Blockers()); diff != "" {
+			t.Errorf("blockers of plain rows (-) and of shared rows (+):\n%s", diff)
+		}
+		for i := range rows {
+			want, got := slices.Clone(plain[i].Observed), slices.Collect(rows[i].Each())
+			byHostID := func(a, b Observation) int { return compareKnown(a.HostID, b.HostID) }
+			slices.SortStableFunc(want, byHostID)
+			slices.SortStableFunc(got, byHostID)
+			if !slices.Equal(want, got) {
+				t.Errorf("row %d says %v, want %v", i, got, want)
+			}
+		}
+	})
+}
+
+func TestEachStopsWhenAsked(t *testing.T) {
+	r := Row{Base: &Membership{HostIDs: []string{"a", "b"}}, Observed: []Observation{{HostID: "b"}, {HostID: "c"}}}
+	for stop := 1; stop <= 3; stop++ {
+		n := 0
+		for range r.Each() {
+			if n++; n == stop {
+				break
+			}
+		}
+		if n != stop {
+			t.Errorf("%d cells, want %d", n, stop)
+		}
+	}
+}
+
+func TestFromStatusReport(t *testing.T) {
+	membership := api.NewMembership([]string{idA, idB, idC})
+	since := metav1.NewTime(ago(time.Minute))
+	node := func(id string, cells ...api.ObservedNodeStatusReport) api.StatusReportNode {
+		return api.StatusReportNode{HostID: id, MembershipDigest: membership.Digest, ObservedNodes: cells}
+	}
+	of := func(name, id string) api.StatusReportMember {
+		return api.StatusReportMember{Name: name, Datacenter: "dc1", Rack: "rack1", HostID: id, Joined: true}
+	}
+	tests := map[string]struct {
+		report *api.ScyllaDBStatusReport
+		want   []string
+	}{
+		"no report": {},
+		"all UP over the membership": {
+			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{node(idA), node(idB), node(idC)}}}},
+		},
+		"an exception is named": {
+			report: &api.ScyllaDBStatusReport{
+				Membership:  membership,
+				Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{node(idA, api.ObservedNodeStatusReport{HostID: idB, Status: "DOWN", Since: &since}), node(idB), node(idC)}}},
+				Status:      api.ScyllaDBStatusReportStatus{Members: []api.StatusReportMember{of("demo-rack1-0", idA)}},
+			},
+			want: []string{"demo-rack1-0 (8ebd0fc0) sees host ID " + idB + " DOWN since 1m0s"},
+		},
+		"the proposal's plain rows": {
+			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{
+				{HostID: "a", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UP"}, {HostID: "b", Status: "UP"}}},
+			}}}},
+			want: []string{"nothing is known of whom host ID b sees"},
+		},
+		"a row over another membership": {
+			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: "feed"}}}}},
+			want:   []string{"the report of host ID a cannot be used: the row is over membership feed and the report carries " + membership.Digest},
+		},
+		"a row over a membership that is not there": {
+			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: "feed"}}}}},
+			want:   []string{"the report of host ID a cannot be used: the report has no membership"},
+		},
+		"a membership that somebody edited": {
+			report: &api.ScyllaDBStatusReport{Membership: &api.Membership{Digest: "feed", HostIDs: []string{"a"}}, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: "feed"}}}}},
+			want:   []string{"the report of host ID a cannot be used: the report's membership has digest ca978112ca1bbdca and says feed"},
+		},
+		"a vanished datacenter keeps its rows and blocks": {
+			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{
+				{Name: "dc1", Nodes: []api.StatusReportNode{node(idA), node(idB)}},
+				{Name: "dc2", Stale: true, StaleSince: &since, Nodes: []api.StatusReportNode{node(idC)}},
+			}},
+			want: []string{"the report of host ID " + idC + " is old: the report of datacenter dc2 can no longer be read since 1m0s"},
+		},
+		"a member that has joined and has no row, one with an error, one that is stale, and a newcomer": {
+			report: &api.ScyllaDBStatusReport{
+				Membership:  membership,
+				Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{node(idA), node(idC)}}},
+				Status: api.ScyllaDBStatusReportStatus{Members: []api.StatusReportMember{
+					of("demo-rack1-0", idA),
+					func() api.StatusReportMember {
+						m := of("demo-rack1-1", idB)
+						m.RowError = "cannot be decoded"
+						return m
+					}(),
+					func() api.StatusReportMember { m := of("demo-rack1-2", idC); m.RowStale = true; return m }(),
+					of("demo-rack1-3", ""),
+					{Name: "demo-rack1-4", HostID: "new"},
+				}},
+			},
+			want: []string{
+				"the report of demo-rack1-1 (35d0f1aa) cannot be used: cannot be decoded",
+				"the host ID of demo-rack1-3 is not known yet",
+				"the report of demo-rack1-2 (1ffac2bb) is old: its reporter no longer runs",
+			},
+		},
+		"rows without observations have not reported": {
+			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a"}}}}},
+			want:   []string{"nothing is known of whom host ID a sees"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, b := range New(FromStatusReport(tc.report), Options{}).Blockers() {
+				got = append(got, b.Text(now))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("blockers (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if got := NotVerified(&api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1"}, {Name: "dc2", NotVerified: true}}}); !slices.Equal(got, []string{"dc2"}) {
+		t.Errorf("NotVerified = %v", got)
+	}
+	if got := NotVerified(nil); got != nil {
+		t.Errorf("NotVerified(nil) = %v", got)
+	}
+}
+
+func TestFromAnnotation(t *testing.T) {
+	refused := "connection refused"
+	tests := map[string]struct {
+		report *api.NodeStatusReport
+		want   Row
+	}{
+		"none":                           {nil, Row{Reporter: memberA}},
+		"an error":                       {&api.NodeStatusReport{Error: &refused, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idA, Status: "UP"}}}, Row{Reporter: memberA, Reported: true, Error: refused}},
+		"nothing but itself is empty":    {&api.NodeStatusReport{}, Row{Reporter: memberA, Observed: []Observation{}}},
+		"its own word on the host ID":    {&api.NodeStatusReport{HostID: "new", OperationMode: "BOOTSTRAP", ScyllaVersion: "2025.2.1"}, Row{Reporter: member("rack1", 0, "new"), Observed: []Observation{}, State: StateJoining, OperationMode: "BOOTSTRAP", Version: "2025.2.1"}},
+		"a row":                          {&api.NodeStatusReport{OperationMode: "LEAVING", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idA, Status: "UP"}}}, Row{Reporter: memberA, Reported: true, Observed: up(idA), State: StateLeaving, OperationMode: "LEAVING"}},
+		"decommissioned":                 {&api.NodeStatusReport{OperationMode: "DECOMMISSIONED"}, Row{Reporter: memberA, Observed: []Observation{}, State: StateDecommissioned, OperationMode: "DECOMMISSIONED"}},
+		"starting says nothing of state": {&api.NodeStatusReport{OperationMode: "STARTING"}, Row{Reporter: memberA, Observed: []Observation{}, OperationMode: "STARTING"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, FromAnnotation(memberA, tc.report)); diff != "" {
+				t.Errorf("row (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzReport feeds any JSON to the two report kinds and holds the matrix to the naive model on what comes out.
+func FuzzReport(f *testing.F) {
+	var cases []struct{ Input precondition }
+	readVectors(f, "precondition-cases.json", &cases)
+	for _, c := range cases {
+		for _, r := range c.Input.Reports {
+			b, err := json.Marshal(r)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	m, err := json.Marshal(api.ScyllaDBStatusReport{Membership: api.NewMembership([]string{"a", "b"}), Datacenters: []api.StatusReportDatacenter{{
+		Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: api.NewMembership([]string{"a", "b"}).Digest}},
+	}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(m)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var dc api.ScyllaDBDatacenterNodesStatusReport
+		if json.Unmarshal(data, &dc) == nil {
+			checkRows(t, FromReports([]api.ScyllaDBDatacenterNodesStatusReport{dc}))
+		}
+		var cluster api.ScyllaDBStatusReport
+		if json.Unmarshal(data, &cluster) == nil {
+			checkRows(t, FromStatusReport(&cluster))
+		}
+		if annotation, err := api.DecodeNodeStatusReport(string(data)); err == nil {
+			checkRows(t, []Row{FromAnnotation(memberA, annotation)})
+		}
+	})
+}
+
+func checkRows(t *testing.T, rows []Row) {
+	t.Helper()
+	self := newcomer()
+	for _, opts := range []Options{{}, {Self: self, Reports: 1, AllowNonReporting: true}} {
+		m := New(rows, opts)
+		if got, want := len(m.Blockers()) == 0, len(judgeNaively(rows, opts).blockers) == 0; got != want {
+			t.Errorf("satisfied = %v, naive %v, rows %+v", got, want, rows)
+		}
+		for _, b := range m.Blockers() {
+			if b.Text(now) == "" || b.NextStep == "" {
+				t.Errorf("a blocker without words: %+v", b)
+			}
+		}
+	}
+}
