@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+const (
+	idA   = "8ebd0fc0-1111-4111-8111-111111111111"
+	idB   = "35d0f1aa-2222-4222-8222-222222222222"
+	idC   = "1ffac2bb-3333-4333-8333-333333333333"
+	idOwn = "77770000-7777-4777-8777-777777777777"
+)
+
+func ref(rack, hostID string) matrix.Ref {
+	var zero int32
+	return matrix.Ref{HostID: hostID, Member: "demo-" + rack + "-0", Datacenter: "dc1", Rack: rack, Ordinal: &zero}
+}
+
+func cells(status matrix.Status, ids ...string) []matrix.Observation {
+	var list []matrix.Observation
+	for _, id := range ids {
+		list = append(list, matrix.Observation{HostID: id, Status: status})
+	}
+	return list
+}
+
+// cluster is three members that see each other, and extra cells in every row.
+func cluster(extra ...matrix.Observation) []matrix.Row {
+	var rows []matrix.Row
+	for rack, id := range map[string]string{"rack1": idA, "rack2": idB, "rack3": idC} {
+		rows = append(rows, matrix.Row{Reporter: ref(rack, id), Reported: true, Observed: append(cells(matrix.Up, idA, idB, idC), extra...)})
+	}
+	return rows
+}
+
+func down(rows []matrix.Row, observer, observed string) []matrix.Row {
+	for i := range rows {
+		for j := range rows[i].Observed {
+			if rows[i].Reporter.HostID == observer && rows[i].Observed[j].HostID == observed {
+				rows[i].Observed[j].Status = matrix.Down
+			}
+		}
+	}
+	return rows
+}
+
+func newMatrix(rows []matrix.Row) *matrix.Matrix { return matrix.New(rows, matrix.Options{}) }
+
+// newcomer is a fourth member that wants to start, in a cluster that is all UP.
+func newcomer() Input {
+	return Input{
+		Self: ref("rack4", ""), Namespace: "scylla", PVC: "data-demo-rack4-0", Disk: BootstrappedNo, Reports: 1, Matrix: newMatrix(cluster()),
+		Peers: []Peer{
+			{Ref: ref("rack1", idA), Joined: ptr(true)}, {Ref: ref("rack2", idB), Joined: ptr(true)}, {Ref: ref("rack3", idC), Joined: ptr(true)},
+		},
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestDecide(t *testing.T) {
+	withRows := func(rows []matrix.Row) func(*Input) { return func(in *Input) { in.Matrix = newMatrix(rows) } }
+	own := func(status matrix.Status, state matrix.State) matrix.Observation {
+		return matrix.Observation{HostID: idOwn, Status: status, State: state}
+	}
+	// restart is the newcomer with a recorded host ID that its peers list.
+	restart := func(o matrix.Observation, more ...func(*Input)) func(*Input) {
+		return func(in *Input) {
+			in.Self.HostID = idOwn
+			in.Matrix = newMatrix(cluster(o))
+			for _, m := range more {
+				m(in)
+			}
+		}
+	}
+	genesis := func(in *Input) { in.Matrix, in.Reports, in.Peers = nil, 0, nil }
+	label := func(key, value string) func(*Input) {
+		return func(in *Input) {
+			if in.ServiceLabels == nil {
+				in.ServiceLabels = map[string]string{}
+			}
+			in.ServiceLabels[key] = value
+		}
+	}
+	force := func(value string) func(*Input) {
+		return func(in *Input) { in.ServiceAnnotations = map[string]string{api.AnnotationForceProceed: value} }
+	}
+	all := func(list ...func(*Input)) func(*Input) {
+		return func(in *Input) {
+			for _, f := range list {
+				f(in)
+			}
+		}
+	}
+	oneDown := withRows(down(cluster(), idA, idB))
+
+	tests := map[string]struct {
+		in       func(*Input)
+		decision Decision
+		summary  string
+		reasons  []matrix.Reason
+		notes    []string
+		step     string // of the first blocker
+	}{
+		// The data directory.
+		"a node that has bootstrapped is never held back": {
+			in:       all(oneDown, func(in *Input) { in.Disk = BootstrappedYes }),
+			decision: DecisionBootstrapped, summary: "demo-rack4-0 may start: its data directory says that it has bootstrapped",
+		},
+		"not even a banned one, but the cure is named": {
+			in:       func(in *Input) { in.Disk, in.Banned = BootstrappedYes, "received notification of being banned" },
+			decision: DecisionBootstrapped, summary: "demo-rack4-0 may start: its data directory says that it has bootstrapped",
+			notes: []string{"ScyllaDB has refused this host ID before (received notification of being banned); if it does again, delete PVC data-demo-rack4-0, and the member starts again as a new node: kubectl delete pvc data-demo-rack4-0 -n scylla --wait=false && kubectl delete pod demo-rack4-0 -n scylla"},
+		},
+		"a decommissioned data directory is refused, even by force": {
+			in:       all(force("true"), func(in *Input) { in.Disk = BootstrappedDecommissioned }),
+			decision: DecisionRefuse, reasons: []matrix.Reason{matrix.ReasonDataDirectory},
+			summary: "demo-rack4-0 cannot start, however long it waits: its data directory belongs to a node that was decommissioned, and ScyllaDB will not start on it",
+			step:    "delete PVC data-demo-rack4-0, and the member starts again as a new node: kubectl delete pvc data-demo-rack4-0 -n scylla --wait=false && kubectl delete pod demo-rack4-0 -n scylla",
+		},
+		"a banned data directory is refused": {
+			in: func(in *Input) {
+				in.Banned, in.PVC, in.Namespace = "the node has already been removed from the cluster", "", ""
+			},
+			decision: DecisionRefuse, reasons: []matrix.Reason{matrix.ReasonDataDirectory},
+			summary: "demo-rack4-0 cannot start, however long it waits: the cluster has banned the host ID in its data directory (the node has already been removed from the cluster)",
+			step:    "delete PVC of demo-rack4-0, and the member starts again as a new node",
+		},
+
+		// Restarts that the data directory does not know of.
+		"a member that was never flushed is a restart, though everybody sees it DOWN": {
+			in: restart(own(matrix.Down, 0)), decision: DecisionRestart,
+			summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
+		},
+		"so is a leaving member": {
+			in: restart(own(matrix.Down, matrix.StateLeaving)), decision: DecisionRestart,
+			summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
+		},
+		"a member whose rows are all old is a restart too: the whole cluster comes back at once": {
+			in: restart(own(matrix.Up, 0), func(in *Input) {
+				rows := cluster(own(matrix.Up, 0))
+				for i := range rows {
+					rows[i].Stale = "pod is gone"
+				}
+				in.Matrix = newMatrix(rows)
+			}), decision: DecisionRestart,
+			summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
+		},
+		"a fresh row that does not list it overrules an old one that does": {
+			in: restart(own(matrix.Up, 0), func(in *Input) {
+				rows := append(cluster(), matrix.Row{Reporter: ref("rack5", idB), Reported: true, Stale: "pod is gone", Observed: cells(matrix.Up, idOwn)})
+				in.Matrix = newMatrix(rows)
+			}), decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: nothing is known of whom host ID " + idOwn + " sees, and 4 more reasons",
+			reasons: []matrix.Reason{matrix.ReasonRowMissing, matrix.ReasonRowStale, matrix.ReasonNodeNotSeen, matrix.ReasonNodeNotSeen, matrix.ReasonNodeNotSeen},
+		},
+		"a newcomer that stopped while JOINING is no restart": {
+			in: restart(own(matrix.Down, matrix.StateJoining)), decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0",
+			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown},
+			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
+			step:    "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idOwn,
+		},
+		"a node that is being replaced is no restart": {
+			in: restart(own(matrix.Down, matrix.StateBeingReplaced)), decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
+			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing},
+			notes:   []string{"host ID " + idOwn + " is BEING_REPLACED, as every row that mentions it says"},
+		},
+		"a member that lost its disk is no restart": {
+			in: restart(own(matrix.Down, 0), func(in *Input) { in.DataDirectoryEmpty = true }), decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
+			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing},
+			step:    "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idOwn,
+		},
+		"a member whose node is to be replaced is no restart": {
+			in: restart(own(matrix.Down, 0), label(api.LabelReplace, "")), decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
+			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing},
+		},
+		"a member that replaces its own former node replaces, it does not restart": {
+			in:       restart(own(matrix.Down, 0), label(api.LabelReplace, ""), label(api.LabelReplacingNodeHostID, idOwn)),
+			decision: DecisionReplacing, summary: "demo-rack4-0 may start: it replaces the node with host ID " + idOwn,
+			notes: []string{"a replacement does not wait for the others to be UP; what a new node would wait for: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason"},
+		},
+		"a replacement that has joined and was never flushed is a restart": {
+			in:       restart(own(matrix.Down, 0), label(api.LabelReplace, ""), label(api.LabelReplacingNodeHostID, "old")),
+			decision: DecisionRestart, summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
+		},
+		"the only member of its cluster restarts": {
+			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, ptr(true) }),
+			decision: DecisionRestart, summary: "demo-rack4-0 may start: it is a restart, it has joined before and is the only member, so there is nobody else to ask",
+		},
+		"the only member of its cluster lost its disk": {
+			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined, in.DataDirectoryEmpty = idOwn, ptr(true), true }),
+			decision: DecisionWait, summary: "demo-rack4-0 must wait: there is no report of who sees whom, and the cluster is not new: demo-rack4-0 itself has joined before",
+			reasons: []matrix.Reason{matrix.ReasonReportMissing},
+		},
+		"a disk that could not be read asks the cluster": {
+			in:       func(in *Input) { in.Disk, in.DiskDetail = BootstrappedUnknown, "exit code 2" },
+			decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
+			notes: []string{"the data directory could not be read (exit code 2), so the cluster was asked instead"},
+		},
+
+		// Force.
+		"forced, with what is overruled": {
+			in: all(oneDown, force("true")), decision: DecisionForced,
+			summary: "demo-rack4-0 may start: it is forced, which overrules that demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
+			reasons: []matrix.Reason{matrix.ReasonNodeDown},
+		},
+		"forced with nothing in the way": {
+			in: force("true"), decision: DecisionForced, summary: "demo-rack4-0 may start: it is forced, and nothing was in its way",
+		},
+		"any other value blocks and says so, though all are UP": {
+			in: force("yes"), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonForceInvalid},
+			summary: `demo-rack4-0 must wait: annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack4-0 is "yes"; only "true" opens`,
+			step:    `set it to "true" with kubectl scylla force-proceed demo-rack4-0, or take it away with --undo`,
+		},
+		"a bad force value wins over a replacement": {
+			in: all(force("false"), label(api.LabelReplacingNodeHostID, idC)), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonForceInvalid},
+			summary: `demo-rack4-0 must wait: annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack4-0 is "false"; only "true" opens`,
+		},
+
+		// Replacement.
+		"a replacement opens": {
+			in: label(api.LabelReplacingNodeHostID, idC), decision: DecisionReplacing, summary: "demo-rack4-0 may start: it replaces the node with host ID " + idC,
+		},
+		"a replacement by address opens": {
+			in: label(api.LabelReplace, "10.0.0.3"), decision: DecisionReplacing, summary: "demo-rack4-0 may start: it replaces the node with address 10.0.0.3",
+		},
+		"a request to replace that nobody has taken up opens nothing": {
+			in: all(oneDown, label(api.LabelReplace, "")), decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
+			reasons: []matrix.Reason{matrix.ReasonNodeDown},
+		},
+		"a replacement of nobody blocks": {
+			in: all(oneDown, label(api.LabelReplacingNodeHostID, "")), decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: label internal.scylla-operator.scylladb.com/replacing-node-hostid on the Service of demo-rack4-0 is empty, so nobody knows which node to replace, and one more reason",
+			reasons: []matrix.Reason{matrix.ReasonReplaceInvalid, matrix.ReasonNodeDown},
+		},
+
+		// Place.
+		"no place": {
+			in: func(in *Input) { in.Self = matrix.Ref{Member: "demo"} }, decision: DecisionWait,
+			summary: "demo must wait: the place of demo is not known: label scylla/datacenter is missing or empty on its Service, and 2 more reasons",
+			reasons: []matrix.Reason{matrix.ReasonLabelMissing, matrix.ReasonLabelMissing, matrix.ReasonLabelMissing},
+		},
+
+		// Precondition.
+		"all UP": {
+			in: func(*Input) {}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
+		},
+		"the second node of a cluster": {
+			in: func(in *Input) {
+				in.Peers = []Peer{{Ref: ref("rack1", idA), Joined: ptr(true)}}
+				in.Matrix = newMatrix([]matrix.Row{{Reporter: ref("rack1", idA), Reported: true, Observed: cells(matrix.Up, idA)}})
+			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: the one node there is sees itself UP",
+		},
+		"one DOWN": {
+			in: oneDown, decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonNodeDown},
+			summary: "demo-rack4-0 must wait: demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
+			step:    "start it again, or replace it: kubectl scylla replace " + idB,
+		},
+		"one DOWN for two": {
+			in: withRows(down(down(cluster(), idA, idC), idB, idC)), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown},
+			summary: "demo-rack4-0 must wait: demo-rack3-0 (1ffac2bb) is seen DOWN by demo-rack1-0, demo-rack2-0",
+		},
+		"a member has joined after the report was written": {
+			in: func(in *Input) { in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(true)}) }, decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: nothing is known of whom demo-rack5-0 (77770000) sees: its Service says that it has joined, and no report mentions it",
+			reasons: []matrix.Reason{matrix.ReasonRowMissing},
+		},
+		"peers that have not joined are not waited for, and Self is no peer of its own": {
+			in: func(in *Input) {
+				in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(false)}, Peer{Ref: ref("rack6", idOwn)}, Peer{Ref: in.Self, Joined: ptr(true)})
+			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
+		},
+		"a second newcomer under way": {
+			in: withRows(cluster(own(matrix.Up, matrix.StateJoining))), decision: DecisionAllUp,
+			summary: "demo-rack4-0 may start: all 4 nodes are seen UP by every one that reports",
+			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
+		},
+		"a node whose replacement is open elsewhere": {
+			in: func(in *Input) {
+				in.Matrix = newMatrix(cluster(own(matrix.Down, matrix.StateBeingReplaced)))
+				in.Peers = append(in.Peers, Peer{Ref: ref("rack5", "")})
+			}, decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
+			notes:   []string{"host ID " + idOwn + " is BEING_REPLACED, as every row that mentions it says"},
+			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing},
+		},
+		"the controller is silent, though the report says all UP": {
+			in: func(in *Input) {
+				in.ControllerSilent = "Lease kubectl-scylla/kubectl-scylla-controller was not renewed"
+			}, decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: the controller that keeps the reports is silent: Lease kubectl-scylla/kubectl-scylla-controller was not renewed",
+			reasons: []matrix.Reason{matrix.ReasonControllerSilent},
+		},
+		"a datacenter that nobody can ask": {
+			in: func(in *Input) { in.NotVerified = []string{"dc2"} }, decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: datacenter dc2 was not verified: nobody here can ask its nodes",
+			reasons: []matrix.Reason{matrix.ReasonDatacenterUnverified},
+		},
+		"two host IDs without a row, with the lenient rule": {
+			in: func(in *Input) {
+				in.AllowNonReporting = true
+				in.Matrix = newMatrix(cluster(own(matrix.Up, 0), matrix.Observation{HostID: "x", Status: matrix.Up}))
+			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 5 nodes are seen UP by every one that reports",
+			notes: []string{"2 host IDs without a row of their own were accepted by --single-report-allow-non-reporting-host-ids"},
+		},
+		"a datacenter that nobody can ask, with the lenient rule": {
+			in: func(in *Input) {
+				in.NotVerified, in.AllowNonReporting = []string{"dc2"}, true
+				in.Matrix = newMatrix(cluster(own(matrix.Up, 0)))
+			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 4 nodes are seen UP by every one that reports",
+			notes: []string{
+				"datacenter dc2 was not verified: nobody here can ask its nodes",
+				"1 host ID without a row of its own was accepted by --single-report-allow-non-reporting-host-ids",
+			},
+		},
+
+		// Genesis.
+		"the first node of all": {
+			in: genesis, decision: DecisionGenesis, summary: "demo-rack4-0 may start as the first node: no member of this cluster has ever joined",
+		},
+		"the first node, its own host ID recorded at a first try": {
+			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, ptr(false) }),
+			decision: DecisionGenesis, summary: "demo-rack4-0 may start as the first node: no member of this cluster has ever joined",
+		},
+		"the first node beside others that have not joined": {
+			in: all(genesis, func(in *Input) {
+				in.Peers = []Peer{{Ref: ref("rack1", "")}, {Ref: ref("rack2", idB), Joined: ptr(false)}}
+			}),
+			decision: DecisionGenesis, summary: "demo-rack4-0 may start as the first node: no member of this cluster has ever joined",
+		},
+		"a lost report is no genesis": {
+			in: func(in *Input) { in.Matrix, in.Reports = nil, 0 }, decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonReportMissing},
+			summary: "demo-rack4-0 must wait: there is no report of who sees whom, and the cluster is not new: demo-rack1-0 has joined, demo-rack2-0 has joined, demo-rack3-0 has joined",
+			step:    "see that the controller runs and that the reporters of the members that have joined are up; kubectl scylla report shows what there is",
+		},
+		"a recorded host ID is enough, and a long list is cut": {
+			in: all(genesis, func(in *Input) {
+				in.Peers = []Peer{{Ref: ref("rack1", idA)}, {Ref: ref("rack2", idB)}, {Ref: ref("rack3", idC)}, {Ref: ref("rack5", "x"), Joined: ptr(true)}}
+			}), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonReportMissing},
+			summary: "demo-rack4-0 must wait: there is no report of who sees whom, and the cluster is not new: demo-rack1-0 has a host ID, demo-rack2-0 has a host ID, demo-rack3-0 has a host ID, and 1 more",
+		},
+		"the first node of a second datacenter is no genesis": {
+			in: all(genesis, func(in *Input) { in.AllowNonReporting = true }), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonReportMissing},
+			summary: "demo-rack4-0 must wait: there is no report of who sees whom, and the cluster is not new: another datacenter exists",
+			step:    "see by hand that every node of the other datacenter sees every node UP, then: kubectl scylla force-proceed demo-rack4-0",
+		},
+		"a silent controller may be why there is no report": {
+			in: all(genesis, func(in *Input) { in.ControllerSilent = "Lease x" }), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonControllerSilent},
+			summary: "demo-rack4-0 must wait: the controller that keeps the reports is silent: Lease x",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			tc.in(&in)
+			v := Decide(in)
+			if v.Decision != tc.decision {
+				t.Errorf("Decision = %s, want %s", v.Decision, tc.decision)
+			}
+			if want := tc.decision != DecisionWait && tc.decision != DecisionRefuse; v.Satisfied != want {
+				t.Errorf("Satisfied = %v, want %v", v.Satisfied, want)
+			}
+			if v.Summary != tc.summary {
+				t.Errorf("Summary:\n got %s\nwant %s", v.Summary, tc.summary)
+			}
+			var reasons []matrix.Reason
+			for _, b := range v.Blockers {
+				reasons = append(reasons, b.Reason)
+			}
+			if diff := cmp.Diff(tc.reasons, reasons); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.notes, v.Notes, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+			if tc.step != "" && v.Blockers[0].NextStep != tc.step {
+				t.Errorf("NextStep:\n got %s\nwant %s", v.Blockers[0].NextStep, tc.step)
+			}
+			for _, b := range v.Blockers {
+				if b.NextStep == "" {
+					t.Errorf("%s has no next step", b.Text(time.Time{}))
+				}
+			}
+			if strings.ContainsAny(v.Summary, "\n") || !strings.HasPrefix(v.Summary, in.Self.Name()) {
+				t.Errorf("Summary is not one sentence about the member: %q", v.Summary)
+			}
+		})
+	}
+}
+
+func TestPlace(t *testing.T) {
+	labels := map[string]string{api.LabelDatacenter: "dc1", api.LabelRack: "rack1"}
+	tests := map[string]struct {
+		name   string
+		labels map[string]string
+		want   matrix.Ref
+	}{
+		"all there":              {"demo-rack1-2", labels, matrix.Ref{Member: "demo-rack1-2", Datacenter: "dc1", Rack: "rack1", Ordinal: ptr(int32(2))}},
+		"leading zeros":          {"demo-007", labels, matrix.Ref{Member: "demo-007", Datacenter: "dc1", Rack: "rack1", Ordinal: ptr(int32(7))}},
+		"the largest ordinal":    {"demo-2147483647", nil, matrix.Ref{Member: "demo-2147483647", Ordinal: ptr(int32(2147483647))}},
+		"one more":               {"demo-2147483648", nil, matrix.Ref{Member: "demo-2147483648"}},
+		"wrapping around":        {"demo-4294967297", nil, matrix.Ref{Member: "demo-4294967297"}},
+		"no dash":                {"7", nil, matrix.Ref{Member: "7"}},
+		"no digits":              {"demo-", nil, matrix.Ref{Member: "demo-"}},
+		"words":                  {"demo-x", nil, matrix.Ref{Member: "demo-x"}},
+		"a sign is not a number": {"demo-+1", nil, matrix.Ref{Member: "demo-+1"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Place(tc.name, tc.labels)); diff != "" {
+				t.Errorf("place (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseQuery(t *testing.T) {
+	tests := map[string]struct {
+		stdout   string
+		exitCode int
+		want     Bootstrapped
+		detail   string
+	}{
+		"completed":                              {`[{"bootstrapped":"COMPLETED"}]`, 0, BootstrappedYes, "system.local says COMPLETED"},
+		"decommissioned":                         {`[{"bootstrapped":"DECOMMISSIONED"}]`, 0, BootstrappedDecommissioned, "system.local says DECOMMISSIONED"},
+		"in progress":                            {`[{"bootstrapped":"IN_PROGRESS"}]`, 0, BootstrappedNo, `system.local says "IN_PROGRESS"`},
+		"needs bootstrap":                        {`[{"bootstrapped":"NEEDS_BOOTSTRAP"}]`, 0, BootstrappedNo, `system.local says "NEEDS_BOOTSTRAP"`},
+		"no row":                                 {`[]`, 0, BootstrappedNo, "system.local has no row"},
+		"no cell":                                {`[{"bootstrapped":null}]`, 0, BootstrappedNo, "system.local says nothing of a bootstrap"},
+		"several rows, one decommissioned":       {`[{"bootstrapped":"DECOMMISSIONED"},{"bootstrapped":null},{"bootstrapped":"IN_PROGRESS"}]`, 0, BootstrappedDecommissioned, "system.local says DECOMMISSIONED"},
+		"exit code not known":                    {`[{"bootstrapped":"COMPLETED"}]`, -1, BootstrappedYes, "system.local says COMPLETED"},
+		"an output that failed is not trusted":   {`[{"bootstrapped":"COMPLETED"}]`, 139, BootstrappedUnknown, "the query ended with exit code 139"},
+		"no SSTable to load":                     {"", 1, BootstrappedUnknown, "the query could not load an SSTable of system.local (exit code 1), as on an empty data directory"},
+		"failed while it ran":                    {"", 2, BootstrappedUnknown, "the query failed while it ran (exit code 2)"},
+		"too old":                                {"", 100, BootstrappedUnknown, "this ScyllaDB has no sstable query, it is older than 2025.2 (exit code 100)"},
+		"nothing":                                {" \n", 0, BootstrappedUnknown, "the query printed nothing"},
+		"cut short after null, as 2025.2.0 does": {`[{"bootstrapped":null`, 0, BootstrappedUnknown, "the query printed something that is not its result: unexpected end of JSON input"},
+		"garbage after null":                     {"[{\"bootstrapped\":null\"\x00\xff\"}]", 0, BootstrappedUnknown, "the query printed something that is not its result: invalid character '\"' after object key:value pair"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, detail := ParseQuery([]byte(tc.stdout), tc.exitCode)
+			if got != tc.want || detail != tc.detail {
+				t.Errorf("ParseQuery = %v %q, want %v %q", got, detail, tc.want, tc.detail)
+			}
+		})
+	}
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+var (
+	genHostID = rapid.SampledFrom([]string{"h0", "h1", "h2", "h3", "h4", ""})
+	genStatus = rapid.SampledFrom([]matrix.Status{matrix.Up, matrix.Up, matrix.Up, matrix.Up, matrix.Up, matrix.Up, matrix.Down, matrix.Unknown})
+	genState  = rapid.SampledFrom([]matrix.State{
+		matrix.StateNormal, matrix.StateNormal, matrix.StateNormal, matrix.StateNormal, matrix.StateJoining, matrix.StateLeaving,
+		matrix.StateReplacing, matrix.StateBeingReplaced, matrix.StateDecommissioned,
+	})
+	genMaybe = rapid.SampledFrom([]*bool{nil, ptr(true), ptr(false)})
+)
+
+func genRef(t *rapid.T) matrix.Ref {
+	r := matrix.Ref{HostID: genHostID.Draw(t, "host ID"), Datacenter: "dc1", Rack: rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(t, "rack")}
+	r.Ordinal = ptr(rapid.Int32Range(0, 1).Draw(t, "ordinal"))
+	r.Member = fmt.Sprintf("demo-%s-%d", r.Rack, *r.Ordinal)
+	return r
+}
+
+func genRows(t *rapid.T) []matrix.Row {
+	ids := []string{"h0", "h1", "h2"}[:rapid.IntRange(0, 3).Draw(t, "nodes")]
+	var rows []matrix.Row
+	for i, id := range ids {
+		r := matrix.Row{Reporter: matrix.Ref{HostID: id, Datacenter: "dc1", Rack: fmt.Sprintf("r%d", i+1), Ordinal: new(int32)}, Reported: true}
+		for _, o := range ids {
+			r.Observed = append(r.Observed, matrix.Observation{HostID: o, Status: matrix.Up})
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "extra cells") {
+			r.Observed = append(r.Observed, matrix.Observation{
+				HostID: genHostID.Draw(t, "observed"), Status: genStatus.Draw(t, "status"), State: genState.Draw(t, "state"),
+			})
+		}
+		switch rapid.IntRange(0, 15).Draw(t, "trouble") {
+		case 0:
+			r.Stale = "pod is gone"
+		case 1:
+			r.Error = "connection refused"
+		case 2:
+			r.Reported = false
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+var genInput = rapid.Custom(func(t *rapid.T) world {
+	w := world{rows: genRows(t)}
+	w.Self = genRef(t)
+	w.SelfJoined = genMaybe.Draw(t, "self joined")
+	w.Disk = rapid.SampledFrom([]Bootstrapped{BootstrappedNo, BootstrappedNo, BootstrappedUnknown, BootstrappedYes, BootstrappedDecommissioned}).Draw(t, "disk")
+	w.Reports = rapid.IntRange(0, 2).Draw(t, "reports")
+	w.AllowNonReporting = rapid.IntRange(0, 4).Draw(t, "allow") == 0
+	w.DataDirectoryEmpty = rapid.IntRange(0, 4).Draw(t, "empty directory") == 0
+	if rapid.IntRange(0, 9).Draw(t, "banned") == 0 {
+		w.Banned = "removed"
+	}
+	if rapid.IntRange(0, 9).Draw(t, "silent") == 0 {
+		w.ControllerSilent = "Lease x"
+	}
+	if rapid.IntRange(0, 9).Draw(t, "not verified") == 0 {
+		w.NotVerified = []string{"dc2"}
+	}
+	w.ServiceAnnotations, w.ServiceLabels = map[string]string{}, map[string]string{}
+	if rapid.IntRange(0, 5).Draw(t, "force") == 0 {
+		w.ServiceAnnotations[api.AnnotationForceProceed] = rapid.SampledFrom([]string{"true", "false", "", "TRUE"}).Draw(t, "force value")
+	}
+	if rapid.IntRange(0, 5).Draw(t, "replacing") == 0 {
+		w.ServiceLabels[api.LabelReplacingNodeHostID] = genHostID.Draw(t, "target")
+	}
+	if rapid.IntRange(0, 9).Draw(t, "no place") == 0 {
+		w.Self.Rack = ""
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "peers") {
+		w.Peers = append(w.Peers, Peer{Ref: genRef(t), Joined: genMaybe.Draw(t, "joined")})
+	}
+	w.Matrix = matrix.New(w.rows, matrix.Options{})
+	return w
+})
+
+// world is an Input whose rows stay at hand.
+type world struct {
+	Input
+	rows []matrix.Row
+}
+
+func (w *world) forced() bool { return w.ServiceAnnotations[api.AnnotationForceProceed] == "true" }
+
+func (w *world) replacing() bool {
+	_, asked := w.ServiceAnnotations[api.AnnotationForceProceed]
+	return !asked && w.ServiceLabels[api.LabelReplacingNodeHostID] != ""
+}
+
+// fresh yields the rows that count for Self.
+func (w *world) fresh() []matrix.Row {
+	return slices.DeleteFunc(slices.Clone(w.rows), func(r matrix.Row) bool {
+		return !r.Reported || r.Error != "" || r.Stale != "" || (r.Reporter.Rack == w.Self.Rack && *r.Reporter.Ordinal == *w.Self.Ordinal)
+	})
+}
+
+// TestNoNewcomerStartsWhileARowSaysDown is invariant 1. What may open beside a DOWN: the node has bootstrapped or is known as a
+// member, it is forced, it replaces, or the DOWN is about a node that is gone for good or that an open replacement replaces.
+func TestNoNewcomerStartsWhileARowSaysDown(t *testing.T) {
+	opened, closed := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := genInput.Draw(t, "input")
+		v := Decide(w.Input)
+		if v.Satisfied {
+			opened++
+		} else {
+			closed++
+		}
+		if v.Decision != DecisionAllUp && v.Decision != DecisionGenesis {
+			return
+		}
+		for _, r := range w.fresh() {
+			for _, o := range r.Observed {
+				if o.Status != matrix.Down || o.State == matrix.StateDecommissioned {
+					continue
+				}
+				t.Errorf("%s opens although %s says %s DOWN (%s)", v.Decision, r.Reporter, o.HostID, o.State)
+			}
+		}
+	})
+	if opened == 0 || closed == 0 {
+		t.Errorf("%d verdicts open and %d do not, want some of each", opened, closed)
+	}
+}
+
+// TestAMemberIsNeverBlocked is invariant 3: fresh rows that all have the recorded host ID as a normal member let it through, whoever
+// is DOWN and whatever its disk says.
+func TestAMemberIsNeverBlocked(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := genInput.Draw(t, "input")
+		w.Banned, w.DataDirectoryEmpty = "", false
+		if w.Disk == BootstrappedDecommissioned {
+			w.Disk = BootstrappedNo
+		}
+		w.Self.HostID = "mine"
+		for i := range w.rows {
+			w.rows[i].Observed = append(w.rows[i].Observed, matrix.Observation{HostID: "mine", Status: genStatus.Draw(t, "status of mine")})
+		}
+		w.Matrix = matrix.New(w.rows, matrix.Options{})
+		if len(w.fresh()) == 0 {
+			t.Skip("nobody reports")
+		}
+		if v := Decide(w.Input); !v.Satisfied {
+			t.Errorf("%s: %s", v.Decision, v.Summary)
+		}
+	})
+}
+
+func TestVerdictHoldsTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := genInput.Draw(t, "input")
+		v := Decide(w.Input)
+		switch {
+		case v.Summary == "" || v.Decision == "":
+			t.Errorf("a verdict without words: %+v", v)
+		case !v.Satisfied && len(v.Blockers) == 0:
+			t.Errorf("%s without a reason", v.Decision)
+		case v.Satisfied && len(v.Blockers) > 0 && v.Decision != DecisionForced:
+			t.Errorf("%s opens over %d blockers", v.Decision, len(v.Blockers))
+		case v.Satisfied == (v.Decision == DecisionWait || v.Decision == DecisionRefuse):
+			t.Errorf("satisfied = %v and decision %s", v.Satisfied, v.Decision)
+		}
+		for _, b := range v.Blockers {
+			if b.Text(time.Time{}) == "" || b.NextStep == "" {
+				t.Errorf("a blocker without words: %+v", b)
+			}
+		}
+		again := Decide(w.Input)
+		if again.Summary != v.Summary || len(again.Blockers) != len(v.Blockers) {
+			t.Errorf("the same input decides differently: %q and %q", v.Summary, again.Summary)
+		}
+	})
+}
+
+// TestRemovingABlockerNeverCloses mends one thing at a time and sees the door open no later than before: what stood open stays open,
+// and no mended blocker comes back.
+func TestRemovingABlockerNeverCloses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := genInput.Draw(t, "input")
+		before := Decide(w.Input)
+		mend := rapid.SampledFrom([]string{"controller", "force", "not verified", "place", "forced"}).Draw(t, "mend")
+		switch mend {
+		case "controller":
+			w.ControllerSilent = ""
+		case "force":
+			if w.forced() {
+				t.Skip("nothing to mend")
+			}
+			delete(w.ServiceAnnotations, api.AnnotationForceProceed)
+		case "not verified":
+			w.NotVerified = nil
+		case "place":
+			if w.Self.Rack == "" {
+				w.Self.Rack = "r9"
+			}
+		case "forced":
+			w.ServiceAnnotations[api.AnnotationForceProceed] = "true"
+		}
+		after := Decide(w.Input)
+		if before.Satisfied && !after.Satisfied {
+			t.Errorf("mending %s closes: %q, before %q", mend, after.Summary, before.Summary)
+		}
+		if !after.Satisfied && len(after.Blockers) > len(before.Blockers) {
+			t.Errorf("mending %s adds a blocker: %d, before %d", mend, len(after.Blockers), len(before.Blockers))
+		}
+	})
+}
+
+func TestForceAndReplacementOpenWhateverTheOthersSay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := genInput.Draw(t, "input")
+		v := Decide(w.Input)
+		if (w.forced() || w.replacing()) && !v.Satisfied && v.Decision != DecisionRefuse {
+			t.Errorf("forced %v, replacing %v, and it waits: %s", w.forced(), w.replacing(), v.Summary)
+		}
+	})
+}
+
+// FuzzParseQuery: whatever the tool prints, nothing fails, and only the word itself means yes.
+func FuzzParseQuery(f *testing.F) {
+	var cases []struct{ Input struct{ Stdout string } }
+	readVectors(f, "sstable-bootstrapped-cases.json", &cases)
+	for _, c := range cases {
+		f.Add([]byte(c.Input.Stdout), 0)
+	}
+	f.Add([]byte(`[{"bootstrapped":null`), 139)
+	f.Fuzz(func(t *testing.T, stdout []byte, exitCode int) {
+		answer, detail := ParseQuery(stdout, exitCode)
+		if detail == "" {
+			t.Error("no detail")
+		}
+		if answer != BootstrappedUnknown && exitCode > 0 {
+			t.Errorf("exit code %d gives %v", exitCode, answer)
+		}
+		var rows []struct{ Bootstrapped *string }
+		known := json.Unmarshal(stdout, &rows) == nil
+		completed := slices.ContainsFunc(rows, func(r struct{ Bootstrapped *string }) bool {
+			return r.Bootstrapped != nil && *r.Bootstrapped == "COMPLETED"
+		})
+		if want := known && completed && exitCode <= 0; (answer == BootstrappedYes) != want {
+			t.Errorf("answer %v (%s), COMPLETED %v", answer, detail, want)
+		}
+	})
+}
+
+// FuzzPlace: a place is read from any Service name, and only from digits after a dash.
+func FuzzPlace(f *testing.F) {
+	for _, name := range []string{"demo-rack1-0", "demo", "demo-", "demo-007", "demo-4294967297", "demo--1", "-5", "demo-٣"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		r := Place(name, nil)
+		if r.Ordinal == nil {
+			return
+		}
+		if *r.Ordinal < 0 {
+			t.Errorf("Place(%q) has ordinal %d", name, *r.Ordinal)
+		}
+	})
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+type wireReport struct {
+	DatacenterName string           `json:"datacenterName"`
+	Racks          []api.RackReport `json:"racks"`
+}
+
+type oracleCase struct {
+	ID        int          `json:"id"`
+	Mutations []string     `json:"mutations"`
+	Reports   []wireReport `json:"reports"`
+	Self      struct {
+		DC      string `json:"dc"`
+		Rack    string `json:"rack"`
+		Ordinal int32  `json:"ordinal"`
+	} `json:"self"`
+	Allow                bool `json:"singleReportAllowNonReportingHostIDs"`
+	Satisfied            bool `json:"satisfied"`
+	Seed002              bool `json:"seed002"`
+	Seed002SkipNilHostID bool `json:"seed002SkipNilHostID"`
+}
+
+func (c *oracleCase) reports() []api.ScyllaDBDatacenterNodesStatusReport {
+	list := make([]api.ScyllaDBDatacenterNodesStatusReport, len(c.Reports))
+	for i, r := range c.Reports {
+		list[i].DatacenterName, list[i].Racks = r.DatacenterName, r.Racks
+	}
+	return list
+}
+
+func readVectors(t testing.TB, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "test", "vectors", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("decode %s: %v", name, err)
+	}
+}
+
+func readOracle(t testing.TB) []oracleCase {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "test", "vectors", "precondition-oracle.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []oracleCase
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var c oracleCase
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatalf("decode oracle line %d: %v", len(cases)+1, err)
+		}
+		cases = append(cases, c)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func TestSSTableVectors(t *testing.T) {
+	var cases []struct {
+		ID       string
+		Input    struct{ Stdout string }
+		Expected struct {
+			Bootstrapped bool
+			Error        string
+		}
+	}
+	readVectors(t, "sstable-bootstrapped-cases.json", &cases)
+	if len(cases) != 24 {
+		t.Fatalf("%d cases, want 24", len(cases))
+	}
+	for _, c := range cases {
+		t.Run(c.ID, func(t *testing.T) {
+			for _, exitCode := range []int{0, -1} {
+				got, detail := ParseQuery([]byte(c.Input.Stdout), exitCode)
+				if (got == BootstrappedYes) != c.Expected.Bootstrapped {
+					t.Errorf("ParseQuery = %v (%s), want bootstrapped %v", got, detail, c.Expected.Bootstrapped)
+				}
+				// What makes the shipped container fail is Unknown here: the cluster is asked, and nothing crash-loops.
+				if (got == BootstrappedUnknown) != (c.Expected.Error != "") {
+					t.Errorf("ParseQuery = %v (%s), shipped error %q", got, detail, c.Expected.Error)
+				}
+				if detail == "" {
+					t.Error("no detail")
+				}
+			}
+		})
+	}
+}
+
+// TestShouldProceedVectors holds Decide to the shipped order of labels, force, replacement and precondition. The precondition, a
+// boolean in the vectors, is a matrix here in which everybody is UP, or one is DOWN.
+func TestShouldProceedVectors(t *testing.T) {
+	// differences maps a case to what Decide says instead, and why.
+	differences := map[string]struct {
+		why     string
+		proceed bool
+		reason  matrix.Reason // of the first blocker
+	}{
+		"should-proceed-extra/force true but no datacenter label": {
+			why: "force opens whatever else is wrong: it is the last resort of the person on call", proceed: true, reason: matrix.ReasonLabelMissing,
+		},
+		"should-proceed-extra/force true but no rack label": {
+			why: "force opens whatever else is wrong", proceed: true, reason: matrix.ReasonLabelMissing,
+		},
+		"should-proceed-extra/empty datacenter and rack label values": {
+			why: "a malformed value never opens: no datacenter and no rack is called nothing", reason: matrix.ReasonLabelMissing,
+		},
+		"should-proceed-extra/ordinal over int32 wraps": {
+			why: "a malformed value never opens: the ordinal would be that of another member, whose row would be left out", reason: matrix.ReasonLabelMissing,
+		},
+		"should-proceed-extra/replacing label with an empty value": {
+			why: "without a host ID ScyllaDB would start as a plain new node, past the barrier", reason: matrix.ReasonReplaceInvalid,
+		},
+	}
+	var cases []struct {
+		ID    string
+		Input struct {
+			PreconditionSatisfied bool
+			Service               struct {
+				Namespace, Name     string
+				Labels, Annotations map[string]string
+			}
+		}
+		Expected struct {
+			Proceed bool
+			Error   string
+		}
+	}
+	readVectors(t, "should-proceed-cases.json", &cases)
+	if len(cases) != 29 {
+		t.Fatalf("%d cases, want 29", len(cases))
+	}
+	used := 0
+	for _, c := range cases {
+		t.Run(c.ID, func(t *testing.T) {
+			other := "other"
+			status := api.NodeStatusUp
+			if !c.Input.PreconditionSatisfied {
+				status = api.NodeStatusDown
+			}
+			reports := []api.ScyllaDBDatacenterNodesStatusReport{{DatacenterName: "elsewhere", Racks: []api.RackReport{{Name: "rack9", Nodes: []api.NodeReport{
+				{HostID: &other, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: other, Status: status}}},
+			}}}}}
+			v := Decide(Input{
+				Self:      Place(c.Input.Service.Name, c.Input.Service.Labels),
+				Namespace: c.Input.Service.Namespace, Disk: BootstrappedNo,
+				ServiceLabels: c.Input.Service.Labels, ServiceAnnotations: c.Input.Service.Annotations,
+				Matrix: matrix.New(matrix.FromReports(reports), matrix.Options{}), Reports: 1,
+			})
+			proceed, difference := c.Expected.Proceed, ""
+			if d, ok := differences[c.ID]; ok {
+				used++
+				difference = d.why
+				if d.proceed == c.Expected.Proceed {
+					t.Errorf("difference %q is none", d.why)
+				}
+				proceed = d.proceed
+				if len(v.Blockers) == 0 || v.Blockers[0].Reason != d.reason {
+					t.Errorf("blockers %+v, want %s first", v.Blockers, d.reason)
+				}
+			}
+			if v.Satisfied != proceed {
+				t.Errorf("Satisfied = %v (%s), want %v %s", v.Satisfied, v.Summary, proceed, difference)
+			}
+			if c.Expected.Error != "" && !proceed {
+				if r := v.Blockers[0].Reason; r != matrix.ReasonForceInvalid && r != matrix.ReasonLabelMissing {
+					t.Errorf("the shipped barrier fails with %q, here %s comes first", c.Expected.Error, r)
+				}
+			}
+		})
+	}
+	if used != len(differences) {
+		t.Errorf("%d of %d named differences were met", used, len(differences))
+	}
+}
+
+// TestOracleThroughDecide holds the whole decision to the shipped precondition over the 2,000 random cases. Beside the duplicates
+// that the matrix's own test names, one difference: nothing at all opens only at genesis.
+func TestOracleThroughDecide(t *testing.T) {
+	var differs []string
+	genesis := 0
+	for _, c := range readOracle(t) {
+		ordinal := c.Self.Ordinal
+		reports := c.reports()
+		in := Input{
+			Self: matrix.Ref{Member: "self-0", Datacenter: c.Self.DC, Rack: c.Self.Rack, Ordinal: &ordinal},
+			Disk: BootstrappedNo, Matrix: matrix.New(matrix.FromReports(reports), matrix.Options{}),
+			Reports: len(reports), AllowNonReporting: c.Allow,
+		}
+		v := Decide(in)
+		if v.Decision == DecisionGenesis {
+			genesis++
+			if !c.Satisfied {
+				t.Errorf("case %d %v: genesis where the shipped operator blocks", c.ID, c.Mutations)
+			}
+			in.Peers = []Peer{{Ref: matrix.Ref{Member: "peer-0", HostID: "p"}}}
+			if v := Decide(in); v.Satisfied || v.Blockers[0].Reason != matrix.ReasonReportMissing {
+				t.Errorf("case %d %v: a lost report opens: %s", c.ID, c.Mutations, v.Summary)
+			}
+		}
+		if v.Satisfied == c.Satisfied {
+			continue
+		}
+		if v.Satisfied {
+			t.Errorf("case %d %v opens, shipped blocks: %s", c.ID, c.Mutations, v.Summary)
+		}
+		switch first := v.Blockers[0].Reason; {
+		case first == matrix.ReasonReportMissing && c.Allow:
+			differs = append(differs, "an empty set with the lenient flag set: there is another datacenter, so this is no genesis")
+		case first == matrix.ReasonNodeDown && slices.ContainsFunc(c.Mutations, func(m string) bool {
+			return slices.Contains([]string{"dup-observation-down-then-up", "dup-row-host-id-healthy-last", "dup-dc-report-stale", "dup-dc-report"}, m)
+		}):
+			differs = append(differs, "DOWN and UP of one host ID")
+		default:
+			t.Errorf("case %d %v differs for another reason: %s", c.ID, c.Mutations, v.Summary)
+		}
+	}
+	counts := map[string]int{}
+	for _, d := range differs {
+		counts[d]++
+	}
+	t.Logf("genesis: %d", genesis)
+	want := map[string]int{
+		"an empty set with the lenient flag set: there is another datacenter, so this is no genesis": 68,
+		"DOWN and UP of one host ID": 59,
+	}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+	if genesis == 0 {
+		t.Error("no case is a genesis")
+	}
+}
+
+// TestProposalOracle holds the proposal's algorithm to its two columns: with rows without host ID read as "", and left out.
+func TestProposalOracle(t *testing.T) {
+	flat := func(c *oracleCase, skipNil bool) *api.ScyllaDBStatusReport {
+		r := &api.ScyllaDBStatusReport{}
+		for _, dc := range c.Reports {
+			d := api.StatusReportDatacenter{Name: dc.DatacenterName}
+			for _, rack := range dc.Racks {
+				for _, node := range rack.Nodes {
+					switch {
+					case node.HostID != nil:
+						d.Nodes = append(d.Nodes, api.StatusReportNode{HostID: *node.HostID, ObservedNodes: node.ObservedNodes})
+					case !skipNil:
+						d.Nodes = append(d.Nodes, api.StatusReportNode{ObservedNodes: node.ObservedNodes})
+					}
+				}
+			}
+			r.Datacenters = append(r.Datacenters, d)
+		}
+		return r
+	}
+	differ := 0
+	for _, c := range readOracle(t) {
+		if got := ProposalSatisfied(flat(&c, false)); got != c.Seed002 {
+			t.Errorf("case %d %v: satisfied = %v, want %v", c.ID, c.Mutations, got, c.Seed002)
+		}
+		if got := ProposalSatisfied(flat(&c, true)); got != c.Seed002SkipNilHostID {
+			t.Errorf("case %d %v, rows without host ID left out: satisfied = %v, want %v", c.ID, c.Mutations, got, c.Seed002SkipNilHostID)
+		}
+		if c.Seed002 != c.Satisfied {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("the columns are the same, so nothing was compared")
+	}
+}
+
+func TestProposalOverDigest(t *testing.T) {
+	m := api.NewMembership([]string{"a", "b"})
+	report := func(nodes ...api.StatusReportNode) *api.ScyllaDBStatusReport {
+		return &api.ScyllaDBStatusReport{Membership: m, Datacenters: []api.StatusReportDatacenter{{Nodes: nodes}}}
+	}
+	tests := map[string]struct {
+		report *api.ScyllaDBStatusReport
+		want   bool
+	}{
+		"none":                   {nil, true},
+		"empty":                  {&api.ScyllaDBStatusReport{}, true},
+		"all over the digest":    {report(api.StatusReportNode{HostID: "a", MembershipDigest: m.Digest}, api.StatusReportNode{HostID: "b", MembershipDigest: m.Digest}), true},
+		"with an exception":      {report(api.StatusReportNode{HostID: "a", MembershipDigest: m.Digest, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "b", Status: "DOWN"}}}, api.StatusReportNode{HostID: "b", MembershipDigest: m.Digest}), false},
+		"one row is missing":     {report(api.StatusReportNode{HostID: "a", MembershipDigest: m.Digest}), false},
+		"over some other digest": {report(api.StatusReportNode{HostID: "a", MembershipDigest: "feed"}, api.StatusReportNode{HostID: "b", MembershipDigest: m.Digest}), false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := ProposalSatisfied(tc.report); got != tc.want {
+				t.Errorf("satisfied = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
