@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+func change(in Input, f func(*Input)) Input {
+	f(&in)
+	return in
+}
+
+func operation(typ, state, id string) []api.NodeOperation {
+	return []api.NodeOperation{{Type: typ, State: state, HostID: id, Error: "Rolled back: Failed stream ranges"}}
+}
+
+func TestNext(t *testing.T) {
+	for name, tc := range map[string]struct {
+		in     Input
+		action Action
+		says   string // part of message, waiting or cure
+	}{
+		"nothing is asked": {base(), ActionNone, "no replacement"},
+		"the label alone is enough": {change(requested(), func(in *Input) { delete(in.Service.Annotations, api.AnnotationReplaceRequest) }),
+			ActionRecord, "recorded before anything is deleted"},
+		"asked and verified":                         {requested(), ActionRecord, hostOld},
+		"recorded: the claim is deleted":             {recorded(), ActionDeletePVC, "pvc-1"},
+		"the Scylla Operator's member is left alone": {change(requested(), func(in *Input) { in.Operator = true }), ActionNone, "Scylla Operator"},
+		"claim terminating: the Pod on it is evicted": {change(recorded(), func(in *Input) { in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}} }),
+			ActionEvictPod, "pod-1"},
+		"claim gone at once, old Pod left": {change(recorded(), func(in *Input) { in.Claims = nil }), ActionEvictPod, "pod-1"},
+		"another Pod on the terminating claim is evicted too": {change(recorded(), func(in *Input) {
+			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}
+			in.Pod = &Pod{Name: "demo-d-0", UID: "pod-9", Owned: true, Scheduled: true}
+		}), ActionEvictPod, "pod-9"},
+		"a Pod that never ran waits for the new claim": {change(recorded(), func(in *Input) {
+			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}
+			in.Pod = &Pod{Name: "demo-d-0", UID: "pod-9", Owned: true, Waiting: "unschedulable"}
+		}), ActionWaitJoin, "unschedulable"},
+		"old Pod on a dead Kubernetes node": {change(recorded(), func(in *Input) {
+			in.Claims = nil
+			in.Pod = ptr(*in.Pod)
+			in.Pod.Deleting, in.Pod.KubernetesNodeGone = true, "is not ready"
+		}), ActionWaitPodGone, "kubectl delete node k4"},
+		"the old node comes back before its Pod goes": {change(setCell(recorded(), "demo-b-0", hostOld, matrix.Up, 0), func(in *Input) { in.Claims = nil }),
+			ActionHoldEviction, "demo-b-0 (bbbbbbbb) sees demo-d-0 (dddddddd) UP"},
+		"Pod away, claim on its way": {change(recorded(), func(in *Input) {
+			in.Pod, in.Claims = nil, []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}
+		}), ActionWaitNewPod, "still being deleted"},
+		"nobody makes the Pod": {change(recorded(), func(in *Input) {
+			in.Pod, in.Claims, in.StatefulSet = nil, nil, &StatefulSet{Name: "demo-d", ClaimTemplates: []string{"data"}}
+		}), ActionWaitNewPod, "has 0 replicas"},
+		"new Pod starts": {newPod(), ActionWaitJoin, "no host ID yet"},
+		"the barrier's word is passed on": {change(newPod(), func(in *Input) { in.Pod.Waiting = "init container scylladb-bootstrap-barrier is running" }),
+			ActionWaitJoin, "bootstrap-barrier"},
+		"streams":                        {joining(matrix.StateReplacing, false), ActionWaitJoin, "owns no tokens yet (mode BOOTSTRAP)"},
+		"normal but not by its own word": {joining(matrix.StateNormal, false), ActionWaitJoin, "owns no tokens"},
+		"one row does not have it UP": {setCell(joined(), "demo-b-0", hostNew, matrix.Unknown, 0), ActionWaitJoin,
+			"demo-b-0 (bbbbbbbb) does not see eeeeeeee UP"},
+		"one row is old":    {change(joined(), func(in *Input) { in.Rows[1].Stale = "reporter does not run" }), ActionWaitJoin, "demo-b-0 (bbbbbbbb) has no fresh row"},
+		"joined, not ready": {change(joined(), func(in *Input) { in.Pod.Ready = false }), ActionWaitReady, "to be Ready"},
+		"joined and ready, old one still listed": {setCell(joined(), "demo-c-0", hostOld, matrix.Down, 0), ActionWaitOldGone,
+			"demo-c-0 (cccccccc) still lists " + hostOld},
+		"done":                               {joined(), ActionFinish, "was replaced by " + hostNew + " in 7m0s"},
+		"over":                               {after(joined(), Next(joined())), ActionNone, "was replaced by"},
+		"the operation failed":               {change(joining(matrix.StateReplacing, false), func(in *Input) { in.Operations = operation("replace", "failed", hostNew) }), ActionFail, "Failed stream ranges"},
+		"an older attempt's failure is none": {change(joining(matrix.StateReplacing, false), func(in *Input) { in.Operations = operation("replace", "failed", hostA) }), ActionWaitJoin, ""},
+		"banned and exited with 0":           {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: 0, Reason: "Completed"}} }), ActionFail, "banned"},
+		"exited with 1":                      {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Restarts: 3, Exited: &Exit{Code: 1}} }), ActionFail, "replace --resume demo-d-0"},
+		"the launcher tries again":           {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: ExitLaunchRetry}} }), ActionWaitJoin, ""},
+		"the launcher refused":               {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: ExitLaunchMalformed}} }), ActionFail, "correct labels"},
+		"the log says it": {change(newPod(), func(in *Input) { in.Log = &Diagnosis{Code: "X", Text: "Replaced node with Host ID x not found"} }),
+			ActionFail, "not found"},
+		"the new Pod has the old identity": {change(newPod(), func(in *Input) { in.Pod.HostID = hostOld }), ActionFail, "old host ID"},
+		"a foreign Pod is not touched":     {change(recorded(), func(in *Input) { in.Claims, in.Pod = nil, &Pod{Name: "demo-d-0", UID: "pod-1"} }), ActionWaitNewPod, "not controlled"},
+
+		"withdrawn before it was seen":  {change(requested(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionCancel, "withdrawn"},
+		"withdrawn after the record":    {change(recorded(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionKeepPVC, "is kept"},
+		"withdrawn, claim made safe":    {change(recorded(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace); in.Claims[0].Kept = "request-1" }), ActionCancel, ""},
+		"withdrawn after the deletion":  {change(newPod(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionCancelRefused, "too late"},
+		"withdrawn in a second attempt": {change(resumed(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionCancelRefused, "too late"},
+		"the internal label is removed": {change(newPod(), func(in *Input) { delete(in.Service.Labels, api.LabelReplacingNodeHostID) }), ActionRecord, "put back"},
+
+		"resume: a fresh volume, the original host ID": {toResume(), ActionRecord, hostOld},
+		"resume, recorded": {resumed(), ActionDeletePVC, "pvc-2"},
+		"resume while the attempt still runs": {change(toResume(), func(in *Input) { in.Operations = operation("replace", "running", hostNew) }),
+			ActionRefuse, "nothing has failed yet"},
+		"resume after the node was removed": {change(toResume(), func(in *Input) {
+			for i := range in.Rows {
+				in.Rows[i].Observed = without(in.Rows[i].Observed, hostOld)
+			}
+		}), ActionRefuse, "no member of the cluster"},
+
+		"begun by the operator, Pod not made yet": {change(operatorBegun(), func(in *Input) { in.Pod, in.Claims = nil, nil }), ActionWaitNewPod, ""},
+		"begun by the operator, host ID equal":    {operatorBegun(), ActionWaitJoin, "no host ID yet"},
+		"begun by the operator, host ID changed":  {change(operatorBegun(), func(in *Input) { in.Self.HostID, in.Joined = hostNew, ptr(false) }), ActionWaitJoin, "owns no tokens"},
+		"begun by the operator, joined":           {change(finishedElsewhere(), nil2), ActionFinish, "was replaced by"},
+		"begun by the operator with an empty host ID": {change(operatorBegun(), func(in *Input) { in.Service.Labels[api.LabelReplacingNodeHostID] = "" }),
+			ActionRefuse, "--host-id"},
+		"begun by address elsewhere": {change(requested(), func(in *Input) {
+			in.Service.Labels[api.LabelReplace] = "10.96.0.99"
+			in.Self.HostID, in.Joined = "", nil
+		}), ActionAdopt, "10.96.0.99"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Next(tc.in)
+			if s.Action != tc.action {
+				t.Fatalf("action %s (%s %v), want %s", s.Action, s.Message, s.Waiting, tc.action)
+			}
+			all := strings.Join(append(s.Waiting, s.Message, s.Cure), "\n")
+			if !strings.Contains(all, tc.says) {
+				t.Errorf("says\n%s\nwithout %q", all, tc.says)
+			}
+			if s.Action.Writes() && s.Patch == nil && s.Claim == nil && s.PodUID == "" {
+				t.Error("a write without an object")
+			}
+		})
+	}
+}
+
+func nil2(*Input) {}
+
+func toResume() Input {
+	in := joining(matrix.StateNormal, false)
+	for i := range in.Rows {
+		in.Rows[i].Observed = without(in.Rows[i].Observed, hostNew)
+	}
+	in.Pod.OperationMode = "STARTING"
+	in.Service.Annotations[api.AnnotationReplaceResume] = "request-2"
+	return in
+}
+
+func resumed() Input { in := toResume(); return after(in, Next(in)) }
+
+func operatorBegun() Input {
+	in := newPod()
+	in.Service.Labels = map[string]string{api.LabelReplace: "", api.LabelReplacingNodeHostID: hostOld}
+	in.Service.Annotations = map[string]string{api.AnnotationHostID: hostOld, api.AnnotationNodeJoined: "true"}
+	return in
+}
+
+func finishedElsewhere() Input {
+	in, begun := joined(), operatorBegun()
+	in.Service = begun.Service
+	in.Self.HostID, in.Joined = hostNew, ptr(true)
+	in.Pod.HostID, in.Pod.OwnsTokens = "", nil // the operator's reporter does not say
+	return in
+}
+
+func TestResumeIsAnotherAttempt(t *testing.T) {
+	in := toResume()
+	s := Next(in)
+	got := after(in, s).Service
+	want := map[string]string{
+		api.AnnotationReplaceAccepted: "request-2", api.AnnotationReplaceRequest: "request-2", api.AnnotationReplacePVCUIDs: "pvc-2",
+		api.AnnotationReplacePodUID: "pod-2", api.AnnotationReplaceAttempt: "2", api.AnnotationReplaceStartedAt: "2026-11-21T10:00:00Z",
+		api.AnnotationReplaceOriginalHostID: hostOld,
+	}
+	for k, v := range want {
+		if got.Annotations[k] != v {
+			t.Errorf("%s is %q, want %q", k, got.Annotations[k], v)
+		}
+	}
+	if got.Labels[api.LabelReplacingNodeHostID] != hostOld {
+		t.Errorf("original host ID is %q", got.Labels[api.LabelReplacingNodeHostID])
+	}
+}
+
+func TestFinishLeavesTheOutcomeAndNothingElse(t *testing.T) {
+	in := joined()
+	s := Next(in)
+	svc := after(in, s).Service
+	if _, ok := svc.Labels[api.LabelReplace]; ok {
+		t.Error("request label is left")
+	}
+	rec := ReadRecord(svc.Labels, svc.Annotations)
+	want := Record{Last: &Last{Request: "request-1", Outcome: OutcomeReplaced, HostID: hostOld, NewHostID: hostNew, StartedAt: t0, FinishedAt: t0.Add(7 * time.Minute), Attempts: 1}}
+	if diff := cmp.Diff(want, rec); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestByAddress(t *testing.T) {
+	in := requested()
+	in.Version, in.ByHostID = "5.1.18", SupportNo
+	s := Next(in)
+	if s.Action != ActionRecord || s.Procedure != ByAddress || s.Address != "10.96.0.4" {
+		t.Fatalf("%s %s %s %v", s.Action, s.Procedure, s.Address, s.Waiting)
+	}
+	if s.Events[0].Reason != EventAddressDeprecated || !s.Events[0].Warning {
+		t.Errorf("no warning about the deprecation: %+v", s.Events)
+	}
+	in = after(in, s)
+	if _, ok := in.Service.Labels[api.LabelReplacingNodeHostID]; ok {
+		t.Error("the label of the procedure by host ID is set")
+	}
+	if got := in.Service.Labels[api.LabelReplace]; got != "10.96.0.4" {
+		t.Errorf("label is %q", got)
+	}
+	if s := Next(in); s.Action != ActionDeletePVC || s.Original != hostOld {
+		t.Fatalf("%s of %s: %v", s.Action, s.Original, s.Waiting)
+	}
+	cut := in
+	cut.Claims = nil
+	cut.Service.Labels = map[string]string{}
+	if s := Next(cut); s.Action != ActionCancelRefused || s.Patch.SetLabels[api.LabelReplace] != "10.96.0.4" {
+		t.Errorf("late withdrawal: %s %+v", s.Action, s.Patch)
+	}
+	end := joined()
+	end.Service, end.Version, end.ByHostID = in.Service, in.Version, in.ByHostID
+	if s := Next(end); s.Action != ActionFinish || s.Last.HostID != hostOld {
+		t.Errorf("end: %s %v", s.Action, s.Waiting)
+	}
+}
+
+func TestChecks(t *testing.T) {
+	ignore := func(in Input, ids string) Input {
+		in.Service.Annotations[api.AnnotationReplaceIgnoreDead] = ids
+		return in
+	}
+	ignored := func() Input {
+		in := ignore(setCell(setCell(requested(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), hostC)
+		in.Others = append(in.Others, Other{Ref: ref("demo-e-0", "e", hostNew), Joined: ptr(true)})
+		in.Rows = append(in.Rows, matrix.Row{Reporter: ref("demo-e-0", "e", hostNew), Reported: true, Observed: append(up(hostA, hostB, hostNew), down(hostOld), down(hostC))})
+		return setCell(setCell(in, "demo-a-0", hostNew, matrix.Up, 0), "demo-b-0", hostNew, matrix.Up, 0)
+	}
+	for name, tc := range map[string]struct {
+		in     Input
+		check  string
+		result Result
+		says   string
+	}{
+		"no host ID":                     {change(requested(), func(in *Input) { in.Self.HostID = "" }), CheckHostID, Failed, "never joined"},
+		"empty host ID":                  {change(requested(), func(in *Input) { in.Self.HostID = " " }), CheckHostID, Failed, "not a host ID"},
+		"zero host ID":                   {change(requested(), func(in *Input) { in.Self.HostID = "00000000-0000-0000-0000-000000000000" }), CheckHostID, Failed, "zero UUID"},
+		"garbage in the label":           {change(requested(), func(in *Input) { in.Service.Labels[api.LabelReplace] = "yes" }), CheckRequest, Failed, "neither empty nor an IP address"},
+		"unknown check skipped":          {change(requested(), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceSkipChecks] = "luck" }), CheckRequest, Failed, "does not exist"},
+		"down cannot be skipped":         {change(requested(), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceSkipChecks] = "down" }), CheckRequest, Failed, "cannot be skipped"},
+		"never joined":                   {change(neverJoined(), nil2), CheckBootstrapped, Failed, "do not replace it"},
+		"nobody confirms that it joined": {change(neverJoined(), func(in *Input) { in.Joined = nil }), CheckBootstrapped, Unknown, ""},
+		"not listed":                     {neverJoined(), CheckMember, Failed, "no member of the cluster"},
+		"leaving":                        {setCell(requested(), "demo-b-0", hostOld, matrix.Down, matrix.StateLeaving), CheckMember, Failed, "demo-b-0 (bbbbbbbb) lists demo-d-0 (dddddddd) as LEAVING"},
+		"already being replaced":         {setCell(requested(), "*", hostOld, matrix.Down, matrix.StateBeingReplaced), CheckMember, Failed, "BEING_REPLACED"},
+		"alive in one row":               {setCell(requested(), "demo-c-0", hostOld, matrix.Up, 0), CheckDown, Failed, "demo-c-0 (cccccccc) sees demo-d-0 (dddddddd) UP"},
+		"no majority": {setCell(setCell(requested(), "demo-c-0", hostOld, matrix.Unknown, 0), "demo-b-0", hostOld, matrix.Unknown, 0), CheckDown, Unknown,
+			"1 of 3 fresh rows see demo-d-0 (dddddddd) DOWN, which is no majority; demo-b-0 (bbbbbbbb) and demo-c-0 (cccccccc) cannot say (the address may be shared"},
+		"nobody looks": {change(requested(), func(in *Input) {
+			for i := range in.Rows {
+				in.Rows[i].Stale = "old"
+			}
+		}), CheckDown, Unknown, "nobody sees"},
+		"an old row's UP is no evidence": {change(setCell(requested(), "demo-c-0", hostOld, matrix.Up, 0), func(in *Input) { in.Rows[2].Stale = "x" }), CheckDown, OK, "2 of 2 fresh rows"},
+		"a row that contradicts itself": {change(requested(), func(in *Input) {
+			for i := range 2 {
+				in.Rows[i].Observed = append(in.Rows[i].Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
+			}
+		}), CheckDown, Unknown, "1 of 3"},
+		"its Pod is ready":                  {change(requested(), func(in *Input) { in.Pod.Ready = true }), CheckNotAlive, Failed, "is Ready"},
+		"a row is missing":                  {change(requested(), func(in *Input) { in.Rows = in.Rows[1:] }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no row"},
+		"a row is old":                      {change(requested(), func(in *Input) { in.Rows[0].Stale = "pod is gone" }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod is gone"},
+		"a datacenter that cannot be asked": {change(requested(), func(in *Input) { in.NotVerified = []string{"dc2"} }), CheckRows, Unknown, "datacenter dc2 cannot be asked"},
+		"rows that share their membership": {change(requested(), func(in *Input) {
+			all := &matrix.Membership{HostIDs: []string{hostA, hostB, hostC, hostOld}}
+			for i := range 3 {
+				in.Rows[i].Base, in.Rows[i].Observed = all, []matrix.Observation{down(hostOld)}
+			}
+		}), CheckOthersUp, OK, "all 3 other nodes"},
+		"a host ID without member":       {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no row"},
+		"another node down":              {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
+		"another node unknown":           {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not say that demo-b-0 (bbbbbbbb) is UP"},
+		"two of five dead, one ignored":  {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},
+		"the ignored one does not block": {ignored(), CheckOthersUp, OK, "all 3 other nodes"},
+		"nor is its row asked for":       {ignored(), CheckRows, OK, ""},
+		"ignored and alive":              {ignore(requested(), hostA), CheckIgnoreList, Failed, "banned from the cluster for ever"},
+		"ignored is the target":          {ignore(requested(), hostOld), CheckIgnoreList, Failed, "itself to be replaced"},
+		"ignored is nobody":              {ignore(requested(), hostNew), CheckIgnoreList, Failed, "no member"},
+		"ignored is nonsense":            {ignore(requested(), "demo-c-0"), CheckIgnoreList, Failed, "not a host ID"},
+		"no quorum": {ignore(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-a-0", hostC, matrix.Down, 0), hostB+","+hostC), CheckQuorum, Failed,
+			"only 1 of 4 members are alive"},
+		"another replacement": {change(requested(), func(in *Input) { in.Others[1].Replacing = hostB }), CheckNoOperation, Failed, "demo-b-0 is being replaced"},
+		"a decommission":      {change(requested(), func(in *Input) { in.Others[1].Decommissioning = true }), CheckNoOperation, Failed, "decommissioned"},
+		"a join by a row":     {setCell(requested(), "demo-a-0", hostNew, matrix.Up, matrix.StateJoining), CheckNoOperation, Failed, "eeeeeeee is JOINING"},
+		"a removenode by the task manager": {change(requested(), func(in *Input) { in.Operations = operation("remove node", "running", hostB) }), CheckNoOperation, Failed,
+			`works on "remove node" of demo-b-0 (bbbbbbbb)`},
+		"an operation that is over":          {change(requested(), func(in *Input) { in.Operations = operation("bootstrap", "failed", hostB) }), CheckNoOperation, OK, ""},
+		"nobody can be asked for operations": {change(requested(), func(in *Input) { in.OperationsKnown = false }), CheckNoOperation, Unknown, "--skip-check=no-operation"},
+		"version not known":                  {change(requested(), func(in *Input) { in.ByHostID, in.VersionDetail = SupportUnknown, `tag "latest"` }), CheckVersion, Unknown, `tag "latest"`},
+		"version changed in between":         {change(recorded(), func(in *Input) { in.ByHostID, in.Version = SupportNo, "5.1.0" }), CheckVersion, Failed, "begun by host-id"},
+		"by address: somebody else has it": {change(requested(), func(in *Input) { in.ByHostID = SupportNo; in.Others[0].Addresses = []string{"10.96.0.4"} }), CheckAddress, Failed,
+			"belongs to demo-a-0"},
+		"by address: unknown":           {change(requested(), func(in *Input) { in.ByHostID, in.Pod, in.Service.ClusterIP = SupportNo, nil, "None" }), CheckAddress, Unknown, "not known"},
+		"by address: not its address":   {change(requested(), func(in *Input) { in.ByHostID = SupportNo; in.Service.Labels[api.LabelReplace] = "10.0.0.1" }), CheckAddress, Failed, "is not the address"},
+		"by address: headless, the Pod": {change(requested(), func(in *Input) { in.ByHostID, in.Service.ClusterIP = SupportNo, "None" }), CheckAddress, OK, "10.244.4.9"},
+		"another rack":                  {change(requested(), func(in *Input) { in.Self.Rack = "z" }), CheckPlace, Failed, "was in dc1/d, its member is in dc1/z"},
+		"no place":                      {change(requested(), func(in *Input) { in.Self.Rack = "" }), CheckPlace, Unknown, "lacks label"},
+		"scaled away":                   {change(requested(), func(in *Input) { in.StatefulSet.Replicas = 0 }), CheckStatefulSet, Failed, "removenode"},
+		"no StatefulSet":                {change(requested(), func(in *Input) { in.StatefulSet = nil }), CheckStatefulSet, Unknown, "not found"},
+		"no volume to exchange":         {change(requested(), func(in *Input) { in.StatefulSet.ClaimTemplates = nil }), CheckStatefulSet, Failed, "no volume claim template"},
+		"no launcher":                   {change(requested(), func(in *Input) { in.StatefulSet.Launcher = SupportNo }), CheckLauncher, Failed, "plain new one"},
+		"launcher not known":            {change(requested(), func(in *Input) { in.StatefulSet.Launcher = SupportUnknown }), CheckLauncher, Unknown, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := ReadRecord(tc.in.Service.Labels, tc.in.Service.Annotations)
+			id, _ := ParseHostID(tc.in.Self.HostID)
+			v := verify(&tc.in, rec, id, false)
+			for _, c := range v.checks {
+				if c.Name != tc.check {
+					continue
+				}
+				if c.Result != tc.result {
+					t.Errorf("%s: %s, want %s", c.Result, c.Evidence, tc.result)
+				}
+				if !strings.Contains(c.Evidence+"\n"+c.Cure, tc.says) {
+					t.Errorf("says %q, %q without %q", c.Evidence, c.Cure, tc.says)
+				}
+				if c.Result != OK && c.Cure == "" {
+					t.Error("no cure")
+				}
+				if s := Next(tc.in); tc.result != OK && s.Action != ActionRefuse {
+					t.Errorf("step is %s", s.Action)
+				}
+				return
+			}
+			t.Fatalf("check %s was not made: %+v", tc.check, v.checks)
+		})
+	}
+}
+
+func neverJoined() Input {
+	in := requested()
+	in.Joined = ptr(false)
+	for i := range in.Rows {
+		in.Rows[i].Observed = without(in.Rows[i].Observed, hostOld)
+	}
+	return in
+}
+
+// A check that is skipped stays visible with its result, and in the Event.
+func TestSkippedChecksAreRecorded(t *testing.T) {
+	in := requested()
+	in.OperationsKnown = false
+	in.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckNoOperation
+	s := Next(in)
+	if s.Action != ActionRecord {
+		t.Fatalf("%s: %v", s.Action, s.Waiting)
+	}
+	if note := s.Events[len(s.Events)-1].Note; !strings.Contains(note, "checks skipped by request: no-operation") {
+		t.Errorf("event says %q", note)
+	}
+}
+
+// Two that were accepted at the same moment do not wait for each other.
+func TestTwoReplacementsAreOrdered(t *testing.T) {
+	in := recorded()
+	in.Others = append([]Other(nil), in.Others...)
+	in.Others[0].Replacing, in.Others[0].ReplacingSince = hostA, t0.Add(time.Second)
+	if s := Next(in); s.Action != ActionDeletePVC {
+		t.Errorf("the first waits: %v", s.Waiting)
+	}
+	in.Others[0].ReplacingSince = t0.Add(-time.Second)
+	if s := Next(in); s.Action != ActionRefuse {
+		t.Errorf("the second does not wait: %s", s.Action)
+	}
+	in.Others[0].ReplacingSince, in.Others[0].ReplacingDeleted = t0.Add(time.Second), true
+	if s := Next(in); s.Action != ActionRefuse {
+		t.Errorf("the first does not wait although the second has deleted: %s", s.Action)
+	}
+}
+
+func TestGhosts(t *testing.T) {
+	in := base()
+	if got := Ghosts(in); len(got) != 0 {
+		t.Errorf("ghosts in a plain cluster: %+v", got)
+	}
+	in = setCell(in, "*", hostNew, matrix.Down, 0)
+	got := Ghosts(in)
+	want := "kubectl -n scylla exec demo-a-0 -c scylla -- nodetool removenode --ignore-dead-nodes " + hostOld + " " + hostNew
+	if len(got) != 1 || got[0].Command != want {
+		t.Errorf("got %+v, want command %s", got, want)
+	}
+	far := in
+	far.NotVerified = []string{"dc2"}
+	if got := Ghosts(far); got[0].Command != "" {
+		t.Errorf("a command for a node that may live elsewhere: %+v", got)
+	}
+	if got := Ghosts(setCell(in, "demo-a-0", hostNew, matrix.Up, 0)); got[0].Command != "" {
+		t.Errorf("a command for a live node: %+v", got)
+	}
+}

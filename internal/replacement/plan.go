@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Plan is what a replacement would do, before anybody has asked for it.
+type Plan struct {
+	// Original is the host ID that would be replaced, Procedure and Address how.
+	Original  string
+	Procedure Procedure
+	Address   string
+	// Resume is set when it would be another attempt at an open replacement.
+	Resume bool
+	Checks []Check
+	// Blocked is set when a check holds it up.
+	Blocked bool
+	// Claims and Pod go. Streams lists the nodes that the new one streams from.
+	Claims  []Claim
+	Pod     *Pod
+	Streams []string
+	// Banned are the host IDs that can never come back once the new node has asked, even when it fails: the original and those ignored.
+	Banned []string
+}
+
+// MakePlan verifies as the controller will, for the labels and annotations that are in the input (apply RequestPatch or ResumePatch first).
+func MakePlan(in Input) Plan {
+	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	target, _ := ParseHostID(in.Self.HostID)
+	if rec.HasOriginal {
+		target = rec.Original
+	}
+	v := verify(&in, rec, target, rec.Open())
+	p := Plan{
+		Original: target, Procedure: v.procedure, Address: v.address, Resume: rec.Open(), Checks: v.checks, Blocked: v.blocked(),
+		Claims: slices.Clone(in.Claims), Pod: in.Pod,
+	}
+	seen := newView(&in, target, "", rec.IgnoreDead)
+	for _, id := range seen.expected() {
+		if t := seen.tally(id); len(t.down) == 0 {
+			p.Streams = append(p.Streams, seen.name(id))
+		}
+	}
+	slices.Sort(p.Streams)
+	if target != "" {
+		p.Banned = append(p.Banned, target)
+	}
+	for _, id := range rec.IgnoreDead {
+		if id, err := ParseHostID(id); err == nil {
+			p.Banned = append(p.Banned, id)
+		}
+	}
+	return p
+}
+
+// Blockers are the checks that hold it up.
+func (p Plan) Blockers() []Check {
+	var out []Check
+	for _, c := range p.Checks {
+		if c.Blocks() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// OpenError says why a new replacement of the member cannot be asked for; nil when it can.
+func OpenError(in Input) error {
+	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	if !rec.Open() {
+		return nil
+	}
+	what := rec.Original
+	if what == "" {
+		what, _ = rec.Address()
+	}
+	since := ""
+	if !rec.StartedAt.IsZero() {
+		since = " since " + stamp(rec.StartedAt)
+	}
+	return fmt.Errorf("a replacement of %s is open on %s%s; a second one would lose its host ID", what, in.Self.Member, since)
+}
+
+// Phase is a step for people, who follow it in this order.
+type Phase string
+
+const (
+	PhaseVerify  Phase = "Verify"
+	PhaseDelete  Phase = "DeleteVolume"
+	PhaseEvict   Phase = "EvictPod"
+	PhaseNewPod  Phase = "NewPod"
+	PhaseJoin    Phase = "Join"
+	PhaseReady   Phase = "Ready"
+	PhaseOldGone Phase = "OldNodeGone"
+	PhaseDone    Phase = "Done"
+	PhaseFailed  Phase = "Failed"
+	PhaseCancel  Phase = "Cancelled"
+	PhaseNone    Phase = "None"
+)
+
+// Phase of a step.
+func (s Step) Phase() Phase {
+	switch s.Action {
+	case ActionRefuse, ActionRecord, ActionKeepPVC, ActionCancel, ActionAdopt:
+		if s.Action == ActionRefuse && s.Attempt > 0 {
+			return PhaseDelete
+		}
+		return PhaseVerify
+	case ActionDeletePVC:
+		return PhaseDelete
+	case ActionEvictPod, ActionHoldEviction, ActionWaitPodGone:
+		return PhaseEvict
+	case ActionWaitNewPod, ActionCancelRefused:
+		return PhaseNewPod
+	case ActionWaitJoin:
+		return PhaseJoin
+	case ActionWaitReady:
+		return PhaseReady
+	case ActionWaitOldGone:
+		return PhaseOldGone
+	case ActionFinish:
+		return PhaseDone
+	case ActionFail:
+		return PhaseFailed
+	}
+	return PhaseNone
+}
+
+// Title of a phase, in the present tense.
+func (p Phase) Title() string {
+	switch p {
+	case PhaseVerify:
+		return "verifying and recording the host ID"
+	case PhaseDelete:
+		return "deleting the dead node's volume"
+	case PhaseEvict:
+		return "evicting the dead node's Pod"
+	case PhaseNewPod:
+		return "waiting for the new Pod"
+	case PhaseJoin:
+		return "the new node joins"
+	case PhaseReady:
+		return "waiting for the new Pod to be Ready"
+	case PhaseOldGone:
+		return "waiting for the old host ID to leave"
+	case PhaseDone:
+		return "removing the labels"
+	case PhaseFailed:
+		return "the attempt failed"
+	case PhaseCancel:
+		return "the request was withdrawn"
+	}
+	return "no replacement is open"
+}

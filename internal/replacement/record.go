@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Record is what a member Service's labels and annotations say of a replacement.
+type Record struct {
+	// Requested is set while LabelReplace is present; Value is its value.
+	Requested bool
+	Value     string
+	// Request, Resume, Accepted are identities; empty when absent.
+	Request, Resume, Accepted string
+	// HasOriginal is set while the original host ID is recorded, in the label or (by address) in the annotation. Original may still be empty
+	// or malformed: then OriginalError says so.
+	HasOriginal   bool
+	Original      string
+	OriginalError string
+	// LabelLost is set when the label is gone or differs from what was recorded beside it.
+	LabelLost bool
+	// Recorded address of the procedure by address, empty otherwise.
+	RecordedAddress string
+	// PVCUIDs that this attempt deletes; PVCsRecorded is set when the list was written at all, even as "none".
+	PVCUIDs      []string
+	PVCsRecorded bool
+	PodUID       string
+	StartedAt    time.Time
+	Attempt      int
+	IgnoreDead   []string
+	SkipChecks   []string
+	Last         *Last
+	// Problems are values that could not be read, as sentences that name the key.
+	Problems []string
+}
+
+// Open reports whether a replacement was accepted by somebody and is not over.
+func (r Record) Open() bool { return r.HasOriginal || r.Accepted != "" }
+
+// Address returns the address that is replaced in the procedure by address; ok is false when neither the record nor the label has one.
+func (r Record) Address() (addr string, ok bool) {
+	for _, v := range []string{r.RecordedAddress, r.Value} {
+		if a, err := netip.ParseAddr(v); err == nil {
+			return a.Unmap().String(), true
+		}
+	}
+	return "", false
+}
+
+// Procedure of an open replacement.
+func (r Record) Procedure() Procedure {
+	if r.RecordedAddress != "" {
+		return ByAddress
+	}
+	if _, ok := r.Address(); ok && !r.HasOriginal {
+		return ByAddress
+	}
+	return ByHostID
+}
+
+// ReadRecord reads labels and annotations. It never fails: what cannot be read is in Problems and counts as absent, except for the
+// original host ID, whose presence alone keeps a replacement open.
+func ReadRecord(labels, annotations map[string]string) Record {
+	var r Record
+	r.Value, r.Requested = labels[api.LabelReplace]
+	r.Request = annotations[api.AnnotationReplaceRequest]
+	r.Resume = annotations[api.AnnotationReplaceResume]
+	r.Accepted = annotations[api.AnnotationReplaceAccepted]
+
+	r.RecordedAddress = annotations[api.AnnotationReplaceAddress]
+	key := api.LabelReplacingNodeHostID
+	original, inLabel := labels[key]
+	beside, recorded := annotations[api.AnnotationReplaceOriginalHostID]
+	r.HasOriginal = inLabel || recorded
+	if r.HasOriginal {
+		if _, err := ParseHostID(beside); recorded && (err == nil || !inLabel) {
+			// What was written once before anything was deleted outlives the label.
+			r.LabelLost = r.RecordedAddress == "" && norm(original) != norm(beside)
+			key, original = api.AnnotationReplaceOriginalHostID, beside
+		}
+		id, err := ParseHostID(original)
+		if err != nil {
+			r.OriginalError = fmt.Sprintf("%s=%q %v", key, original, err)
+		}
+		r.Original = id
+	}
+
+	if v, ok := annotations[api.AnnotationReplacePVCUIDs]; ok {
+		r.PVCsRecorded = true
+		if v != api.ReplaceNone {
+			r.PVCUIDs = SplitList(v)
+		}
+	}
+	if v := annotations[api.AnnotationReplacePodUID]; v != api.ReplaceNone {
+		r.PodUID = v
+	}
+	if v, ok := annotations[api.AnnotationReplaceStartedAt]; ok {
+		t, err := time.Parse(time.RFC3339, v)
+		if err != nil {
+			r.Problems = append(r.Problems, fmt.Sprintf("annotation %s=%q is not a time", api.AnnotationReplaceStartedAt, v))
+		}
+		r.StartedAt = t
+	}
+	if r.Accepted != "" {
+		r.Attempt = 1
+		if v, ok := annotations[api.AnnotationReplaceAttempt]; ok {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 1 {
+				// An attempt that cannot be read must not look like the first, which can still be cancelled.
+				r.Problems = append(r.Problems, fmt.Sprintf("annotation %s=%q is not a number from 1", api.AnnotationReplaceAttempt, v))
+				n = 2
+			}
+			r.Attempt = n
+		}
+	}
+	r.IgnoreDead = SplitList(annotations[api.AnnotationReplaceIgnoreDead])
+	r.SkipChecks = SplitList(annotations[api.AnnotationReplaceSkipChecks])
+	if v, ok := annotations[api.AnnotationReplaceLast]; ok {
+		var last Last
+		if err := json.Unmarshal([]byte(v), &last); err != nil {
+			r.Problems = append(r.Problems, fmt.Sprintf("annotation %s cannot be decoded: %v", api.AnnotationReplaceLast, err))
+		} else {
+			r.Last = &last
+		}
+	}
+	return r
+}
+
+// ParseHostID returns a host ID in ScyllaDB's own spelling: 36 characters, lower case. The zero UUID, which old versions answer before
+// they have an identity, is no host ID.
+func ParseHostID(s string) (string, error) {
+	if s == "" {
+		return "", fmt.Errorf("is empty, want a host ID (UUID)")
+	}
+	if len(s) != 36 {
+		return "", fmt.Errorf("is not a host ID (UUID)")
+	}
+	id, err := uuid.Parse(s)
+	if err != nil {
+		return "", fmt.Errorf("is not a host ID (UUID)")
+	}
+	if id == uuid.Nil {
+		return "", fmt.Errorf("is the zero UUID, which is no host ID")
+	}
+	return id.String(), nil
+}
+
+// SplitList splits a comma list; blanks around items and empty items do not count.
+func SplitList(s string) []string {
+	var out []string
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// recordKeys are the annotations of an open replacement, all removed when it ends. AnnotationReplaceLast stays.
+var recordKeys = []string{
+	api.AnnotationReplaceRequest, api.AnnotationReplaceResume, api.AnnotationReplaceIgnoreDead, api.AnnotationReplaceSkipChecks,
+	api.AnnotationReplaceAccepted, api.AnnotationReplacePVCUIDs, api.AnnotationReplacePodUID, api.AnnotationReplaceStartedAt,
+	api.AnnotationReplaceAttempt, api.AnnotationReplaceOriginalHostID, api.AnnotationReplaceAddress,
+}
+
+// endPatch takes everything of the replacement away and leaves its outcome, in one write.
+func endPatch(last Last) *Patch {
+	value, err := json.Marshal(last)
+	if err != nil {
+		value = []byte(`{}`) // strings, numbers and times always marshal, except a year beyond 9999
+	}
+	return &Patch{
+		RemoveLabels:      []string{api.LabelReplace, api.LabelReplacingNodeHostID},
+		RemoveAnnotations: slices.Clone(recordKeys),
+		SetAnnotations:    map[string]string{api.AnnotationReplaceLast: string(value)},
+	}
+}
+
+// RequestPatch is what asks for a replacement: the label, and the request's identity and choices in the same write.
+func RequestPatch(id string, ignoreDead, skipChecks []string) *Patch {
+	p := &Patch{
+		SetLabels:      map[string]string{api.LabelReplace: ""},
+		SetAnnotations: map[string]string{api.AnnotationReplaceRequest: id},
+	}
+	p.choices(ignoreDead, skipChecks)
+	return p
+}
+
+// ResumePatch is what asks for another attempt. A non-empty original writes down the original host ID where it was lost (label present but
+// empty); it never overwrites one that is there.
+func ResumePatch(r Record, id, original string, ignoreDead, skipChecks []string) *Patch {
+	p := &Patch{
+		SetLabels:      map[string]string{},
+		SetAnnotations: map[string]string{api.AnnotationReplaceResume: id},
+	}
+	if !r.Requested {
+		p.SetLabels[api.LabelReplace] = ""
+	}
+	if original != "" && (!r.HasOriginal || r.OriginalError != "") {
+		p.SetLabels[api.LabelReplacingNodeHostID] = original
+	}
+	p.choices(ignoreDead, skipChecks)
+	return p
+}
+
+// CancelPatch withdraws the request, as a person would by hand.
+func CancelPatch() *Patch { return &Patch{RemoveLabels: []string{api.LabelReplace}} }
+
+func (p *Patch) choices(ignoreDead, skipChecks []string) {
+	for key, list := range map[string][]string{
+		api.AnnotationReplaceIgnoreDead: ignoreDead,
+		api.AnnotationReplaceSkipChecks: skipChecks,
+	} {
+		if len(list) > 0 {
+			p.SetAnnotations[key] = strings.Join(list, ",")
+		} else {
+			p.RemoveAnnotations = append(p.RemoveAnnotations, key)
+		}
+	}
+	slices.Sort(p.RemoveAnnotations)
+}
+
+func listOrNone(list []string) string {
+	if len(list) == 0 {
+		return api.ReplaceNone
+	}
+	return strings.Join(list, ",")
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Support is whether something is so, when it can also be unknown. The zero value is unknown, which is never yes.
+type Support uint8
+
+const (
+	SupportUnknown Support = iota
+	SupportYes
+	SupportNo
+)
+
+// Procedure is how ScyllaDB is told whom to replace.
+type Procedure string
+
+const (
+	// ByHostID passes --replace-node-first-boot.
+	ByHostID Procedure = "host-id"
+	// ByAddress passes the deprecated --replace-address-first-boot, for versions before 5.2 and 2023.1.
+	ByAddress Procedure = "address"
+)
+
+// Service is the member Service as far as a replacement looks at it.
+type Service struct {
+	UID             string
+	ResourceVersion string
+	Labels          map[string]string
+	Annotations     map[string]string
+	ClusterIP       string // empty for a headless Service
+}
+
+// Claim is a PersistentVolumeClaim of the member.
+type Claim struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+	// ResourceVersion as read before the Service was read; the precondition of deletion.
+	ResourceVersion string `json:"-"`
+	// Kept is the request whose cancellation the claim survived (api.AnnotationReplaceKept).
+	Kept string `json:"-"`
+	// Deleting is set once the claim has a deletion time stamp.
+	Deleting bool `json:"deleting,omitempty"`
+	// Size is the requested storage, for texts.
+	Size string `json:"size,omitempty"`
+}
+
+// Container is the state of the ScyllaDB container.
+type Container struct {
+	Running  bool
+	Restarts int32
+	// Waiting is the reason a container waits ("CrashLoopBackOff"); empty otherwise.
+	Waiting string
+	// Exited is the last exit of the container, nil when it has not exited yet.
+	Exited *Exit
+}
+
+// Exit is how a container ended.
+type Exit struct {
+	Code    int32
+	Reason  string
+	Message string
+}
+
+// Pod is the member's Pod.
+type Pod struct {
+	Name     string
+	UID      string
+	Created  time.Time
+	Deleting bool
+	Ready    bool
+	// Scheduled is set once the Pod has a Kubernetes node.
+	Scheduled      bool
+	KubernetesNode string
+	// KubernetesNodeGone says why the Kubernetes node cannot end the Pod ("not ready since ..."); empty when nothing is known against it.
+	KubernetesNodeGone string
+	IP                 string
+	// Owned is set when the Pod's controller is the member's StatefulSet.
+	Owned bool
+	// Waiting says what the Pod waits for before its containers run ("unschedulable: ...", "init container ... is running").
+	Waiting string
+	// ScyllaDB is the state of the ScyllaDB container.
+	ScyllaDB Container
+	// HostID, OwnsTokens and OperationMode are the reporter's own word in the Pod's annotation. OwnsTokens is nil when unknown.
+	HostID        string
+	OwnsTokens    *bool
+	OperationMode string
+}
+
+// StatefulSet is the member's StatefulSet.
+type StatefulSet struct {
+	Name string
+	// First is the lowest ordinal, Replicas how many there are from it.
+	First, Replicas int32
+	Deleting        bool
+	// Datacenter and Rack by its labels; empty when it has none.
+	Datacenter, Rack string
+	// ClaimTemplates are the names of its volume claim templates.
+	ClaimTemplates []string
+	// Launcher is whether its ScyllaDB container starts through `scylla-agent launch`, which adds the replace argument.
+	Launcher Support
+}
+
+// Other is another member of the cluster.
+type Other struct {
+	matrix.Ref
+	// Joined is the joined annotation; nil when absent.
+	Joined *bool
+	// Replacing is the original host ID (or the address) of a replacement that was accepted there; empty when there is none.
+	Replacing string
+	// ReplacingSince is when it was accepted; zero when not known.
+	ReplacingSince time.Time
+	// ReplacingDeleted is set when that replacement has already deleted a claim, or may have.
+	ReplacingDeleted bool
+	// Decommissioning is set while the member is asked to leave.
+	Decommissioning bool
+	// Addresses of the member: its Service's ClusterIP, its Pod's IP.
+	Addresses []string
+}
+
+// Diagnosis is a recognised failure.
+type Diagnosis struct {
+	// Code is stable, CamelCase.
+	Code string `json:"code"`
+	// Text is the fact, with the error in ScyllaDB's own words where there is one.
+	Text string `json:"text"`
+	// Cure is what to do, as a sentence.
+	Cure string `json:"cure"`
+}
+
+// Input is everything that a replacement looks at. Every field is read from objects at the moment of the call; nothing is remembered.
+type Input struct {
+	Namespace string
+	Cluster   string
+	// Self is the member: name and place from its Service, HostID as recorded there (not yet validated).
+	Self    matrix.Ref
+	Service Service
+	// Joined is the Service's joined annotation; nil when absent.
+	Joined *bool
+	// Claims that exist now. They must have been read before Service and Pod: see the package documentation.
+	Claims      []Claim
+	Pod         *Pod
+	StatefulSet *StatefulSet
+	// Rows of the whole cluster, and the members beside Self.
+	Rows   []matrix.Row
+	Others []Other
+	// NotVerified are datacenters that are known to exist and whose nodes nobody here can ask.
+	NotVerified []string
+	// Operations are those that ScyllaDB's task manager shows as open or failed, by any member's word. OperationsKnown is set when at
+	// least one node that is up was asked for its view of the topology; without it an empty list says nothing.
+	Operations      []api.NodeOperation
+	OperationsKnown bool
+	// Version is the ScyllaDB version for texts, ByHostID whether it can replace by host ID.
+	Version  string
+	ByHostID Support
+	// VersionDetail says why ByHostID is unknown.
+	VersionDetail string
+	// Operator is set when the Scylla Operator manages the member: then no step is ours.
+	Operator bool
+	// Log is what the ScyllaDB container's log says, when somebody has read it.
+	Log *Diagnosis
+	// Now is the caller's clock, NewID a fresh identity for a request that has none.
+	Now   time.Time
+	NewID string
+}
+
+// Result of a check.
+type Result string
+
+const (
+	OK     Result = "ok"
+	Failed Result = "failed"
+	// Unknown means that it could not be checked, which blocks as well.
+	Unknown Result = "unknown"
+)
+
+// Check is one thing that must be so before anything is deleted.
+type Check struct {
+	// Name is stable, lower case with dashes; --skip-check takes it.
+	Name   string `json:"name"`
+	Result Result `json:"result"`
+	// Evidence is the fact in words: who sees whom, what a label says.
+	Evidence string `json:"evidence"`
+	// Cure is what can be done, empty when the result is ok.
+	Cure string `json:"cure,omitempty"`
+	// Skipped is set when a person decided to go on in spite of the result.
+	Skipped bool `json:"skipped,omitempty"`
+	// Skippable is whether --skip-check can overrule it.
+	Skippable bool `json:"skippable"`
+}
+
+// Blocks reports whether the check holds the replacement up.
+func (c Check) Blocks() bool { return c.Result != OK && !c.Skipped }
+
+// Action is what a step asks its caller to do. Each is at most one write to the API server.
+type Action string
+
+const (
+	ActionNone          Action = "None"          // no replacement, or not ours
+	ActionRefuse        Action = "Refuse"        // a check holds it up; nothing was deleted in this attempt
+	ActionRecord        Action = "Record"        // apply Step.Patch: the point from which the original host ID is safe
+	ActionDeletePVC     Action = "DeletePVC"     // delete Step.Claim, with its UID and resourceVersion as preconditions
+	ActionHoldEviction  Action = "HoldEviction"  // the old node came back to life after its claim was deleted
+	ActionEvictPod      Action = "EvictPod"      // evict Step.PodUID
+	ActionWaitPodGone   Action = "WaitPodGone"   // the old Pod terminates
+	ActionWaitNewPod    Action = "WaitNewPod"    // the StatefulSet makes the new Pod
+	ActionWaitJoin      Action = "WaitJoin"      // ScyllaDB starts, streams, joins
+	ActionWaitReady     Action = "WaitReady"     // joined, Pod not Ready yet
+	ActionWaitOldGone   Action = "WaitOldGone"   // joined and Ready, the original host ID is still listed
+	ActionFinish        Action = "Finish"        // apply Step.Patch: labels go, the outcome stays
+	ActionFail          Action = "Fail"          // the attempt failed; only a person's --resume goes on
+	ActionKeepPVC       Action = "KeepPVC"       // withdrawn in time: annotate Step.Claim first, so that no older view can delete it
+	ActionCancel        Action = "Cancel"        // apply Step.Patch: the request was withdrawn in time
+	ActionCancelRefused Action = "CancelRefused" // apply Step.Patch: it was withdrawn too late, the label comes back
+	ActionAdopt         Action = "Adopt"         // apply Step.Patch: another's procedure by address goes on under our record
+)
+
+// Writes reports whether the action changes an object.
+func (a Action) Writes() bool {
+	switch a {
+	case ActionRecord, ActionDeletePVC, ActionEvictPod, ActionFinish, ActionKeepPVC, ActionCancel, ActionCancelRefused, ActionAdopt:
+		return true
+	}
+	return false
+}
+
+// Patch is a change of the member Service's metadata, to be applied as one write with optimistic lock.
+type Patch struct {
+	SetLabels         map[string]string
+	RemoveLabels      []string
+	SetAnnotations    map[string]string
+	RemoveAnnotations []string
+}
+
+// Apply changes the maps in place; nil maps are made.
+func (p *Patch) Apply(labels, annotations *map[string]string) {
+	apply(labels, p.SetLabels, p.RemoveLabels)
+	apply(annotations, p.SetAnnotations, p.RemoveAnnotations)
+}
+
+func apply(m *map[string]string, set map[string]string, remove []string) {
+	if *m == nil {
+		*m = map[string]string{}
+	}
+	for k, v := range set {
+		(*m)[k] = v
+	}
+	for _, k := range remove {
+		delete(*m, k)
+	}
+}
+
+// Event is what the caller publishes once when it takes the step. Its note holds no age, so that the same fact is the same event.
+type Event struct {
+	Warning bool
+	Reason  string
+	Note    string
+}
+
+// Reasons of events.
+const (
+	EventStarted           = "ReplacementStarted"
+	EventResumed           = "ReplacementResumed"
+	EventRefused           = "ReplacementRefused"
+	EventPVCDeleted        = "PersistentVolumeClaimDeleted"
+	EventPodEvicted        = "PodEvicted"
+	EventEvictionRefused   = "EvictionRefused"
+	EventJoined            = "ReplacementJoined"
+	EventFinished          = "FinishedReplacingNode" // the Scylla Operator's name for it
+	EventFailed            = "ReplacementFailed"
+	EventCancelled         = "ReplacementCancelled"
+	EventCancelRefused     = "ReplacementCancelRefused"
+	EventAdopted           = "ReplacementAdopted"
+	EventLabelRestored     = "ReplacementLabelRestored"
+	EventAddressDeprecated = "ReplacementByAddressDeprecated"
+)
+
+// Step is the state of a replacement and the one thing to do next.
+type Step struct {
+	Action    Action
+	Procedure Procedure
+	// Request is the identity of the request that the step belongs to; empty before it has one.
+	Request string
+	// Attempt counts from 1; 0 before the first was accepted.
+	Attempt int
+	// Original is the host ID that is replaced, NewHostID that of the newcomer; empty while unknown. Address is set in the procedure by address.
+	Original, NewHostID, Address string
+	StartedAt                    time.Time
+	// Message is the state in one sentence; Cure what a person can do about it, if anything.
+	Message, Cure string
+	// Waiting lists what a waiting step waits for, in words.
+	Waiting   []string
+	Checks    []Check
+	Diagnosis *Diagnosis
+	Patch     *Patch
+	Claim     *Claim
+	PodUID    string
+	Events    []Event
+	// Last is the outcome of the last finished replacement, on a Service without an open one.
+	Last *Last
+}
+
+// Last is the outcome of a finished replacement; it is the value of api.AnnotationReplaceLast.
+type Last struct {
+	Request    string    `json:"request"`
+	Outcome    Outcome   `json:"outcome"`
+	HostID     string    `json:"hostID,omitempty"`
+	NewHostID  string    `json:"newHostID,omitempty"`
+	StartedAt  time.Time `json:"startedAt,omitzero"`
+	FinishedAt time.Time `json:"finishedAt,omitzero"`
+	Attempts   int       `json:"attempts,omitempty"`
+}
+
+// Outcome of a replacement.
+type Outcome string
+
+const (
+	OutcomeReplaced  Outcome = "Replaced"
+	OutcomeCancelled Outcome = "Cancelled"
+)
