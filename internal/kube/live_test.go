@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/websocket"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+)
+
+// apiServer is the port-forward of an API server. Instead of an address a Pod can have "refuse" (nobody listens), "hang" (no answer),
+// "forbid" (no right) or "pair" (an error as soon as another request is there too).
+type apiServer struct {
+	// old servers know SPDY only and refuse a websocket.
+	old bool
+	// pods maps a Pod's name to the address of its ScyllaDB.
+	pods map[string]string
+
+	mu       sync.Mutex
+	requests []string
+	now, top atomic.Int32  // requests for "pair" at present, and at most
+	pair     chan struct{} // where two of them meet
+}
+
+func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	a.requests = append(a.requests, r.Method+" "+r.URL.Path+" "+r.Header.Get("Upgrade"))
+	a.mu.Unlock()
+	name := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/db/pods/"), "/portforward")
+	target, ok := a.pods[name]
+	switch {
+	case !ok:
+		writeStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound, fmt.Sprintf("pods %q not found", name))
+		return
+	case target == "forbid":
+		writeStatus(w, http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods %q is forbidden: User "me" cannot create resource "pods/portforward"`, name))
+		return
+	case target == "pair":
+		if n := a.now.Add(1); n > a.top.Load() {
+			a.top.Store(n)
+		}
+		select {
+		case a.pair <- struct{}{}:
+		case <-a.pair:
+		}
+		a.now.Add(-1)
+		http.Error(w, "paired", http.StatusTeapot)
+		return
+	case target == "hang":
+		<-r.Context().Done()
+		return
+	case !a.old:
+		websocket.Server{
+			Handshake: func(c *websocket.Config, _ *http.Request) error {
+				c.Protocol = []string{"SPDY/3.1+portforward.k8s.io"}
+				return nil
+			},
+			Handler: func(ws *websocket.Conn) {
+				ws.PayloadType = websocket.BinaryFrame
+				a.serveStreams(target, func(handle httpstream.NewStreamHandler) (httpstream.Connection, error) {
+					return spdy.NewServerConnection(ws, handle)
+				})
+			},
+		}.ServeHTTP(w, r)
+		return
+	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		http.Error(w, "unable to upgrade: websocket is not supported here", http.StatusBadRequest)
+		return
+	}
+	if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
+		return
+	}
+	a.serveStreams(target, func(handle httpstream.NewStreamHandler) (httpstream.Connection, error) {
+		if conn := spdy.NewResponseUpgrader().UpgradeResponse(w, r, handle); conn != nil {
+			return conn, nil
+		}
+		return nil, errors.New("no upgrade")
+	})
+}
+
+func (a *apiServer) serveStreams(target string, open func(httpstream.NewStreamHandler) (httpstream.Connection, error)) {
+	streams := make(chan httpstream.Stream, 16)
+	conn, err := open(func(s httpstream.Stream, _ <-chan struct{}) error {
+		streams <- s
+		return nil
+	})
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	waiting := map[string]httpstream.Stream{}
+	for {
+		select {
+		case <-conn.CloseChan():
+			return
+		case s := <-streams:
+			id := s.Headers().Get(corev1.PortForwardRequestIDHeader)
+			if s.Headers().Get(corev1.StreamType) == corev1.StreamTypeError {
+				waiting[id] = s
+				continue
+			}
+			go a.pipe(s, waiting[id], target)
+		}
+	}
+}
+
+func (a *apiServer) pipe(data, errs httpstream.Stream, target string) {
+	defer errs.Close()
+	defer data.Close()
+	if target == "refuse" {
+		fmt.Fprintf(errs, "an error occurred forwarding 10000 -> 10000: connect: connection refused\nmore\n")
+		return
+	}
+	c, err := net.Dial("tcp", target)
+	if err != nil {
+		fmt.Fprint(errs, err)
+		return
+	}
+	defer c.Close()
+	go func() {
+		_, _ = io.Copy(c, data)
+		c.Close()
+	}()
+	_, _ = io.Copy(data, c)
+}
+
+func writeStatus(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message,
+	})
+}
+
+// scyllaNode answers as the node with that ID in a cluster of the nodes in all; one more gossips without being a member.
+func scyllaNode(t *testing.T, id string, all []string) string {
+	t.Helper()
+	type kv struct {
+		Key   string `json:"key"`
+		Value any    `json:"value"`
+	}
+	address := func(i int) string { return fmt.Sprintf("10.0.0.%d", i+1) }
+	var members []kv
+	var live []string
+	var endpoints []map[string]any
+	endpoint := func(i int, host string) {
+		endpoints = append(endpoints, map[string]any{
+			"addrs": address(i), "generation": 1, "version": 1, "update_time": 0, "is_alive": true,
+			"application_state": []map[string]any{{"application_state": 12, "value": host, "version": 1}},
+		})
+	}
+	for i, h := range all {
+		members, live = append(members, kv{address(i), h}), append(live, address(i))
+		endpoint(i, h)
+	}
+	endpoint(len(all), hostID(9, 9))
+	answers := map[string]any{
+		"/storage_service/hostid/local": id, "/storage_service/operation_mode": "NORMAL", "/storage_service/scylla_release_version": "2026.2.0",
+		"/storage_service/host_id": members, "/gossiper/endpoint/live": live, "/gossiper/endpoint/down": []string{},
+		"/failure_detector/endpoints": endpoints, "/storage_service/nodes/joining": []string{}, "/storage_service/nodes/leaving": []string{},
+		"/storage_proxy/schema_versions":           []kv{{"v1", live}},
+		"/task_manager/list_module_tasks/node_ops": []string{},
+	}
+	for i := range all {
+		answers["/storage_service/tokens/"+address(i)] = []string{"1"}
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, ok := answers[strings.TrimSuffix(r.URL.Path, "/")]
+		w.Header().Set("Content-Type", "application/json")
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			v = map[string]any{"message": "Not found", "code": 404}
+		}
+		_ = json.NewEncoder(w).Encode(v)
+	}))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+func serve(t *testing.T, old bool, pods map[string]string) (*apiServer, *rest.Config) {
+	t.Helper()
+	a := &apiServer{old: old, pods: pods, pair: make(chan struct{})}
+	s := httptest.NewServer(a)
+	t.Cleanup(s.Close)
+	return a, &rest.Config{Host: s.URL}
+}
+
+func TestLiveAsksEveryNode(t *testing.T) {
+	t.Parallel()
+	for name, old := range map[string]bool{"over a websocket": false, "over SPDY": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asksEveryNode(t, old)
+		})
+	}
+}
+
+func asksEveryNode(t *testing.T, old bool) {
+	st := newStage(t, 1, 3)
+	ids := []string{hostID(1, 0), hostID(1, 1), hostID(1, 2)}
+	pods := map[string]string{}
+	for i, id := range ids {
+		pods[fmt.Sprintf("demo-rack1-%d", i)] = scyllaNode(t, id, ids)
+	}
+	a, cfg := serve(t, old, pods)
+	// Nothing of ours is there: no report, no annotation, no member Service.
+	clear(st.reports)
+	clear(st.services)
+	for _, p := range st.pods {
+		p.Annotations = nil
+	}
+	s := st.load(t, LoadOptions{Source: SourceLive})
+	var progress []string
+	s.ReadLive(t.Context(), cfg, LiveOptions{Parallelism: 2, PerNodeTimeout: 20 * time.Second, Progress: func(done, total int) {
+		progress = append(progress, fmt.Sprintf("%d/%d", done, total))
+	}})
+	if s.Source != SourceLive || s.SourceReason != "ScyllaDB answered on 3 of 3 Pods" || len(s.Problems) != 0 {
+		t.Fatalf("source %s, %q, problems %v, live %v", s.Source, s.SourceReason, s.Problems, errorsOf(s.Live))
+	}
+	m := s.Matrix(matrix.Options{})
+	if h := m.Health(); !h.AllUp || h.Nodes != 3 {
+		t.Errorf("health %+v", h)
+	}
+	if diff := cmp.Diff([]string{"1/3", "2/3", "3/3"}, progress); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	facts := s.Facts["demo-rack1-1"]
+	if len(facts.Schemas) != 1 || len(facts.GossipOnly) != 1 || facts.GossipOnly[0].HostID != hostID(9, 9) {
+		t.Errorf("facts %+v", facts)
+	}
+	states := map[MemberState]int{}
+	for _, mb := range s.Members() {
+		states[mb.State]++
+		if mb.State == MemberJoined && (mb.Version != "2026.2.0" || mb.OperationMode != "NORMAL" || !mb.RowWritten.Equal(s.TakenAt)) {
+			t.Errorf("member %+v", mb)
+		}
+	}
+	if diff := cmp.Diff(map[MemberState]int{MemberJoined: 3, MemberGossipOnly: 1}, states); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+	fellBack := 0
+	for _, r := range a.requests {
+		if strings.HasPrefix(r, "POST") && strings.HasSuffix(r, "SPDY/3.1") {
+			fellBack++
+		}
+	}
+	if want := map[bool]int{false: 0, true: 3}[old]; fellBack != want || len(a.requests) != 3+want {
+		t.Errorf("%d connections over SPDY, want %d: %v", fellBack, want, a.requests)
+	}
+}
+
+func errorsOf(live map[string]*api.NodeStatusReport) map[string]string {
+	out := map[string]string{}
+	for name, r := range live {
+		if r.Error != nil {
+			out[name] = *r.Error
+		}
+	}
+	return out
+}
+
+func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, 1, 5)
+	_, cfg := serve(t, false, map[string]string{
+		"demo-rack1-0": scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)}), "demo-rack1-1": "refuse", "demo-rack1-2": "hang",
+	})
+	st.pods["demo-rack1-4"].Status.Phase = corev1.PodPending
+	s := st.load(t, LoadOptions{Source: SourceLive})
+	s.ReadLive(t.Context(), cfg, LiveOptions{PerNodeTimeout: 2 * time.Second})
+	if s.SourceReason != "ScyllaDB answered on 1 of 5 Pods" {
+		t.Errorf("reason %q", s.SourceReason)
+	}
+	want := map[string]string{
+		"demo-rack1-1": "forward port 10000 of pod db/demo-rack1-1: an error occurred forwarding 10000 -> 10000: connect: connection refused",
+		"demo-rack1-2": "forward port 10000 of pod db/demo-rack1-2: no answer in time",
+		"demo-rack1-3": `forward port 10000 of pod db/demo-rack1-3: `,
+		"demo-rack1-4": "pod db/demo-rack1-4 is Pending",
+	}
+	got := errorsOf(s.Live)
+	for name, text := range want {
+		if !strings.Contains(got[name], text) {
+			t.Errorf("%s: %q, want %q in it", name, got[name], text)
+		}
+	}
+	if !strings.Contains(got["demo-rack1-3"], "not found") {
+		t.Errorf("a Pod that is gone: %q", got["demo-rack1-3"])
+	}
+	for _, r := range s.Rows()[1:] {
+		if r.Error == "" || len(r.Observed) != 0 {
+			t.Errorf("row of %s: %+v", r.Reporter.Member, r)
+		}
+	}
+}
+
+func TestLiveNamesTheMissingRightOnce(t *testing.T) {
+	t.Parallel()
+	pods, servers := []corev1.Pod{}, map[string]string{}
+	st := newStage(t, 1, 20)
+	for name, p := range st.pods {
+		pods = append(pods, *p)
+		servers[name] = "forbid"
+	}
+	a, cfg := serve(t, false, servers)
+	live, problems := Live(t.Context(), cfg, pods, LiveOptions{Parallelism: 1})
+	want := "create pods/portforward in namespace db: forbidden; ask for a Role with verbs create and get on resource pods/portforward"
+	if len(problems) != 1 || problems[0].Message != want || problems[0].Kind != ProblemForbidden {
+		t.Errorf("problems %v", problems)
+	}
+	for name, text := range errorsOf(live) {
+		if text != want {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	if len(live) != 20 || len(a.requests) != 1 {
+		t.Errorf("%d rows, %d requests; a clear no need not be asked for 20 times", len(live), len(a.requests))
+	}
+}
+
+func TestLiveBoundsItsParallelism(t *testing.T) {
+	t.Parallel()
+	var pods []corev1.Pod
+	targets := map[string]string{}
+	for name, p := range newStage(t, 1, 12).pods {
+		pods, targets[name] = append(pods, *p), "pair"
+	}
+	a, cfg := serve(t, false, targets)
+	// Two nodes are asked in step, each over a websocket and then over SPDY.
+	live, _ := Live(t.Context(), cfg, pods, LiveOptions{Parallelism: 2})
+	if len(errorsOf(live)) != 12 || a.top.Load() != 2 {
+		t.Errorf("%d errors, %d requests at once; want 12 and 2", len(errorsOf(live)), a.top.Load())
+	}
+}
+
+func TestLiveEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	_, cfg := serve(t, false, map[string]string{"demo-rack1-0": "hang", "demo-rack1-1": "hang"})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	live, _ := Live(ctx, cfg, []corev1.Pod{*newStage(t, 1, 1).pods["demo-rack1-0"]}, LiveOptions{PerNodeTimeout: time.Hour})
+	if r := live["demo-rack1-0"]; r == nil || r.Error == nil || !strings.Contains(*r.Error, "no answer in time") {
+		t.Errorf("row %+v", r)
+	}
+}
+
+func TestLiveOfABadConfig(t *testing.T) {
+	t.Parallel()
+	live, problems := Live(t.Context(), &rest.Config{Host: "http://%zz"}, []corev1.Pod{*newStage(t, 1, 1).pods["demo-rack1-0"]}, LiveOptions{})
+	if r := live["demo-rack1-0"]; r.Error == nil || len(problems) != 0 {
+		t.Errorf("row %+v, problems %v", r, problems)
+	}
+}
+
+func TestForwardedConnectionIsHonest(t *testing.T) {
+	t.Parallel()
+	c := &forwarded{f: &forwarder{what: "forward port 10000 of pod db/x"}}
+	if c.RemoteAddr().String() != "forward port 10000 of pod db/x" || c.RemoteAddr().Network() != "port-forward" || c.LocalAddr().String() == "" {
+		t.Errorf("addresses %v, %v", c.LocalAddr(), c.RemoteAddr())
+	}
+	for _, err := range []error{c.SetDeadline(start), c.SetReadDeadline(start), c.SetWriteDeadline(start)} {
+		if err == nil {
+			t.Error("a deadline is taken and not kept")
+		}
+	}
+	if !scylla.IsUnreachable(scyllaError(t)) {
+		t.Error("a port-forward that fails is not unreachable to the client")
+	}
+}
+
+// scyllaError is what a ScyllaDB client gives when the port-forward fails.
+func scyllaError(t *testing.T) error {
+	t.Helper()
+	hc := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("forward port 10000 of pod db/x: gone")
+	}}}
+	_, err := scylla.NewClient("http://localhost:10000", hc).OperationMode(t.Context())
+	return err
+}

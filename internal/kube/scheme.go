@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// NewScheme knows core, apps, policy, coordination, events and the kinds of package api. It is small on purpose: the ordinary
+// clientset's scheme costs megabytes and milliseconds at every start.
+func NewScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme, api.AddToScheme,
+		metav1.AddMetaToScheme,
+	} {
+		// Registration fails only when two types claim one name, which the first test run would show.
+		utilruntime.Must(add(s))
+	}
+	return s
+}
+
+// NewMapper maps the kinds that this project uses to their resources without asking the API server: a command line saves the
+// discovery requests, and a kind that is not installed answers 404, which Load understands.
+func NewMapper() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, api.GroupVersion})
+	for _, gvk := range []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("Service"),
+		corev1.SchemeGroupVersion.WithKind("Pod"),
+		corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+		corev1.SchemeGroupVersion.WithKind("Event"),
+		corev1.SchemeGroupVersion.WithKind("Secret"),
+		corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+		corev1.SchemeGroupVersion.WithKind("ServiceAccount"),
+		appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
+		appsv1.SchemeGroupVersion.WithKind("Deployment"),
+		policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+		coordinationv1.SchemeGroupVersion.WithKind("Lease"),
+		eventsv1.SchemeGroupVersion.WithKind("Event"),
+		api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReport"),
+		api.GroupVersion.WithKind("ScyllaDBStatusReport"),
+		api.ScyllaClusterGVK,
+		api.ScyllaDBDatacenterGVK,
+	} {
+		m.Add(gvk, meta.RESTScopeNamespace)
+	}
+	for _, gvk := range []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("Node"),
+		corev1.SchemeGroupVersion.WithKind("Namespace"),
+		corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
+	} {
+		m.Add(gvk, meta.RESTScopeRoot)
+	}
+	return m
+}
+
+// NewClient makes the client for everything in this package, without discovery (NewMapper). It does not touch the network.
+func NewClient(cfg *rest.Config) (client.WithWatch, error) {
+	c := rest.CopyConfig(cfg)
+	if c.QPS == 0 {
+		// client-go's default of 5 per second would make loading a cluster in parallel slower than in sequence.
+		c.QPS, c.Burst = 50, 100
+	}
+	// The kinds of our own group are not known to protobuf, and one content type for all keeps answers readable in a proxy.
+	cl, err := client.NewWithWatch(c, client.Options{Scheme: NewScheme(), Mapper: NewMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("make client for %s: %w", cfg.Host, err)
+	}
+	return cl, nil
+}

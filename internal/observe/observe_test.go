@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+const ns, hostA, hostB = "scylla", "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
+
+func labels(rack string) map[string]string {
+	return map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: rack, api.LabelServiceType: api.ServiceTypeMember}
+}
+
+func service(rack, id string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+		Name: "demo-" + rack + "-0", Namespace: ns, Labels: labels(rack),
+		Annotations: map[string]string{api.AnnotationHostID: id, api.AnnotationNodeJoined: "true"},
+	}}
+}
+
+func set(rack, image string, command ...string) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo-" + rack, Namespace: ns, UID: "set", Labels: labels(rack)},
+		Spec: appsv1.StatefulSetSpec{
+			Template:             corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerScyllaDB, Image: image, Command: command}}}},
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}, {ObjectMeta: metav1.ObjectMeta{Name: "commitlog"}}},
+		},
+	}
+}
+
+func pod(rack string, report *api.NodeStatusReport) *corev1.Pod {
+	l := labels(rack)
+	delete(l, api.LabelServiceType)
+	l[api.LabelPodType] = api.PodTypeNode
+	text, _ := api.EncodeNodeStatusReport(report) // plain strings
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo-" + rack + "-0", Namespace: ns, UID: "pod", Labels: l, Annotations: map[string]string{api.AnnotationNodeStatusReport: text}},
+		Spec: corev1.PodSpec{
+			NodeName: "k1", InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}},
+		},
+		Status: corev1.PodStatus{
+			Phase:                 corev1.PodRunning,
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+		},
+	}
+}
+
+func says(id, version string, seen ...api.ObservedNodeStatusReport) *api.NodeStatusReport {
+	return &api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", ScyllaVersion: version, ObservedNodes: seen}
+}
+
+func claim(name, uid string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns, UID: types.UID("uid-" + uid)}}
+}
+
+func load(t *testing.T, funcs interceptor.Funcs, objs ...client.Object) *Cluster {
+	t.Helper()
+	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithObjects(objs...).WithInterceptorFuncs(funcs).Build()
+	cluster, err := Load(t.Context(), c, kube.ClusterKey{Namespace: ns, Name: "demo"}, Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster
+}
+
+// The proof that a cancelled request deletes nothing rests on this order.
+func TestClaimsAreReadFirst(t *testing.T) {
+	var order []string
+	load(t, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+		switch l.(type) {
+		case *corev1.PersistentVolumeClaimList:
+			order = append(order, "claims")
+		case *corev1.ServiceList:
+			order = append(order, "services")
+		}
+		return c.List(ctx, l, opts...)
+	}}, service("a", hostA))
+	if got := strings.Join(order, " "); got != "claims services" {
+		t.Errorf("read in the order %s", got)
+	}
+}
+
+// Rows come from the Pods even where a report says otherwise: nobody may have kept it while the controller was away.
+func TestPodsSpeakBeforeReports(t *testing.T) {
+	down := api.ObservedNodeStatusReport{HostID: hostB, Status: api.NodeStatusDown}
+	up := api.ObservedNodeStatusReport{HostID: hostB, Status: api.NodeStatusUp}
+	id := hostA
+	report := func(dc string, node api.NodeReport, remote bool) *api.ScyllaDBDatacenterNodesStatusReport {
+		r := &api.ScyllaDBDatacenterNodesStatusReport{
+			ObjectMeta:     metav1.ObjectMeta{Name: "demo-" + dc, Namespace: ns, Labels: map[string]string{api.LabelReportSelector: "demo"}},
+			DatacenterName: dc, Racks: []api.RackReport{{Name: "a", Nodes: []api.NodeReport{node}}},
+		}
+		if remote {
+			r.Labels[api.LabelRemoteReport] = "west"
+		}
+		return r
+	}
+	far := "ffffffff-0000-4000-8000-000000000009"
+	c := load(t, interceptor.Funcs{}, service("a", hostA), service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), pod("a", says(hostA, "2025.2.1", up)),
+		report("dc1", api.NodeReport{HostID: &id, ObservedNodes: []api.ObservedNodeStatusReport{down}}, false),
+		report("dc2", api.NodeReport{HostID: &far, ObservedNodes: []api.ObservedNodeStatusReport{up}}, true))
+	in := c.Input("demo-b-0", now, "id")
+	seen := map[string]matrix.Status{}
+	for _, r := range in.Rows {
+		for o := range r.Each() {
+			if o.HostID == hostB {
+				seen[r.Reporter.HostID] = o.Status
+			}
+		}
+	}
+	if seen[hostA] != matrix.Up || seen[far] != matrix.Up || len(seen) != 2 {
+		t.Errorf("rows say %v of %s", seen, hostB)
+	}
+	if !in.OperationsKnown {
+		t.Error("a NORMAL node's reporter has looked for operations")
+	}
+}
+
+func TestClaimsOfAllTemplates(t *testing.T) {
+	c := load(t, interceptor.Funcs{}, service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), claim("data-demo-b-0", "1"), claim("commitlog-demo-b-0", "2"), claim("data-demo-b-1", "3"))
+	in := c.Input("demo-b-0", now, "id")
+	var names []string
+	for _, p := range in.Claims {
+		names = append(names, p.Name)
+		if p.ResourceVersion == "" || p.UID == "" {
+			t.Errorf("claim %+v", p)
+		}
+	}
+	if got := strings.Join(names, " "); got != "data-demo-b-0 commitlog-demo-b-0" {
+		t.Errorf("claims %s", got)
+	}
+}
+
+func TestLauncher(t *testing.T) {
+	for name, tc := range map[string]struct {
+		command []string
+		want    replacement.Support
+	}{
+		"as inject writes it": {[]string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"}, replacement.SupportYes},
+		"in a shell":          {[]string{"sh", "-c", "exec /opt/scylla-agent launch -- /docker-entrypoint.py"}, replacement.SupportYes},
+		"none":                {[]string{"/docker-entrypoint.py"}, replacement.SupportNo},
+		"the image's own":     {nil, replacement.SupportNo},
+		"another subcommand":  {[]string{"/mnt/shared/scylla-agent", "reporter"}, replacement.SupportNo},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := load(t, interceptor.Funcs{}, service("b", hostB), set("b", "scylladb/scylla:2025.2.1", tc.command...))
+			if got := c.Input("demo-b-0", now, "").StatefulSet.Launcher; got != tc.want {
+				t.Errorf("%d, want %d", got, tc.want)
+			}
+		})
+	}
+	c := load(t, interceptor.Funcs{}, service("b", hostB))
+	if in := c.Input("demo-b-0", now, ""); in.StatefulSet != nil {
+		t.Error("a StatefulSet from nowhere")
+	}
+}
+
+// All that run and the image that will run must be able to.
+func TestVersionOfAll(t *testing.T) {
+	for name, tc := range map[string]struct {
+		image, running string
+		want           replacement.Support
+	}{
+		"both new":            {"scylladb/scylla:2025.2.1", "2025.2.1-0.2025.abc", replacement.SupportYes},
+		"image old":           {"scylladb/scylla:5.1.0", "5.2.0", replacement.SupportNo},
+		"running old":         {"scylladb/scylla:5.2.0", "5.1.0", replacement.SupportNo},
+		"image without a tag": {"scylladb/scylla", "2025.2.1", replacement.SupportYes},
+		"nothing known":       {"scylladb/scylla:latest", "", replacement.SupportUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := load(t, interceptor.Funcs{}, service("a", hostA), service("b", hostB), set("b", tc.image), pod("a", says(hostA, tc.running)))
+			in := c.Input("demo-b-0", now, "")
+			if in.ByHostID != tc.want {
+				t.Errorf("%d (%s, %s), want %d", in.ByHostID, in.Version, in.VersionDetail, tc.want)
+			}
+			if tc.want == replacement.SupportUnknown && !strings.Contains(in.VersionDetail, "latest") {
+				t.Errorf("detail %q", in.VersionDetail)
+			}
+		})
+	}
+}
+
+// By the image alone the answer is the Scylla Operator's, with its errors as unknown.
+func TestVersionVectors(t *testing.T) {
+	data, err := os.ReadFile("../../test/vectors/version-cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		ID    string
+		Input struct{ Image string }
+		Want  struct {
+			ReplaceUsingHostID bool
+			ReplaceError       string
+		} `json:"expected"`
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	differs := map[string]string{}
+	for _, tc := range cases {
+		t.Run(tc.ID, func(t *testing.T) {
+			c := load(t, interceptor.Funcs{}, service("b", hostB), set("b", tc.Input.Image))
+			got := c.Input("demo-b-0", now, "").ByHostID
+			want := replacement.SupportNo
+			switch {
+			case tc.Want.ReplaceError != "":
+				want = replacement.SupportUnknown
+			case tc.Want.ReplaceUsingHostID:
+				want = replacement.SupportYes
+			}
+			if got != want && differs[tc.ID] == "" {
+				t.Errorf("%d, the operator %d", got, want)
+			}
+		})
+	}
+}
+
+func TestOthers(t *testing.T) {
+	a := service("a", hostA)
+	a.Labels[api.LabelReplace], a.Labels[api.LabelReplacingNodeHostID] = "", hostA
+	a.Labels[api.LabelDecommissioned] = "false"
+	a.Spec.ClusterIP = "10.96.0.1"
+	c := load(t, interceptor.Funcs{}, a, service("b", hostB))
+	o := c.Input("demo-b-0", now, "").Others
+	if len(o) != 1 || o[0].Replacing != hostA || !o[0].ReplacingDeleted || !o[0].Decommissioning || o[0].Addresses[0] != "10.96.0.1" {
+		t.Errorf("%+v", o)
+	}
+	if got := c.Requested(); len(got) != 1 || got[0] != "demo-a-0" {
+		t.Errorf("requested %v", got)
+	}
+}
