@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// line is how ScyllaDB logs.
+func line(level, module, text string) string {
+	return level + " 2026-08-01 12:00:00,123 [shard  0:main] " + module + " - " + text + "\n"
+}
+
+func startupFailed(text string) string {
+	return line("ERROR", "init", "Startup failed: std::runtime_error ("+text+")")
+}
+
+const rejected = "the topology coordinator rejected request to join the cluster: request canceled because some required nodes are dead"
+
+func TestFirstError(t *testing.T) {
+	boot := line("INFO ", "init", "Scylla version 2026.2.0-0.20260801.abcdef with build-id 0 starting ...")
+	banned := line("ERROR", "raft_topology", "received notification of being banned from the cluster from "+idA+", terminating.")
+	removed := startupFailed("The node has already been removed from the cluster")
+	for name, c := range map[string]struct {
+		log      string
+		code     string
+		poisoned bool
+		text     string
+	}{
+		"join cancelled":                           {boot + startupFailed(rejected), "JoinCancelled", true, "Startup failed: std::runtime_error (" + rejected + ")"},
+		"join cancelled, buried under restarts":    {boot + startupFailed(rejected) + strings.Repeat(boot+removed, 500), "JoinCancelled", true, ""},
+		"banned with exit code 0":                  {boot + line("INFO ", "join", "request to join placed") + banned, "Banned", true, "received notification of being banned from the cluster from " + idA + ", terminating."},
+		"seeds first, the join after":              {boot + startupFailed("Unable to gossip with any nodes={10.0.0.1} (ShadowRound).") + boot + startupFailed(rejected), "JoinCancelled", true, ""},
+		"seeds only":                               {boot + startupFailed("Unable to gossip with any nodes={10.0.0.1} (ShadowRound)."), "NoSeedReached", false, ""},
+		"already removed, the cause is gone":       {boot + removed, "AlreadyRemoved", true, ""},
+		"removed, text of a restart":               {startupFailed("The node 10.0.0.1 with host_id " + idA + " is removed from the cluster. Can not restart the removed node to join the cluster again!"), "AlreadyRemoved", true, ""},
+		"left":                                     {startupFailed("A node that already left the cluster cannot be restarted"), "AlreadyRemoved", true, ""},
+		"unfinished":                               {startupFailed("The node requested to join before but didn't finish the procedure. Please clear the data directory and restart."), "JoinUnfinished", true, ""},
+		"decommissioned":                           {startupFailed("This node was decommissioned and will not rejoin the ring unless all existing data is removed and the node is bootstrapped again"), "Decommissioned", true, ""},
+		"replaced node not found":                  {startupFailed("Replaced node with Host ID " + idB + " not found"), "ReplacedNodeNotFound", true, ""},
+		"replaced node alive":                      {startupFailed("tried to replace alive node " + idB), "ReplaceAliveNode", true, ""},
+		"replaced node leads":                      {startupFailed("It is only allowed to replace dead nodes, however the node that was requested to be replaced is still seen as the group0 leader after 10s"), "ReplaceAliveNode", true, ""},
+		"replaced node not normal":                 {startupFailed("Cannot replace node " + idB + " because it is not in the 'normal' state"), "ReplaceTargetNotNormal", true, ""},
+		"ignored node alive":                       {startupFailed("Cannot replace node " + idB + " because ignored node " + idC + " is alive"), "ReplaceIgnoredAlive", true, ""},
+		"another node down":                        {startupFailed("Cannot replace node " + idB + " because node " + idC + " is down and not ignored; "), "ReplaceOtherDown", true, ""},
+		"another rack":                             {startupFailed("Cannot replace node " + idB + "/10.0.0.2 with a node on a different data center or rack. Current location=dc1/r1"), "ReplaceOtherPlace", true, ""},
+		"replace option on a member's volume":      {startupFailed("Cannot replace address with a node that is already bootstrapped"), "ReplaceBootstrapped", false, ""},
+		"address exists":                           {startupFailed("A node with address 10.0.0.1 already exists, cancelling join. Use replace_address if you want to replace this node."), "AddressExists", false, ""},
+		"not alive in time":                        {startupFailed("Failed to mark node as alive in 30000 ms, nodes={10.0.0.1}"), "NotAliveInTime", true, ""},
+		"rejected for another reason":              {startupFailed("the topology coordinator rejected request to join the cluster: wait for CDC"), "JoinRejected", true, ""},
+		"racks":                                    {startupFailed("the topology coordinator rejected request to join the cluster: Cannot add the node because its addition would make some existing keyspace RF-rack-invalid"), "RackInvalid", true, ""},
+		"rolled back":                              {startupFailed("the topology coordinator rejected request to join the cluster: Rolled back: Failed stream ranges: 10.0.0.1"), "RolledBack", true, ""},
+		"legacy topology":                          {startupFailed("Cannot join existing cluster in legacy topology operations mode because"), "LegacyTopology", false, ""},
+		"another operation, legacy":                {startupFailed("Other bootstrapping/leaving/moving nodes detected, cannot bootstrap while consistent_rangemovement is true (check_for_endpoint_collision)"), "OtherOperation", false, ""},
+		"gossip status unknown":                    {startupFailed("Node 10.0.0.1 has gossip status=UNKNOWN. Try fixing it before adding new node to the cluster."), "GossipStatusUnknown", false, ""},
+		"anything else that ended it":              {startupFailed("Could not access /var/lib/scylla/data"), "StartupFailed", false, "Startup failed: std::runtime_error (Could not access /var/lib/scylla/data)"},
+		"with the runtime's own time stamps":       {"2026-08-01T12:00:00.123456789Z " + startupFailed(rejected), "JoinCancelled", true, "Startup failed: std::runtime_error (" + rejected + ")"},
+		"Windows line ends, no last line end":      {"x\r\n" + strings.TrimSuffix(removed, "\n") + "\r", "AlreadyRemoved", true, "Startup failed: std::runtime_error (The node has already been removed from the cluster)"},
+		"what was before a good start is history":  {startupFailed("Unable to gossip with any nodes={}") + line("INFO ", "init", "Scylla version 2026.2.0 initialization completed."), "", false, ""},
+		"and what comes after it is not":           {line("INFO ", "init", "Scylla version 2026.2.0 initialization completed.") + removed, "AlreadyRemoved", true, ""},
+		"nothing known":                            {boot + line("WARN ", "gossip", "failure_detector_loop: Got error in the loop"), "", false, ""},
+		"nothing":                                  {"", "", false, ""},
+		"a line longer than any buffer is skipped": {strings.Repeat("x", 10*maxLine) + "\n" + removed, "AlreadyRemoved", true, ""},
+		"a known text at the head of such a line":  {strings.TrimSuffix(removed, "\n") + strings.Repeat("x", 10*maxLine) + "\n", "AlreadyRemoved", true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, ok := FirstError(strings.NewReader(c.log))
+			if ok != (c.code != "") || d.Code != c.code || d.Poisoned != c.poisoned {
+				t.Fatalf("%+v, %v; want %s", d, ok, c.code)
+			}
+			if c.text != "" && d.Text != c.text {
+				t.Errorf("text %q, want %q", d.Text, c.text)
+			}
+			if ok && (d.Cure == "" || d.Text == "" || (d.Poisoned && !strings.Contains(d.Cure, "volume"))) {
+				t.Errorf("no cure: %+v", d)
+			}
+		})
+	}
+}
+
+func TestFirstErrorOfALogThatBreaksOff(t *testing.T) {
+	broken := io.MultiReader(strings.NewReader(startupFailed(rejected)), iotest.ErrReader(errors.New("connection lost")))
+	if d, ok := FirstError(broken); !ok || d.Code != "JoinCancelled" {
+		t.Errorf("%+v, %v", d, ok)
+	}
+}
+
+func TestRecogniseTaskErrors(t *testing.T) {
+	for text, code := range map[string]string{
+		"Canceled. Dead nodes: {" + idB + "}":      "JoinCancelled",
+		"Rolled back: Failed stream ranges: 1":     "RolledBack",
+		"Join is rejected during validation":       "JoinRejected",
+		"operation was aborted by somebody's hand": "",
+	} {
+		if d, ok := Recognise(text); ok != (code != "") || d.Code != code {
+			t.Errorf("%q: %+v", text, d)
+		}
+	}
+}
+
+func FuzzFirstError(f *testing.F) {
+	f.Add([]byte(startupFailed(rejected)))
+	f.Add([]byte("\n\r\x00"))
+	f.Add([]byte(strings.Repeat("y", 2*maxLine) + "\nRolled back: z"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d, ok := FirstError(bytes.NewReader(b))
+		if ok != (d.Code != "") || len(d.Text) > maxErrorMessage+len("…") {
+			t.Fatalf("%+v, %v", d, ok)
+		}
+		// A log that is read in small pieces says the same.
+		if e, _ := FirstError(iotest.OneByteReader(bytes.NewReader(b))); e != d {
+			t.Fatalf("%+v, in pieces %+v", d, e)
+		}
+	})
+}

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+const (
+	modeNormal = "NORMAL"
+	// modeStarting lasts until a node has the coordinator's attention; restarting members pass through it too.
+	modeStarting       = "STARTING"
+	modeDecommissioned = "DECOMMISSIONED"
+	// rounds bounds how often a picture that does not fit together is read again.
+	rounds = 3
+	// maxOperations bounds the operations of one row: finished ones stay in the task manager for as long as its user_task_ttl says.
+	maxOperations = 32
+)
+
+// ReadRow reads once what one node says of all others, without a memory of earlier reads. See Reader.Read.
+func ReadRow(ctx context.Context, c *Client) api.NodeStatusReport {
+	return NewReader(c).Read(ctx)
+}
+
+// Reader reads rows of one node and remembers which members it has seen: up to 2025.2 ScyllaDB's list of members is a map by address
+// and silently loses one of two members behind the same address. Not safe for concurrent use.
+type Reader struct {
+	c *Client
+	// seen maps the host IDs of the last row to their canonical address, empty when it is not known.
+	seen map[string]string
+	// failures are the error texts of failed tasks by task ID; a task that has failed does not change any more.
+	failures map[string]string
+}
+
+// NewReader reads rows through c.
+func NewReader(c *Client) *Reader {
+	return &Reader{c: c, seen: map[string]string{}, failures: map[string]string{}}
+}
+
+// Remember takes the members of an earlier row, as a reader that restarts finds it in the annotation.
+func (r *Reader) Remember(row api.NodeStatusReport) {
+	for _, o := range row.ObservedNodes {
+		if o.HostID != "" {
+			r.seen[o.HostID] = ""
+		}
+	}
+}
+
+// Read reads one row. It never fails: what could not be read is in Error, and the row then has no observations; HostID, OperationMode,
+// ScyllaVersion and Operations are there as far as ScyllaDB told them. Observations are joined by host ID: an address alone never makes a
+// node UP where gossip can say who is behind it. Since is not set. The result is sorted by host ID; the same answers give the same row.
+func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
+	var row api.NodeStatusReport
+	// Each of these has its own stage of starting at which it appears; that it is not there yet is no error of the row. When nobody
+	// answers at all, nobody will answer the other questions.
+	var err error
+	if row.HostID, err = r.c.LocalHostID(ctx); IsUnreachable(err) {
+		return failed(row, err)
+	}
+	row.OperationMode, _ = r.c.OperationMode(ctx)
+	row.ScyllaVersion, _ = r.c.ReleaseVersion(ctx)
+	tasks, _ := r.c.NodeOperations(ctx)
+	row.Operations = r.operations(ctx, tasks)
+
+	p, err := r.picture(ctx)
+	if err == nil {
+		err = r.observe(ctx, &row, p, tasks)
+	}
+	if err != nil {
+		row.OwnsTokens = r.ownsNothing(ctx, &row)
+		return failed(row, err)
+	}
+	return row
+}
+
+// ownsNothing is false where a node without a row says that it owns no tokens, else nil.
+//
+// One that has been decommissioned has none left. One that starts and knows of a ring without any token is no member of anything: a first
+// node waits like that for its seeds, and if nobody could tell it from a member, the seed would wait for its row for ever. A member that
+// restarts has its ring on its disk, but may not have read it yet: whoever keeps records must not take its membership back for this.
+func (r *Reader) ownsNothing(ctx context.Context, row *api.NodeStatusReport) *bool {
+	owns := false
+	switch {
+	case row.HostID == "":
+		return nil
+	case row.OperationMode == modeDecommissioned:
+		return &owns
+	case row.OperationMode != modeStarting:
+		return nil
+	}
+	tokens, err := r.c.RingTokens(ctx)
+	if err != nil || len(tokens) > 0 {
+		return nil
+	}
+	return &owns
+}
+
+func failed(row api.NodeStatusReport, err error) api.NodeStatusReport {
+	text := "ask the local ScyllaDB: " + err.Error()
+	row.ObservedNodes, row.Error = nil, &text
+	return row
+}
+
+// picture is one reading of members and gossip.
+type picture struct {
+	members    []Member
+	live, down []string
+	endpoints  []Endpoint
+
+	// Derived, by canonical address and host ID.
+	isLive, isDown map[string]bool
+	addresses      map[string][]string   // host ID -> its addresses among the members
+	behind         map[string][]string   // address -> host IDs of members
+	at             map[string][]Endpoint // address -> who gossips from it, by gossip's memory
+	byID           map[string]Endpoint
+	anonymous      []string // addresses of members that have no host ID
+}
+
+// picture reads until it fits together, or until it is the same twice: then what does not fit is a fact and not two moments mixed.
+func (r *Reader) picture(ctx context.Context) (*picture, error) {
+	p, err := r.readOnce(ctx)
+	for n := 1; err == nil && n < rounds && p.odd(); n++ {
+		var next *picture
+		if next, err = r.readOnce(ctx); err != nil || next.same(p) {
+			break
+		}
+		p = next
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (r *Reader) readOnce(ctx context.Context) (*picture, error) {
+	p := &picture{}
+	var err error
+	if p.members, err = r.c.Members(ctx); err != nil {
+		return nil, err
+	}
+	if p.live, err = r.c.Live(ctx); err != nil {
+		return nil, err
+	}
+	// Members that are in neither list are unknown, so a list that is not there costs nothing but that.
+	if p.down, err = r.c.Down(ctx); err != nil && !IsMissing(err) {
+		return nil, err
+	}
+	if p.endpoints, err = r.c.Endpoints(ctx); err != nil && !IsMissing(err) {
+		return nil, err
+	}
+	p.derive()
+	return p, nil
+}
+
+func (p *picture) derive() {
+	p.isLive, p.isDown = addressSet(p.live), addressSet(p.down)
+	p.addresses, p.behind = map[string][]string{}, map[string][]string{}
+	p.at, p.byID = map[string][]Endpoint{}, map[string]Endpoint{}
+	for _, e := range p.endpoints {
+		e.Address = canonicalAddress(e.Address)
+		p.at[e.Address] = append(p.at[e.Address], e)
+		if e.HostID == "" {
+			continue
+		}
+		if old, ok := p.byID[e.HostID]; !ok || newer(e, old) {
+			p.byID[e.HostID] = e
+		}
+	}
+	for _, m := range p.members {
+		a, id := canonicalAddress(m.Address), m.HostID
+		if id == "" {
+			// ScyllaDB has no host ID for this member; gossip may.
+			if e, ok := p.holder(a); ok {
+				id = e.HostID
+			} else {
+				p.anonymous = append(p.anonymous, m.Address)
+				continue
+			}
+		}
+		if !slices.Contains(p.addresses[id], a) {
+			p.addresses[id] = append(p.addresses[id], a)
+			p.behind[a] = append(p.behind[a], id)
+		}
+	}
+}
+
+// newer orders two entries of gossip about one host: the later process, and of one process the worse news.
+func newer(a, b Endpoint) bool {
+	if a.Generation != b.Generation {
+		return a.Generation > b.Generation
+	}
+	return !a.Alive && b.Alive
+}
+
+// holder is who gossips from an address: the one that started last. Nobody when gossip names no host ID, or two of one generation.
+func (p *picture) holder(address string) (Endpoint, bool) {
+	var best Endpoint
+	found, tie := false, false
+	for _, e := range p.at[address] {
+		switch {
+		case e.HostID == "":
+		case !found || e.Generation > best.Generation:
+			best, found, tie = e, true, false
+		case e.Generation == best.Generation && e.HostID != best.HostID:
+			// Both alive, or both dead: only life tells who is there.
+			if e.Alive == best.Alive {
+				tie = true
+			} else if e.Alive {
+				best, tie = e, false
+			}
+		}
+	}
+	return best, found && !tie
+}
+
+// named is true when gossip says of anybody which host ID he has.
+func (p *picture) named() bool { return len(p.byID) > 0 }
+
+// status of a member by its host ID. Only UP when gossip's list of the living has its address and nothing says that another is behind it.
+func (p *picture) status(id string, addresses []string, replacing map[string]bool) api.NodeStatus {
+	if e, ok := p.byID[id]; ok {
+		return p.statusByGossip(e)
+	}
+	statuses := map[api.NodeStatus]bool{}
+	for _, a := range addresses {
+		statuses[p.statusByAddress(id, a, replacing)] = true
+	}
+	// Two addresses of one host that disagree: nobody knows which is the present one.
+	if len(statuses) != 1 {
+		return api.NodeStatusUnknown
+	}
+	for s := range statuses {
+		return s
+	}
+	return api.NodeStatusUnknown
+}
+
+func (p *picture) statusByGossip(e Endpoint) api.NodeStatus {
+	a := e.Address
+	live, down := p.isLive[a], p.isDown[a]
+	h, held := p.holder(a)
+	if held && h.HostID != e.HostID {
+		// The address is another's now.
+		if h.Alive || down {
+			return api.NodeStatusDown
+		}
+		return api.NodeStatusUnknown
+	}
+	switch {
+	case e.Alive && held && live && (!down || p.othersAt(a, e.HostID)):
+		return api.NodeStatusUp
+	case down && !live, down && !e.Alive:
+		return api.NodeStatusDown
+	}
+	return api.NodeStatusUnknown
+}
+
+// othersAt is true when another host ID is or was behind the address: its death explains why the address is among the dead too.
+func (p *picture) othersAt(address, id string) bool {
+	return slices.ContainsFunc(p.at[address], func(e Endpoint) bool { return e.HostID != id && !e.Alive }) ||
+		slices.ContainsFunc(p.behind[address], func(other string) bool { return other != id })
+}
+
+// statusByAddress serves where gossip does not know the host ID.
+func (p *picture) statusByAddress(id, a string, replacing map[string]bool) api.NodeStatus {
+	live, down := p.isLive[a], p.isDown[a]
+	if h, ok := p.holder(a); ok && h.HostID != id {
+		if h.Alive || down {
+			return api.NodeStatusDown
+		}
+		return api.NodeStatusUnknown
+	}
+	switch {
+	case down && !live:
+		return api.NodeStatusDown
+	case !live || down:
+		return api.NodeStatusUnknown
+	case p.named() && len(p.at[a]) == 0:
+		// Alive without any state in gossip: two moments, or two views, that contradict each other.
+		return api.NodeStatusUnknown
+	case len(p.behind[a]) < 2:
+		return api.NodeStatusUp
+	case replacing[id]:
+		return api.NodeStatusUp
+	case slices.ContainsFunc(p.behind[a], func(other string) bool { return replacing[other] }):
+		// Who replaces a node with the node's own address has found that address free.
+		return api.NodeStatusDown
+	}
+	return api.NodeStatusUnknown
+}
+
+// odd is true when the parts may come from different moments.
+func (p *picture) odd() bool {
+	if len(p.anonymous) > 0 {
+		return true
+	}
+	for id, addresses := range p.addresses {
+		if s := p.status(id, addresses, nil); s == api.NodeStatusUnknown {
+			return true
+		}
+	}
+	for _, list := range []map[string]bool{p.isLive, p.isDown} {
+		for a := range list {
+			if len(p.behind[a]) == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *picture) same(q *picture) bool {
+	return slices.Equal(p.members, q.members) && slices.Equal(p.live, q.live) && slices.Equal(p.down, q.down) && slices.Equal(p.endpoints, q.endpoints)
+}
+
+// observe fills in the observations.
+func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *picture, tasks []Task) error {
+	if len(p.anonymous) > 0 {
+		return fmt.Errorf("member %s has no host ID yet", p.anonymous[0])
+	}
+	version, _ := ParseVersion(row.ScyllaVersion)
+	open := map[string]map[string]bool{}
+	for _, t := range tasks {
+		if t.Open() {
+			if open[t.Type] == nil {
+				open[t.Type] = map[string]bool{}
+			}
+			open[t.Type][t.HostID] = true
+		}
+	}
+	replacing := open["replace"]
+
+	if version.ListsSharedAddresses() != SupportYes {
+		for id, addresses := range r.lost(ctx, p, tasks) {
+			p.addresses[id] = addresses
+			for _, a := range addresses {
+				p.behind[a] = append(p.behind[a], id)
+			}
+		}
+	}
+	states, err := r.states(ctx, row, p, open)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.addresses)) {
+		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{
+			HostID: id, Status: p.status(id, p.addresses[id], replacing), State: states[id],
+		})
+	}
+	if _, listed := p.addresses[row.HostID]; row.HostID != "" && !listed && row.OperationMode == modeNormal {
+		// It serves, and does not find itself among the members: whatever the reason, its picture of the cluster is not whole.
+		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: row.HostID, Status: api.NodeStatusUnknown})
+		slices.SortFunc(row.ObservedNodes, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
+	}
+	row.OwnsTokens = r.ownsTokens(ctx, row.HostID, p)
+
+	r.seen = map[string]string{}
+	for id, a := range p.addresses {
+		r.seen[id] = ""
+		if len(a) > 0 {
+			r.seen[id] = a[0]
+		}
+	}
+	return nil
+}
+
+// lost are the members of the last row that the list does not have any more although they need not be gone: their address is listed for
+// another, and no finished replacement explains that.
+func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string][]string {
+	out := map[string][]string{}
+	for id, a := range r.seen {
+		if _, listed := p.addresses[id]; listed {
+			continue
+		}
+		if a == "" {
+			// Read from an annotation, without its address. Only a replacement under way can hide it.
+			if e, ok := p.byID[id]; ok && len(p.behind[e.Address]) > 0 {
+				a = e.Address
+			} else if slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && t.Type == "replace" }) {
+				out[id] = nil
+				continue
+			}
+		}
+		if a == "" || len(p.behind[a]) == 0 {
+			continue
+		}
+		if h, ok := p.holder(a); ok && h.HostID != id && finished(tasks, h.HostID) {
+			continue
+		}
+		// ScyllaDB answers for whoever gossips from the address; a listed member with tokens there has taken the place over.
+		tokens, err := r.c.Tokens(ctx, a)
+		if h, ok := p.holder(a); err == nil && len(tokens) > 0 && ok && slices.Contains(p.behind[a], h.HostID) {
+			continue
+		}
+		out[id] = []string{a}
+	}
+	return out
+}
+
+func finished(tasks []Task, id string) bool {
+	return slices.ContainsFunc(tasks, func(t Task) bool { return t.HostID == id && t.Type == "replace" && t.State == "done" })
+}
+
+// states are those that are not plain membership, each by a statement of ScyllaDB.
+func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *picture, open map[string]map[string]bool) (map[string]api.NodeState, error) {
+	out := map[string]api.NodeState{}
+	byAddress := func(list func(context.Context) ([]string, error), state api.NodeState) error {
+		found, err := list(ctx)
+		if err != nil && !IsMissing(err) {
+			return err
+		}
+		for _, a := range found {
+			// With two behind one address the list does not say which is meant.
+			if ids := p.behind[canonicalAddress(a)]; len(ids) == 1 {
+				out[ids[0]] = state
+			}
+		}
+		return nil
+	}
+	if err := errors.Join(byAddress(r.c.Joining, api.NodeStateJoining), byAddress(r.c.Leaving, api.NodeStateLeaving)); err != nil {
+		return nil, err
+	}
+	for kind, state := range map[string]api.NodeState{
+		"bootstrap": api.NodeStateJoining, "decommission": api.NodeStateLeaving, "remove node": api.NodeStateLeaving,
+	} {
+		for id := range open[kind] {
+			out[id] = state
+		}
+	}
+	for id := range open["replace"] {
+		out[id] = api.NodeStateReplacing
+	}
+	for id := range open["replace"] {
+		// Who replaces a node with the node's own address has taken that address; it gossips from there before it is listed.
+		theirs := p.addresses[id]
+		if e, ok := p.byID[id]; ok && len(theirs) == 0 {
+			theirs = []string{e.Address}
+		}
+		for _, a := range theirs {
+			for _, other := range p.behind[a] {
+				if other != id && !open["replace"][other] {
+					out[other] = api.NodeStateBeingReplaced
+				}
+			}
+		}
+		// The newcomer itself knows whom it replaces, whatever the addresses.
+		if id == row.HostID && row.OperationMode != modeNormal {
+			if target, err := r.c.ReplaceTarget(ctx); err == nil && target != "" && target != id {
+				out[target] = api.NodeStateBeingReplaced
+			}
+		}
+	}
+	return out, nil
+}
+
+// ownsTokens is nil when that cannot be learned: the node is not in the list, or its address may be another's.
+func (r *Reader) ownsTokens(ctx context.Context, id string, p *picture) *bool {
+	addresses := p.addresses[id]
+	if id == "" || len(addresses) != 1 {
+		return nil
+	}
+	a := addresses[0]
+	if h, ok := p.holder(a); (ok && h.HostID != id) || (!ok && len(p.behind[a]) > 1) {
+		return nil
+	}
+	tokens, err := r.c.Tokens(ctx, a)
+	if err != nil {
+		return nil
+	}
+	owns := len(tokens) > 0
+	return &owns
+}
+
+// operations are the open and the failed ones, with the error texts of the latter.
+func (r *Reader) operations(ctx context.Context, tasks []Task) []api.NodeOperation {
+	var relevant []Task
+	for _, t := range tasks {
+		if t.Open() || t.State == "failed" {
+			relevant = append(relevant, t)
+		}
+	}
+	// Open ones first, then the latest failures.
+	slices.SortStableFunc(relevant, func(a, b Task) int {
+		if a.Open() != b.Open() {
+			if a.Open() {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.Ended, a.Ended), cmp.Compare(b.ID, a.ID))
+	})
+	if len(relevant) > maxOperations {
+		relevant = relevant[:maxOperations]
+	}
+	failures := map[string]string{}
+	var out []api.NodeOperation
+	for _, t := range relevant {
+		op := api.NodeOperation{Type: t.Type, State: t.State, HostID: t.HostID}
+		if t.State == "failed" {
+			text, known := r.failures[t.ID]
+			if !known {
+				var err error
+				text, err = r.c.TaskError(ctx, t.ID)
+				known = err == nil
+			}
+			if known {
+				failures[t.ID] = text
+			}
+			op.Error = text
+		}
+		out = append(out, op)
+	}
+	r.failures = failures
+	slices.SortFunc(out, func(a, b api.NodeOperation) int {
+		return cmp.Or(cmp.Compare(a.HostID, b.HostID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.State, b.State), cmp.Compare(a.Error, b.Error))
+	})
+	return slices.Compact(out)
+}
+
+func addressSet(list []string) map[string]bool {
+	out := make(map[string]bool, len(list))
+	for _, a := range list {
+		out[canonicalAddress(a)] = true
+	}
+	return out
+}

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+const (
+	idA = "8ebd2a16-0000-4000-8000-00000000000a"
+	idB = "35d00000-0000-4000-8000-00000000000b"
+	idC = "1ffa0000-0000-4000-8000-00000000000c"
+
+	pathMembers   = "/storage_service/host_id"
+	pathLive      = "/gossiper/endpoint/live"
+	pathDown      = "/gossiper/endpoint/down"
+	pathEndpoints = "/failure_detector/endpoints"
+	pathLocal     = "/storage_service/hostid/local"
+	pathMode      = "/storage_service/operation_mode"
+	pathVersion   = "/storage_service/scylla_release_version"
+	pathTasks     = "/task_manager/list_module_tasks/node_ops"
+	pathTarget    = "/v2/config/replace_node_first_boot"
+)
+
+// seen is a row in short: "35d0=UP 8ebd=DOWN/LEAVING", by the first four characters.
+func seen(row api.NodeStatusReport) string {
+	var out []string
+	for _, o := range row.ObservedNodes {
+		s := o.HostID[:min(4, len(o.HostID))] + "=" + string(o.Status)
+		if o.State != "" {
+			s += "/" + string(o.State)
+		}
+		out = append(out, s)
+	}
+	if row.Error != nil {
+		out = append(out, "error")
+	}
+	return strings.Join(out, " ")
+}
+
+// usual are the answers of node A in a cluster of A and B, both alive.
+func usual() map[string]answer {
+	return map[string]answer{
+		pathLocal:                            text(idA),
+		pathMode:                             text("NORMAL"),
+		pathVersion:                          text("2026.2.0-0.20260801.abcdef"),
+		pathMembers:                          list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}),
+		pathLive:                             list("10.0.0.1", "10.0.0.2"),
+		pathDown:                             list[string](),
+		pathEndpoints:                        list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true)),
+		pathTasks:                            list[task](),
+		"/storage_service/nodes/joining":     list[string](),
+		"/storage_service/nodes/leaving":     list[string](),
+		"/storage_service/tokens/10.0.0.1":   list("-1", "5"),
+		"/storage_service/tokens/10.0.0.2":   list("7"),
+		"/storage_service/generation_number": {body: "100"},
+	}
+}
+
+func with(change map[string]answer) map[string]answer {
+	m := usual()
+	for k, v := range change {
+		m[k] = v
+		if v == gone {
+			delete(m, k)
+		}
+	}
+	return m
+}
+
+// gone takes an answer away: 404.
+var gone = answer{status: -1}
+
+func TestRowOfAHealthyNode(t *testing.T) {
+	n := newFakeNode(t, usual())
+	row := ReadRow(t.Context(), n.client())
+	owns := true
+	want := api.NodeStatusReport{
+		HostID: idA, OperationMode: "NORMAL", ScyllaVersion: "2026.2.0-0.20260801.abcdef", OwnsTokens: &owns,
+		ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idB, Status: "UP"}, {HostID: idA, Status: "UP"}},
+	}
+	if diff := cmp.Diff(want, row); diff != "" {
+		t.Error(diff)
+	}
+	if n.count(pathMembers) != 1 {
+		t.Errorf("a picture that fits together was read %d times", n.count(pathMembers))
+	}
+}
+
+// Each stage of a starting process, section by section of what is registered when.
+func TestRowAtEachStageOfStarting(t *testing.T) {
+	notReady := fails(500, "std::runtime_error (The gossiper is not ready yet)")
+	for name, c := range map[string]struct {
+		answers map[string]answer
+		refused bool
+		want    string
+		error   string
+		hostID  string
+	}{
+		"nobody listens":             {refused: true, want: "error", error: "connection refused"},
+		"listens, nothing is there":  {answers: map[string]answer{pathTasks: list[task]()}, want: "error", error: "Not found"},
+		"gossiper object, no gossip": {answers: map[string]answer{pathLocal: text(idA), pathMembers: notReady, pathLive: list[string](), pathDown: list[string]()}, want: "error", error: "The gossiper is not ready yet", hostID: idA},
+		"host ID not set, 6.2 and later": {answers: map[string]answer{pathLocal: fails(404, "local host ID is not yet set"), pathMembers: notReady},
+			want: "error", error: "not ready"},
+		"host ID zero, up to 6.1": {answers: map[string]answer{pathLocal: text(zeroHostID), pathMembers: notReady}, want: "error", error: "not ready"},
+		"gossips, in no topology": {answers: map[string]answer{pathLocal: text(idA), pathMembers: list[pair](), pathLive: list("10.0.0.1", "10.0.0.2"), pathDown: list[string]()}, hostID: idA},
+		"joining, before NORMAL": {answers: with(map[string]answer{pathMode: text("BOOTSTRAP"), "/storage_service/tokens/10.0.0.1": list[string](),
+			"/storage_service/nodes/joining": list("10.0.0.1")}), want: "35d0=UP 8ebd=UP/JOINING", hostID: idA},
+		"one member's address is not known": {answers: with(map[string]answer{pathMembers: fails(500, "std::runtime_error (No ip address for "+idB+" when one is expected)")}),
+			want: "error", error: "No ip address for", hostID: idA},
+		"live fails, members do not":  {answers: with(map[string]answer{pathLive: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
+		"down fails, members do not":  {answers: with(map[string]answer{pathDown: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
+		"gossip's own states fail":    {answers: with(map[string]answer{pathEndpoints: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
+		"states are cut off":          {answers: with(map[string]answer{pathEndpoints: {body: `[{"addrs":"10.0.0.1","is_al`}}), want: "error", error: "unexpected answer", hostID: idA},
+		"joining list fails":          {answers: with(map[string]answer{"/storage_service/nodes/joining": fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
+		"decommissioned, gossip gone": {answers: with(map[string]answer{pathMode: text("DECOMMISSIONED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},
+		"drained, gossip gone":        {answers: with(map[string]answer{pathMode: text("DRAINED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},
+		"everything else is optional": {answers: map[string]answer{pathMembers: usual()[pathMembers], pathLive: usual()[pathLive]}, want: "35d0=UP 8ebd=UP"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newFakeNode(t, c.answers)
+			client := n.client()
+			if c.refused {
+				n.Close()
+			}
+			row := ReadRow(t.Context(), client)
+			if got := seen(row); got != c.want {
+				t.Errorf("row %q, want %q", got, c.want)
+			}
+			if row.Error != nil && !strings.Contains(*row.Error, c.error) {
+				t.Errorf("error %q, want %q in it", *row.Error, c.error)
+			}
+			if row.HostID != c.hostID {
+				t.Errorf("host ID %q, want %q", row.HostID, c.hostID)
+			}
+		})
+	}
+}
+
+func TestRowIsJoinedByHostID(t *testing.T) {
+	// B is dead, and the Pod that replaces it (host ID C) has its address.
+	shared := list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.2", idC})
+	replacing := list(task{"t1", "replace", "cluster", "running", idC, ""})
+	for name, c := range map[string]struct {
+		answers map[string]answer
+		want    string
+	}{
+		"same address, gossip tells them apart": {map[string]answer{
+			pathMembers: shared,
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false),
+				gossips("10.0.0.2", idC, 102, true)),
+		}, "1ffa=UP 35d0=DOWN 8ebd=UP"},
+		"same address, gossip keyed by address knows the newcomer only": {map[string]answer{
+			pathMembers:   shared,
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idC, 102, true)),
+		}, "1ffa=UP 35d0=DOWN 8ebd=UP"},
+		"same address, gossip has not noticed the death: the later process is there": {map[string]answer{
+			pathMembers: shared,
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true),
+				gossips("10.0.0.2", idC, 102, true)),
+		}, "1ffa=UP 35d0=DOWN 8ebd=UP"},
+		"same address in both of gossip's lists": {map[string]answer{
+			pathMembers: shared, pathDown: list("10.0.0.2"),
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false),
+				gossips("10.0.0.2", idC, 102, true)),
+		}, "1ffa=UP 35d0=DOWN 8ebd=UP"},
+		"same address, no identities, a replacement under way": {map[string]answer{
+			pathMembers: shared, pathEndpoints: gone, pathTasks: replacing,
+		}, "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED 8ebd=UP"},
+		"same address, no identities, no evidence": {map[string]answer{
+			pathMembers: shared, pathEndpoints: gone,
+		}, "1ffa=UNKNOWN 35d0=UNKNOWN 8ebd=UP"},
+		"same address, two of one generation": {map[string]answer{
+			pathMembers: shared,
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true),
+				gossips("10.0.0.2", idC, 101, true)),
+		}, "1ffa=UNKNOWN 35d0=UNKNOWN 8ebd=UP"},
+		"same address, both dead": {map[string]answer{
+			pathMembers: shared, pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"), pathTasks: replacing,
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false),
+				gossips("10.0.0.2", idC, 102, false)),
+		}, "1ffa=DOWN/REPLACING 35d0=DOWN/BEING_REPLACED 8ebd=UP"},
+		"a queued newcomer gossips from a dead member's address and is no member yet": {map[string]answer{
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idC, 102, true)),
+		}, "35d0=DOWN 8ebd=UP"},
+		"the address is alive and gossip knows nobody there": {map[string]answer{
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true)),
+		}, "35d0=UNKNOWN 8ebd=UP"},
+		"gossip has no identity at all": {map[string]answer{
+			pathEndpoints: list(gossips("10.0.0.1", "", 100, true), gossips("10.0.0.2", "", 101, true)),
+		}, "35d0=UP 8ebd=UP"},
+		"alive by address, dead by host ID": {map[string]answer{
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false)),
+		}, "35d0=UNKNOWN 8ebd=UP"},
+		"in neither list": {map[string]answer{pathLive: list("10.0.0.1")}, "35d0=UNKNOWN 8ebd=UP"},
+		"in the list of the dead": {map[string]answer{
+			pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"),
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false)),
+		}, "35d0=DOWN 8ebd=UP"},
+		"in the list of the dead, alive by gossip's states": {map[string]answer{
+			pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"),
+		}, "35d0=DOWN 8ebd=UP"},
+		"in both lists, alone at its address": {map[string]answer{pathDown: list("10.0.0.2")}, "35d0=UNKNOWN 8ebd=UP"},
+		"in both lists, because who had the address before is dead": {map[string]answer{
+			pathDown: list("10.0.0.2"),
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idC, 50, false),
+				gossips("10.0.0.2", idB, 101, true)),
+		}, "35d0=UP 8ebd=UP"},
+		"IPv6 in two spellings": {map[string]answer{
+			pathMembers:   list(pair{"fd00:0:0:0:0:0:0:1", idA}, pair{"FD00::2", idB}),
+			pathLive:      list("fd00::1", "fd00:0::0002"),
+			pathEndpoints: list(gossips("fd00::1", idA, 100, true), gossips("fd00:0:0:0:0:0:0:2", idB, 101, true)),
+		}, "35d0=UP 8ebd=UP"},
+		"host IDs in capitals": {map[string]answer{
+			pathMembers:   list(pair{"10.0.0.1", strings.ToUpper(idA)}, pair{"10.0.0.2", strings.ToUpper(idB)}),
+			pathEndpoints: list(gossips("10.0.0.1", strings.ToUpper(idA), 100, true), gossips("10.0.0.2", idB, 101, true)),
+		}, "35d0=UP 8ebd=UP"},
+		"a null host ID that gossip knows": {map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", nil}),
+		}, "35d0=UP 8ebd=UP"},
+		"a null host ID that nobody knows": {map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.3", nil}),
+		}, "error"},
+		"a zero host ID that nobody knows": {map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.3", zeroHostID}), pathEndpoints: gone,
+		}, "error"},
+		"a member that moved to another address": {map[string]answer{
+			pathMembers:   list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.9", idB}),
+			pathLive:      list("10.0.0.1", "10.0.0.9"),
+			pathDown:      list("10.0.0.2"),
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 90, false), gossips("10.0.0.9", idB, 101, true)),
+		}, "35d0=UP 8ebd=UP"},
+		"an address that is none": {map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"node-b", idB}), pathLive: list("10.0.0.1", "node-b"), pathEndpoints: gone,
+		}, "35d0=UP 8ebd=UP"},
+		"its own host ID is missing from its own list": {map[string]answer{
+			pathMembers: list(pair{"10.0.0.2", idB}),
+		}, "35d0=UP 8ebd=UNKNOWN"},
+		"its own host ID is missing while it joins": {map[string]answer{
+			pathMembers: list(pair{"10.0.0.2", idB}), pathMode: text("STARTING"),
+		}, "35d0=UP"},
+		"NORMAL with no members at all": {map[string]answer{pathMembers: list[pair]()}, "8ebd=UNKNOWN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newFakeNode(t, with(c.answers))
+			first := ReadRow(t.Context(), n.client())
+			if got := seen(first); got != c.want {
+				t.Errorf("row %q, want %q (error %v)", got, c.want, first.Error)
+			}
+			second := ReadRow(t.Context(), n.client())
+			a, _ := api.EncodeNodeStatusReport(&first)
+			if b, _ := api.EncodeNodeStatusReport(&second); a != b {
+				t.Errorf("the same facts gave %s, then %s", a, b)
+			}
+		})
+	}
+}
+
+func TestStatesOfObservedNodes(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers map[string]answer
+		want    string
+	}{
+		"joining by address":           {map[string]answer{"/storage_service/nodes/joining": list("10.0.0.2")}, "35d0=UP/JOINING 8ebd=UP"},
+		"leaving by address":           {map[string]answer{"/storage_service/nodes/leaving": list("10.0.0.2")}, "35d0=UP/LEAVING 8ebd=UP"},
+		"bootstrap by task":            {map[string]answer{pathTasks: list(task{"t", "bootstrap", "cluster", "running", idB, ""})}, "35d0=UP/JOINING 8ebd=UP"},
+		"decommission by task":         {map[string]answer{pathTasks: list(task{"t", "decommission", "cluster", "running", idB, ""})}, "35d0=UP/LEAVING 8ebd=UP"},
+		"removal by task":              {map[string]answer{pathTasks: list(task{"t", "remove node", "cluster", "created", idB, ""})}, "35d0=UP/LEAVING 8ebd=UP"},
+		"rebuild is no change":         {map[string]answer{pathTasks: list(task{"t", "rebuild", "cluster", "running", idB, ""})}, "35d0=UP 8ebd=UP"},
+		"a finished task is no state":  {map[string]answer{pathTasks: list(task{"t", "bootstrap", "cluster", "done", idB, ""})}, "35d0=UP 8ebd=UP"},
+		"a part of a task is no state": {map[string]answer{pathTasks: list(task{"t", "bootstrap", "node", "running", idB, ""})}, "35d0=UP 8ebd=UP"},
+		"no task manager, 6.1":         {map[string]answer{pathTasks: gone, "/storage_service/nodes/joining": list("10.0.0.2")}, "35d0=UP/JOINING 8ebd=UP"},
+		"the newcomer knows whom it replaces at another address": {map[string]answer{
+			pathMode: text("BOOTSTRAP"), pathTarget: text(idB), pathTasks: list(task{"t", "replace", "cluster", "running", idA, ""}),
+			pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"),
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 90, false)),
+		}, "35d0=DOWN/BEING_REPLACED 8ebd=UP/REPLACING"},
+		"an old replace option of a member says nothing": {map[string]answer{pathTarget: text(idB)}, "35d0=UP 8ebd=UP"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newFakeNode(t, with(c.answers))
+			if got := seen(ReadRow(t.Context(), n.client())); got != c.want {
+				t.Errorf("row %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Up to 2025.2 the list of members is a map by address.
+func TestALostHostIDDoesNotVanish(t *testing.T) {
+	before := map[string]answer{pathVersion: text("2025.1.9-0.20250701.abcdef")}
+	// C replaces B with B's address, and the map has one of the two.
+	endpoints := list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idC, 102, true))
+	running := list(task{"t", "replace", "cluster", "running", idC, ""})
+	for name, c := range map[string]struct {
+		version string
+		then    map[string]answer
+		want    string
+	}{
+		"the replaced one is lost": {then: map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idC}), pathEndpoints: endpoints, pathTasks: running,
+			"/storage_service/tokens/10.0.0.2": list[string](),
+		}, want: "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED 8ebd=UP"},
+		"the newcomer is lost, its address is alive": {then: map[string]answer{
+			pathEndpoints: endpoints, pathTasks: running, "/storage_service/tokens/10.0.0.2": list[string](),
+		}, want: "35d0=DOWN/BEING_REPLACED 8ebd=UP"},
+		"the replacement is over: it has tokens": {then: map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idC}), pathEndpoints: endpoints,
+		}, want: "1ffa=UP 8ebd=UP"},
+		"the replacement is over: the task is done": {then: map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idC}), pathEndpoints: endpoints,
+			pathTasks: list(task{"t", "replace", "cluster", "done", idC, ""}), "/storage_service/tokens/10.0.0.2": list[string](),
+		}, want: "1ffa=UP 8ebd=UP"},
+		"no tokens, nobody knows": {then: map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idC}), pathEndpoints: gone,
+			"/storage_service/tokens/10.0.0.2": fails(500, "boom"), pathTasks: gone,
+		}, want: "1ffa=UNKNOWN 35d0=UNKNOWN 8ebd=UP"},
+		"removed, its address is nobody's": {then: map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}), pathLive: list("10.0.0.1"), pathEndpoints: list(gossips("10.0.0.1", idA, 100, true)),
+		}, want: "8ebd=UP"},
+		"a version that lists both loses nobody": {version: "2025.3.0-0.20250901.abcdef", then: map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idC}), pathEndpoints: endpoints, pathTasks: running,
+			"/storage_service/tokens/10.0.0.2": list[string](),
+		}, want: "1ffa=UP/REPLACING 8ebd=UP"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := maps.Clone(before)
+			if c.version != "" {
+				start[pathVersion] = text(c.version)
+			}
+			n := newFakeNode(t, with(start))
+			r := NewReader(n.client())
+			if got := seen(r.Read(t.Context())); got != "35d0=UP 8ebd=UP" {
+				t.Fatalf("before: %q", got)
+			}
+			for p, a := range c.then {
+				if a == gone {
+					n.set(p)
+				} else {
+					n.set(p, a)
+				}
+			}
+			for range 3 {
+				got := seen(r.Read(t.Context()))
+				if got != c.want {
+					t.Errorf("after: %q, want %q", got, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestALostHostIDIsRememberedThroughARestartOfTheReader(t *testing.T) {
+	n := newFakeNode(t, with(map[string]answer{
+		pathVersion: text("2025.2.1-0.20250701.abcdef"),
+		pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idC}),
+		pathTasks:   list(task{"t", "replace", "cluster", "running", idC, ""}),
+		pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 90, false),
+			gossips("10.0.0.2", idC, 102, true)),
+		"/storage_service/tokens/10.0.0.2": list[string](),
+	}))
+	r := NewReader(n.client())
+	r.Remember(api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idB, Status: "UP"}, {HostID: ""}, {HostID: idA}}})
+	if got, want := seen(r.Read(t.Context())), "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED 8ebd=UP"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	n.set(pathEndpoints, list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idC, 102, true)))
+	r = NewReader(n.client())
+	r.Remember(api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idB, Status: "UP"}}})
+	if got, want := seen(r.Read(t.Context())), "1ffa=UP/REPLACING 35d0=UNKNOWN 8ebd=UP"; got != want {
+		t.Errorf("gossip has forgotten it: %q, want %q", got, want)
+	}
+}
+
+// A change between two reads must not be mixed into one picture.
+func TestChangeBetweenReads(t *testing.T) {
+	t.Run("a node joins between members and live", func(t *testing.T) {
+		n := newFakeNode(t, with(map[string]answer{
+			pathLive: list("10.0.0.1", "10.0.0.2", "10.0.0.3"),
+			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true),
+				gossips("10.0.0.3", idC, 102, true)),
+		}))
+		n.set(pathMembers, list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}),
+			list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idC}))
+		if got, want := seen(ReadRow(t.Context(), n.client())), "1ffa=UP 35d0=UP 8ebd=UP"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+	t.Run("a node dies between live and down", func(t *testing.T) {
+		n := newFakeNode(t, usual())
+		n.set(pathLive, list("10.0.0.1", "10.0.0.2"), list("10.0.0.1"))
+		n.set(pathDown, list("10.0.0.2"))
+		n.set(pathEndpoints, list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false)))
+		if got, want := seen(ReadRow(t.Context(), n.client())), "35d0=DOWN 8ebd=UP"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+	t.Run("it never comes to rest", func(t *testing.T) {
+		n := newFakeNode(t, usual())
+		var flip []answer
+		for i := range 50 {
+			flip = append(flip, list("10.0.0.1", fmt.Sprintf("10.0.1.%d", i)))
+		}
+		n.set(pathLive, flip...)
+		if got, want := seen(ReadRow(t.Context(), n.client())), "35d0=UNKNOWN 8ebd=UP"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if c := n.count(pathMembers); c != rounds {
+			t.Errorf("%d rounds, want %d", c, rounds)
+		}
+	})
+}
+
+func TestOwnsTokens(t *testing.T) {
+	yes, no := true, false
+	for name, c := range map[string]struct {
+		answers map[string]answer
+		want    *bool
+	}{
+		"owns":                  {nil, &yes},
+		"owns none yet":         {map[string]answer{"/storage_service/tokens/10.0.0.1": list[string]()}, &no},
+		"cannot be read":        {map[string]answer{"/storage_service/tokens/10.0.0.1": fails(500, "boom")}, nil},
+		"own host ID not known": {map[string]answer{pathLocal: gone}, nil},
+		"not in the list":       {map[string]answer{pathMembers: list(pair{"10.0.0.2", idB})}, nil},
+		"the address is another's": {map[string]answer{
+			pathEndpoints: list(gossips("10.0.0.1", idC, 110, true), gossips("10.0.0.2", idB, 101, true))}, nil},
+		"waits for its seeds, of no ring": {map[string]answer{
+			pathMode: text("STARTING"), pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list[string]()}, &no},
+		"starts with a ring on its disk": {map[string]answer{
+			pathMode: text("STARTING"), pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list("1")}, nil},
+		"starts and does not tell the ring": {map[string]answer{
+			pathMode: text("STARTING"), pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)")}, nil},
+		"NORMAL with an answer that fails": {map[string]answer{
+			pathMembers: fails(500, "boom"), "/storage_service/tokens": list[string]()}, nil},
+		"decommissioned": {map[string]answer{
+			pathMode: text("DECOMMISSIONED"), pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)")}, &no},
+		"the address is shared and nobody knows": {map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.1", idB}), pathEndpoints: gone}, nil},
+		"starts, and knows of no token at all": {map[string]answer{pathMode: text("STARTING"),
+			pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list[string]()}, &no},
+		"starts, and knows the ring from its disk": {map[string]answer{pathMode: text("STARTING"),
+			pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list("-1", "7")}, nil},
+		"starts, and the ring cannot be asked for": {map[string]answer{pathMode: text("STARTING"),
+			pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": fails(500, "boom")}, nil},
+		"does not start, and gossip is gone": {map[string]answer{pathMode: text("DRAINED"),
+			pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list[string]()}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newFakeNode(t, with(c.answers))
+			if diff := cmp.Diff(c.want, ReadRow(t.Context(), n.client()).OwnsTokens); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOperations(t *testing.T) {
+	n := newFakeNode(t, with(map[string]answer{
+		pathTasks: list(
+			task{"t1", "bootstrap", "cluster", "failed", idC, "2026-08-01T10:00:00Z"},
+			task{"t2", "decommission", "cluster", "running", idB, ""},
+			task{"t3", "rebuild", "cluster", "done", idA, "2026-08-01T09:00:00Z"},
+			task{"t4", "bootstrap", "cluster", "failed", idC, "2026-08-01T10:00:01Z"},
+			task{"t5", "bootstrap", "cluster", "running", zeroHostID, ""},
+		),
+		"/task_manager/task_status/t1": {body: `{"id":"t1","state":"failed","error":"Canceled. Dead nodes: {` + idB + `}"}`},
+		"/task_manager/task_status/t4": {body: `{"id":"t4","state":"failed","error":"Canceled. Dead nodes: {` + idB + `}"}`},
+	}))
+	r := NewReader(n.client())
+	want := []api.NodeOperation{
+		{Type: "bootstrap", State: "failed", HostID: idC, Error: "Canceled. Dead nodes: {" + idB + "}"},
+		{Type: "decommission", State: "running", HostID: idB},
+	}
+	for range 3 {
+		if diff := cmp.Diff(want, r.Read(t.Context()).Operations); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if c := n.count("/task_manager/task_status/t1"); c != 1 {
+		t.Errorf("a failed task was asked for %d times", c)
+	}
+}
+
+func TestOperationsAreBoundedAndOpenOnesComeFirst(t *testing.T) {
+	var tasks []task
+	for i := range 100 {
+		id := fmt.Sprintf("%08d-0000-4000-8000-000000000000", i+1)
+		tasks = append(tasks, task{fmt.Sprint(i), "bootstrap", "cluster", "failed", id, fmt.Sprintf("2026-08-01T10:%02d:%02dZ", i/60, i%60)})
+	}
+	tasks = append(tasks, task{"open", "replace", "cluster", "created", idC, ""})
+	n := newFakeNode(t, with(map[string]answer{pathTasks: list(tasks...)}))
+	ops := ReadRow(t.Context(), n.client()).Operations
+	if len(ops) != maxOperations {
+		t.Fatalf("%d operations", len(ops))
+	}
+	if !slices.ContainsFunc(ops, func(o api.NodeOperation) bool { return o.HostID == idC }) ||
+		!slices.ContainsFunc(ops, func(o api.NodeOperation) bool { return strings.HasPrefix(o.HostID, "00000100") }) ||
+		slices.ContainsFunc(ops, func(o api.NodeOperation) bool { return strings.HasPrefix(o.HostID, "00000001") }) {
+		t.Errorf("not the open and the latest: %v", ops)
+	}
+}
+
+func TestCancelledReadSaysSo(t *testing.T) {
+	n := newFakeNode(t, usual())
+	ctx, cancel := contextWithCancel(t)
+	cancel()
+	if row := ReadRow(ctx, n.client()); row.Error == nil || len(row.ObservedNodes) != 0 {
+		t.Errorf("%+v", row)
+	}
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
+)
+
+// A dead node is replaced by one with the same address, as happens with a Pod whose Service is its address, in a version whose list of members
+// loses one of the two and in one that lists the address twice.
+func TestRowsWhileANodeIsReplacedAtItsOwnAddress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts simulated nodes")
+	}
+	for _, version := range []string{"2025.1.9", "2025.2.1", "2026.2.0"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			c, err := scyllasim.StartCluster(ctx, t.TempDir(), 3, scyllasim.Options{Version: version, Speed: 12, StreamTime: 10 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			reader := NewReader(NewClient(c.Node(0).APIURL(), nil))
+			status := func(row api.NodeStatusReport, id string) (api.NodeStatus, api.NodeState) {
+				for _, o := range row.ObservedNodes {
+					if o.HostID == id {
+						return o.Status, o.State
+					}
+				}
+				return "", ""
+			}
+			until := func(what string, check func(api.NodeStatusReport) bool) api.NodeStatusReport {
+				t.Helper()
+				var last string
+				for ctx.Err() == nil {
+					row := reader.Read(ctx)
+					if check(row) {
+						return row
+					}
+					last, _ = api.EncodeNodeStatusReport(&row)
+					time.Sleep(5 * time.Millisecond)
+				}
+				t.Fatalf("%s: last row %s\n%s", what, last, c.Node(2).Log())
+				return api.NodeStatusReport{}
+			}
+			up := func(row api.NodeStatusReport, ids ...string) bool {
+				for _, id := range ids {
+					if s, _ := status(row, id); s != api.NodeStatusUp {
+						return false
+					}
+				}
+				return row.Error == nil && len(row.ObservedNodes) == len(ids)
+			}
+			a, b, dead := c.Node(0).HostID(), c.Node(1).HostID(), c.Node(2).HostID()
+			row := until("all UP", func(r api.NodeStatusReport) bool { return up(r, a, b, dead) })
+			if row.HostID != a || row.OwnsTokens == nil || !*row.OwnsTokens || row.OperationMode != "NORMAL" || !strings.HasPrefix(row.ScyllaVersion, version) {
+				t.Errorf("own facts: %+v", row)
+			}
+
+			c.Node(2).Kill()
+			until("the dead node is DOWN", func(r api.NodeStatusReport) bool {
+				s, _ := status(r, dead)
+				return s == api.NodeStatusDown
+			})
+			if err := c.Wipe(2); err != nil {
+				t.Fatal(err)
+			}
+			n, err := c.Start(2, func(o *scyllasim.Options) { o.ReplaceNodeFirstBoot = dead })
+			if err != nil {
+				t.Fatal(err)
+			}
+			seenReplaced := false
+			until("the newcomer has taken over", func(r api.NodeStatusReport) bool {
+				s, state := status(r, dead)
+				if s == api.NodeStatusUp {
+					text, _ := api.EncodeNodeStatusReport(&r)
+					t.Fatalf("the dead node is UP: %s", text)
+				}
+				seenReplaced = seenReplaced || state == api.NodeStateBeingReplaced
+				if up(r, a, b, n.HostID()) {
+					return true
+				}
+				if _, newcomer := status(r, n.HostID()); s == "" && newcomer != "" && r.Error == nil {
+					text, _ := api.EncodeNodeStatusReport(&r)
+					t.Fatalf("the dead node vanished before it was replaced: %s", text)
+				}
+				return false
+			})
+			if !seenReplaced {
+				t.Error("was never said to be replaced")
+			}
+			if err := n.WaitReady(ctx); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// A join while a node is down: what the peers' task manager and the newcomer's log say of it, and what a restart on the same volume says.
+func TestACancelledJoinIsRecognised(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts simulated nodes")
+	}
+	for name, o := range map[string]struct {
+		options scyllasim.Options
+		code    string
+		exit    int
+	}{
+		"the coordinator's answer first, exit 1": {scyllasim.Options{Version: "2025.2.1"}, "JoinCancelled", 1},
+		"the notice of the ban first, exit 0":    {scyllasim.Options{Version: "2026.2.0", BanNoticeFirst: true}, "Banned", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			o.options.Speed = 12
+			c, err := scyllasim.StartCluster(ctx, t.TempDir(), 3, o.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			client := NewClient(c.Node(0).APIURL(), nil)
+			c.Node(2).Kill()
+			for {
+				if down, err := client.Down(ctx); err == nil && len(down) == 1 {
+					break
+				} else if ctx.Err() != nil {
+					t.Fatal("never DOWN")
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			n, err := c.Add(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if code := n.ExitCode(); code != o.exit {
+				t.Errorf("exit code %d", code)
+			}
+			first := n.Log()
+			if d, ok := FirstError(strings.NewReader(first)); !ok || d.Code != o.code || !d.Poisoned {
+				t.Errorf("first log: %+v, %v\n%s", d, ok, first)
+			}
+			var op api.NodeOperation
+			for _, x := range ReadRow(ctx, client).Operations {
+				if x.HostID == n.HostID() {
+					op = x
+				}
+			}
+			if op.Type != "bootstrap" || op.State != "failed" || !strings.Contains(op.Error, c.Node(2).HostID()) {
+				t.Errorf("operation %+v", op)
+			}
+			if d, ok := Recognise(op.Error); !ok || d.Code != "JoinCancelled" {
+				t.Errorf("task error %q: %+v", op.Error, d)
+			}
+			again, err := c.Start(3, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again.ExitCode()
+			d, ok := FirstError(strings.NewReader(again.Log()))
+			if !ok || !d.Poisoned {
+				t.Errorf("second log: %+v\n%s", d, again.Log())
+			}
+			if d, _ := FirstError(strings.NewReader(first + again.Log())); d.Code != o.code {
+				t.Errorf("both logs: %+v", d)
+			}
+		})
+	}
+}
