@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+)
+
+const (
+	// DefaultInterval and MinInterval bound --status-report-interval.
+	DefaultInterval = 5 * time.Second
+	MinInterval     = time.Second
+
+	// maxBackoff bounds the pause between attempts to write while the API server refuses or does not answer. It is short because a row
+	// that is not written is not true any more.
+	maxBackoff = 15 * time.Second
+	// maxUnwritten is how long a change may wait for the API server before the reporter says that it is not ready: its row is stale then.
+	maxUnwritten = time.Minute
+	// requestTimeout bounds one request to the API server, lastWords the poll and write after a signal to stop.
+	requestTimeout = 10 * time.Second
+	lastWords      = 5 * time.Second
+
+	modeNormal = "NORMAL"
+)
+
+// Options of Run.
+type Options struct {
+	// Client reads and patches the own Pod.
+	Client client.Client
+	// Namespace and Pod name the own Pod. PodUID, when known, makes sure that it is that Pod and not a successor of the same name.
+	Namespace, Pod string
+	PodUID         types.UID
+	// Interval between two polls, at least MinInterval.
+	Interval time.Duration
+	// ScyllaDB of this Pod.
+	ScyllaDB *scylla.Client
+	// Listener serves /healthz, /readyz and /metrics; nil serves nothing. Run closes it.
+	Listener net.Listener
+	// Clock is the real one when nil.
+	Clock clock.WithTicker
+	// Log is slog.Default() when nil.
+	Log *slog.Logger
+}
+
+// ValidateInterval is a usage error for an interval below the minimum.
+func ValidateInterval(d time.Duration) error {
+	if d < MinInterval {
+		return exit.Usagef("--status-report-interval is %v: the minimum is %v, give for example --status-report-interval=%v", d, MinInterval, DefaultInterval)
+	}
+	return nil
+}
+
+// Run polls until ctx ends, and then once more, so that the row does not outlive the node. It returns nil after that. Errors: wrong
+// options (exit code 2); the own Pod does not exist or is another one of the same name.
+func Run(ctx context.Context, o Options) error {
+	if err := ValidateInterval(o.Interval); err != nil {
+		return err
+	}
+	if o.Namespace == "" || o.Pod == "" {
+		return exit.Usagef("the own Pod is not known: set POD_NAMESPACE and POD_NAME from the downward API")
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	r := &reporter{Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[string]sighting{}, metrics: newMetrics()}
+	r.started = o.Clock.Now()
+	r.Log = r.Log.With("namespace", o.Namespace, "pod", o.Pod)
+
+	var wg sync.WaitGroup
+	if o.Listener != nil {
+		stop := r.serve(o.Listener, &wg)
+		defer func() { stop(); wg.Wait() }()
+	}
+	defer o.ScyllaDB.CloseIdleConnections()
+	return r.loop(ctx)
+}
+
+// sighting is since when a node has had a status that is not UP.
+type sighting struct {
+	status api.NodeStatus
+	since  metav1.Time
+}
+
+type reporter struct {
+	Options
+	reader  *scylla.Reader
+	metrics *metrics
+	started time.Time
+
+	// Of the loop alone.
+	restored    bool   // the annotation was read back once
+	written     string // what the annotation holds
+	since       map[string]sighting
+	lastError   string // of the row, for logging changes only
+	failedTries int
+	nextTry     time.Time
+	flushed     int64 // which process of ScyllaDB has been asked to flush
+	spell       int64 // counts spells of NORMAL where ScyllaDB does not tell its generation
+	wasNormal   bool
+	flushTries  int
+	nextFlush   time.Time
+
+	// Shared with the HTTP handlers.
+	mu             sync.Mutex
+	polled         time.Time // end of the last poll
+	unwrittenSince time.Time // zero when the annotation says what the last poll saw
+	writeError     string
+}
+
+func (r *reporter) loop(ctx context.Context) error {
+	ticker := r.Clock.NewTicker(r.Interval)
+	defer ticker.Stop()
+	r.Log.Info("reporting", "interval", r.Interval.String())
+	for {
+		if err := r.step(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return r.last(ctx)
+		case <-ticker.C():
+		}
+	}
+}
+
+// last says what is true at the end: ScyllaDB's container stops before its native sidecars, and a row that still says UP would
+// outlive the node for as long as the Pod object lives.
+func (r *reporter) last(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	r.nextTry = time.Time{}
+	if err := r.step(ctx); err != nil {
+		// A Pod that is deleted by force is gone before its containers are: nobody is left to be told.
+		r.Log.Info("stopped, with nothing left to write to", "reason", err.Error())
+		return nil
+	}
+	r.Log.Info("stopped")
+	return nil
+}
+
+// step polls once and writes what has changed. Only an error that no later attempt can mend is returned.
+func (r *reporter) step(ctx context.Context) error {
+	row := r.poll(ctx)
+	if over(ctx) {
+		return nil // cut short: what was read is not what ScyllaDB said
+	}
+	r.flush(ctx, row)
+	if !r.restored && !r.due() {
+		r.pending(nil)
+		return nil
+	}
+	if err := r.restore(ctx); err != nil {
+		return r.apiFailed(ctx, "read", err)
+	}
+	r.stamp(&row)
+	value, err := api.EncodeNodeStatusReport(&row)
+	if err != nil {
+		return fmt.Errorf("report of pod %s/%s: %w", r.Namespace, r.Pod, err)
+	}
+	if value == r.written {
+		r.settled()
+		return nil
+	}
+	if !r.due() {
+		r.pending(nil)
+		return nil
+	}
+	if err := r.write(ctx, value); err != nil {
+		r.metrics.writes.WithLabelValues("error").Inc()
+		return r.apiFailed(ctx, "write", err)
+	}
+	r.metrics.writes.WithLabelValues("ok").Inc()
+	r.written = value
+	r.settled()
+	return nil
+}
+
+func (r *reporter) poll(ctx context.Context) api.NodeStatusReport {
+	ctx, cancel := context.WithTimeout(ctx, min(max(2*r.Interval, 5*time.Second), 15*time.Second))
+	defer cancel()
+	row := r.reader.Read(ctx)
+	now := r.Clock.Now()
+
+	text, result := "", "row"
+	if row.Error != nil {
+		text, result = *row.Error, "error"
+	}
+	if text != r.lastError {
+		if text != "" {
+			r.Log.Info("no row", "error", text)
+		} else {
+			r.Log.Info("row is back", "observedNodes", len(row.ObservedNodes))
+		}
+		r.lastError = text
+	}
+	r.metrics.observe(row, result, now)
+	r.mu.Lock()
+	r.polled = now
+	r.mu.Unlock()
+	return row
+}
+
+// stamp fills in since when each node has not been UP, and remembers it through polls that could not see.
+func (r *reporter) stamp(row *api.NodeStatusReport) {
+	if row.Error != nil {
+		return
+	}
+	now := metav1.NewTime(r.Clock.Now().UTC().Truncate(time.Second))
+	next := make(map[string]sighting, len(r.since))
+	for i, o := range row.ObservedNodes {
+		if o.Status == api.NodeStatusUp {
+			continue
+		}
+		s, ok := r.since[o.HostID]
+		if !ok || s.status != o.Status {
+			s = sighting{o.Status, now}
+		}
+		next[o.HostID] = s
+		row.ObservedNodes[i].Since = &s.since
+	}
+	r.since = next
+}
+
+// restore reads the annotation back once, so that a restarted reporter neither writes what is there already nor forgets since when.
+func (r *reporter) restore(ctx context.Context) error {
+	if r.restored {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	pod := ownPod(r.Namespace, r.Pod)
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+		return err
+	}
+	if r.PodUID == "" {
+		r.PodUID = pod.UID
+	}
+	if pod.UID != r.PodUID {
+		return r.replaced()
+	}
+	r.restored = true
+	r.written = pod.Annotations[api.AnnotationNodeStatusReport]
+	if old, err := api.DecodeNodeStatusReport(r.written); r.written != "" && err == nil {
+		r.reader.Remember(*old)
+		for _, o := range old.ObservedNodes {
+			if o.Since != nil && o.Status != api.NodeStatusUp {
+				r.since[o.HostID] = sighting{o.Status, metav1.NewTime(o.Since.UTC())}
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reporter) write(ctx context.Context, value string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	// The UID makes the API server refuse (409) when the Pod of this name is another one by now.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": r.PodUID, "annotations": map[string]string{api.AnnotationNodeStatusReport: value},
+	}})
+	if err != nil {
+		return err
+	}
+	return r.Client.Patch(ctx, ownPod(r.Namespace, r.Pod), client.RawPatch(types.MergePatchType, patch))
+}
+
+func ownPod(namespace, name string) *metav1.PartialObjectMetadata {
+	p := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	return p
+}
+
+var errReplaced = errors.New("the Pod of this name is another one now: this reporter's Pod has been replaced")
+
+func (r *reporter) replaced() error {
+	return fmt.Errorf("pod %s/%s: %w", r.Namespace, r.Pod, errReplaced)
+}
+
+// apiFailed backs off, or gives up where no later attempt can help.
+func (r *reporter) apiFailed(ctx context.Context, verb string, err error) error {
+	switch {
+	case errors.Is(err, errReplaced):
+		return err
+	case apierrors.IsConflict(err):
+		return r.replaced()
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s pod %s/%s: it does not exist: %w", verb, r.Namespace, r.Pod, err)
+	case over(ctx):
+		return nil
+	}
+	r.failedTries++
+	r.nextTry = r.Clock.Now().Add(backoff(r.failedTries, maxBackoff))
+	text := exit.Describe(err)
+	if r.failedTries == 1 || r.failedTries%20 == 0 {
+		r.Log.Warn("cannot "+verb+" the own Pod, trying again", "error", text.Error(), "attempts", r.failedTries)
+	}
+	r.pending(text)
+	return nil
+}
+
+func over(ctx context.Context) bool { return ctx.Err() != nil }
+
+func backoff(tries int, limit time.Duration) time.Duration {
+	return min(limit, time.Second<<min(tries-1, 6))
+}
+
+func (r *reporter) due() bool { return !r.Clock.Now().Before(r.nextTry) }
+
+func (r *reporter) pending(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unwrittenSince.IsZero() {
+		r.unwrittenSince = r.Clock.Now()
+	}
+	if err != nil {
+		r.writeError = err.Error()
+	}
+}
+
+func (r *reporter) settled() {
+	if r.failedTries > 0 {
+		r.Log.Info("the own Pod is written again", "attempts", r.failedTries)
+	}
+	r.failedTries, r.nextTry = 0, time.Time{}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unwrittenSince, r.writeError = time.Time{}, ""
+}
+
+// flush asks once per process of ScyllaDB. The generation is the second in which the process started; a version that does not tell
+// it is taken as restarted whenever it has not been NORMAL in between.
+func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
+	if row.OperationMode != modeNormal || row.HostID == "" {
+		r.wasNormal = false
+		return
+	}
+	if !r.wasNormal {
+		r.wasNormal, r.spell = true, r.spell+1
+	}
+	process, err := r.ScyllaDB.Generation(ctx)
+	switch {
+	case err != nil && !scylla.IsMissing(err):
+		return
+	case err != nil:
+		process = -r.spell
+	}
+	if process == r.flushed || r.Clock.Now().Before(r.nextFlush) {
+		return
+	}
+	if err := r.ScyllaDB.FlushSystemLocal(ctx); err != nil {
+		if ctx.Err() != nil {
+			return
+		}
+		r.flushTries++
+		r.nextFlush = r.Clock.Now().Add(backoff(r.flushTries, time.Minute))
+		r.metrics.flushes.WithLabelValues("error").Inc()
+		if r.flushTries == 1 {
+			r.Log.Warn("cannot have system.local flushed, trying again", "error", err.Error())
+		}
+		return
+	}
+	r.flushed, r.flushTries, r.nextFlush = process, 0, time.Time{}
+	r.metrics.flushes.WithLabelValues("ok").Inc()
+	r.Log.Info("system.local flushed: the data directory now says that this node has bootstrapped", "hostID", row.HostID)
+}
+
+// ready is nil while the row in the annotation is what ScyllaDB says.
+func (r *reporter) ready() error {
+	now := r.Clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	limit := 3 * r.Interval
+	switch {
+	case r.polled.IsZero():
+		return errors.New("ScyllaDB has not been asked yet")
+	case now.Sub(r.polled) > limit:
+		return fmt.Errorf("ScyllaDB was last asked %v ago, the limit is %v", now.Sub(r.polled).Round(time.Second), limit)
+	case !r.unwrittenSince.IsZero() && now.Sub(r.unwrittenSince) > max(limit, maxUnwritten):
+		return fmt.Errorf("a change has not been written to the Pod for %v: %s", now.Sub(r.unwrittenSince).Round(time.Second), r.writeError)
+	}
+	return nil
+}

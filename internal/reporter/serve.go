@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+type metrics struct {
+	registry *prometheus.Registry
+	polls    *prometheus.CounterVec
+	writes   *prometheus.CounterVec
+	flushes  *prometheus.CounterVec
+	observed *prometheus.GaugeVec
+	lastPoll prometheus.Gauge
+	rowError prometheus.Gauge
+}
+
+func newMetrics() *metrics {
+	name := func(n string) string { return "kubectl_scylla_reporter_" + n }
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		polls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("polls_total"),
+			Help: "Polls of the local ScyllaDB, by result: row or error."}, []string{"result"}),
+		writes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("writes_total"),
+			Help: "Attempts to write the own Pod's annotation, by result: ok or error."}, []string{"result"}),
+		flushes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("flushes_total"),
+			Help: "Requests to flush system.local, by result: ok or error."}, []string{"result"}),
+		observed: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("observed_nodes"),
+			Help: "Nodes in the last row, by status."}, []string{"status"}),
+		lastPoll: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("last_poll_timestamp_seconds"),
+			Help: "When ScyllaDB was last asked, Unix time."}),
+		rowError: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("row_error"),
+			Help: "1 while the last poll gave no row, else 0."}),
+	}
+	m.registry.MustRegister(m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError)
+	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes} {
+		c.WithLabelValues("ok")
+		c.WithLabelValues("error")
+	}
+	return m
+}
+
+func (m *metrics) observe(row api.NodeStatusReport, result string, now time.Time) {
+	m.polls.WithLabelValues(result).Inc()
+	m.lastPoll.Set(float64(now.UnixMilli()) / 1000)
+	m.rowError.Set(map[string]float64{"error": 1}[result])
+	counts := map[api.NodeStatus]float64{api.NodeStatusUp: 0, api.NodeStatusDown: 0, api.NodeStatusUnknown: 0}
+	for _, o := range row.ObservedNodes {
+		counts[o.Status]++
+	}
+	for s, n := range counts {
+		m.observed.WithLabelValues(string(s)).Set(n)
+	}
+}
+
+// serve answers on l until stop is called.
+func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := r.ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r.metrics.registry, promhttp.HandlerOpts{}))
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	wg.Go(func() {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			r.Log.Error("health and metrics are not served any more", "error", err.Error())
+		}
+	})
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if s.Shutdown(ctx) != nil {
+			_ = s.Close()
+		}
+	}
+}
