@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Reasons of the Events on the own Pod.
+const (
+	EventWaiting = "BootstrapWaiting" // it starts waiting
+	EventChanged = "BootstrapBlockersChanged"
+	EventOpened  = "BootstrapAllowed"
+	EventForced  = "BootstrapForced"
+	EventRefused = "BootstrapRefused"
+)
+
+const (
+	// eventPause is the least time between two Events about blockers; what changes in between is told by the next one.
+	eventPause = 30 * time.Second
+	// settling is how long a blocker that is only about seeing the controller's Lease advance is not worth an Event.
+	settling     = 10 * time.Second
+	eventTimeout = 5 * time.Second
+)
+
+// events tells people who look at the Pod. Nothing that fails here changes what the barrier does.
+type events struct {
+	*barrier
+	pod    *corev1.Pod
+	told   string // the blockers of the last Event
+	toldAt time.Time
+	failed bool
+}
+
+func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
+	now := e.Clock.Now()
+	worth := v
+	worth.Blockers = slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
+		return b.Reason == ReasonAPIUnreachable || (b.Reason == matrix.ReasonControllerSilent && now.Sub(e.started) < settling)
+	})
+	if len(worth.Blockers) == 0 {
+		return
+	}
+	// Which nodes and why; ages and counts change all the time.
+	text := strings.Join(texts(worth, time.Time{}), "\n")
+	if text == e.told || (e.told != "" && now.Sub(e.toldAt) < eventPause) {
+		return
+	}
+	reason := EventChanged
+	if e.told == "" {
+		reason = EventWaiting
+	}
+	e.told, e.toldAt = text, now
+	note := v.Summary
+	if next := nextStep(v); next != "" {
+		note += ". Next step: " + next
+	}
+	e.emit(ctx, kube.Event{Type: corev1.EventTypeWarning, Reason: reason, Note: note})
+}
+
+func (e *events) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
+	if v.Decision == bootstrap.DecisionForced {
+		note := v.Summary + " (" + forcedBy(svc) + ")"
+		e.emit(ctx, kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Note: note})
+		return
+	}
+	e.emit(ctx, kube.Event{Type: corev1.EventTypeNormal, Reason: EventOpened, Note: v.Summary})
+}
+
+func (e *events) refused(ctx context.Context, v bootstrap.Verdict) {
+	note := v.Summary
+	if next := nextStep(v); next != "" {
+		note += "; " + next
+	}
+	e.emit(ctx, kube.Event{Type: corev1.EventTypeWarning, Reason: EventRefused, Note: note})
+}
+
+func (e *events) emit(ctx context.Context, ev kube.Event) {
+	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
+	defer cancel()
+	ev.Action, ev.Controller, ev.Instance, ev.Now = "HoldBootstrap", "scylla-agent-barrier", e.Pod, e.Clock.Now()
+	pod, err := e.ownPod(ctx)
+	if err == nil {
+		err = kube.Emit(ctx, e.client, pod, ev)
+	}
+	if err != nil && !e.failed {
+		e.failed = true // said once: it is the log's business that matters
+		e.Log.Warn("cannot write an Event on the own Pod", "event", ev.Reason, "error", oneLine(err))
+	}
+}
+
+func (e *events) ownPod(ctx context.Context) (*corev1.Pod, error) {
+	if e.pod != nil {
+		return e.pod, nil
+	}
+	pod := &corev1.Pod{}
+	pod.Namespace, pod.Name, pod.UID = e.Namespace, e.Pod, e.PodUID
+	if pod.UID == "" {
+		if err := e.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: e.Pod}, pod); err != nil {
+			return nil, err
+		}
+	}
+	e.pod = pod
+	return pod, nil
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// GateBootstrapSynchronisation is the one feature gate there is, on unless switched off.
+const GateBootstrapSynchronisation = "BootstrapSynchronisation"
+
+// ParseFeatureGates reads "BootstrapSynchronisation=true|false" (a comma-separated list, as Kubernetes' components take; empty is the
+// default) and says whether bootstrap synchronisation is on. The error names what is not known.
+func ParseFeatureGates(text string) (enabled bool, err error) {
+	enabled = true
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		if name != GateBootstrapSynchronisation {
+			return false, fmt.Errorf("feature gate %q is not known: there is %s", name, GateBootstrapSynchronisation)
+		}
+		if enabled, err = strconv.ParseBool(value); err != nil {
+			return false, fmt.Errorf("feature gate %s is %q: give true or false", name, value)
+		}
+	}
+	return enabled, nil
+}

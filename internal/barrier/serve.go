@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+)
+
+type metrics struct {
+	registry    *prometheus.Registry
+	open        prometheus.Gauge
+	blockers    *prometheus.GaugeVec
+	evaluations prometheus.Counter
+	apiErrors   prometheus.Counter
+	waiting     prometheus.Gauge
+}
+
+func newMetrics() *metrics {
+	name := func(n string) string { return "kubectl_scylla_barrier_" + n }
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		open: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("open"),
+			Help: "1 when ScyllaDB may start, 0 while it must wait."}),
+		blockers: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("blockers"),
+			Help: "What stands in the way, by reason."}, []string{"reason"}),
+		evaluations: prometheus.NewCounter(prometheus.CounterOpts{Name: name("evaluations_total"),
+			Help: "Readings of the cluster with a decision."}),
+		apiErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: name("api_errors_total"),
+			Help: "Readings and watches of the API server that failed."}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("waiting_since_timestamp_seconds"),
+			Help: "When waiting began, Unix time."}),
+	}
+	m.registry.MustRegister(m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting)
+	return m
+}
+
+func (m *metrics) observe(v bootstrap.Verdict) {
+	m.open.Set(0)
+	if v.Satisfied {
+		m.open.Set(1)
+	}
+	m.blockers.Reset()
+	for _, b := range v.Blockers {
+		m.blockers.WithLabelValues(string(b.Reason)).Add(float64(b.Count()))
+	}
+}
+
+// serve answers while waiting. A port that cannot be had is no reason not to wait.
+func (b *barrier) serve(wg *sync.WaitGroup) (stop func()) {
+	b.metrics.waiting.Set(float64(b.started.Unix()))
+	if b.Listen == nil {
+		return nil
+	}
+	l, err := b.Listen()
+	if err != nil {
+		b.Log.Warn("metrics are not served", "error", err.Error())
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
+	mux.Handle("GET /metrics", promhttp.HandlerFor(b.metrics.registry, promhttp.HandlerOpts{}))
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	wg.Go(func() {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			b.Log.Warn("metrics are not served any more", "error", err.Error())
+		}
+	})
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if s.Shutdown(ctx) != nil {
+			_ = s.Close()
+		}
+	}
+}
