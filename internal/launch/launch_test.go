@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+const (
+	oldID  = "dddddddd-0000-4000-8000-000000000004"
+	deadID = "cccccccc-0000-4000-8000-000000000003"
+)
+
+func TestArguments(t *testing.T) {
+	type m = map[string]string
+	for name, tc := range map[string]struct {
+		labels, annotations m
+		want                []string
+		waits, malformed    string
+	}{
+		"nothing asked":                     {},
+		"by host ID":                        {labels: m{api.LabelReplace: "", api.LabelReplacingNodeHostID: oldID}, want: []string{"--replace-node-first-boot=" + oldID}},
+		"by host ID, request label removed": {labels: m{api.LabelReplacingNodeHostID: oldID}, want: []string{"--replace-node-first-boot=" + oldID}},
+		"internal label removed, recorded beside it": {labels: m{api.LabelReplace: ""}, annotations: m{api.AnnotationReplaceOriginalHostID: oldID, api.AnnotationReplaceAccepted: "x"},
+			want: []string{"--replace-node-first-boot=" + oldID}},
+		"upper case": {labels: m{api.LabelReplacingNodeHostID: strings.ToUpper(oldID)}, want: []string{"--replace-node-first-boot=" + oldID}},
+		"with other dead nodes": {labels: m{api.LabelReplace: "", api.LabelReplacingNodeHostID: oldID}, annotations: m{api.AnnotationReplaceIgnoreDead: " " + deadID + ","},
+			want: []string{"--replace-node-first-boot=" + oldID, "--ignore-dead-nodes-for-replace=" + deadID}},
+		"by address": {labels: m{api.LabelReplace: "10.0.0.4"}, want: []string{"--replace-address-first-boot=10.0.0.4"}},
+		"by address, recorded, label removed": {annotations: m{api.AnnotationReplaceAddress: "10.0.0.4", api.AnnotationReplaceAccepted: "x", api.AnnotationReplaceOriginalHostID: oldID},
+			want: []string{"--replace-address-first-boot=10.0.0.4"}},
+		"an address in the label, and a host ID recorded": {labels: m{api.LabelReplace: "10.0.0.4", api.LabelReplacingNodeHostID: oldID},
+			want: []string{"--replace-node-first-boot=" + oldID}},
+		"asked, not recorded":      {labels: m{api.LabelReplace: ""}, waits: "not recorded"},
+		"empty host ID":            {labels: m{api.LabelReplace: "", api.LabelReplacingNodeHostID: ""}, malformed: "is empty"},
+		"malformed host ID":        {labels: m{api.LabelReplacingNodeHostID: "dddddddd"}, malformed: "not a host ID"},
+		"zero host ID":             {labels: m{api.LabelReplacingNodeHostID: "00000000-0000-0000-0000-000000000000"}, malformed: "zero UUID"},
+		"nonsense":                 {labels: m{api.LabelReplace: "yes"}, malformed: "neither empty nor an IP address"},
+		"address of nobody":        {labels: m{api.LabelReplace: "0.0.0.0"}, malformed: "not the address"},
+		"malformed ignore list":    {labels: m{api.LabelReplacingNodeHostID: oldID}, annotations: m{api.AnnotationReplaceIgnoreDead: "10.0.0.1"}, malformed: "not a host ID"},
+		"accepted and all is lost": {annotations: m{api.AnnotationReplaceAccepted: "x"}, waits: "not recorded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Arguments(tc.labels, tc.annotations)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+			var w waiting
+			var bad malformed
+			switch {
+			case tc.waits != "":
+				if !errors.As(err, &w) || !strings.Contains(err.Error(), tc.waits) {
+					t.Errorf("%v", err)
+				}
+			case tc.malformed != "":
+				if !errors.As(err, &bad) || !strings.Contains(err.Error(), tc.malformed) {
+					t.Errorf("%v", err)
+				}
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// With a replace label of any value there is an argument or an error, never a plain start.
+func TestALabelNeverStartsAPlainNewNode(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		labels, annotations := map[string]string{}, map[string]string{}
+		value := rapid.OneOf(rapid.Just(""), rapid.Just(oldID), rapid.Just("10.0.0.4"), rapid.String())
+		which := rapid.IntRange(1, 3).Draw(t, "labels")
+		if which&1 != 0 {
+			labels[api.LabelReplace] = value.Draw(t, "replace")
+		}
+		if which&2 != 0 {
+			labels[api.LabelReplacingNodeHostID] = value.Draw(t, "replacing")
+		}
+		for _, k := range []string{api.AnnotationReplaceAccepted, api.AnnotationReplaceAddress, api.AnnotationReplaceOriginalHostID, api.AnnotationReplaceIgnoreDead} {
+			if rapid.Bool().Draw(t, k) {
+				annotations[k] = value.Draw(t, "value")
+			}
+		}
+		args, err := Arguments(labels, annotations)
+		if err == nil && len(args) == 0 {
+			t.Fatalf("plain start with %v %v", labels, annotations)
+		}
+	})
+}
+
+func TestMerge(t *testing.T) {
+	for name, tc := range map[string]struct {
+		command, args, want []string
+		fails               bool
+	}{
+		"appended":             {[]string{"x", "--a=1"}, []string{"--replace-node-first-boot=1"}, []string{"x", "--a=1", "--replace-node-first-boot=1"}, false},
+		"there already":        {[]string{"x", "--replace-node-first-boot", "1"}, []string{"--replace-node-first-boot=1"}, []string{"x", "--replace-node-first-boot", "1"}, false},
+		"there, another":       {[]string{"x", "--replace-node-first-boot=2"}, []string{"--replace-node-first-boot=1"}, nil, true},
+		"there, the other way": {[]string{"x", "--replace-address-first-boot=10.0.0.1"}, []string{"--replace-node-first-boot=1"}, nil, true},
+		"plain":                {[]string{"x"}, nil, []string{"x"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Merge(tc.command, tc.args)
+			if (err != nil) != tc.fails {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// answers is an API server that changes its mind: one answer per request, the last for ever.
+type answers struct {
+	client.Reader
+	list  []func() (*corev1.Service, error)
+	asked int
+}
+
+func (a *answers) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	f := a.list[min(a.asked, len(a.list)-1)]
+	a.asked++
+	svc, err := f()
+	if err != nil {
+		return err
+	}
+	svc.DeepCopyInto(obj.(*corev1.Service))
+	return nil
+}
+
+func service(labels map[string]string) func() (*corev1.Service, error) {
+	return func() (*corev1.Service, error) {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "demo-d-0", Namespace: "scylla", Labels: labels}}, nil
+	}
+}
+
+func failing(err error) func() (*corev1.Service, error) {
+	return func() (*corev1.Service, error) { return nil, err }
+}
+
+type started struct {
+	argv []string
+	log  bytes.Buffer
+}
+
+func run(t *testing.T, a *answers, query string, patience time.Duration) (*started, error) {
+	t.Helper()
+	s := &started{}
+	file := filepath.Join(t.TempDir(), "bootstrapped.json")
+	if query != "" {
+		for name, text := range map[string]string{file: query, file + ".code": "0\n"} {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	clk := clocktesting.NewFakeClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if clk.HasWaiters() {
+					clk.Step(time.Second)
+				}
+			}
+		}
+	}()
+	err := Run(t.Context(), Options{
+		Client: func() (client.Reader, error) {
+			if a == nil {
+				return nil, errors.New("no client")
+			}
+			return a, nil
+		},
+		Namespace: "scylla", Service: "demo-d-0", QueryFile: file, Command: []string{"sh", "--seeds=x"}, Clock: clk, Patience: patience,
+		Log: slog.New(slog.NewTextHandler(&s.log, nil)),
+		Exec: func(_ string, argv, _ []string) error {
+			s.argv = argv
+			return nil
+		},
+	})
+	return s, err
+}
+
+const completed, unset = `[{"bootstrapped":"COMPLETED"}]`, `[{"bootstrapped":null}]`
+
+func TestRun(t *testing.T) {
+	refused := errors.New("connection refused")
+	replacing := map[string]string{api.LabelReplace: "", api.LabelReplacingNodeHostID: oldID}
+	plain, replace := []string{"sh", "--seeds=x"}, []string{"sh", "--seeds=x", "--replace-node-first-boot=" + oldID}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "demo-d-0", errors.New("no"))
+	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "services"}, "demo-d-0")
+	type as = []func() (*corev1.Service, error)
+	for name, tc := range map[string]struct {
+		answers  as
+		query    string
+		patience time.Duration
+		argv     []string
+		code     int
+		logged   string
+	}{
+		"a restart needs no API server":              {nil, completed, 0, plain, 0, "bootstrapped data directory"},
+		"a new node starts plainly":                  {as{service(nil)}, unset, 0, plain, 0, "no replacement"},
+		"a new node replaces":                        {as{service(replacing)}, unset, 0, replace, 0, "as a replacement"},
+		"without the query's answer it asks":         {as{service(replacing)}, "", 0, replace, 0, ""},
+		"it waits for the API server":                {as{failing(refused), failing(refused), service(replacing)}, unset, 0, replace, 0, "connection refused"},
+		"it waits for the Service":                   {as{failing(missing), service(nil)}, unset, time.Millisecond, plain, 0, "does not exist"},
+		"it waits for the record":                    {as{service(map[string]string{api.LabelReplace: ""}), service(replacing)}, unset, time.Millisecond, replace, 0, "not recorded"},
+		"it starts plainly once the request is gone": {as{service(map[string]string{api.LabelReplace: ""}), service(nil)}, unset, 0, plain, 0, ""},
+		"it gives up for a restart":                  {as{failing(refused)}, unset, time.Minute, nil, replacement.ExitLaunchRetry, ""},
+		"it names the right":                         {as{failing(forbidden), service(nil)}, unset, 0, plain, 0, "verb get on services"},
+		"an empty label starts nothing":              {as{service(map[string]string{api.LabelReplacingNodeHostID: ""})}, unset, 0, nil, replacement.ExitLaunchMalformed, ""},
+		"an empty label does not hold up a restart":  {as{service(map[string]string{api.LabelReplacingNodeHostID: ""})}, completed, 0, plain, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &answers{list: tc.answers}
+			if tc.answers == nil {
+				a = nil
+			}
+			s, err := run(t, a, tc.query, tc.patience)
+			if got := exit.Code(err); got != tc.code {
+				t.Fatalf("exit code %d (%v), want %d", got, err, tc.code)
+			}
+			if diff := cmp.Diff(tc.argv, s.argv); diff != "" {
+				t.Error(diff)
+			}
+			if !strings.Contains(s.log.String(), tc.logged) {
+				t.Errorf("log lacks %q:\n%s", tc.logged, s.log.String())
+			}
+		})
+	}
+}
+
+func TestCommandWantsADash(t *testing.T) {
+	for name, args := range map[string][]string{"nothing": nil, "no dash": {"sh"}, "dash alone": {"--"}, "before the dash": {"x", "--", "sh"}} {
+		t.Run(name, func(t *testing.T) {
+			cmd := NewCommand()
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			cmd.SetArgs(args)
+			if err := cmd.ExecuteContext(t.Context()); exit.Code(err) != exit.CodeUsage {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// The real client finds the Service, and nothing else is asked for.
+func TestOneGet(t *testing.T) {
+	svc, _ := service(map[string]string{api.LabelReplacingNodeHostID: oldID})()
+	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(svc).Build()
+	o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-d-0"}
+	args, err := o.askOnce(t.Context())
+	if err != nil || !slices.Equal(args, []string{"--replace-node-first-boot=" + oldID}) {
+		t.Errorf("%v %v", args, err)
+	}
+}
