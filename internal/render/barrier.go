@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// BarrierVerdict is the document of `kubectl scylla barrier MEMBER`: the verdict that the member's barrier comes to from the same facts, and
+// where its Pod stands.
+type BarrierVerdict struct {
+	Header  `json:",inline"`
+	Cluster string `json:"cluster"`
+	// Verdict: satisfied, decision, summary, blockers, notes, member.
+	Verdict bootstrap.Verdict `json:"verdict"`
+	// Membership is Member, Newcomer, Leaving, Ghost, Remote or Unknown.
+	Membership kube.MemberState `json:"membership"`
+	// Pod is the Pod's state as in ClusterStatus.
+	Pod string `json:"pod"`
+	// Barrier is where the Pod's own barrier stands.
+	Barrier BarrierState `json:"barrier"`
+	// Waiting and Since: what the Pod waits for, in Kubernetes' words.
+	Waiting string       `json:"waiting,omitempty"`
+	Since   *metav1.Time `json:"since,omitempty"`
+	// Replacement is the member's open replacement, as in ClusterStatus; absent when there is none. A failed one is in the verdict's notes too.
+	Replacement *Replacement `json:"replacement,omitempty"`
+}
+
+// BarrierPhase is where the barrier container of a Pod stands.
+type BarrierPhase string
+
+const (
+	BarrierNoPod   BarrierPhase = "NoPod"      // there is no Pod
+	BarrierAbsent  BarrierPhase = "Absent"     // the Pod has no barrier: nothing holds it back
+	BarrierPending BarrierPhase = "NotStarted" // it has not started yet
+	BarrierWaiting BarrierPhase = "Waiting"    // it runs, and waits
+	BarrierPassed  BarrierPhase = "Passed"     // it opened
+	BarrierFailed  BarrierPhase = "Failed"     // it ended with an error
+)
+
+// BarrierState is the barrier container's state.
+type BarrierState struct {
+	Phase BarrierPhase `json:"phase"`
+	// Since is when it came into that phase; absent when not known.
+	Since *metav1.Time `json:"since,omitempty"`
+	// Message is what a failed barrier said.
+	Message string `json:"message,omitempty"`
+	// Refused is true when it ended because waiting cannot help.
+	Refused bool `json:"refused,omitempty"`
+}
+
+// BarrierVerdictList is the document of `kubectl scylla barrier` without a member: those that wait.
+type BarrierVerdictList struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []BarrierVerdict `json:"items"`
+}
+
+// DeepCopyObject as for ClusterStatus.
+func (d *BarrierVerdict) DeepCopyObject() runtime.Object { return deepCopy(d) }
+
+// DeepCopyObject as for ClusterStatus.
+func (d *BarrierVerdictList) DeepCopyObject() runtime.Object { return deepCopy(d) }
+
+// NewBarrierVerdict judges one member. now is when the document is made. Error: *kube.NotFoundError for an unknown member.
+func NewBarrierVerdict(s *kube.Snapshot, member string, now time.Time) (*BarrierVerdict, error) {
+	return NewBarrierVerdictWithLogs(s, member, now, nil)
+}
+
+// NewBarrierVerdictWithLogs is NewBarrierVerdict where somebody has read the logs of new nodes that replace others.
+func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, logs Logs) (*BarrierVerdict, error) {
+	in, err := s.BootstrapInput(member)
+	if err != nil {
+		return nil, err
+	}
+	d := &BarrierVerdict{Header: header(KindBarrierVerdict, member, s, now), Cluster: s.Cluster, Membership: kube.MemberUnknown, Pod: "None"}
+	var pod *corev1.Pod
+	for _, m := range s.Members() {
+		if m.Member != member {
+			continue
+		}
+		d.Membership, d.Waiting, d.Since, pod = m.State, m.Waiting, timePtr(m.WaitingSince), m.Pod
+		if m.PodState != "" {
+			d.Pod = m.PodState
+		}
+		d.Replacement = (&judge{s: s, now: now, logs: logs}).replacementOf(m, d.Pod)
+	}
+	d.Barrier = barrierState(pod)
+	d.Verdict = bootstrap.Decide(in)
+	// Nobody but the Pod can read its data directory: said of every member it would say nothing.
+	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note string) bool { return in.DiskDetail != "" && strings.Contains(note, in.DiskDetail) })
+	if note := d.failure(); note != "" {
+		d.Verdict.Notes = append(d.Verdict.Notes, note)
+	}
+	if d.Barrier.Refused {
+		d.refuse(in.Self)
+	}
+	return d, nil
+}
+
+// failure is a failed attempt and its cure in one sentence, empty when there is none. The verdict speaks of a start, which is no help then.
+func (d *BarrierVerdict) failure() string {
+	if d.Replacement == nil || d.Replacement.Failure == nil {
+		return ""
+	}
+	return d.Replacement.Summary + "; " + d.Replacement.Cure
+}
+
+// refuse takes the word of the Pod's own barrier, which has read the data directory.
+func (d *BarrierVerdict) refuse(self matrix.Ref) {
+	d.Verdict.Satisfied, d.Verdict.Decision = false, bootstrap.DecisionRefuse
+	d.Verdict.Summary = fmt.Sprintf("%s cannot start, its barrier refuses: %s", self.Name(), d.Barrier.Message)
+	d.Verdict.Blockers = append([]matrix.Blocker{{Reason: matrix.ReasonDataDirectory, Observed: self, Detail: d.Barrier.Message}}, d.Verdict.Blockers...)
+}
+
+// NewBarrierList judges every member of the snapshots that has not got past its barrier, in the snapshots' order.
+func NewBarrierList(snapshots []*kube.Snapshot, now time.Time) (*BarrierVerdictList, error) {
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
+	for _, s := range snapshots {
+		for _, m := range s.Members() {
+			if m.Member == "" || m.State == kube.MemberRemote {
+				continue
+			}
+			if m.Service == nil {
+				d := &BarrierVerdict{Header: header(KindBarrierVerdict, m.Member, s, now), Cluster: s.Cluster, Membership: m.State, Pod: m.PodState, Waiting: m.Waiting, Since: timePtr(m.WaitingSince)}
+				d.Barrier = barrierState(m.Pod)
+				d.Verdict = bootstrap.Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(m)}
+				l.Items = append(l.Items, *d)
+				continue
+			}
+			d, err := NewBarrierVerdict(s, m.Member, now)
+			if err != nil {
+				return nil, err
+			}
+			if d.Waits() {
+				l.Items = append(l.Items, *d)
+			}
+		}
+	}
+	return l, nil
+}
+
+// Waits is true while the member is kept from starting, or would be if it had a Pod.
+func (d *BarrierVerdict) Waits() bool {
+	switch d.Barrier.Phase {
+	case BarrierWaiting, BarrierFailed, BarrierPending:
+		return true
+	case BarrierPassed:
+		return false
+	}
+	return d.Membership == kube.MemberNewcomer && !d.Verdict.Satisfied
+}
+
+func barrierState(pod *corev1.Pod) BarrierState {
+	if pod == nil {
+		return BarrierState{Phase: BarrierNoPod}
+	}
+	has := false
+	for _, c := range pod.Spec.InitContainers {
+		has = has || c.Name == api.ContainerBarrier
+	}
+	for _, st := range pod.Status.InitContainerStatuses {
+		if st.Name != api.ContainerBarrier {
+			continue
+		}
+		switch {
+		case st.State.Running != nil:
+			return BarrierState{Phase: BarrierWaiting, Since: timePtr(st.State.Running.StartedAt.Time)}
+		case st.State.Terminated != nil && st.State.Terminated.ExitCode == 0:
+			return BarrierState{Phase: BarrierPassed, Since: timePtr(st.State.Terminated.FinishedAt.Time)}
+		case st.State.Terminated != nil:
+			return failed(st.State.Terminated)
+		case st.LastTerminationState.Terminated != nil && st.LastTerminationState.Terminated.ExitCode != 0:
+			return failed(st.LastTerminationState.Terminated)
+		}
+		has = true
+	}
+	if !has {
+		return BarrierState{Phase: BarrierAbsent}
+	}
+	return BarrierState{Phase: BarrierPending}
+}
+
+func failed(t *corev1.ContainerStateTerminated) BarrierState {
+	s := BarrierState{Phase: BarrierFailed, Since: timePtr(t.FinishedAt.Time), Message: strings.TrimSpace(t.Message)}
+	// The barrier gives its reason to Kubernetes when it refuses, and only then.
+	s.Refused = t.ExitCode == exit.CodeUsage && s.Message != ""
+	if s.Message == "" {
+		s.Message = strings.TrimSuffix(fmt.Sprintf("exit code %d, %s", t.ExitCode, t.Reason), ", ")
+	}
+	return s
+}
+
+// Text draws the verdict: answer, where the Pod stands, blockers with their next steps.
+func (d *BarrierVerdict) Text(o Options) string {
+	g, now := o.glyphs(), d.at()
+	var b strings.Builder
+	add := func(lines ...string) {
+		for _, line := range lines {
+			b.WriteString(line + "\n")
+		}
+	}
+	word, style, glyph := "OPEN", Good, g.up
+	switch {
+	case d.Verdict.Satisfied:
+	case d.Verdict.Decision == bootstrap.DecisionRefuse:
+		word, style, glyph = "REFUSED", Bad, g.down
+	default:
+		word, style, glyph = "WAIT", Bad, g.down
+	}
+	add(wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+": "+Clean(unnamed(d.Verdict.Summary, d.Name)), o.Width, "  ")...)
+	add(wrap(Dim.Paint(Clean(d.standing(now))), o.Width, "  ")...)
+	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {
+		title := "The replacement waits for a person"
+		if r.Failure != nil {
+			title = "The replacement failed"
+		}
+		add("", Bad.Paint(title))
+		add(wrap("  "+Clean(r.Summary), o.Width, "    ")...)
+		add(r.cureLines(o, g, "  ")...)
+	}
+	if len(d.Verdict.Blockers) > 0 {
+		title := "Blockers"
+		if d.Verdict.Satisfied {
+			title = "Blockers that were overruled"
+		}
+		total := 0
+		for _, blocker := range d.Verdict.Blockers {
+			total += blocker.Count()
+		}
+		add("", Strong.Paint(title)+fmt.Sprintf(" (%d)", total))
+		add(d.blockerLines(o, now)...)
+	}
+	var tail []string
+	for _, note := range d.Verdict.Notes {
+		if note == d.failure() {
+			continue // it has been said above
+		}
+		tail = append(tail, wrap(Dim.Paint("note:")+" "+Clean(note), o.Width, "  ")...)
+	}
+	if warning := d.contradiction(); warning != "" {
+		tail = append(tail, wrap(Warn.Paint("warning:")+" "+Clean(warning), o.Width, "  ")...)
+	}
+	p := &painter{d: &ClusterStatus{Header: d.Header}, o: o, g: g}
+	tail = append(tail, p.partial()...)
+	if len(tail) > 0 {
+		add("")
+		add(tail...)
+	}
+	return b.String()
+}
+
+// blockerLines lists each blocker with both names and host IDs as long as they fit the screen, else grouped by observed node.
+func (d *BarrierVerdict) blockerLines(o Options, now time.Time) []string {
+	var lines []string
+	g := o.glyphs()
+	for i, blocker := range d.Verdict.Blockers {
+		lines = append(lines, wrap(Bad.Paint(g.dot)+" "+Clean(blocker.Text(now)), o.Width, "  ")...)
+		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].NextStep != blocker.NextStep
+		if blocker.NextStep != "" && last {
+			lines = append(lines, wrap("  "+g.arrow+" "+Clean(blocker.NextStep), o.Width, "    ")...)
+		}
+	}
+	most := o.Height - 8
+	if o.Height <= 0 {
+		most = 60
+	}
+	if o.Wide || len(lines) <= max(most, 6) {
+		return lines
+	}
+	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)
+	return groupLines(groups, now, o, detail{maxList: max(most, 6) / 2})
+}
+
+// standing says where the Pod and its barrier are.
+func (d *BarrierVerdict) standing(now time.Time) string {
+	since := func(t *metav1.Time) string {
+		if a := age(timeOf(t), now); a != "" {
+			return " since " + a
+		}
+		return ""
+	}
+	var text string
+	switch d.Barrier.Phase {
+	case BarrierNoPod:
+		text = "there is no Pod"
+	case BarrierAbsent:
+		text = "the Pod (" + d.Pod + ") has no barrier container"
+	case BarrierPending:
+		text = "the barrier has not started (" + d.Pod + ")"
+		if d.Waiting != "" {
+			text = "the barrier has not started: " + d.Waiting
+		}
+	case BarrierWaiting:
+		text = "the barrier waits" + since(d.Barrier.Since) + " (" + d.Pod + ")"
+	case BarrierPassed:
+		text = "the Pod is past its barrier" + since(d.Barrier.Since) + " (" + d.Pod + ")"
+	case BarrierFailed:
+		text = "the barrier ended with an error" + since(d.Barrier.Since) + " (" + d.Pod + ")"
+		if !d.Barrier.Refused {
+			text = "the barrier failed" + since(d.Barrier.Since) + ": " + d.Barrier.Message
+		}
+	}
+	text += fmt.Sprintf("; judged from %s of cluster %s", d.Source.Used, d.Cluster)
+	if d.Source.Offline {
+		text += ", saved objects"
+	}
+	return text
+}
+
+// contradiction is what a person must know when verdict and Pod do not go together.
+func (d *BarrierVerdict) contradiction() string {
+	switch {
+	case d.Barrier.Phase == BarrierAbsent && d.Membership == kube.MemberNewcomer:
+		return "this Pod has no " + api.ContainerBarrier + " container: nothing holds it back, whatever the verdict says"
+	case d.Barrier.Phase == BarrierPassed && !d.Verdict.Satisfied:
+		return "the Pod got past its barrier before this verdict; it speaks of a start now"
+	case d.Barrier.Phase == BarrierWaiting && d.Verdict.Satisfied:
+		return "the barrier still runs: it opens within seconds, unless it asks for the verdict to hold for a while or sees other reports"
+	}
+	return ""
+}
+
+// Text draws one line per member that waits, and how to ask for one.
+func (l *BarrierVerdictList) Text(o Options) string {
+	if len(l.Items) == 0 {
+		return "No member waits at its barrier.\n"
+	}
+	g := o.glyphs()
+	// One namespace is said once, below.
+	one := !slices.ContainsFunc(l.Items, func(d BarrierVerdict) bool { return d.Namespace != l.Items[0].Namespace })
+	t := &Table{Columns: []Column{{Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "VERDICT"}, {Header: "BARRIER"}, {Header: "SINCE"}, {Header: "WHY", Min: 16}}}
+	if !one {
+		t.Columns = append([]Column{{Header: "NAMESPACE", Min: 6, Last: true}}, t.Columns...)
+	}
+	for _, d := range l.Items {
+		verdict := Cell{Text: g.down + " wait", Style: Bad}
+		switch {
+		case d.Verdict.Satisfied:
+			verdict = Cell{Text: g.up + " open", Style: Good}
+		case d.Verdict.Decision == bootstrap.DecisionRefuse:
+			verdict = Cell{Text: g.down + " refused", Style: Bad}
+		}
+		why := unnamed(d.Verdict.Summary, d.Name)
+		if groups, _ := matrix.GroupBlockers(d.Verdict.Blockers); len(groups) > 0 && !d.Verdict.Satisfied {
+			why = groups[0].Text(d.at())
+		}
+		since := age(timeOf(d.Barrier.Since), d.at())
+		row := []Cell{Text(d.Name), verdict, Text(string(d.Barrier.Phase)), Text(dash(since)), Text(why)}
+		if !one {
+			row = append([]Cell{Text(d.Namespace)}, row...)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	width := o.Width
+	if o.Wide {
+		width = 0
+	}
+	return t.String(width, g.ellipsis) + Dim.Paint("Ask for one: kubectl scylla barrier "+l.Items[0].Name+" -n "+l.Items[0].Namespace) + "\n"
+}
+
+// Why is the gravest blocker in one line, the summary where there is none.
+func (d *BarrierVerdict) Why() string {
+	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)
+	if len(groups) == 0 {
+		return d.Verdict.Summary
+	}
+	return groups[0].Text(d.at())
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// APIVersion of every document. Fields are added under it, never changed or removed.
+const APIVersion = "kubectl-scylla/v1"
+
+// Kinds of documents.
+const (
+	KindClusterStatus     = "ClusterStatus"
+	KindClusterStatusList = "ClusterStatusList"
+	KindBarrierVerdict    = "BarrierVerdict"
+	KindBarrierList       = "BarrierVerdictList"
+)
+
+// Header is what every document begins with.
+type Header struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// GeneratedAt is when the document was made.
+	GeneratedAt metav1.Time `json:"generatedAt"`
+	// TakenAt is when the objects were read; absent for saved objects, whose age nobody knows. Texts then give no ages.
+	TakenAt *metav1.Time `json:"takenAt,omitempty"`
+	// Source of the rows: which, and why that one.
+	Source SourceInfo `json:"source,omitzero"`
+	// Partial is what could not be read; the rest of the document is true as far as it goes.
+	Partial []kube.Problem `json:"partial,omitempty"`
+	// Notes are remarks on the reading itself.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// SourceInfo says where rows came from.
+type SourceInfo struct {
+	// Used is report, annotation or live.
+	Used kube.Source `json:"used,omitempty"`
+	// Reason says in words why that one, or what was found.
+	Reason string `json:"reason,omitempty"`
+	// Offline is true for saved objects.
+	Offline bool `json:"offline,omitempty"`
+}
+
+func header(kind, name string, s *kube.Snapshot, now time.Time) Header {
+	h := Header{
+		TypeMeta:    metav1.TypeMeta{APIVersion: APIVersion, Kind: kind},
+		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: name},
+		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
+		Source:      SourceInfo{Used: s.Source, Reason: s.SourceReason, Offline: s.Offline},
+		Notes:       slices.Clone(s.Notes),
+	}
+	for _, p := range s.Problems {
+		switch {
+		case p.Kind == kube.ProblemNotInstalled || p.Kind == kube.ProblemNotFound:
+			// Nothing is hidden by what does not exist; the reason of the source says so where it matters.
+		case p.Resource == "leases":
+			// Of the controller's own namespace: who may only see their own loses nothing of the matrix.
+			h.Notes = append(h.Notes, p.Message)
+		default:
+			h.Partial = append(h.Partial, p)
+		}
+	}
+	if !s.TakenAt.IsZero() {
+		t := metav1.NewTime(s.TakenAt.UTC().Truncate(time.Second))
+		h.TakenAt = &t
+	}
+	return h
+}
+
+// at is the moment that ages count to; zero leaves ages out.
+func (h *Header) at() time.Time {
+	if h.TakenAt == nil {
+		return time.Time{}
+	}
+	return h.TakenAt.Time
+}
+
+// ClusterStatus is the document of `kubectl scylla status`. Its text is made from it and from nothing else.
+type ClusterStatus struct {
+	Header `json:",inline"`
+	// Healthy is true when there is at least one node and every node sees every node UP: a newcomer could join now.
+	Healthy bool `json:"healthy"`
+	// Summary is the verdict in one sentence.
+	Summary string `json:"summary"`
+	// ManagedBy is scylla-operator or kubectl-scylla.
+	ManagedBy string `json:"managedBy,omitempty"`
+	Counts    Counts `json:"counts"`
+	// Nodes, ordered by datacenter, rack, ordinal, host ID. The text counts them from 1.
+	Nodes []Node `json:"nodes"`
+	// Rows of the nodes that report: who is not UP in whose eyes. A node with a host ID that a row does not list in notUp is UP in it.
+	Rows []Row `json:"rows,omitempty"`
+	// Blockers, the gravest first: why a newcomer could not join now.
+	Blockers []matrix.Blocker `json:"blockers,omitempty"`
+	// Newcomers have not joined yet; each with what it waits for.
+	Newcomers []Newcomer `json:"newcomers,omitempty"`
+	// Replacements that are open.
+	Replacements []Replacement `json:"replacements,omitempty"`
+	// Ghosts are members without a Pod, GossipOnly host IDs that peers list and nobody in Kubernetes knows; by name or host ID.
+	Ghosts     []string `json:"ghosts,omitempty"`
+	GossipOnly []string `json:"gossipOnly,omitempty"`
+	// Leftovers are those of GossipOnly that are ghosts, as failed replacements and joins leave behind: each with who lists it, and the
+	// command that removes it or why it must not be removed.
+	Leftovers []replacement.Ghost `json:"leftovers,omitempty"`
+	// Partition lists the parts, by host ID, when the nodes that report fall apart into parts that do not see each other; empty otherwise.
+	Partition [][]string `json:"partition,omitempty"`
+	// Schemas maps schema versions to the addresses of the nodes that have them; only ScyllaDB itself tells (source live), and only
+	// disagreement is listed.
+	Schemas map[string][]string `json:"schemas,omitempty"`
+}
+
+// Counts sum a cluster up.
+type Counts struct {
+	// Nodes are those that are judged; Up of them are UP in every row.
+	Nodes int `json:"nodes"`
+	Up    int `json:"up"`
+	// Reporting nodes have a fresh, readable row.
+	Reporting int `json:"reporting"`
+	Blockers  int `json:"blockers"`
+	Newcomers int `json:"newcomers"`
+}
+
+// Node is one line of the table of nodes.
+type Node struct {
+	matrix.Ref `json:",inline"`
+	Namespace  string `json:"namespace,omitempty"`
+	// Membership is Member, Newcomer, Leaving, Ghost, Remote or Unknown; Detail says why where that is not plain.
+	Membership kube.MemberState `json:"membership"`
+	Detail     string           `json:"detail,omitempty"`
+	// State is where the node is in its life by its peers' evidence (NORMAL, JOINING, LEAVING, ...).
+	State string `json:"state,omitempty"`
+	// Seen is how the others see it; absent when nobody was asked about it.
+	Seen *Seen `json:"seen,omitempty"`
+	// Row is the state of the node's own row.
+	Row RowState `json:"row"`
+	// Version, OperationMode as the node says, Image its container's.
+	Version       string `json:"version,omitempty"`
+	OperationMode string `json:"operationMode,omitempty"`
+	Image         string `json:"image,omitempty"`
+	// Pod is the Pod's state in words, as kubectl's STATUS column with ready containers; "None" without one.
+	Pod string `json:"pod"`
+	// Force is the value of the force annotation on the member Service.
+	Force string `json:"force,omitempty"`
+}
+
+// Seen is how the rows of the other nodes see a node. The node's own opinion of itself does not count.
+type Seen struct {
+	// Status is UP only when every other row says UP, else the gravest that any of them says: DOWN, UNKNOWN, MISSING.
+	Status  string `json:"status"`
+	Up      int    `json:"up"`
+	Down    int    `json:"down"`
+	Unknown int    `json:"unknown"`
+	Missing int    `json:"missing"`
+	// Since is the earliest moment from which a row says DOWN.
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// Of is how many other rows there are.
+func (s *Seen) Of() int { return s.Up + s.Down + s.Unknown + s.Missing }
+
+// Text is the column's text: "UP 5/5", "DOWN 2/5".
+func (s *Seen) Text() string {
+	if s == nil || s.Of() == 0 {
+		return "-"
+	}
+	n := map[string]int{"UP": s.Up, "DOWN": s.Down, "UNKNOWN": s.Unknown, "MISSING": s.Missing}[s.Status]
+	return fmt.Sprintf("%s %d/%d", s.Status, n, s.Of())
+}
+
+// RowStatus tells the states of a row apart.
+type RowStatus string
+
+const (
+	RowOK      RowStatus = "ok"
+	RowStale   RowStatus = "stale"
+	RowMissing RowStatus = "missing"
+	RowError   RowStatus = "error"
+	// RowNone is no row where none is due: the node has not joined.
+	RowNone RowStatus = "none"
+)
+
+// RowState is the state of a node's own row.
+type RowState struct {
+	Status RowStatus `json:"status"`
+	// Detail says why it is stale or what the error is.
+	Detail string `json:"detail,omitempty"`
+	// Written is when it last changed; absent when not known.
+	Written *metav1.Time `json:"written,omitempty"`
+	// StaleSince is when it became stale; absent when not known.
+	StaleSince *metav1.Time `json:"staleSince,omitempty"`
+}
+
+// Row is what one node says of those that are not UP.
+type Row struct {
+	Observer matrix.Ref `json:"observer"`
+	NotUp    []Pair     `json:"notUp,omitempty"`
+}
+
+// Pair is one pair that is not UP.
+type Pair struct {
+	// Observed is the host ID.
+	Observed string `json:"observed"`
+	// Status is DOWN, UNKNOWN or MISSING (the row lacks the node).
+	Status string       `json:"status"`
+	State  string       `json:"state,omitempty"`
+	Since  *metav1.Time `json:"since,omitempty"`
+}
+
+// Newcomer is a member that has not joined yet.
+type Newcomer struct {
+	matrix.Ref `json:",inline"`
+	// Waiting is what its Pod waits for, in Kubernetes' words.
+	Waiting string       `json:"waiting,omitempty"`
+	Since   *metav1.Time `json:"since,omitempty"`
+	// MayStart, Decision and Summary are the barrier's verdict.
+	MayStart bool   `json:"mayStart"`
+	Decision string `json:"decision,omitempty"`
+	Summary  string `json:"summary"`
+	Blockers int    `json:"blockers"`
+}
+
+// Replacement is an open replacement of a node.
+type Replacement struct {
+	matrix.Ref `json:",inline"`
+	// Requested is true while the request label is there, Original the host ID that is being replaced once that is recorded.
+	Requested bool   `json:"requested"`
+	Original  string `json:"original,omitempty"`
+	// Summary says how far it is.
+	Summary string `json:"summary"`
+	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done or Failed; absent under the Scylla Operator, which has
+	// steps of its own, unless the attempt failed, and where too little was read to tell.
+	Phase replacement.Phase `json:"phase,omitempty"`
+	// Attempt counts from 1; absent before the first was accepted.
+	Attempt int `json:"attempt,omitempty"`
+	// Held is true while a check holds it up.
+	Held bool `json:"held,omitempty"`
+	// Waiting is what it waits for.
+	Waiting []string `json:"waiting,omitempty"`
+	// Failure is why the attempt failed; absent unless it did.
+	Failure *replacement.Diagnosis `json:"failure,omitempty"`
+	// Cure is what a person can do, that of the failure included.
+	Cure string `json:"cure,omitempty"`
+}
+
+// ClusterStatusList is the document of several clusters.
+type ClusterStatusList struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []ClusterStatus `json:"items"`
+}
+
+// NewClusterStatusList wraps documents; Items is never null.
+func NewClusterStatusList(items []ClusterStatus) *ClusterStatusList {
+	if items == nil {
+		items = []ClusterStatus{}
+	}
+	return &ClusterStatusList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindClusterStatusList}, Items: items}
+}
+
+// DeepCopyObject makes the documents runtime.Objects, which the printers of cli-runtime ask for.
+func (d *ClusterStatus) DeepCopyObject() runtime.Object { return deepCopy(d) }
+
+// DeepCopyObject as for ClusterStatus.
+func (d *ClusterStatusList) DeepCopyObject() runtime.Object { return deepCopy(d) }
+
+// GetObjectKind as for ClusterStatus.
+func (h *Header) GetObjectKind() schema.ObjectKind { return &h.TypeMeta }
+
+// deepCopy goes through JSON: documents are what their JSON says, and copies are rare.
+func deepCopy[T any](d *T) *T {
+	out := new(T)
+	data, err := json.Marshal(d)
+	if err == nil {
+		err = json.Unmarshal(data, out)
+	}
+	if err != nil {
+		// Documents hold strings, numbers and times only; none of them fails to encode.
+		return out
+	}
+	return out
+}
+
+func timePtr(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	m := metav1.NewTime(t.UTC().Truncate(time.Second))
+	return &m
+}
+
+// timeOf is the zero time for nil.
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}

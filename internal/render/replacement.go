@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/observe"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// Logs is what the logs of ScyllaDB containers say of replacements, by member; nil when nobody has read them.
+type Logs map[string]*replacement.Diagnosis
+
+// judge asks package replacement about members. It reads the snapshot for that purpose once, and only when there is something to ask.
+type judge struct {
+	s       *kube.Snapshot
+	now     time.Time
+	logs    Logs
+	cluster *observe.Cluster
+	// own are the host IDs of new nodes of open replacements: their peers may list them before any Service does.
+	own []string
+}
+
+// record is what a member's Service says of a replacement; open is false when there is nothing to judge.
+func record(m kube.Member) (rec replacement.Record, open bool) {
+	if m.Service == nil {
+		return rec, false
+	}
+	rec = replacement.ReadRecord(m.Service.Labels, m.Service.Annotations)
+	return rec, rec.Requested || rec.Open() || rec.Request != ""
+}
+
+func (j *judge) input(member string) *replacement.Input {
+	if j.cluster == nil {
+		// Observing chooses among the sources anew; the caller's snapshot keeps the one that it was read with.
+		s := *j.s
+		j.cluster = observe.New(&s, s.PVCs)
+	}
+	return j.cluster.Input(member, j.now, "")
+}
+
+// operatorCure is what is left under a controller that has no second attempt.
+const operatorCure = "the Scylla Operator knows no second attempt: its documentation has the way out by hand (recover from a failed replacement)"
+
+// step is the state of the member's replacement, nil where the objects that were read do not tell it.
+func (j *judge) step(m kube.Member, rec replacement.Record) *replacement.Step {
+	if len(j.s.Pods) == 0 {
+		return nil // not read, which is not the same as gone
+	}
+	in := j.input(m.Member)
+	if in == nil {
+		return nil
+	}
+	if in.Pod != nil && in.Pod.HostID != "" {
+		j.own = append(j.own, strings.ToLower(in.Pod.HostID))
+	}
+	in.Log = j.logs[m.Member]
+	if in.Operator {
+		return operatorStep(*in, rec)
+	}
+	s := replacement.Next(*in)
+	if len(j.s.PVCs) == 0 && (len(rec.PVCUIDs) > 0 || rec.Accepted == "") {
+		// Claims that were not read look like claims that are gone.
+		switch s.Phase() {
+		case replacement.PhaseJoin, replacement.PhaseFailed, replacement.PhaseReady, replacement.PhaseOldGone, replacement.PhaseDone:
+		default:
+			return nil
+		}
+	}
+	return &s
+}
+
+// operatorStep recognises failure only: the steps of a replacement by the Scylla Operator are its own.
+func operatorStep(in replacement.Input, rec replacement.Record) *replacement.Step {
+	if !rec.Requested || !rec.HasOriginal {
+		return nil
+	}
+	in.Operator = false
+	s := replacement.Next(in)
+	if s.Diagnosis == nil {
+		return nil
+	}
+	d := *s.Diagnosis
+	if strings.Contains(d.Cure, "--resume") {
+		d.Cure = operatorCure
+	}
+	s.Diagnosis, s.Cure = &d, d.Cure
+	return &s
+}
+
+// replacementOf is the open replacement of a member, nil when there is none.
+func (j *judge) replacementOf(m kube.Member, podState string) *Replacement {
+	rec, open := record(m)
+	if !open {
+		return nil
+	}
+	r := newReplacement(m, rec, podState)
+	s := j.step(m, rec)
+	if s == nil {
+		return &r
+	}
+	r.Phase, r.Attempt, r.Waiting, r.Cure, r.Failure = s.Phase(), s.Attempt, s.Waiting, s.Cure, s.Diagnosis
+	r.Held = s.Action == replacement.ActionRefuse || s.Action == replacement.ActionHoldEviction
+	what := short(r.Original)
+	if what == "" {
+		what = "its node"
+	}
+	switch {
+	case r.Failure != nil:
+		r.Summary = fmt.Sprintf("the attempt to replace %s failed: %s", what, r.Failure.Text)
+	case r.Held:
+		r.Summary = fmt.Sprintf("the replacement of %s is held up: %s", what, s.Message)
+	case r.Cure != "" && len(r.Waiting) > 0:
+		r.Summary = s.Message + ": " + strings.Join(r.Waiting, "; ")
+	case r.Cure != "":
+		r.Summary = s.Message
+	}
+	return &r
+}
+
+// leftovers asks about host IDs that only peers know: which of them are ghosts, and how each is removed. It must come after the replacements.
+func (j *judge) leftovers(ids []string) []replacement.Ghost {
+	if len(ids) == 0 || len(j.s.Services) == 0 {
+		return nil
+	}
+	in := j.input(j.s.Services[0].Name)
+	if in == nil {
+		return nil
+	}
+	return slices.DeleteFunc(replacement.Ghosts(*in), func(g replacement.Ghost) bool {
+		return slices.Contains(j.own, g.HostID) || !slices.ContainsFunc(ids, func(id string) bool { return strings.EqualFold(id, g.HostID) })
+	})
+}
+
+func newReplacement(m kube.Member, rec replacement.Record, podState string) Replacement {
+	r := Replacement{Ref: m.Ref, Requested: rec.Requested, Original: m.Replacing}
+	if r.Original == "" {
+		r.Original = rec.Original // the label was removed, or the procedure is by address
+	}
+	switch {
+	case r.Original == "":
+		r.Summary = "requested, the host ID to replace is not recorded yet"
+	case m.HostID == r.Original || m.HostID == "":
+		r.Summary = fmt.Sprintf("%s is being replaced, the new node has no host ID yet (Pod %s)", short(r.Original), podState)
+	case m.State == kube.MemberJoined:
+		r.Summary = fmt.Sprintf("%s was replaced by %s, which has joined; the labels are still there", short(r.Original), short(m.HostID))
+	default:
+		r.Summary = fmt.Sprintf("%s is being replaced by %s, which has not joined yet (Pod %s)", short(r.Original), short(m.HostID), podState)
+	}
+	return r
+}
+
+// lines are the lines of a replacement on a screen: what is so, then the cure.
+func (r *Replacement) lines(o Options, lead string) []string {
+	g := o.glyphs()
+	lines := wrap(lead+Clean(r.Name()+": "+r.Summary), o.Width, lead+"  ")
+	return append(lines, r.cureLines(o, g, lead+"  ")...)
+}
+
+func (r *Replacement) cureLines(o Options, g glyphs, lead string) []string {
+	if r.Cure == "" {
+		return nil
+	}
+	return wrap(lead+g.arrow+" "+Clean(r.Cure), o.Width, lead+"  ")
+}
+
+// commandLines breaks a command so that it can be copied: a broken line ends in a backslash.
+func commandLines(command string, o Options, lead string) []string {
+	width := o.Width
+	if width > 0 {
+		width = max(1, width-2)
+	}
+	lines := wrap(lead+o.glyphs().arrow+" "+Clean(command), width, lead+"    ")
+	for i := range len(lines) - 1 {
+		lines[i] += ` \`
+	}
+	return lines
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+const replacedMember = "demo-dc1-rack3-0"
+
+// replacing is a cluster whose third rack has a node being replaced by a Pod that has not joined.
+func replacing(racks, members int) *plugintest.Cluster {
+	return plugintest.New(racks, members).Replacing(replacedMember)
+}
+
+// failing is replacing after ScyllaDB has exited with that code.
+func failing(racks, members int, code int32) *plugintest.Cluster {
+	return replacing(racks, members).Exited(replacedMember, code)
+}
+
+// ghostly is a cluster that Kubernetes has forgotten a member of: its peers list a host ID that nobody has.
+func ghostly(t testing.TB) *kube.Snapshot {
+	t.Helper()
+	return loadObjects(t, plugintest.New(3, 4).Down("demo-dc1-rack2-3").Leftover("demo-dc1-rack2-3"))
+}
+
+const resume = "kubectl scylla -n demo replace --resume " + replacedMember
+
+func TestReplacementStates(t *testing.T) {
+	withdrawn := failing(3, 1, 1)
+	unread := failing(3, 1, 1)
+	requested := plugintest.New(3, 1)
+	requested.Service(replacedMember).Labels[api.LabelReplace] = ""
+	requested.Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "demo", Name: "data-" + replacedMember, UID: "claim", Labels: map[string]string{api.LabelCluster: "demo"},
+	}})
+	cases := map[string]struct {
+		cluster   *plugintest.Cluster
+		logs      render.Logs
+		drop      func(*kube.Snapshot)
+		phase     replacement.Phase
+		code      string
+		held      bool
+		cure, say string
+	}{
+		"under way": {cluster: replacing(3, 1), phase: replacement.PhaseJoin, say: "is being replaced"},
+		"crashed": {cluster: withdrawn, phase: replacement.PhaseFailed, code: replacement.DiagnosisExited, cure: resume,
+			say: "the attempt to replace 37d2f3a2 failed: ScyllaDB on Pod demo-dc1-rack3-0 exited with code 1"},
+		"exited 0 because it was banned": {cluster: failing(3, 1, 0), phase: replacement.PhaseFailed, code: replacement.DiagnosisBanned, cure: resume, say: "banned"},
+		"the launcher tries again":       {cluster: failing(3, 1, replacement.ExitLaunchRetry), phase: replacement.PhaseJoin, say: "is being replaced"},
+		"its log says why": {cluster: replacing(3, 1), logs: render.Logs{replacedMember: {Code: "JoinCancelled", Text: "ScyllaDB says: Canceled. Dead nodes: {}"}},
+			phase: replacement.PhaseFailed, code: "JoinCancelled", cure: resume, say: "Canceled. Dead nodes"},
+		"held up": {cluster: requested, phase: replacement.PhaseVerify, held: true, say: "nothing is deleted"},
+		"the Scylla Operator's": {cluster: failing(3, 1, 1).Operator(), phase: replacement.PhaseFailed, code: replacement.DiagnosisExited,
+			cure: "the Scylla Operator knows no second attempt", say: "failed"},
+		"the Scylla Operator's, under way": {cluster: replacing(3, 1).Operator(), say: "is being replaced"},
+		"claims were not read":             {cluster: unread, drop: func(s *kube.Snapshot) { s.PVCs = nil }, phase: replacement.PhaseFailed, code: replacement.DiagnosisExited, cure: resume},
+		"claims of a request were not read": {cluster: requested, drop: func(s *kube.Snapshot) { s.PVCs = nil },
+			say: "requested, the host ID to replace is not recorded yet"},
+		"Pods were not read": {cluster: failing(3, 1, 1), drop: func(s *kube.Snapshot) { s.Pods = nil }, say: "is being replaced"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := load(t, tc.cluster)
+			if tc.drop != nil {
+				tc.drop(s)
+			}
+			before := s.Source
+			d := render.NewClusterStatusWithLogs(s, plugintest.Now, tc.logs)
+			if len(d.Replacements) != 1 {
+				t.Fatalf("%d replacements", len(d.Replacements))
+			}
+			r := d.Replacements[0]
+			code := ""
+			if r.Failure != nil {
+				code = r.Failure.Code
+			}
+			if r.Phase != tc.phase || code != tc.code || r.Held != tc.held || !strings.Contains(r.Cure, tc.cure) || !strings.Contains(r.Summary, tc.say) {
+				t.Errorf("got %+v (failure %+v)", r, r.Failure)
+			}
+			if (code != "") != strings.Contains(d.Summary, "1 replacement failed") {
+				t.Errorf("summary %q", d.Summary)
+			}
+			if s.Source != before {
+				t.Errorf("the snapshot was turned to source %s", s.Source)
+			}
+			b, err := render.NewBarrierVerdictWithLogs(s, replacedMember, plugintest.Now, tc.logs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(r, *b.Replacement); diff != "" {
+				t.Errorf("status and barrier differ:\n%s", diff)
+			}
+			noted := strings.Contains(strings.Join(b.Verdict.Notes, "\n"), "failed: ")
+			if noted != (code != "") {
+				t.Errorf("notes %q", b.Verdict.Notes)
+			}
+			for what, text := range map[string]string{"status": d.Text(render.Options{}), "barrier": b.Text(render.Options{})} {
+				if tc.code != "" && (strings.Count(text, tc.say) != 1 || !strings.Contains(text, r.Cure)) && tc.say != "failed" && tc.say != "" {
+					t.Errorf("%s does not show failure and cure once:\n%s", what, text)
+				}
+			}
+		})
+	}
+}
+
+func TestFailedReplacementFitsTheScreen(t *testing.T) {
+	for name, s := range map[string]*kube.Snapshot{"a failed replacement": load(t, failing(3, 4, 1)), "a ghost host ID": ghostly(t)} {
+		t.Run(name, func(t *testing.T) {
+			text := render.NewClusterStatus(s, plugintest.Now).Text(render.Options{Width: 80, Height: 24})
+			for line := range strings.Lines(text) {
+				if len([]rune(plain(line))) > 81 {
+					t.Errorf("too wide: %s", line)
+				}
+			}
+			if n := strings.Count(text, "\n"); n > 23 {
+				t.Errorf("%d lines, 23 leave room for the prompt:\n%s", n, text)
+			}
+			plugintest.Golden(t, "80x24/"+strings.ReplaceAll(name, " ", "-")+".txt", text)
+		})
+	}
+	b, err := render.NewBarrierVerdict(load(t, failing(3, 4, 1)), replacedMember, plugintest.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugintest.Golden(t, "80x24/barrier-of-a-failed-replacement.txt", b.Text(render.Options{Width: 80, Height: 24}))
+}
+
+func plain(s string) string {
+	var b strings.Builder
+	esc := false
+	for _, r := range s {
+		switch {
+		case r == '\x1b':
+			esc = true
+		case esc:
+			esc = r != 'm'
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// The command that is shown on a narrow screen is the command, once a shell has joined its lines.
+func TestGhostHasItsCommand(t *testing.T) {
+	d := render.NewClusterStatus(ghostly(t), plugintest.Now)
+	want := "kubectl -n demo exec demo-dc1-rack1-0 -c scylla -- nodetool removenode 3cd7f8a7-5ea1-4d00-8000-000000000007"
+	if len(d.Leftovers) != 1 || d.Leftovers[0].Command != want || d.Leftovers[0].HostID != d.GossipOnly[0] {
+		t.Fatalf("leftovers %+v, gossip only %v", d.Leftovers, d.GossipOnly)
+	}
+	for _, width := range []int{0, 60, 80, 200} {
+		text := plain(d.Text(render.Options{Width: width}))
+		if joined := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " "); !strings.Contains(joined, want) {
+			t.Errorf("width %d:\n%s", width, text)
+		}
+	}
+}
+
+// A host ID that a new node of an open replacement has by its own word is nobody's ghost.
+func TestNewNodeIsNoGhost(t *testing.T) {
+	c := replacing(3, 4)
+	c.Pod(replacedMember).Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"hostID":"0ddba115-5ea1-4d00-8000-0000000000f1"}`}
+	if d := document(t, c); len(d.Leftovers) != 0 {
+		t.Errorf("%+v", d.Leftovers)
+	}
+}
+
+func TestNoNoiseWhenNothingIsOpen(t *testing.T) {
+	for name, c := range map[string]*plugintest.Cluster{"healthy": plugintest.New(3, 1), "a node down": plugintest.New(3, 1).Down(replacedMember)} {
+		d := document(t, c)
+		data, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"replacements", "leftovers", "failure", "phase"} {
+			if strings.Contains(string(data), `"`+word+`"`) {
+				t.Errorf("%s: field %s in %s", name, word, data)
+			}
+		}
+	}
+}
