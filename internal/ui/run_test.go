@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/exp/teatest/v2"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	// teatest's own listener for interrupts never ends.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/charmbracelet/x/exp/teatest/v2.NewTestModel.func2"),
+		goleak.IgnoreTopFunction("os/signal.loop"), goleak.IgnoreAnyFunction("os/signal.signal_recv"))
+}
+
+// The real program starts, takes keys and snapshots, and ends.
+func TestProgram(t *testing.T) {
+	w := demo()
+	s := newScreen(t, w, 80, 24)
+	tm := teatest.NewTestModel(t, s.Model, teatest.WithInitialTermSize(80, 24), teatest.WithProgramOptions(tea.WithColorProfile(colorprofile.TrueColor)))
+	tm.Send(tea.KeyPressMsg{Code: tea.KeyDown})
+	tm.Type("z")
+	tm.Send(Loaded{NewSnapshot(newWorld(3, 2).snapshot(), s.last, true, start)})
+	tm.Type("q")
+	m, ok := tm.FinalModel(t, teatest.WithFinalTimeout(30*time.Second)).(*Model)
+	if !ok {
+		t.Fatal("no model")
+	}
+	if m.zoom != zoomRacks || !m.snap.doc.Healthy || len(m.history) == 0 {
+		t.Errorf("zoom %v, healthy %v, %d changes", m.zoom, m.snap.doc.Healthy, len(m.history))
+	}
+}
+
+// reader gives nothing until it is closed, as a terminal where nobody types.
+func terminalOf(keys string) (Terminal, io.Closer) {
+	r, w := io.Pipe()
+	go func() { _, _ = io.WriteString(w, keys) }()
+	return Terminal{In: r, Out: &bytes.Buffer{}, Environ: []string{"TERM=xterm-256color"}}, w
+}
+
+func TestRunEnds(t *testing.T) {
+	cases := map[string]struct {
+		keys   string
+		cancel bool
+		want   error
+	}{
+		"by q":          {keys: "q"},
+		"by ctrl+c":     {keys: "\x03", want: ErrInterrupted},
+		"by the caller": {cancel: true, want: context.Canceled},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			term, closer := terminalOf(c.keys)
+			m := newScreen(t, demo(), 80, 24).Model
+			ended := false
+			err := Run(ctx, m, term, func(ctx context.Context, send func(any)) {
+				send(Contact{})
+				if c.cancel {
+					cancel()
+				}
+				<-ctx.Done()
+				send(Contact{}) // nobody listens any more, and nobody must wait
+				ended = true
+			})
+			if closer.Close() != nil || !ended {
+				t.Error("the feed has not ended")
+			}
+			if !errors.Is(err, c.want) || c.want == nil && err != nil {
+				t.Errorf("Run ends with %v, want %v", err, c.want)
+			}
+		})
+	}
+}

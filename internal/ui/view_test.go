@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+var sizes = [][2]int{{40, 12}, {80, 24}, {120, 40}}
+
+// thousand nodes in ten racks; one is down.
+func thousand() *world { return newWorld(10, 100).down("demo-dc1-rack7-42") }
+
+func TestGoldenFrames(t *testing.T) {
+	worlds := map[string]func() *world{
+		"healthy": func() *world { return newWorld(3, 1) },
+		"down":    demo,
+		"silent": func() *world {
+			w := newWorld(3, 2)
+			w.lease = start.Add(-1e12)
+			w.silent["demo-dc1-rack2-1"] = true
+			return w
+		},
+		"partial": func() *world {
+			w := newWorld(3, 2)
+			w.problems = []kube.Problem{{Verb: "list", Resource: "pods", Kind: kube.ProblemForbidden, Message: "pods may not be listed in namespace demo"}}
+			return w
+		},
+		"thousand": thousand,
+		"begins":   func() *world { w := newWorld(0, 0); w.newcomers = []string{"demo-dc1-rack1-0"}; return w },
+		"two datacenters": func() *world {
+			w := newWorld(2, 3)
+			w.datacenters = []string{"dc1", "dc2"}
+			w.ghosts["demo-dc2-rack2-2"] = true
+			return w.sees("demo-dc2-rack1-0", "demo-dc1-rack1-1", api.NodeStatusDown)
+		},
+	}
+	for name, w := range worlds {
+		for _, size := range sizes {
+			name := fmt.Sprintf("%s %dx%d", name, size[0], size[1])
+			t.Run(name, func(t *testing.T) {
+				golden(t, strings.ReplaceAll(name, " ", "_"), newScreen(t, w(), size[0], size[1], plain).Frame())
+			})
+		}
+	}
+}
+
+// What a key opens, at the size that most terminals have.
+func TestGoldenViews(t *testing.T) {
+	for name, keys := range map[string]string{
+		"blockers": "tab tab", "changes": "shift+tab", "help": "?", "choice": "r", "filter": "/ state:down", "racks": "z", "rack": "z enter", "newcomer": "down down",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScreen(t, demo(), 80, 24, plain, func(o *Options) { o.Actions.Replace = func(string) error { return nil } })
+			s.press(strings.Fields(keys)...)
+			golden(t, "view_"+name, s.Frame())
+		})
+	}
+	t.Run("ascii", func(t *testing.T) {
+		frame := newScreen(t, demo(), 120, 40, plain, func(o *Options) { o.ASCII = true }).Frame()
+		golden(t, "view_ascii", frame)
+		if i := strings.IndexFunc(frame, func(r rune) bool { return r > 126 }); i >= 0 {
+			t.Errorf("not ASCII: %q", frame[i:min(i+20, len(frame))])
+		}
+	})
+}
+
+func TestColours(t *testing.T) {
+	dark, light := newScreen(t, demo(), 80, 24), newScreen(t, demo(), 80, 24)
+	light.send(lightBackground)
+	golden(t, "colour_dark", dark.Frame())
+	golden(t, "colour_light", light.Frame())
+	if dark.Frame() == light.Frame() {
+		t.Error("the background does not matter")
+	}
+	lost := newScreen(t, demo(), 80, 24)
+	lost.send(Lost{Since: start})
+	golden(t, "colour_lost", lost.Frame())
+	none := newScreen(t, demo(), 80, 24, plain).Frame()
+	if strings.Contains(none, "\x1b") {
+		t.Error("NO_COLOR has escape sequences")
+	}
+	// Colour only repeats: without it the same is on the screen, but for capitals that stand for the highlighted tab.
+	if a, b := strings.ToUpper(stripped(dark.Frame())), strings.ToUpper(none); trimmed(a) != trimmed(b) {
+		t.Errorf("without colour something else is said:\n%s\n%s", a, b)
+	}
+}
+
+func trimmed(s string) string { return regexp.MustCompile(` +(\n|$)`).ReplaceAllString(s, "$1") }
+
+// Each state has a glyph of its own and a colour of its own, on both backgrounds.
+func TestStatesDifferInGlyphAndColour(t *testing.T) {
+	for _, ascii := range []bool{false, true} {
+		seen := map[string]mark{}
+		for m, glyph := range newGlyphs(ascii).marks {
+			if other, ok := seen[glyph]; ok {
+				t.Errorf("marks %d and %d are both %q", m, other, glyph)
+			}
+			seen[glyph] = mark(m)
+		}
+	}
+	for _, isDark := range []bool{false, true} {
+		seen := map[string]mark{}
+		for _, m := range []mark{markUp, markDown, markUnknown, markMissing} {
+			pre := newTheme(isDark, false).cells[m][lightOff].pre
+			if other, ok := seen[pre]; ok {
+				t.Errorf("marks %d and %d have the same colour", m, other)
+			}
+			seen[pre] = m
+		}
+	}
+}
+
+// Help lists every key of the map, and the last line only keys that are in it.
+func TestHelpIsTheKeyMap(t *testing.T) {
+	s := newScreen(t, demo(), 80, 24)
+	text := stripped(strings.Join(s.helpLines(80), "\n"))
+	full := map[string]bool{}
+	for _, group := range s.keys.FullHelp() {
+		for _, k := range group {
+			full[k.Help().Key] = true
+			if !strings.Contains(text, k.Help().Key) || !strings.Contains(text, k.Help().Desc) {
+				t.Errorf("help lacks %q", k.Help())
+			}
+		}
+	}
+	for _, k := range s.keys.ShortHelp() {
+		if !full[k.Help().Key] {
+			t.Errorf("%q is only in the last line", k.Help())
+		}
+	}
+	taken := map[string]string{}
+	for _, group := range s.keys.FullHelp() {
+		for _, k := range group {
+			for _, name := range k.Keys() {
+				if other, ok := taken[name]; ok {
+					t.Errorf("%q means %q and %q", name, other, k.Help().Desc)
+				}
+				taken[name] = k.Help().Desc
+			}
+		}
+	}
+	if !key.Matches(tea.KeyPressMsg{Code: 'q', Text: "q"}, s.keys.Quit) {
+		t.Error("q does not quit")
+	}
+}
+
+func TestThousandNodes(t *testing.T) {
+	s := newScreen(t, thousand(), 120, 40)
+	s.has("by rack", "✗", "999 of 1000 nodes UP")
+	s.press("enter")
+	s.has("dc1/rack1 on dc1/rack7", "columns")
+	if got := s.at(); got != "rack1-0 on rack7-42" {
+		t.Errorf("opening the racks puts the cursor on %s", got)
+	}
+	s.press("esc", "z", "G", "$")
+	if got := s.at(); got != "rack9-99 on rack9-99" { // racks are ordered by their names
+		t.Errorf("the last pair is %s", got)
+	}
+	s.has("of 1000")
+	s.press("/", "state:down", "enter")
+	s.has("(999 by 1)")
+}
+
+func TestViewAsksForTheWholeTerminal(t *testing.T) {
+	v := newScreen(t, demo(), 80, 24).View()
+	if !v.AltScreen || v.MouseMode != tea.MouseModeCellMotion || v.WindowTitle != "demo/demo: NOT HEALTHY" {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestOnce(t *testing.T) {
+	frame := Once(demo().first(), Options{Profile: colorprofile.NoTTY}, 60, 15)
+	if n := strings.Count(frame, "\n"); n != 14 {
+		t.Errorf("%d lines:\n%s", n+1, frame)
+	}
+	if !strings.Contains(frame, "NOT HEALTHY demo/demo") {
+		t.Error(frame)
+	}
+}
