@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
+
+// cluster is a snapshot with one of nearly everything.
+func cluster() *bundle.Cluster {
+	labels := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1"}
+	service := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo-0", Labels: labels, Annotations: map[string]string{api.AnnotationHostID: "a"}}}
+	service.Spec.Selector = map[string]string{"statefulset.kubernetes.io/pod-name": "demo-0"}
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo-0", Labels: labels, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour).Truncate(time.Second))}}
+	pod.Labels = maps.Clone(labels)
+	pod.Labels[api.LabelPodType] = api.PodTypeNode
+	pod.Spec.Containers = []corev1.Container{{Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2025.2.1"}}
+	return &bundle.Cluster{
+		Snapshot: &kube.Snapshot{
+			Namespace: "ns", Cluster: "demo", TakenAt: now, Services: []corev1.Service{service}, Pods: []corev1.Pod{pod},
+			Source: kube.SourceAnnotation, SourceReason: "as it was said", Notes: []string{"a note"},
+			Problems: []kube.Problem{{Verb: "list", Resource: "persistentvolumeclaims", Namespace: "ns", Kind: kube.ProblemForbidden, Message: "no"}},
+		},
+		Events:  []corev1.Event{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}, Reason: "Pulled", Message: "ok", Type: "Normal"}},
+		Waiting: []bundle.Container{{Pod: "demo-0", Container: "scylla", State: "CrashLoopBackOff"}}, Kubernetes: "v1.37.2",
+		LeftOut: []bundle.LeftOut{{What: "logs", Why: bundle.Forbidden}},
+	}
+}
+
+func pack(t testing.TB, limits bundle.Limits, clusters ...*bundle.Cluster) []byte {
+	t.Helper()
+	a, err := bundle.Pack(clusters, now, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if n, err := a.WriteTo(&b); err != nil || n != int64(b.Len()) {
+		t.Fatalf("%d of %d bytes, %v", n, b.Len(), err)
+	}
+	return b.Bytes()
+}
+
+func TestPackAndOpen(t *testing.T) {
+	t.Parallel()
+	data := pack(t, bundle.Limits{}, cluster())
+	if again := pack(t, bundle.Limits{}, cluster()); !bytes.Equal(data, again) {
+		t.Error("the same cluster does not give the same bytes")
+	}
+	s, err := bundle.Open(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := cluster()
+	if !s.TakenAt.Equal(now.Truncate(time.Second)) || len(s.Clusters) != 1 {
+		t.Fatalf("%v, %d clusters", s.TakenAt, len(s.Clusters))
+	}
+	got := s.Clusters[0]
+	snap := got.Snapshot
+	if !snap.TakenAt.Equal(now) || snap.Offline || snap.Source != kube.SourceAnnotation || snap.SourceReason != "as it was said" {
+		t.Errorf("%v %v %v %q", snap.TakenAt, snap.Offline, snap.Source, snap.SourceReason)
+	}
+	for what, pair := range map[string][2]any{
+		"notes": {want.Snapshot.Notes, snap.Notes}, "problems": {want.Snapshot.Problems, snap.Problems}, "waiting": {want.Waiting, got.Waiting},
+		"left out": {want.LeftOut, got.LeftOut}, "services": {want.Snapshot.Services[0].ObjectMeta, snap.Services[0].ObjectMeta},
+		"pods": {want.Snapshot.Pods[0].Spec, snap.Pods[0].Spec}, "events": {want.Events[0].Message, got.Events[0].Message}, "version": {want.Kubernetes, got.Kubernetes},
+	} {
+		if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
+			t.Errorf("%s (-packed +opened):\n%s", what, diff)
+		}
+	}
+	if s.Cluster(snap) != got || s.Cluster(&kube.Snapshot{}) != nil {
+		t.Error("a snapshot does not find its cluster")
+	}
+	if err := s.Use(kube.SourceReport); err != nil || snap.Source != kube.SourceReport {
+		t.Errorf("%v, source %v", err, snap.Source)
+	}
+	if err := s.Use(kube.SourceAuto); err != nil || snap.SourceReason != "as it was said" {
+		t.Errorf("%v, %q", err, snap.SourceReason)
+	}
+	if err := s.Use(kube.SourceLive); err == nil {
+		t.Error("live rows that were never asked for")
+	}
+}
+
+func TestOpenSeveralClusters(t *testing.T) {
+	t.Parallel()
+	other := cluster()
+	other.Snapshot.Cluster = "other"
+	for _, labels := range []map[string]string{other.Snapshot.Services[0].Labels, other.Snapshot.Pods[0].Labels} {
+		labels[api.LabelCluster] = "other"
+	}
+	s, err := bundle.Open(bytes.NewReader(pack(t, bundle.Limits{}, cluster(), other)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, snap := range s.Snapshots() {
+		keys = append(keys, snap.Key().String())
+	}
+	if diff := cmp.Diff([]string{"ns/demo", "ns/other"}, keys); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPackLeavesOutWhatIsTooBig(t *testing.T) {
+	t.Parallel()
+	c := cluster()
+	c.Snapshot.Pods[0].Annotations = map[string]string{"scylladb.com/big": strings.Repeat("x", 5000)}
+	for name, limits := range map[string]bundle.Limits{"a kind": {Kind: 4000}, "all": {Total: 4000}} {
+		a, err := bundle.Pack([]*bundle.Cluster{c}, now, limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(a.Manifest.LeftOut, func(l bundle.LeftOut) bool { return l.What == "clusters/ns/demo/pods.json" && l.Why == bundle.TooBig })
+		if i < 0 || slices.ContainsFunc(a.Manifest.Files, func(f bundle.ManifestFile) bool { return strings.HasSuffix(f.Name, "pods.json") }) {
+			t.Errorf("%s: %+v", name, a.Manifest)
+		}
+		if _, err := a.Saved(); err != nil {
+			t.Errorf("%s: the rest cannot be opened: %v", name, err)
+		}
+	}
+}
+
+type entry struct {
+	name string
+	data []byte
+	mode os.FileMode
+}
+
+// zipped makes an archive by hand, with a manifest of its files when there is none among them.
+func zipped(t testing.TB, manifest func(*bundle.Manifest), entries ...entry) []byte {
+	t.Helper()
+	m := bundle.Manifest{TypeMeta: metav1.TypeMeta{APIVersion: bundle.APIVersion, Kind: bundle.Kind}}
+	for _, e := range entries {
+		var sum [sha256.Size]byte
+		if len(e.data) < 1<<20 { // of what is bigger nobody gets as far as the sum
+			sum = sha256.Sum256(e.data)
+		}
+		m.Files = append(m.Files, bundle.ManifestFile{Name: e.name, Size: int64(len(e.data)), SHA256: hex.EncodeToString(sum[:])})
+	}
+	if manifest != nil {
+		manifest(&m)
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, e := range append([]entry{{name: "manifest.json", data: text}}, entries...) {
+		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
+		h.SetMode(e.mode)
+		w, err := z.CreateHeader(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(e.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	good := pack(t, bundle.Limits{}, cluster())
+	bomb, small := make([]byte, 193<<20), make([]byte, 2<<20)
+	said := func(text string) entry { return entry{name: "clusters/ns/demo/snapshot.json", data: []byte(text)} }
+	var plain bytes.Buffer
+	z := zip.NewWriter(&plain)
+	if w, err := z.Create("notes.txt"); err != nil {
+		t.Fatal(err)
+	} else if _, err := w.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	many := make([]entry, 1100)
+	for i := range many {
+		many[i] = entry{name: strings.Repeat("x", i+1)}
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"an archive that is cut off":           {good[:len(good)/2], "broken or cut off"},
+		"another zip file":                     {plain.Bytes(), "not an archive of"},
+		"a name that leads out":                {zipped(t, nil, entry{name: "../x"}), "leads out"},
+		"a name that leads out from within":    {zipped(t, nil, entry{name: "a/../../x"}), "leads out"},
+		"an absolute name":                     {zipped(t, nil, entry{name: "/etc/passwd"}), "leads out"},
+		"a name with a backslash":              {zipped(t, nil, entry{name: `..\x`}), "leads out"},
+		"a name with a drive":                  {zipped(t, nil, entry{name: "c:x"}), "leads out"},
+		"a symbolic link":                      {zipped(t, nil, entry{name: "x", data: []byte("/etc/passwd"), mode: os.ModeSymlink | 0o777}), "not a plain file"},
+		"a folder":                             {zipped(t, nil, entry{name: "x/", mode: os.ModeDir | 0o755}), "leads out"},
+		"the same name twice":                  {zipped(t, nil, entry{name: "x"}, entry{name: "x"}), "twice"},
+		"a second manifest":                    {zipped(t, nil, entry{name: "manifest.json"}), "twice"},
+		"too many files":                       {zipped(t, nil, many...), "files, more than"},
+		"a bomb that says so":                  {zipped(t, nil, entry{name: "x", data: bomb}), "bigger than it should be"},
+		"a bomb that says otherwise":           {zipped(t, func(m *bundle.Manifest) { m.Files[0].Size = 10 }, entry{name: "x", data: small}), "bigger than it should be"},
+		"a negative size":                      {zipped(t, func(m *bundle.Manifest) { m.Files[0].Size = -1 }, entry{name: "x", data: []byte("y")}), "bigger than it should be"},
+		"a file that was changed":              {zipped(t, func(m *bundle.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) }, entry{name: "x", data: []byte("y")}), "somebody changed it"},
+		"a file that was added":                {zipped(t, func(m *bundle.Manifest) { m.Files = nil }, entry{name: "x"}), "somebody added it"},
+		"a file that was taken":                {zipped(t, func(m *bundle.Manifest) { m.Files = append(m.Files, bundle.ManifestFile{Name: "y"}) }, entry{name: "x"}), "not in the archive"},
+		"a version to come":                    {zipped(t, func(m *bundle.Manifest) { m.APIVersion = "kubectl-scylla/v9" }), "this version reads"},
+		"nothing in it":                        {zipped(t, nil), "no cluster"},
+		"a snapshot that is no JSON":           {zipped(t, nil, said("{")), "decode clusters/ns/demo/snapshot.json"},
+		"a snapshot without objects":           {zipped(t, nil, said(`{"namespace":"ns","name":"demo","source":"report"}`)), "there are none"},
+		"objects of another cluster":           {zipped(t, nil, said(`{"namespace":"ns","name":"x","source":"report"}`), entry{name: "clusters/ns/demo/pods.json", data: podList}), "cluster ns/x and of no other"},
+		"a source that is none":                {zipped(t, nil, said(`{"namespace":"ns","name":"demo","source":"rumour"}`), entry{name: "clusters/ns/demo/pods.json", data: podList}), `source "rumour"`},
+		"live rows that are not there":         {zipped(t, nil, said(`{"namespace":"ns","name":"demo","source":"live"}`), entry{name: "clusters/ns/demo/pods.json", data: podList}), `source "live"`},
+		"saved objects that are none":          {[]byte("hello"), "not a Kubernetes object"},
+		"the beginning of a zip file, no more": {[]byte("PK\x03\x04"), "broken or cut off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := bundle.Open(bytes.NewReader(c.data))
+			if err == nil {
+				t.Fatalf("opened: %+v", s)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %q does not say %q", err, c.want)
+			}
+		})
+	}
+}
+
+var podList = []byte(`{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"namespace":"ns","name":"demo-0","labels":{"scylla/cluster":"demo","scylla-operator.scylladb.com/pod-type":"scylladb-node"}}}]}`)
+
+func TestOpenReadsSavedObjects(t *testing.T) {
+	t.Parallel()
+	s, err := bundle.Open(bytes.NewReader(podList))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Manifest != nil || !s.TakenAt.IsZero() || len(s.Clusters) != 1 || !s.Clusters[0].Snapshot.Offline {
+		t.Errorf("%+v", s)
+	}
+	if _, err := bundle.Open(io.MultiReader(strings.NewReader("PK\x03\x04"), failing{})); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("a reader's error is lost: %v", err)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, os.ErrPermission }
+
+func TestWriteFile(t *testing.T) {
+	t.Parallel()
+	a, err := bundle.Pack([]*bundle.Cluster{cluster()}, now, bundle.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x.zip")
+	n, err := a.WriteFile(name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(name); err != nil || info.Size() != n || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v, %d bytes", info, err, n)
+	}
+	if _, err := a.WriteFile(name, false); !errors.Is(err, bundle.ErrExists) {
+		t.Errorf("written over: %v", err)
+	}
+	if _, err := a.WriteFile(name, true); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.WriteFile(dir, true); err == nil {
+		t.Error("a directory was replaced")
+	}
+	if _, err := a.WriteFile(filepath.Join(dir, "no", "x.zip"), false); err == nil {
+		t.Error("a folder was made up")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v %v", entries, err)
+	}
+}
+
+// Whatever is opened, it gives an error or clusters that can be judged, in bounded time and space.
+func FuzzOpen(f *testing.F) {
+	f.Add(pack(f, bundle.Limits{}, cluster()))
+	f.Add(zipped(f, nil, entry{name: "clusters/ns/demo/snapshot.json", data: []byte(`{"namespace":"ns","name":"demo","source":"annotation"}`)}, entry{name: "clusters/ns/demo/pods.json", data: podList}))
+	f.Add(zipped(f, nil, entry{name: "../x", data: []byte("y")}))
+	f.Add(podList)
+	f.Add([]byte("PK\x05\x06"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := bundle.Open(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		if len(s.Clusters) == 0 {
+			t.Fatal("opened, and there is nothing in it")
+		}
+		for _, snap := range s.Snapshots() {
+			snap.Members()
+			snap.Rows()
+		}
+	})
+}
+
+// FuzzOpenFiles goes past the checksums: the files are listed rightly, and hold anything.
+func FuzzOpenFiles(f *testing.F) {
+	f.Add("clusters/ns/demo/pods.json", podList, []byte(`{"namespace":"ns","name":"demo","source":"annotation","live":{"demo-0":null},"unlabelled":true}`))
+	f.Add("clusters/ns/demo/events.json", []byte(`{"items":[{"metadata":null}]}`), []byte(`{"namespace":"ns","name":"demo","source":"live","live":{"demo-0":{"observedNodes":[{}]}}}`))
+	f.Add("clusters/ns/demo/waiting-containers.json", []byte(`[{"firstError":null}]`), []byte(`{}`))
+	f.Fuzz(func(t *testing.T, name string, data, said []byte) {
+		if name == "" || name == "manifest.json" || strings.HasSuffix(name, "/") || strings.Contains(name, "snapshot.json") {
+			return
+		}
+		entries := []entry{{name: "clusters/ns/demo/snapshot.json", data: said}, {name: name, data: data}}
+		if name != "clusters/ns/demo/pods.json" {
+			entries = append(entries, entry{name: "clusters/ns/demo/pods.json", data: podList})
+		}
+		s, err := bundle.Open(bytes.NewReader(zipped(t, nil, entries...)))
+		if err != nil {
+			return
+		}
+		for _, snap := range s.Snapshots() {
+			if snap.Key() != (kube.ClusterKey{Namespace: "ns", Name: "demo"}) && snap.Cluster == "" {
+				t.Errorf("a cluster without a name: %+v", snap.Key())
+			}
+			snap.Members()
+			snap.Rows()
+		}
+	})
+}

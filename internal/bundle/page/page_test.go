@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+)
+
+// report makes the document of a cluster of so many racks and nodes; notUp maps observer to observed to status, by number from 0.
+func report(racks, perRack int, notUp map[int]map[int]string) *Report {
+	r := &Report{}
+	r.Namespace, r.Name = "ns", "demo"
+	n := racks * perRack
+	id := func(i int) string { return fmt.Sprintf("%08d-0000-0000-0000-000000000000", i) }
+	for i := range n {
+		ref := matrix.Ref{Datacenter: "dc1", Rack: fmt.Sprintf("rack%d", i/perRack), Member: fmt.Sprintf("demo-%d", i), HostID: id(i)}
+		r.Nodes = append(r.Nodes, render.Node{Ref: ref, Membership: kube.MemberJoined, Seen: &render.Seen{Status: "UP", Up: n - 1}, Row: render.RowState{Status: render.RowOK}, Pod: "Running 1/1"})
+		row := render.Row{Observer: ref}
+		for j := range n {
+			if s, ok := notUp[i][j]; ok && i != j {
+				row.NotUp = append(row.NotUp, render.Pair{Observed: id(j), Status: s})
+			}
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	r.Counts.Nodes, r.Counts.Up = n, n
+	return r
+}
+
+// However it is drawn, every pair of nodes is in exactly one cell, with the status that the row gives it.
+func TestGridCountsEveryPair(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		racks, perRack := rapid.IntRange(1, 60).Draw(t, "racks"), rapid.IntRange(1, 4).Draw(t, "nodes per rack")
+		n := racks * perRack
+		notUp, want := map[int]map[int]string{}, map[string]int{}
+		for range rapid.IntRange(0, 20).Draw(t, "pairs") {
+			i, j := rapid.IntRange(0, n-1).Draw(t, "observer"), rapid.IntRange(0, n-1).Draw(t, "observed")
+			if notUp[i] == nil {
+				notUp[i] = map[int]string{}
+			}
+			if i != j && notUp[i][j] == "" {
+				s := rapid.SampledFrom([]string{"DOWN", "UNKNOWN", "MISSING", "ODD"}).Draw(t, "status")
+				notUp[i][j] = s
+				if s == "ODD" {
+					s = "UNKNOWN"
+				}
+				want[s]++
+			}
+		}
+		want["UP"] = n*(n-1) - want["DOWN"] - want["UNKNOWN"] - want["MISSING"]
+		g := newGrid(report(racks, perRack, notUp))
+		if len(g.lines) > maxCells && g.by != "datacenter" {
+			t.Errorf("%d lines by %s", len(g.lines), g.by)
+		}
+		got := map[string]int{}
+		for i := range g.cells {
+			for j := range g.cells[i] {
+				for s, n := range g.cells[i][j].counts {
+					got[s] += n
+				}
+				for _, s := range statuses[:3] {
+					if g.cells[i][j].counts[s] > 0 && g.cells[i][j].worst() == "UP" {
+						t.Errorf("cell %d,%d hides %s", i, j, s)
+					}
+				}
+			}
+		}
+		for _, s := range statuses {
+			if got[s] != want[s] {
+				t.Errorf("%s: %d pairs, want %d (by %s)", s, got[s], want[s], g.by)
+			}
+		}
+	})
+}
+
+// The picture is well-formed whatever nodes are called.
+func TestPictureIsXML(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := report(rapid.IntRange(1, 4).Draw(t, "racks"), rapid.IntRange(1, 20).Draw(t, "nodes"), map[int]map[int]string{0: {1: "DOWN"}})
+		r.Nodes[0].Member = rapid.String().Draw(t, "member")
+		r.Nodes[0].Rack = rapid.String().Draw(t, "rack")
+		r.Rows[0].Observer.Member = r.Nodes[0].Member
+		r.Name = rapid.String().Draw(t, "name")
+		var b bytes.Buffer
+		if err := SVG(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		d := xml.NewDecoder(&b)
+		for {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				return
+			} else if err != nil {
+				t.Fatalf("%v", err)
+			}
+		}
+	})
+}
+
+// A thousand nodes make a page that can be mailed.
+func TestThousandNodes(t *testing.T) {
+	t.Parallel()
+	notUp := map[int]map[int]string{}
+	for i := range 1000 {
+		notUp[i] = map[int]string{7: "DOWN"}
+	}
+	r := report(20, 50, notUp)
+	r.Nodes[7].Seen = &render.Seen{Status: "DOWN", Down: 999}
+	var b bytes.Buffer
+	start := time.Now()
+	if err := HTML(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes in %v", b.Len(), time.Since(start))
+	if b.Len() > 1<<20 {
+		t.Errorf("%d bytes", b.Len())
+	}
+	text := b.String()
+	for _, want := range []string{"By rack", "With trouble", "All 1000 nodes", "drawn by rack", "dc1/rack0 sees dc1/rack0: 2401 UP, 49 DOWN"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Count(text, "<use ") > 20*20+10 {
+		t.Errorf("%d cells", strings.Count(text, "<use "))
+	}
+}
+
+func TestMarkdownIsPlain(t *testing.T) {
+	t.Parallel()
+	r := report(1, 2, nil)
+	r.Nodes[0].Member = "a|b<script>`*_[x](y)\n# z"
+	r.Waiting = []bundle.Container{{Pod: "p", Container: "c", State: "x", First: &bundle.LogError{Line: "a `tick` | pipe"}}}
+	var b bytes.Buffer
+	if err := Markdown(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Contains(text, "<script>") || strings.Contains(text, "\n# z") || !strings.Contains(text, `a\|b&lt;script&gt;`) || !strings.Contains(text, "`a 'tick' | pipe`") {
+		t.Error(text)
+	}
+}
+
+func TestSplitStep(t *testing.T) {
+	t.Parallel()
+	for step, want := range map[string][2]string{
+		"wait":                                     {"wait", ""},
+		"replace it: kubectl scylla replace a-b":   {"replace it:", "kubectl scylla replace a-b"},
+		"see kubectl scylla status; then wait":     {"see kubectl scylla status; then wait", ""},
+		"use (kubectl scylla replace --resume) it": {"use (kubectl scylla replace --resume) it", ""},
+	} {
+		words, command := splitStep(step)
+		if diff := cmp.Diff(want, [2]string{words, command}); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", step, diff)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		line := strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-zäß]{1,12}`), 1, 40).Draw(t, "words"), " ")
+		width := rapid.IntRange(1, 120).Draw(t, "width")
+		got := wrap(line, width, 20)
+		if strings.Join(strings.Fields(got), " ") != line {
+			t.Errorf("%q became %q", line, got)
+		}
+		for i, l := range strings.Split(got, "\n") {
+			if width >= 40 && len([]rune(strings.TrimPrefix(l, "  "))) > width {
+				t.Errorf("line %d of %q is wider than %d", i, got, width)
+			}
+			if l != strings.TrimRight(l, " ") {
+				t.Errorf("line %q ends in spaces", l)
+			}
+		}
+	})
+}

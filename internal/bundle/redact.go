@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Redacted stands where a value was taken out.
+const Redacted = "[redacted]"
+
+// Rules by which values are taken out, as the manifest counts them.
+const (
+	RuleEnv         = "environment values"
+	RuleArgument    = "arguments that look like secrets"
+	RuleAnnotation  = "annotations of others"
+	RuleLastApplied = "last-applied configurations"
+	RuleText        = "secrets within texts"
+	RuleField       = "fields that look like secrets"
+	RuleVolume      = "volume settings"
+	RuleHeader      = "headers of probes"
+	RuleKind        = "data of unknown kinds"
+)
+
+// Tally counts the values that were taken out, by rule.
+type Tally map[string]int
+
+// Add adds the counts of more.
+func (t Tally) Add(more Tally) {
+	for rule, n := range more {
+		t[rule] += n
+	}
+}
+
+// kept are the kinds whose contents an archive may hold. All others keep their name at most.
+var kept = map[string]bool{
+	"Service": true, "Pod": true, "StatefulSet": true, "PersistentVolumeClaim": true, "Event": true, "Lease": true,
+	"ScyllaDBDatacenterNodesStatusReport": true, "ScyllaDBStatusReport": true,
+}
+
+// never are the kinds of which not even the name is kept.
+var never = map[string]bool{"Secret": true, "ConfigMap": true, "SecretList": true, "ConfigMapList": true}
+
+// Redact gives a copy of an object (as decoded from JSON, with its kind) without anything that could be a secret, and what was taken out. It is
+// false for Secrets and ConfigMaps, of which nothing is kept. Of kinds that it does not know only kind, name, namespace and age are left.
+func Redact(obj map[string]any) (map[string]any, Tally, bool) {
+	r := redactor{}
+	kind, _ := obj["kind"].(string)
+	if never[kind] {
+		return nil, Tally{RuleKind: 1}, false
+	}
+	if !kept[kind] {
+		out := map[string]any{"kind": kind}
+		if v, ok := obj["apiVersion"].(string); ok {
+			out["apiVersion"] = v
+		}
+		if m, ok := obj["metadata"].(map[string]any); ok {
+			out["metadata"] = only(m, "name", "namespace", "creationTimestamp")
+		}
+		return out, Tally{RuleKind: 1}, true
+	}
+	out := r.fields(obj)
+	return out, r.tally(), true
+}
+
+// Text takes what looks like a secret out of a text: credentials in URLs, tokens of known forms, private keys, and the values of names such
+// as password or token.
+func Text(s string) string {
+	r := redactor{}
+	return r.text(s)
+}
+
+type redactor map[string]int
+
+func (r redactor) tally() Tally { return Tally(r) }
+
+func (r redactor) out(rule string) string {
+	r[rule]++
+	return Redacted
+}
+
+func only(m map[string]any, keys ...string) map[string]any {
+	out := map[string]any{}
+	for _, k := range keys {
+		if v, ok := m[k]; ok {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// fields goes by the names of fields wherever they stand: a Pod's spec is also in the template of a StatefulSet.
+func (r redactor) fields(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = r.field(k, v)
+	}
+	return out
+}
+
+func (r redactor) field(k string, v any) any {
+	switch t := v.(type) {
+	case map[string]any:
+		switch k {
+		case "metadata":
+			return r.metadata(t)
+		case "annotations":
+			return r.annotations(t)
+		case "labels", "matchLabels", "selector", "nodeSelector":
+			return r.labels(t)
+		case "data", "stringData", "binaryData":
+			return r.out(RuleKind)
+		}
+	case []any:
+		switch k {
+		case "env":
+			return r.each(t, r.env)
+		case "args", "command":
+			return r.arguments(t)
+		case "httpHeaders":
+			return r.each(t, r.header)
+		case "volumes":
+			return r.each(t, r.volume)
+		}
+	case string:
+		if t != "" && t != Redacted && secretName(k) && !reference(k) {
+			return r.out(RuleField)
+		}
+	}
+	return r.value(v)
+}
+
+func (r redactor) value(v any) any {
+	switch t := v.(type) {
+	case map[string]any:
+		return r.fields(t)
+	case []any:
+		out := make([]any, len(t))
+		for i := range t {
+			out[i] = r.value(t[i])
+		}
+		return out
+	case string:
+		return r.text(t)
+	}
+	return v
+}
+
+func (r redactor) each(list []any, one func(map[string]any) map[string]any) []any {
+	out := make([]any, len(list))
+	for i := range list {
+		if m, ok := list[i].(map[string]any); ok {
+			out[i] = one(m)
+		} else {
+			out[i] = r.value(list[i])
+		}
+	}
+	return out
+}
+
+// reference is a field that names a secret and is none.
+func reference(k string) bool {
+	return strings.HasSuffix(k, "Name") || strings.HasSuffix(k, "Ref") || strings.HasSuffix(k, "KeyRef") || strings.HasSuffix(k, "Path")
+}
+
+// writtenFields are those whose time of writing tells the age of a row.
+var writtenFields = []string{"f:" + api.AnnotationNodeStatusReport, "f:racks", "f:datacenters"}
+
+func (r redactor) metadata(m map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range only(m, "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "finalizers",
+		"labels", "annotations", "ownerReferences") {
+		out[k] = r.field(k, v)
+	}
+	entries, _ := m["managedFields"].([]any)
+	var short []any
+	for _, e := range entries {
+		entry, ok := e.(map[string]any)
+		if !ok {
+			continue
+		}
+		raw, err := json.Marshal(entry["fieldsV1"])
+		if err != nil {
+			continue
+		}
+		about := map[string]any{}
+		for _, f := range writtenFields {
+			if strings.Contains(string(raw), f) {
+				about[f] = map[string]any{}
+			}
+		}
+		if len(about) > 0 {
+			e := only(entry, "manager", "operation", "time", "apiVersion", "fieldsType")
+			e["fieldsV1"] = about
+			short = append(short, e)
+		}
+	}
+	if short != nil {
+		out["managedFields"] = short
+	}
+	return out
+}
+
+// trusted are the domains whose labels and annotations are documented and hold no secrets.
+func trusted(key string) bool {
+	domain, _, found := strings.Cut(key, "/")
+	if !found {
+		return false
+	}
+	for _, d := range []string{"scylla", "scylladb.com", "kubernetes.io", "k8s.io"} {
+		if domain == d || strings.HasSuffix(domain, "."+d) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r redactor) annotations(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		text, ok := v.(string)
+		switch {
+		case !ok || text == Redacted:
+			out[k] = Redacted
+		case strings.Contains(k, "last-applied"):
+			out[k] = r.out(RuleLastApplied)
+		case k == api.AnnotationNodeStatusReport:
+			out[k] = r.jsonText(text)
+		case !trusted(k):
+			out[k] = r.out(RuleAnnotation)
+		default:
+			out[k] = r.text(text)
+		}
+	}
+	return out
+}
+
+// jsonText redacts the texts within JSON so that it stays JSON; what has nothing to redact stays as it is, letter by letter.
+func (r redactor) jsonText(s string) string {
+	if Text(s) == s {
+		return s
+	}
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil || d.More() {
+		return r.text(s)
+	}
+	data, err := json.Marshal(r.value(v))
+	if err != nil {
+		return r.out(RuleAnnotation)
+	}
+	return string(data)
+}
+
+func (r redactor) labels(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		text, ok := v.(string)
+		switch {
+		case !ok:
+			out[k] = r.value(v) // a selector with matchLabels
+		case text != "" && text != Redacted && !trusted(k) && secretName(k):
+			out[k] = r.out(RuleField)
+		default:
+			out[k] = r.text(text)
+		}
+	}
+	return out
+}
+
+func (r redactor) env(m map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range m {
+		switch k {
+		case "name":
+			out[k] = v
+		case "value":
+			if v == "" || v == Redacted {
+				out[k] = v
+				continue
+			}
+			out[k] = r.out(RuleEnv)
+		case "valueFrom":
+			out[k] = r.value(v)
+		}
+	}
+	return out
+}
+
+func (r redactor) header(m map[string]any) map[string]any {
+	out := only(m, "name")
+	if v, ok := m["value"]; ok {
+		out["value"] = v
+		if v != "" && v != Redacted {
+			out["value"] = r.out(RuleHeader)
+		}
+	}
+	return out
+}
+
+// volume keeps what kind of volume it is and what it refers to.
+func (r redactor) volume(m map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range m {
+		switch k {
+		case "name":
+			out[k] = v
+		case "persistentVolumeClaim", "emptyDir", "hostPath", "downwardAPI":
+			out[k] = r.value(v)
+		case "secret", "configMap":
+			inner, _ := v.(map[string]any)
+			out[k] = only(inner, "secretName", "name", "optional")
+		default:
+			if inner, ok := v.(map[string]any); ok && len(inner) > 0 {
+				r.out(RuleVolume)
+			}
+			out[k] = map[string]any{}
+		}
+	}
+	return out
+}
+
+// arguments of a command line: the value of a flag may stand in the next one.
+func (r redactor) arguments(list []any) []any {
+	out := make([]any, len(list))
+	hide := false // the next argument is the value of a secret flag
+	for i, v := range list {
+		arg, ok := v.(string)
+		if !ok {
+			out[i], hide = r.value(v), false
+			continue
+		}
+		name, value, set := strings.Cut(arg, "=")
+		flag := strings.HasPrefix(arg, "-") && !strings.ContainsAny(name, " \t\n")
+		switch {
+		case hide && arg != "" && arg != Redacted:
+			out[i] = r.out(RuleArgument)
+		case flag && set && value != "" && value != Redacted && (secretName(name) || random(value)):
+			out[i] = name + "=" + r.out(RuleArgument)
+		case random(arg):
+			out[i] = r.out(RuleArgument)
+		default:
+			out[i] = r.text(arg)
+		}
+		hide = flag && !set && !hide && (secretName(name) || name == "-u" || name == "--user")
+		if hide && i+1 < len(list) {
+			next, _ := list[i+1].(string)
+			// "--user name" is no secret, "--user name:password" is; a flag is no value.
+			hide = !strings.HasPrefix(next, "-") && (secretName(name) || strings.Contains(next, ":"))
+		}
+	}
+	return out
+}
+
+// random is true for a text that looks like a generated key: long, and of letters of both cases and digits with nothing readable about it.
+func random(s string) bool {
+	if len(s) < 20 || len(s) > 4096 {
+		return false
+	}
+	var lower, upper, digit int
+	for _, c := range s {
+		switch {
+		case c >= 'a' && c <= 'z':
+			lower++
+		case c >= 'A' && c <= 'Z':
+			upper++
+		case c >= '0' && c <= '9':
+			digit++
+		case strings.ContainsRune("+/_=-", c):
+		default:
+			return false
+		}
+	}
+	return lower >= 3 && upper >= 3 && digit >= 3 && !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "-")
+}
+
+// words splits a name at everything that is no letter or digit and where a capital follows a small letter.
+func words(name string) []string {
+	var out []string
+	start, last := -1, rune(0)
+	for i, c := range name {
+		letter := unicode.IsLetter(c) || unicode.IsDigit(c)
+		if start >= 0 && (!letter || unicode.IsUpper(c) && unicode.IsLower(last)) {
+			out = append(out, strings.ToLower(name[start:i]))
+			start = -1
+		}
+		if letter && start < 0 {
+			start = i
+		}
+		last = c
+	}
+	if start >= 0 {
+		out = append(out, strings.ToLower(name[start:]))
+	}
+	return out
+}
+
+var (
+	secretWords = map[string]bool{
+		"password": true, "passwords": true, "passwd": true, "pwd": true, "passphrase": true, "passcode": true, "secret": true, "secrets": true, "token": true,
+		"apikey": true, "accesskey": true, "secretkey": true, "privatekey": true, "credential": true, "credentials": true, "creds": true,
+		"authorization": true, "authtoken": true, "bearer": true, "cookie": true, "jwt": true, "dsn": true, "pass": true, "psk": true, "salt": true,
+		"authkey": true, "pgpassword": true, "signature": true, "sig": true,
+	}
+	keyBefore = map[string]bool{"api": true, "access": true, "secret": true, "private": true, "encryption": true, "signing": true, "auth": true, "account": true, "ssh": true, "tls": true, "master": true}
+)
+
+// secretName is true for names whose values are secrets: password, API_KEY, authToken. ScyllaDB's own tokens (num_tokens, initial_token) are places on
+// the ring and no secrets.
+func secretName(name string) bool {
+	w := words(name)
+	for i, word := range w {
+		switch {
+		case word == "token" && i > 0 && w[i-1] == "initial":
+		case secretWords[word]:
+			return true
+		case word == "key" && i > 0 && keyBefore[w[i-1]]:
+			return true
+		}
+	}
+	return slices.ContainsFunc(w, func(word string) bool {
+		return strings.HasSuffix(word, "password") || strings.HasSuffix(word, "passwd") || strings.HasSuffix(word, "secret") || strings.HasSuffix(word, "apikey") ||
+			strings.HasSuffix(word, "token") && word != "token"
+	})
+}
+
+var (
+	// userinfo of a URL, up to the last @ before the path.
+	urlCredentials = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s"'<>]*@`)
+	privateKey     = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
+	knownTokens    = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}`)
+	authorization  = regexp.MustCompile(`(?i)\b(bearer\s+|authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|digest|token)\s+)?)[^\s"'\\,;]+`)
+	schemeRedacted = regexp.MustCompile(`^(?i:basic|bearer|digest|token)\s+\[redacted\]`)
+	// named finds NAME= and NAME: and --NAME followed by a space; what follows is looked at by hand.
+	named = regexp.MustCompile(`(-{0,2}[\pL\pN_][\pL\pN_.-]*)(\\*["']?[ \t]*(?:=|:)[ \t]*|[ \t]+)`)
+)
+
+func (r redactor) text(s string) string {
+	// Nearly all texts are names, times and states. Each rule below needs one of these.
+	if len(s) < 5 || !strings.ContainsAny(s, "=: ") && !knownTokens.MatchString(s) {
+		return s
+	}
+	s = r.replace(privateKey, s, Redacted)
+	s = r.replace(urlCredentials, s, "${1}"+Redacted+"@")
+	s = r.replace(authorization, s, "${1}"+Redacted)
+	s = r.replace(knownTokens, s, Redacted)
+	return r.namedValues(s)
+}
+
+func (r redactor) replace(p *regexp.Regexp, s, with string) string {
+	out := p.ReplaceAllString(s, with)
+	if out != s {
+		r[RuleText]++
+	}
+	return out
+}
+
+// namedValues takes out the values of secret names, quoted or not.
+func (r redactor) namedValues(s string) string {
+	var b strings.Builder
+	for {
+		at := named.FindStringSubmatchIndex(s)
+		if at == nil {
+			b.WriteString(s)
+			return b.String()
+		}
+		name, sep := s[at[2]:at[3]], s[at[4]:at[5]]
+		rest := s[at[1]:]
+		b.WriteString(s[:at[1]])
+		s = rest
+		// Without = or : only a flag has a value.
+		if !secretName(name) || strings.TrimSpace(sep) == "" && !strings.HasPrefix(name, "-") {
+			continue
+		}
+		n := valueLength(rest)
+		value := rest[:n]
+		if n == 0 || schemeRedacted.MatchString(rest) || strings.Contains(value, Redacted) || strings.HasPrefix(rest, Redacted) || strings.TrimSpace(sep) == "" && strings.HasPrefix(value, "-") {
+			continue
+		}
+		quote := ""
+		if value[0] == '"' || value[0] == '\'' {
+			quote = value[:1]
+		}
+		b.WriteString(quote + r.out(RuleText) + quote)
+		s = rest[n:]
+	}
+}
+
+// valueLength is how many bytes at the start of s are one value: a quoted text, or up to a space or a quote.
+func valueLength(s string) int {
+	if s == "" {
+		return 0
+	}
+	if q := s[0]; q == '"' || q == '\'' {
+		for i := 1; i < len(s); i++ {
+			switch {
+			case s[i] == '\\' && q == '"':
+				i++
+			case s[i] == q:
+				return i + 1
+			}
+		}
+		return len(s)
+	}
+	start := 0
+	for strings.HasPrefix(s[start:], `\`) {
+		start++ // an escaped quote: the text is within a string of another language
+	}
+	if start > 0 && start < len(s) && (s[start] == '"' || s[start] == '\'') {
+		start++
+	} else {
+		start = 0
+	}
+	// Too much rather than too little: passwords have all kinds of marks in them.
+	end := strings.IndexAny(s[start:], " \t\r\n\"'`\\")
+	if end < 0 {
+		return len(s)
+	}
+	return start + end
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+)
+
+// NewServer reads logs and the version from the API server of cfg. It touches no network.
+func NewServer(cfg *rest.Config) (Server, error) {
+	c := rest.CopyConfig(cfg)
+	c.GroupVersion, c.APIPath = &corev1.SchemeGroupVersion, "/api"
+	// Only errors are decoded, and those are Status objects.
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		return Server{}, fmt.Errorf("make client for logs: %w", err)
+	}
+	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	if c.UserAgent == "" {
+		c.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
+	r, err := rest.RESTClientFor(c)
+	if err != nil {
+		return Server{}, fmt.Errorf("make client for logs of %s: %w", cfg.Host, err)
+	}
+	return Server{
+		Log: func(ctx context.Context, namespace, pod string, opts *corev1.PodLogOptions) (io.ReadCloser, error) {
+			req := r.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").
+				Param("container", opts.Container).Param("previous", strconv.FormatBool(opts.Previous))
+			if opts.LimitBytes != nil {
+				req = req.Param("limitBytes", strconv.FormatInt(*opts.LimitBytes, 10))
+			}
+			if opts.TailLines != nil {
+				req = req.Param("tailLines", strconv.FormatInt(*opts.TailLines, 10))
+			}
+			return req.Stream(ctx)
+		},
+		Version: func(ctx context.Context) (string, error) {
+			data, err := r.Get().AbsPath("/version").DoRaw(ctx)
+			if err != nil {
+				return "", fmt.Errorf("read version of the API server: %w", err)
+			}
+			var v struct {
+				GitVersion string `json:"gitVersion"`
+			}
+			if err := json.Unmarshal(data, &v); err != nil {
+				return "", fmt.Errorf("read version of the API server: %w", err)
+			}
+			return v.GitVersion, nil
+		},
+	}, nil
+}
