@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package manifests holds what is installed once per Kubernetes cluster: the kinds, the controller with its rights, and the rights of the
+// agents in ScyllaDB Pods. It hands out objects; it does not talk to a cluster.
+package manifests
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/crds"
+)
+
+// Namespace is where the controller runs.
+const Namespace = "kubectl-scylla"
+
+//go:embed controller.yaml
+var controller []byte
+
+//go:embed member.yaml
+var member []byte
+
+// Options of an installation.
+type Options struct {
+	// Image of scylla-agent for the controller; empty leaves the controller's Deployment out (kinds and rights only).
+	Image string
+	// ControllerArgs are added to the controller's command line.
+	ControllerArgs []string
+}
+
+// Objects returns everything to apply, in an order that works: namespace and kinds before what uses them.
+func Objects(o Options) ([]*unstructured.Unstructured, error) {
+	var objs []*unstructured.Unstructured
+	add := func(name string, content []byte) error {
+		got, err := Decode(bytes.NewReader(content))
+		if err != nil {
+			return fmt.Errorf("decode manifest %s: %w", name, err)
+		}
+		objs = append(objs, got...)
+		return nil
+	}
+	files, err := fs.Glob(crds.FS, "*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("list custom resource definitions: %w", err)
+	}
+	for _, f := range files {
+		b, err := fs.ReadFile(crds.FS, f)
+		if err != nil {
+			return nil, fmt.Errorf("read custom resource definition %s: %w", f, err)
+		}
+		if err := add(f, b); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(add("controller.yaml", controller), add("member.yaml", member)); err != nil {
+		return nil, err
+	}
+	out := objs[:0]
+	for _, u := range objs {
+		if u.GetKind() != "Deployment" {
+			out = append(out, u)
+			continue
+		}
+		if o.Image == "" {
+			continue
+		}
+		containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+		if err != nil {
+			return nil, fmt.Errorf("read containers of deployment %s: %w", u.GetName(), err)
+		}
+		if len(containers) != 1 {
+			return nil, fmt.Errorf("set image of deployment %s: it has %d containers, want 1", u.GetName(), len(containers))
+		}
+		c := containers[0].(map[string]any)
+		c["image"] = o.Image
+		args, _ := c["args"].([]any)
+		for _, a := range o.ControllerArgs {
+			args = append(args, a)
+		}
+		c["args"] = args
+		if err := unstructured.SetNestedSlice(u.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+			return nil, fmt.Errorf("set image of deployment %s: %w", u.GetName(), err)
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
+
+// Decode reads a stream of YAML or JSON documents; empty documents are skipped.
+func Decode(r io.Reader) ([]*unstructured.Unstructured, error) {
+	var objs []*unstructured.Unstructured
+	d := yaml.NewYAMLOrJSONDecoder(r, 4096)
+	for n := 1; ; n++ {
+		u := &unstructured.Unstructured{}
+		if err := d.Decode(&u.Object); errors.Is(err, io.EOF) {
+			return objs, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("document %d: %w", n, err)
+		}
+		if len(u.Object) > 0 {
+			objs = append(objs, u)
+		}
+	}
+}
