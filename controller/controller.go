@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller is what runs as controller, in the cluster from the image and out of it from the plugin: the wiring of one package per
+// reconciler, leader election, health, metrics. It must not import the plugin, and holds no rule of ScyllaDB itself.
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/force"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/reports"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// Requests per second to the API server and their burst, when the caller does not say.
+const (
+	qps   = 50
+	burst = 100
+)
+
+// shutdownTimeout is how long reconciliations may take to end; a Pod is given ten seconds.
+const shutdownTimeout = 8 * time.Second
+
+// Run runs the controller until ctx ends, which is no error. Errors: options that are not usable (exit.CodeUsage), kinds that are not
+// installed, an API server that cannot be reached, a lost leadership.
+func Run(ctx context.Context, cfg *rest.Config, o Options) error {
+	v, err := o.validate()
+	if err != nil {
+		return err
+	}
+	cfg = rest.CopyConfig(cfg)
+	if cfg.QPS == 0 {
+		cfg.QPS, cfg.Burst = qps, burst
+	}
+	mgr, err := newManager(cfg, v)
+	if err != nil {
+		return fmt.Errorf("make the controller for %s: %w", cfg.Host, err)
+	}
+	if err := installed(mgr); err != nil {
+		return err
+	}
+	if err := register(mgr, v); err != nil {
+		return err
+	}
+	v.Log.InfoContext(ctx, "controller starts", "namespaces", v.Namespaces, "leaderElect", v.LeaderElect, "leaseNamespace", v.LeaseNamespace,
+		"bootstrapSynchronisation", v.synchronise, "remotes", v.remoteSelector != nil)
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run the controller: %w", err)
+	}
+	v.Log.InfoContext(context.WithoutCancel(ctx), "controller stopped")
+	return nil
+}
+
+func newManager(cfg *rest.Config, v validated) (ctrl.Manager, error) {
+	ours, err := labels.NewRequirement(api.LabelCluster, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	ofCluster := cache.ByObject{Label: labels.NewSelector().Add(*ours)}
+	byObject := map[client.Object]cache.ByObject{
+		&corev1.Pod{}: ofCluster, &corev1.Service{}: ofCluster, &appsv1.StatefulSet{}: ofCluster,
+	}
+	if v.remoteSelector != nil {
+		byObject[&corev1.Secret{}] = cache.ByObject{Namespaces: map[string]cache.Config{v.RemoteKubeconfigNamespace: {LabelSelector: v.remoteSelector}}}
+	}
+	var namespaces map[string]cache.Config
+	for _, ns := range v.Namespaces {
+		if namespaces == nil {
+			namespaces = map[string]cache.Config{}
+		}
+		namespaces[ns] = cache.Config{}
+	}
+	return ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        kube.NewScheme(),
+		Logger:                        logr.FromSlogHandler(v.Log.Handler()),
+		Cache:                         cache.Options{DefaultNamespaces: namespaces, ByObject: byObject, DefaultTransform: cache.TransformStripManagedFields()},
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&eventsv1.Event{}}}},
+		Metrics:                       metricsserver.Options{BindAddress: v.MetricsBindAddress},
+		HealthProbeBindAddress:        v.HealthProbeBindAddress,
+		LeaderElection:                v.LeaderElect,
+		LeaderElectionID:              api.LeaseName,
+		LeaderElectionNamespace:       v.LeaseNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &v.LeaseDuration,
+		RenewDeadline:                 &v.RenewDeadline,
+		RetryPeriod:                   &v.RetryPeriod,
+		GracefulShutdownTimeout:       ptr.To(shutdownTimeout),
+		Controller: config.Controller{
+			// A second controller in one process, as a test of the election has it, is no mistake.
+			SkipNameValidation: ptr.To(true),
+			// One that waits for its turn has its caches ready when it comes.
+			EnableWarmup:          ptr.To(true),
+			ReconciliationTimeout: reconcileTimeout,
+			Logger:                logr.FromSlogHandler(v.Log.Handler()),
+		},
+	})
+}
+
+// installed makes sure that our kinds are there: without them every watch would fail again and again.
+func installed(mgr ctrl.Manager) error {
+	for _, kind := range []string{"ScyllaDBDatacenterNodesStatusReport", "ScyllaDBStatusReport"} {
+		gk := api.GroupVersion.WithKind(kind).GroupKind()
+		_, err := mgr.GetRESTMapper().RESTMapping(gk, api.GroupVersion.Version)
+		if meta.IsNoMatchError(err) {
+			return exit.WithHint(fmt.Errorf("kind %s is not installed", gk), "install the kinds first: kubectl scylla install")
+		}
+		if err != nil {
+			return fmt.Errorf("look for kind %s: %w", gk, err)
+		}
+	}
+	return nil
+}
+
+func register(mgr ctrl.Manager, v validated) error {
+	m, err := metrics.New(crmetrics.Registry)
+	if err != nil {
+		return err
+	}
+	log := v.Log
+	said := notice.New(mgr.GetClient(), v.Clock, log)
+	p := &pulse{clock: v.Clock, elected: mgr.Elected()}
+	if err := mgr.Add(p); err != nil {
+		return fmt.Errorf("register the pulse: %w", err)
+	}
+
+	if err := members.Register(mgr, members.Options{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Notice: said, Log: log.With("controller", "members"), Concurrency: v.Concurrency,
+	}); err != nil {
+		return err
+	}
+
+	options := reports.Options{
+		Client: mgr.GetClient(), Clock: v.Clock, Notice: said, Metrics: m, Log: log.With("controller", "reports"),
+		Off: !v.synchronise, StaleAfter: v.RemoteStaleAfter, Concurrency: v.Concurrency, Pulse: p.beat,
+	}
+	sources := []source.Source{p.source()}
+	if v.remoteSelector != nil {
+		set := remote.New(remote.Options{
+			Client: mgr.GetClient(), Notice: said, Log: log.With("controller", "remotes"), Clock: v.Clock,
+			Selector: v.remoteSelector, Namespace: v.RemoteKubeconfigNamespace, StaleAfter: v.RemoteStaleAfter,
+		})
+		if err := remote.Register(mgr, set); err != nil {
+			return err
+		}
+		options.Remotes = set
+		sources = append(sources, set.Source())
+	}
+	if err := reports.Register(mgr, reports.New(options), sources...); err != nil {
+		return err
+	}
+
+	if err := replacement.Register(mgr, replacement.Options{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Notice: said, Log: log.With("controller", "replacement"), Clock: v.Clock,
+	}); err != nil {
+		return err
+	}
+
+	if v.synchronise {
+		if err := force.Register(mgr, force.Options{
+			Client: mgr.GetClient(), Notice: said, Metrics: m, Log: log.With("controller", "force"), Concurrency: v.Concurrency,
+		}, v.Clock); err != nil {
+			return err
+		}
+	}
+
+	if err := errors.Join(
+		mgr.AddReadyzCheck("caches", synced(mgr.GetCache())),
+		mgr.AddReadyzCheck("loop", p.check(notReadyAfter)),
+		mgr.AddHealthzCheck("loop", p.check(deadAfter)),
+	); err != nil {
+		return fmt.Errorf("register the health checks: %w", err)
+	}
+	return nil
+}

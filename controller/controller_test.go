@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+)
+
+// place is one Kubernetes cluster with the controller's rights installed.
+type place struct {
+	t *testing.T
+	*cluster.Cluster
+	client client.WithWatch
+}
+
+func start(t *testing.T) *place {
+	t.Helper()
+	c, err := cluster.StartControlPlane(t.Context(), cluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	cl, err := kube.NewClient(c.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &place{t: t, Cluster: c, client: cl}
+}
+
+// install applies what is shipped: the kinds and the rights, without the Deployment.
+func (p *place) install() {
+	p.t.Helper()
+	objs, err := manifests.Objects(manifests.Options{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, o := range objs {
+		b, err := o.MarshalJSON()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		text.Write(b)
+		text.WriteString("\n---\n")
+	}
+	if _, err := p.KubectlInput(p.t.Context(), text.String(), "apply", "-f", "-"); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, crd := range []string{"scylladbdatacenternodesstatusreports", "scylladbstatusreports"} {
+		if _, err := p.Kubectl(p.t.Context(), "wait", "--for=condition=Established", "--timeout=30s", "crd/"+crd+".scylla.scylladb.com"); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// asController is a configuration with exactly the rights that are shipped.
+func (p *place) asController() *rest.Config {
+	cfg := p.RESTConfig()
+	cfg.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + manifests.Namespace + ":kubectl-scylla-controller",
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + manifests.Namespace, "system:authenticated"},
+	}
+	return cfg
+}
+
+func (p *place) create(objs ...client.Object) {
+	p.t.Helper()
+	for _, o := range objs {
+		if err := p.client.Create(p.t.Context(), o); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// eventually waits for what must become true. Without an error it says what is still wrong.
+func (p *place) eventually(what string, cond func(ctx context.Context) error) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	defer cancel()
+	err := cluster.WaitFor(ctx, what, 50*time.Millisecond, func(ctx context.Context) (bool, string, error) {
+		err := cond(ctx)
+		return err == nil, "", err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) get(ctx context.Context, ns, name string, o client.Object) error {
+	return p.client.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, o)
+}
+
+// say plays reporter and kubelet: the row, and a reporter container that runs.
+func (p *place) say(pod, row string) {
+	p.t.Helper()
+	p.eventually("a row of "+pod, func(ctx context.Context) error {
+		o := &corev1.Pod{}
+		if err := p.get(ctx, "demo", pod, o); err != nil {
+			return err
+		}
+		before := o.DeepCopy()
+		if o.Annotations == nil {
+			o.Annotations = map[string]string{}
+		}
+		o.Annotations[api.AnnotationNodeStatusReport] = row
+		if err := p.client.Patch(ctx, o, client.MergeFrom(before)); err != nil {
+			return err
+		}
+		if len(o.Status.InitContainerStatuses) > 0 {
+			return nil
+		}
+		before = o.DeepCopy()
+		o.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerReporter, Image: "x", ImageID: "x", Ready: true, Started: ptr.To(true),
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		return p.client.Status().Patch(ctx, o, client.MergeFrom(before))
+	})
+}
+
+func (p *place) condition(kind string, want metav1.ConditionStatus, words string) {
+	p.t.Helper()
+	p.eventually(fmt.Sprintf("condition %s=%s", kind, want), func(ctx context.Context) error {
+		r := &api.ScyllaDBStatusReport{}
+		if err := p.get(ctx, "demo", "demo", r); err != nil {
+			return err
+		}
+		c := meta.FindStatusCondition(r.Status.Conditions, kind)
+		if c == nil || c.Status != want || !strings.Contains(c.Message, words) {
+			return fmt.Errorf("condition is %+v", c)
+		}
+		return nil
+	})
+}
+
+func rack(name string) *appsv1.StatefulSet {
+	l := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: name}
+	s := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-" + name, Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs}}}
+	for k, v := range l {
+		s.Labels[k] = v
+	}
+	s.Spec = appsv1.StatefulSetSpec{
+		Replicas: ptr.To(int32(1)), ServiceName: "demo", PodManagementPolicy: appsv1.ParallelPodManagement, Selector: &metav1.LabelSelector{MatchLabels: l},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: l}, Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{{Name: api.ContainerReporter, Image: "x", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}},
+			Containers:     []corev1.Container{{Name: api.ContainerScyllaDB, Image: "x"}},
+		}},
+	}
+	return s
+}
+
+func row(own string, down string, ids ...string) string {
+	r := &api.NodeStatusReport{HostID: own, OwnsTokens: ptr.To(true), OperationMode: "NORMAL"}
+	for _, id := range ids {
+		s := api.NodeStatusUp
+		if id == down {
+			s = api.NodeStatusDown
+		}
+		r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: s})
+	}
+	text, err := api.EncodeNodeStatusReport(r)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// run is a controller in this process.
+type run struct {
+	health, metrics string
+	cancel          context.CancelFunc
+	done            chan error
+	log             *logBuffer
+}
+
+type logBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (p *place) run(change func(*controller.Options)) *run {
+	p.t.Helper()
+	r := &run{health: freeAddress(p.t), metrics: freeAddress(p.t), done: make(chan error, 1), log: &logBuffer{}}
+	o := controller.DefaultOptions()
+	o.HealthProbeBindAddress, o.MetricsBindAddress = r.health, r.metrics
+	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = 3*time.Second, 2*time.Second, 200*time.Millisecond
+	o.RemoteStaleAfter = 20 * time.Second
+	o.Log = slog.New(slog.NewTextHandler(r.log, nil))
+	if change != nil {
+		change(&o)
+	}
+	ctx, cancel := context.WithCancel(p.t.Context())
+	r.cancel = cancel
+	go func() { r.done <- controller.Run(ctx, p.asController(), o) }()
+	p.t.Cleanup(func() {
+		cancel()
+		<-r.done
+		if p.t.Failed() {
+			_, _ = io.WriteString(os.Stderr, r.log.String())
+		}
+	})
+	return r
+}
+
+// stop ends a controller as a Pod's end does.
+func (r *run) stop(t *testing.T) {
+	t.Helper()
+	r.cancel()
+	err := <-r.done
+	r.done <- nil // for the cleanup
+	if err != nil {
+		t.Errorf("run: %v", err)
+	}
+}
+
+func get(ctx context.Context, url string) (int, string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(b), err
+}
+
+func (r *run) ready(ctx context.Context) error {
+	code, body, err := get(ctx, "http://"+r.health+"/readyz")
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("%d %s", code, body)
+	}
+	return err
+}
+
+const h0, h1, h9 = "00000000-0000-4000-8000-000000000000", "11111111-0000-4000-8000-000000000000", "99999999-0000-4000-8000-000000000000"
+
+func TestControllerWithTheRightsThatAreShipped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a control plane")
+	}
+	p := start(t)
+
+	missing := controller.DefaultOptions()
+	missing.HealthProbeBindAddress, missing.MetricsBindAddress = "0", "0"
+	if err := controller.Run(t.Context(), p.RESTConfig(), missing); err == nil || !strings.Contains(exit.Message(err), "kubectl scylla install") {
+		t.Fatalf("without the kinds: %v", err)
+	}
+
+	p.install()
+	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rack("rack1"), rack("rack2"))
+	before := goleak.IgnoreCurrent()
+	first := p.run(nil)
+	p.eventually("readiness", first.ready)
+
+	p.eventually("member Services", func(ctx context.Context) error {
+		return errors.Join(p.get(ctx, "demo", "demo-rack1-0", &corev1.Service{}), p.get(ctx, "demo", "demo-rack2-0", &corev1.Service{}))
+	})
+	p.say("demo-rack1-0", row(h0, "", h0, h1))
+	p.say("demo-rack2-0", row(h1, "", h0, h1))
+	p.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "2 nodes")
+	s := &corev1.Service{}
+	if err := p.get(t.Context(), "demo", "demo-rack1-0", s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Annotations[api.AnnotationHostID] != h0 || s.Annotations[api.AnnotationNodeJoined] != "true" {
+		t.Errorf("annotations %v", s.Annotations)
+	}
+	if out, err := p.Kubectl(t.Context(), "-n", "demo", "get", "scylladbstatusreports"); err != nil || !strings.Contains(out, "2/2") {
+		t.Errorf("printer columns: %v\n%s", err, out)
+	}
+
+	p.say("demo-rack1-0", row(h0, h1, h0, h1))
+	p.condition(api.ConditionAllNodesUp, metav1.ConditionFalse, "demo-rack1-0")
+	p.say("demo-rack1-0", row(h0, "", h0, h1))
+	p.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "")
+
+	p.say("demo-rack2-0", "nope")
+	p.condition(api.ConditionRowsDecoded, metav1.ConditionFalse, "demo/demo-rack2-0")
+	p.eventually("an Event about the pod", func(ctx context.Context) error {
+		var l eventsv1.EventList
+		if err := p.client.List(ctx, &l, client.InNamespace("demo")); err != nil {
+			return err
+		}
+		for _, e := range l.Items {
+			if e.Reason == "NodeStatusReportMalformed" && e.Regarding.Name == "demo-rack2-0" {
+				return nil
+			}
+		}
+		return fmt.Errorf("%d events, none of it", len(l.Items))
+	})
+	p.say("demo-rack2-0", row(h1, "", h0, h1))
+	p.condition(api.ConditionRowsDecoded, metav1.ConditionTrue, "")
+	p.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "")
+
+	name := scope.ObjectName("demo", "dc1")
+	report := &api.ScyllaDBDatacenterNodesStatusReport{}
+	if err := p.get(t.Context(), "demo", name, report); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.client.Delete(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("the report again", func(ctx context.Context) error {
+		again := &api.ScyllaDBDatacenterNodesStatusReport{}
+		if err := p.get(ctx, "demo", name, again); err != nil {
+			return err
+		}
+		if again.UID == report.UID || len(again.Racks) != 2 {
+			return errors.New("it is still the old one")
+		}
+		return nil
+	})
+
+	annotate := func(value any) {
+		t.Helper()
+		patch := []byte(fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, api.AnnotationForceProceed))
+		if value != nil {
+			patch = []byte(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, api.AnnotationForceProceed, value))
+		}
+		if err := p.client.Patch(t.Context(), rack("rack1"), client.RawPatch(types.MergePatchType, patch)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forced := func(want string) {
+		t.Helper()
+		p.eventually("force is "+want, func(ctx context.Context) error {
+			s := &corev1.Service{}
+			if err := p.get(ctx, "demo", "demo-rack1-0", s); err != nil {
+				return err
+			}
+			if got := s.Annotations[api.AnnotationForceProceed]; got != want {
+				return fmt.Errorf("it is %q", got)
+			}
+			return nil
+		})
+	}
+	annotate("true")
+	forced("true")
+	annotate(nil)
+	forced("")
+
+	code, body, err := get(t.Context(), "http://"+first.metrics+"/metrics")
+	if err != nil || code != http.StatusOK || !strings.Contains(body, `kubectl_scylla_cluster_nodes{cluster="demo",namespace="demo"} 2`) ||
+		!strings.Contains(body, `kubectl_scylla_cluster_all_up{cluster="demo",namespace="demo"} 1`) {
+		t.Errorf("metrics: %d, %v", code, err)
+	}
+
+	// A second one waits, ready, and takes over as soon as the first has gone.
+	second := p.run(nil)
+	p.eventually("readiness of the second", second.ready)
+	lease := &coordinationv1.Lease{}
+	if err := p.get(t.Context(), manifests.Namespace, api.LeaseName, lease); err != nil {
+		t.Fatal(err)
+	}
+	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
+	first.stop(t)
+	p.eventually("a new leader", func(ctx context.Context) error {
+		if err := p.get(ctx, manifests.Namespace, api.LeaseName, lease); err != nil {
+			return err
+		}
+		if now := ptr.Deref(lease.Spec.HolderIdentity, ""); now == holder || now == "" {
+			return fmt.Errorf("held by %q", now)
+		}
+		return nil
+	})
+	p.say("demo-rack1-0", row(h0, h1, h0, h1))
+	p.condition(api.ConditionAllNodesUp, metav1.ConditionFalse, "demo-rack1-0")
+
+	// The reports of a cluster that is gone go too.
+	for _, s := range []string{"rack1", "rack2"} {
+		if err := p.client.Delete(t.Context(), rack(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.eventually("no reports", func(ctx context.Context) error {
+		var l api.ScyllaDBDatacenterNodesStatusReportList
+		if err := p.client.List(ctx, &l); err != nil {
+			return err
+		}
+		if len(l.Items) > 0 {
+			return fmt.Errorf("%d are left", len(l.Items))
+		}
+		if err := p.get(ctx, "demo", "demo", &api.ScyllaDBStatusReport{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("the cluster report: %w", err)
+		}
+		return nil
+	})
+	second.stop(t)
+	p.eventually("the Lease given back", func(ctx context.Context) error {
+		if err := p.get(ctx, manifests.Namespace, api.LeaseName, lease); err != nil {
+			return err
+		}
+		if now := ptr.Deref(lease.Spec.HolderIdentity, ""); now != "" {
+			return fmt.Errorf("held by %q", now)
+		}
+		return nil
+	})
+	http.DefaultClient.CloseIdleConnections()
+	goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("net/http/internal/http2.(*ClientConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*http2ClientConn).readLoop"))
+	if strings.Contains(second.log.String(), "forbidden") || strings.Contains(first.log.String(), "forbidden") {
+		t.Errorf("a right is missing:\n%s\n%s", first.log, second.log)
+	}
+}
+
+func TestADatacenterInAnotherKubernetesCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts two control planes")
+	}
+	here, there := start(t), start(t)
+	here.install()
+	there.install()
+	for _, p := range []*place{here, there} {
+		p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}})
+	}
+	here.create(rack("rack1"))
+	there.create(&api.ScyllaDBDatacenterNodesStatusReport{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: "demo", Name: "demo-dc2", Labels: map[string]string{api.LabelReportSelector: "demo"}},
+		DatacenterName: "dc2",
+		Racks: []api.RackReport{{Name: "r", Nodes: []api.NodeReport{{HostID: ptr.To(h9), ObservedNodes: []api.ObservedNodeStatusReport{
+			{HostID: h0, Status: api.NodeStatusUp}, {HostID: h9, Status: api.NodeStatusUp}}}}}},
+	})
+	kubeconfig, err := os.ReadFile(there.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: manifests.Namespace, Name: "demo-eu",
+			Labels:      map[string]string{api.LabelRemoteKubeconfig: "eu", api.LabelCluster: "demo"},
+			Annotations: map[string]string{api.AnnotationRemoteLocalNamespace: "demo"}},
+		Data: map[string][]byte{api.KeyKubeconfig: kubeconfig},
+	}
+	here.create(secret)
+	r := here.run(nil)
+	here.say("demo-rack1-0", row(h0, "", h0, h9))
+	here.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "2 nodes")
+	here.condition(api.ConditionRemotesReachable, metav1.ConditionTrue, "1 remotes")
+	copied := scope.ObjectName("demo", "eu", "dc2", "external")
+	if err := here.get(t.Context(), "demo", copied, &api.ScyllaDBDatacenterNodesStatusReport{}); err != nil {
+		t.Error(err)
+	}
+	pushed := scope.ObjectName("demo", "dc1", "external")
+	there.eventually("our report there", func(ctx context.Context) error {
+		c := &api.ScyllaDBDatacenterNodesStatusReport{}
+		if err := there.get(ctx, "demo", pushed, c); err != nil {
+			return err
+		}
+		if len(c.Racks) != 1 || len(c.Racks[0].Nodes) != 1 {
+			return fmt.Errorf("it says %+v", c.Racks)
+		}
+		return nil
+	})
+
+	if err := there.KillAPIServer(); err != nil {
+		t.Fatal(err)
+	}
+	here.condition(api.ConditionRemotesReachable, metav1.ConditionFalse, "eu")
+	here.condition(api.ConditionAllNodesUp, metav1.ConditionFalse, "dc2")
+	report := &api.ScyllaDBStatusReport{}
+	if err := here.get(t.Context(), "demo", "demo", report); err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Datacenters) != 2 || !report.Datacenters[1].Stale || len(report.Datacenters[1].Nodes) != 1 || report.Datacenters[1].Nodes[0].MembershipDigest == "" && len(report.Datacenters[1].Nodes[0].ObservedNodes) == 0 {
+		t.Errorf("the last rows are gone: %+v", report.Datacenters)
+	}
+	if err := there.StartAPIServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	here.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "2 nodes")
+
+	if err := here.client.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	here.eventually("both copies gone", func(ctx context.Context) error {
+		a := here.get(ctx, "demo", copied, &api.ScyllaDBDatacenterNodesStatusReport{})
+		b := there.get(ctx, "demo", pushed, &api.ScyllaDBDatacenterNodesStatusReport{})
+		if !apierrors.IsNotFound(a) || !apierrors.IsNotFound(b) {
+			return fmt.Errorf("here %w, there %w", a, b)
+		}
+		return nil
+	})
+	for _, text := range []string{"client-key-data", "client-certificate-data", "token:"} {
+		if strings.Contains(r.log.String(), text) {
+			t.Errorf("the log has %q", text)
+		}
+	}
+}

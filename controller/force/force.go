@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package force copies what people say on a StatefulSet, a ScyllaDBDatacenter or a ScyllaCluster to the member Services, where
+// barriers read it: the force annotation, and the reference to the report to judge by. It takes back what it gave when the origin no
+// longer says so. No Pod is touched, so none restarts.
+//
+// It must not write to Services that are not ours, nor judge whether forcing is wise; it leaves an Event of each.
+package force
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// kinds of the Scylla Operator that may say something, nearest first. They need not be installed.
+var kinds = []schema.GroupVersionKind{api.ScyllaDBDatacenterGVK, api.ScyllaClusterGVK}
+
+// lookForKinds is how often a kind that is not installed is looked for.
+const lookForKinds = time.Minute
+
+// Options are what the reconciler needs.
+type Options struct {
+	Client  client.Client
+	Notice  *notice.Recorder
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+	// Kinds says which of the Scylla Operator's kinds are watched by now; nil means none.
+	Kinds       func() []schema.GroupVersionKind
+	Concurrency int
+}
+
+// Reconciler reconciles the member Services of one cluster, named by its namespace and its scylla/cluster label.
+type Reconciler struct{ o Options }
+
+// New returns a Reconciler.
+func New(o Options) *Reconciler {
+	if o.Kinds == nil {
+		o.Kinds = func() []schema.GroupVersionKind { return nil }
+	}
+	return &Reconciler{o}
+}
+
+// Register adds the reconciler to a manager, and a search for the Scylla Operator's kinds that goes on until both are found.
+func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
+	found := &finder{cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), clock: clk, log: o.Log}
+	o.Kinds = found.kinds
+	byCluster := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
+		if name := obj.GetLabels()[api.LabelCluster]; name != "" {
+			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
+		}
+		return nil
+	})
+	saysMore := builder.WithPredicates(predicate.Or[client.Object](predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("force").
+		Watches(&appsv1.StatefulSet{}, byCluster, saysMore).
+		Watches(&corev1.Service{}, byCluster, saysMore).
+		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)}).
+		Build(New(o))
+	if err != nil {
+		return fmt.Errorf("register the controller of force annotations: %w", err)
+	}
+	found.controller = c
+	if err := mgr.Add(found); err != nil {
+		return fmt.Errorf("register the search for the Scylla Operator's kinds: %w", err)
+	}
+	return nil
+}
+
+// Reconcile brings the annotations of one cluster's member Services up to date.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	in := []client.ListOption{client.InNamespace(req.Namespace), client.MatchingLabels{api.LabelCluster: req.Name}}
+	var services corev1.ServiceList
+	if err := r.o.Client.List(ctx, &services, in...); err != nil {
+		return reconcile.Result{}, fmt.Errorf("list services of cluster %s: %w", req, err)
+	}
+	var sets appsv1.StatefulSetList
+	if err := r.o.Client.List(ctx, &sets, in...); err != nil {
+		return reconcile.Result{}, fmt.Errorf("list statefulsets of cluster %s: %w", req, err)
+	}
+	above, err := r.above(ctx, req.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	bySet := map[string]*appsv1.StatefulSet{}
+	for i := range sets.Items {
+		bySet[sets.Items[i].Name] = &sets.Items[i]
+	}
+	complained := map[string]bool{}
+	forced, ours, conflict := 0, 0, false
+	for i := range services.Items {
+		svc := &services.Items[i]
+		if !scope.Managed(svc) || svc.Labels[api.LabelServiceType] != api.ServiceTypeMember {
+			continue
+		}
+		ours++
+		objects := above
+		if o := metav1.GetControllerOf(svc); o != nil && o.Kind == "StatefulSet" && bySet[o.Name] != nil {
+			objects = append([]object{{kind: "StatefulSet", Object: bySet[o.Name]}}, above...)
+		}
+		var sources []Source
+		for _, o := range objects {
+			sources = append(sources, Source{Name: o.kind + "/" + o.GetName(), Annotations: o.GetAnnotations()})
+			r.complain(ctx, o.Object, o.kind, complained)
+		}
+		want := Propagate(svc.Annotations, sources)
+		if !maps.Equal(want, svc.Annotations) && (len(want) > 0 || len(svc.Annotations) > 0) {
+			err := r.apply(ctx, svc, want)
+			if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+				conflict = true
+				continue
+			}
+			if err != nil {
+				return reconcile.Result{}, fmt.Errorf("propagate to service %s/%s: %w", svc.Namespace, svc.Name, err)
+			}
+		}
+		switch v, ok := svc.Annotations[api.AnnotationForceProceed]; {
+		case !ok:
+		case v == api.ForceProceedValue:
+			forced++
+			r.recordForce(ctx, svc)
+		case svc.Annotations[api.AnnotationForcePropagatedFrom] == "":
+			r.complain(ctx, svc, "Service", complained)
+		}
+	}
+	if ours == 0 {
+		return reconcile.Result{}, nil
+	}
+	r.o.Metrics.SetForced(req.Namespace, req.Name, forced)
+	if conflict {
+		return reconcile.Result{RequeueAfter: time.Second}, nil
+	}
+	return reconcile.Result{}, nil
+}
+
+type object struct {
+	kind string
+	client.Object
+}
+
+// above reads the Scylla Operator's objects named as the cluster.
+func (r *Reconciler) above(ctx context.Context, key types.NamespacedName) ([]object, error) {
+	var out []object
+	for _, gvk := range r.o.Kinds() {
+		o := &metav1.PartialObjectMetadata{}
+		o.SetGroupVersionKind(gvk)
+		switch err := r.o.Client.Get(ctx, key, o); {
+		case err == nil:
+			out = append(out, object{kind: gvk.Kind, Object: o})
+		case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+		default:
+			return nil, fmt.Errorf("read %s %s: %w", strings.ToLower(gvk.Kind), key, err)
+		}
+	}
+	return out, nil
+}
+
+func (r *Reconciler) apply(ctx context.Context, svc *corev1.Service, want map[string]string) error {
+	had, from := svc.Annotations[api.AnnotationForceProceed], svc.Annotations[api.AnnotationForcePropagatedFrom]
+	if err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { s.Annotations = want }); err != nil {
+		return err
+	}
+	svc.Annotations = want
+	now, nowFrom := want[api.AnnotationForceProceed], want[api.AnnotationForcePropagatedFrom]
+	if had == now && from == nowFrom {
+		return nil
+	}
+	r.o.Log.InfoContext(ctx, "force annotation propagated", "namespace", svc.Namespace, "member", svc.Name, "value", now, "previous", had, "from", nowFrom)
+	if had == api.ForceProceedValue && now != api.ForceProceedValue {
+		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "ForceProceedWithdrawn", "PropagateForce",
+			fmt.Sprintf("%s no longer says that member %s may start whatever the reports say", from, svc.Name))
+	}
+	return nil
+}
+
+// recordForce leaves a trace of who may start whatever the reports say.
+func (r *Reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
+	from := "its Service, by hand"
+	if f := svc.Annotations[api.AnnotationForcePropagatedFrom]; f != "" {
+		from = f
+	}
+	note := fmt.Sprintf("member %s may start whatever the reports say: annotation %s=%s on %s", svc.Name, api.AnnotationForceProceed, api.ForceProceedValue, from)
+	if why := svc.Annotations[api.AnnotationForceReason]; why != "" {
+		note += "; reason given: " + why
+	}
+	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, "ForceProceed", "PropagateForce", note)
+}
+
+// complain leaves an Event on an object whose force annotation has a value that opens nothing.
+func (r *Reconciler) complain(ctx context.Context, obj client.Object, kind string, done map[string]bool) {
+	v, ok := obj.GetAnnotations()[api.AnnotationForceProceed]
+	if !ok || v == api.ForceProceedValue || done[kind+"/"+obj.GetName()] {
+		return
+	}
+	done[kind+"/"+obj.GetName()] = true
+	r.o.Notice.Emit(ctx, obj, corev1.EventTypeWarning, "ForceValueInvalid", "PropagateForce", fmt.Sprintf(
+		"annotation %s is %q, which blocks every member that it reaches: set it to %q, or remove it", api.AnnotationForceProceed, v, api.ForceProceedValue))
+}
+
+// finder adds a watch for each of the Scylla Operator's kinds once it is installed.
+type finder struct {
+	cache      cache.Cache
+	mapper     meta.RESTMapper
+	controller controller.Controller
+	clock      clock.Clock
+	log        *slog.Logger
+
+	mu    sync.Mutex
+	found []schema.GroupVersionKind
+}
+
+var _ manager.Runnable = (*finder)(nil)
+
+func (f *finder) kinds() []schema.GroupVersionKind {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []schema.GroupVersionKind
+	for _, k := range kinds {
+		if slices.Contains(f.found, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Start looks for the kinds until all are found or ctx ends.
+func (f *finder) Start(ctx context.Context) error {
+	for {
+		missing := false
+		for _, k := range kinds {
+			if slices.Contains(f.kinds(), k) {
+				continue
+			}
+			if _, err := f.mapper.RESTMapping(k.GroupKind(), k.Version); err != nil {
+				missing = true
+				continue
+			}
+			o := &metav1.PartialObjectMetadata{}
+			o.SetGroupVersionKind(k)
+			err := f.controller.Watch(source.Kind[client.Object](f.cache, o, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
+				return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(obj)}}
+			}), predicate.AnnotationChangedPredicate{}))
+			if err != nil {
+				f.log.WarnContext(ctx, "kind cannot be watched", "kind", k.Kind, "error", err)
+				missing = true
+				continue
+			}
+			f.mu.Lock()
+			f.found = append(f.found, k)
+			f.mu.Unlock()
+		}
+		if !missing {
+			return nil
+		}
+		t := f.clock.NewTimer(lookForKinds)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-t.C():
+		}
+	}
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package force
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	key  = api.AnnotationForceProceed
+	from = api.AnnotationForcePropagatedFrom
+	why  = api.AnnotationForceReason
+)
+
+func TestPropagate(t *testing.T) {
+	src := func(name string, kv ...string) Source {
+		a := map[string]string{}
+		for i := 0; i < len(kv); i += 2 {
+			a[kv[i]] = kv[i+1]
+		}
+		return Source{Name: name, Annotations: a}
+	}
+	m := func(kv ...string) map[string]string { return src("", kv...).Annotations }
+	for name, c := range map[string]struct {
+		service map[string]string
+		sources []Source
+		want    map[string]string
+	}{
+		"nobody says anything":                     {sources: []Source{src("StatefulSet/a")}},
+		"copied from the StatefulSet":              {service: m("x", "y"), sources: []Source{src("StatefulSet/a", key, "true")}, want: m("x", "y", key, "true", from, "StatefulSet/a")},
+		"copied with its reason":                   {sources: []Source{src("StatefulSet/a", key, "true", why, "disk lost")}, want: m(key, "true", from, "StatefulSet/a", why, "disk lost")},
+		"the nearest decides":                      {sources: []Source{src("StatefulSet/a", key, "true"), src("ScyllaDBDatacenter/d", key, "nonsense")}, want: m(key, "true", from, "StatefulSet/a")},
+		"a farther one when the nearest is silent": {sources: []Source{src("StatefulSet/a"), src("ScyllaDBDatacenter/d", key, "true")}, want: m(key, "true", from, "ScyllaDBDatacenter/d")},
+		"a value that opens nothing is shown":      {sources: []Source{src("StatefulSet/a", key, "yes")}, want: m(key, "yes", from, "StatefulSet/a")},
+		"mended":                                   {service: m(key, "yes", from, "StatefulSet/a"), sources: []Source{src("StatefulSet/a", key, "true")}, want: m(key, "true", from, "StatefulSet/a")},
+		"changed on the Service, put right":        {service: m(key, "false", from, "StatefulSet/a"), sources: []Source{src("StatefulSet/a", key, "true")}, want: m(key, "true", from, "StatefulSet/a")},
+		"taken back":                               {service: m(key, "true", from, "StatefulSet/a", why, "disk lost", "x", "y"), sources: []Source{src("StatefulSet/a")}, want: m("x", "y")},
+		"a reason that was withdrawn":              {service: m(key, "true", from, "StatefulSet/a", why, "disk lost"), sources: []Source{src("StatefulSet/a", key, "true")}, want: m(key, "true", from, "StatefulSet/a")},
+		"set by hand and nothing above":            {service: m(key, "true"), sources: []Source{src("StatefulSet/a")}, want: m(key, "true")},
+		"set by hand and the same above":           {service: m(key, "true"), sources: []Source{src("StatefulSet/a", key, "true")}, want: m(key, "true")},
+		"set by hand and another above":            {service: m(key, "true"), sources: []Source{src("StatefulSet/a", key, "false")}, want: m(key, "true")},
+		"a marker without a value is tidied":       {service: m(from, "StatefulSet/a"), sources: []Source{src("StatefulSet/a")}},
+		"the reference to a report too": {
+			sources: []Source{src("StatefulSet/a"), src("ScyllaDBDatacenter/d", api.AnnotationStatusReportOverrideRef, "global")},
+			want:    m(api.AnnotationStatusReportOverrideRef, "global", api.AnnotationOverrideRefPropagatedFrom, "ScyllaDBDatacenter/d"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := maps.Clone(c.service)
+			got := Propagate(c.service, c.sources)
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, c.service); diff != "" {
+				t.Errorf("the input was changed:\n%s", diff)
+			}
+			if diff := cmp.Diff(got, Propagate(got, c.sources)); diff != "" {
+				t.Errorf("a second time is not the same:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPropagateTakesBackExactlyWhatItGave(t *testing.T) {
+	values := rapid.SampledFrom([]string{"", "true", "false", "yes"})
+	rapid.Check(t, func(t *rapid.T) {
+		service := map[string]string{"other": "1"}
+		if rapid.Bool().Draw(t, "by hand") {
+			service[key] = values.Draw(t, "value")
+		}
+		start := maps.Clone(service)
+		for range rapid.IntRange(0, 5).Draw(t, "steps") {
+			var sources []Source
+			for _, name := range []string{"StatefulSet/a", "ScyllaDBDatacenter/d", "ScyllaCluster/d"} {
+				s := Source{Name: name, Annotations: map[string]string{}}
+				if rapid.Bool().Draw(t, name) {
+					s.Annotations[key] = values.Draw(t, "value")
+				}
+				sources = append(sources, s)
+			}
+			service = Propagate(service, sources)
+		}
+		if diff := cmp.Diff(start, Propagate(service, nil)); diff != "" {
+			t.Fatalf("(-start +end):\n%s", diff)
+		}
+	})
+}
+
+// The Scylla Operator merges the datacenter's annotations into the Service. Ours does the same through a marker; where the outcome
+// differs, it is said why.
+func TestForceAgreesWithTheScyllaOperator(t *testing.T) {
+	data, err := os.ReadFile("../../test/vectors/force-propagation-cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		ID    string
+		Input struct {
+			DatacenterAnnotations, ExistingServiceAnnotations, NodeServiceAnnotations, RackNodeServiceAnnotations map[string]string
+		}
+		Expected struct {
+			ForcePresent bool
+			ForceValue   string
+		}
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 10 {
+		t.Fatalf("%d cases, want 10", len(cases))
+	}
+	type outcome struct {
+		present    bool
+		value, why string
+	}
+	differences := map[string]outcome{
+		"force/changed to false on datacenter, service has true: overwritten, barrier then errors": {true, "true",
+			"what a person set on the Service itself stays: nothing there says that it came from above"},
+		"force/datacenter annotation key with a trailing dash removes it from the service": {true, "true",
+			"no API server takes such a key; removing the annotation above takes back what was copied"},
+		"force/set on datacenter, nodeService annotations given but empty map": {true, "true",
+			"plain StatefulSets have no list of annotations for Services that would switch propagation off by accident"},
+		"force/set on datacenter, nodeService annotations given: NOT propagated": {true, "true",
+			"plain StatefulSets have no list of annotations for Services that would switch propagation off by accident"},
+		"force/set through nodeService annotations": {false, "",
+			"that list belongs to the Scylla Operator; here the Service itself takes the annotation"},
+		"force/set through rack nodeService annotations": {false, "",
+			"that list belongs to the Scylla Operator; here the Service itself takes the annotation"},
+	}
+	used := 0
+	for _, c := range cases {
+		t.Run(c.ID, func(t *testing.T) {
+			got := Propagate(c.Input.ExistingServiceAnnotations, []Source{{Name: "StatefulSet/a"}, {Name: "ScyllaDBDatacenter/d", Annotations: c.Input.DatacenterAnnotations}})
+			want := outcome{present: c.Expected.ForcePresent, value: c.Expected.ForceValue}
+			if d, ok := differences[c.ID]; ok {
+				used++
+				t.Log(d.why)
+				if d.present == want.present && d.value == want.value {
+					t.Error("no difference any more: take it off the list")
+				}
+				want = d
+			}
+			if v, ok := got[key]; ok != want.present || v != want.value {
+				t.Errorf("got %q (%v), want %q (%v)", v, ok, want.value, want.present)
+			}
+		})
+	}
+	if used != len(differences) {
+		t.Errorf("%d of %d differences belong to a case", used, len(differences))
+	}
+}
+
+type bench struct {
+	*Reconciler
+	t      testing.TB
+	client client.WithWatch
+	writes []string
+	fail   error
+}
+
+var demo = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "demo", Name: "demo"}}
+
+func newBench(t testing.TB, objects ...client.Object) *bench {
+	t.Helper()
+	b := &bench{t: t}
+	scheme := kube.NewScheme()
+	for _, gvk := range kinds {
+		scheme.AddKnownTypeWithName(gvk, &metav1.PartialObjectMetadata{})
+		scheme.AddKnownTypeWithName(gvk.GroupVersion().WithKind(gvk.Kind+"List"), &metav1.PartialObjectMetadataList{})
+	}
+	b.client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			b.writes = append(b.writes, fmt.Sprintf("create %T", obj))
+			return c.Create(ctx, obj, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if b.fail != nil {
+				return b.fail
+			}
+			b.writes = append(b.writes, "patch "+obj.GetName())
+			return c.Patch(ctx, obj, p, opts...)
+		},
+	})
+	m, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	b.Reconciler = New(Options{Client: b.client, Metrics: m, Log: log, Kinds: func() []schema.GroupVersionKind { return kinds },
+		Notice: notice.New(b.client, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)), log)})
+	return b
+}
+
+func (b *bench) reconcile() []string {
+	b.t.Helper()
+	b.writes = nil
+	if _, err := b.Reconcile(b.t.Context(), demo); err != nil {
+		b.t.Fatalf("reconcile: %v", err)
+	}
+	return b.writes
+}
+
+func (b *bench) annotations(service string) map[string]string {
+	b.t.Helper()
+	s := &corev1.Service{}
+	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: "demo", Name: service}, s); err != nil {
+		b.t.Fatal(err)
+	}
+	return s.Annotations
+}
+
+// annotate changes annotations of a StatefulSet; an empty value removes.
+func (b *bench) annotate(name string, kv ...string) {
+	b.t.Helper()
+	s := &appsv1.StatefulSet{}
+	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: "demo", Name: name}, s); err != nil {
+		b.t.Fatal(err)
+	}
+	if s.Annotations == nil {
+		s.Annotations = map[string]string{}
+	}
+	for i := 0; i < len(kv); i += 2 {
+		if s.Annotations[kv[i]] = kv[i+1]; kv[i+1] == "" {
+			delete(s.Annotations, kv[i])
+		}
+	}
+	if err := b.client.Update(b.t.Context(), s); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) events() (out []string) {
+	b.t.Helper()
+	var l eventsv1.EventList
+	if err := b.client.List(b.t.Context(), &l); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, e := range l.Items {
+		out = append(out, e.Reason+" "+e.Regarding.Kind+"/"+e.Regarding.Name+": "+e.Note)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func set(name string) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, UID: types.UID(name),
+		Labels: map[string]string{api.LabelCluster: "demo", api.LabelManagedBy: api.ManagedByUs}}}
+}
+
+func service(name, set string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name,
+		Labels:          map[string]string{api.LabelCluster: "demo", api.LabelManagedBy: api.ManagedByUs, api.LabelServiceType: api.ServiceTypeMember},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, UID: types.UID(set), Controller: ptr.To(true)}}}}
+}
+
+func cluster() []client.Object {
+	return []client.Object{set("demo-r1"), set("demo-r2"), service("demo-r1-0", "demo-r1"), service("demo-r1-1", "demo-r1"), service("demo-r2-0", "demo-r2")}
+}
+
+func TestForceFromAStatefulSetAndBack(t *testing.T) {
+	b := newBench(t, cluster()...)
+	if w := b.reconcile(); len(w) > 0 {
+		t.Errorf("nobody said anything, and written were %q", w)
+	}
+	b.annotate("demo-r1", key, "true", why, "dead Kubernetes node")
+	b.reconcile()
+	for _, name := range []string{"demo-r1-0", "demo-r1-1"} {
+		if diff := cmp.Diff(map[string]string{key: "true", from: "StatefulSet/demo-r1", why: "dead Kubernetes node"}, b.annotations(name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if a := b.annotations("demo-r2-0"); len(a) > 0 {
+		t.Errorf("another rack is forced: %v", a)
+	}
+	e := b.events()
+	if len(e) != 2 || !strings.HasPrefix(e[0], "ForceProceed Service/demo-r1-0: ") || !strings.Contains(e[0], "StatefulSet/demo-r1") || !strings.Contains(e[0], "dead Kubernetes node") {
+		t.Errorf("events %q", e)
+	}
+	if w := b.reconcile(); len(w) > 0 {
+		t.Errorf("nothing has changed, and written were %q", w)
+	}
+	b.annotate("demo-r1", key, "", why, "")
+	b.reconcile()
+	if a := b.annotations("demo-r1-0"); len(a) > 0 {
+		t.Errorf("not taken back: %v", a)
+	}
+	if e := b.events(); len(e) != 4 || !strings.HasPrefix(e[2], "ForceProceedWithdrawn Service/demo-r1-0") {
+		t.Errorf("events %q", e)
+	}
+}
+
+func TestForceFromTheScyllaOperatorsObjects(t *testing.T) {
+	for _, gvk := range kinds {
+		t.Run(gvk.Kind, func(t *testing.T) {
+			o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Annotations: map[string]string{key: "true"}}}
+			o.SetGroupVersionKind(gvk)
+			b := newBench(t, append(cluster(), o)...)
+			b.reconcile()
+			for _, name := range []string{"demo-r1-0", "demo-r1-1", "demo-r2-0"} {
+				if a := b.annotations(name); a[key] != "true" || a[from] != gvk.Kind+"/demo" {
+					t.Errorf("%s: %v", name, a)
+				}
+			}
+			if err := b.client.Delete(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			b.reconcile()
+			if a := b.annotations("demo-r1-0"); len(a) > 0 {
+				t.Errorf("not taken back: %v", a)
+			}
+		})
+	}
+}
+
+func TestAValueThatOpensNothingIsShownAndHeals(t *testing.T) {
+	b := newBench(t, cluster()...)
+	b.annotate("demo-r1", key, "yes")
+	b.reconcile()
+	if a := b.annotations("demo-r1-0"); a[key] != "yes" || a[from] != "StatefulSet/demo-r1" {
+		t.Errorf("annotations %v", a)
+	}
+	if e := b.events(); len(e) != 1 || !strings.HasPrefix(e[0], "ForceValueInvalid StatefulSet/demo-r1: ") || !strings.Contains(e[0], `"yes"`) {
+		t.Errorf("events %q", e)
+	}
+	if w := b.reconcile(); len(w) > 0 {
+		t.Errorf("nothing has changed, and written were %q", w)
+	}
+	b.annotate("demo-r1", key, "true")
+	b.reconcile()
+	if a := b.annotations("demo-r1-0"); a[key] != "true" {
+		t.Errorf("annotations %v", a)
+	}
+}
+
+func TestSetByHandOnAService(t *testing.T) {
+	one, bad := service("demo-r1-0", "demo-r1"), service("demo-r1-1", "demo-r1")
+	one.Annotations, bad.Annotations = map[string]string{key: "true"}, map[string]string{key: "True"}
+	b := newBench(t, set("demo-r1"), one, bad)
+	b.reconcile()
+	e := b.events()
+	if len(e) != 2 || !strings.HasPrefix(e[0], "ForceProceed Service/demo-r1-0") || !strings.Contains(e[0], "by hand") || !strings.HasPrefix(e[1], "ForceValueInvalid Service/demo-r1-1") {
+		t.Errorf("events %q", e)
+	}
+	if diff := cmp.Diff(map[string]string{key: "true"}, b.annotations("demo-r1-0")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestServicesThatAreNotOursAreLeftAlone(t *testing.T) {
+	operators, identity := service("demo-r1-0", "demo-r1"), service("demo-client", "demo-r1")
+	operators.Labels[api.LabelManagedBy] = api.ManagedByOperator
+	identity.Labels[api.LabelServiceType] = "identity"
+	b := newBench(t, set("demo-r1"), operators, identity)
+	b.annotate("demo-r1", key, "true")
+	if w := b.reconcile(); len(w) > 0 {
+		t.Errorf("written: %q", w)
+	}
+}
+
+func TestALostRaceIsRunAgain(t *testing.T) {
+	b := newBench(t, cluster()...)
+	b.annotate("demo-r1", key, "true")
+	b.fail = apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "demo-r1-0", errors.New("changed meanwhile"))
+	if res, err := b.Reconcile(t.Context(), demo); err != nil || res.RequeueAfter == 0 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	b.fail = apierrors.NewInternalError(errors.New("etcd is away"))
+	if _, err := b.Reconcile(t.Context(), demo); err == nil || !strings.Contains(err.Error(), "propagate to service demo/demo-r1-") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package members keeps one member Service per ordinal of each StatefulSet that was handed to our controller, and records on it what the
+// node itself says: its host ID, and whether it has joined.
+//
+// It must not write to anything that the Scylla Operator owns, to Pods or to StatefulSets, and it never deletes the Service of a
+// node that its peers still list: the annotations there are the only trace of a host ID that has to be replaced or removed.
+package members
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// lookAgain is how often a member that is to go is looked at. It costs no request: everything is read from the cache.
+const lookAgain = 10 * time.Second
+
+// Options are what the reconciler needs; all are required.
+type Options struct {
+	// Client reads from the cache, Live from the API server.
+	Client client.Client
+	Live   client.Reader
+	Notice *notice.Recorder
+	Log    *slog.Logger
+	// Concurrency is how many StatefulSets are reconciled at once; 1 when zero.
+	Concurrency int
+}
+
+// Reconciler reconciles one StatefulSet.
+type Reconciler struct{ o Options }
+
+// New returns a Reconciler.
+func New(o Options) *Reconciler { return &Reconciler{o} }
+
+// Register adds the reconciler to a manager.
+func Register(mgr ctrl.Manager, o Options) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("members").
+		For(&appsv1.StatefulSet{}).
+		Owns(&corev1.Service{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &appsv1.StatefulSet{}),
+			builder.WithPredicates(nodeSaysMore)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)}).
+		Complete(New(o))
+	if err != nil {
+		return fmt.Errorf("register the controller of member Services: %w", err)
+	}
+	return nil
+}
+
+// nodeSaysMore lets pass what changes of what a node says of itself. Its row changes far more often, with every peer that comes or goes.
+var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	if !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
+		return true
+	}
+	was, is := e.ObjectOld.GetAnnotations()[api.AnnotationNodeStatusReport], e.ObjectNew.GetAnnotations()[api.AnnotationNodeStatusReport]
+	if was == is {
+		return false
+	}
+	a, errA := api.DecodeNodeStatusReport(was)
+	b, errB := api.DecodeNodeStatusReport(is)
+	if errA != nil || errB != nil {
+		return true
+	}
+	return a.HostID != b.HostID || a.OperationMode != b.OperationMode || !ptr.Equal(a.OwnsTokens, b.OwnsTokens)
+}}
+
+// Reconcile brings the member Services of one StatefulSet up to date.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	set := &appsv1.StatefulSet{}
+	if err := r.o.Client.Get(ctx, req.NamespacedName, set); err != nil {
+		if apierrors.IsNotFound(err) {
+			return reconcile.Result{}, nil // its Services go with their owner
+		}
+		return reconcile.Result{}, fmt.Errorf("read statefulset %s: %w", req, err)
+	}
+	if !scope.Managed(set) || set.DeletionTimestamp != nil {
+		return reconcile.Result{}, nil
+	}
+	place, err := scope.PlaceOf(set)
+	if err != nil {
+		r.o.Notice.Emit(ctx, set, corev1.EventTypeWarning, "LabelMissing", "MakeMemberServices", err.Error())
+		return reconcile.Result{}, nil
+	}
+	w, err := r.read(ctx, set, place)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	start, end := scope.Ordinals(set)
+	if other := w.overlaps(place); other != "" {
+		r.o.Notice.Emit(ctx, set, corev1.EventTypeWarning, "RackConflict", "MakeMemberServices", fmt.Sprintf(
+			"StatefulSet %s already has members with the same ordinals in rack %s of datacenter %s: give this one another rack, or ordinals of its own (spec.ordinals.start)",
+			other, place.Rack, place.Datacenter))
+		return reconcile.Result{}, nil
+	}
+
+	for ordinal := start; ordinal < end; ordinal++ {
+		if err := r.ensure(ctx, w, desiredService(set, place, ordinal)); err != nil {
+			return settle(err)
+		}
+	}
+	waiting := false
+	for _, svc := range w.services {
+		ordinal, ok := scope.Ordinal(svc.Name, set.Name)
+		if !ok || !scope.Managed(svc) || !metav1.IsControlledBy(svc, set) {
+			continue
+		}
+		if err := r.record(ctx, w, svc); err != nil {
+			return settle(err)
+		}
+		if ordinal < start || ordinal >= end {
+			gone, err := r.retire(ctx, w, svc)
+			if err != nil {
+				return settle(err)
+			}
+			waiting = waiting || !gone
+		}
+	}
+	if waiting {
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	}
+	return reconcile.Result{}, nil
+}
+
+// settle turns a lost race into another look: the newer object is on its way into the cache.
+func settle(err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return reconcile.Result{RequeueAfter: time.Second}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// world is what one reconciliation looks at, all of it from the cache.
+type world struct {
+	set      *appsv1.StatefulSet
+	sets     []appsv1.StatefulSet
+	services []*corev1.Service
+	byName   map[string]*corev1.Service
+	pods     map[string]*corev1.Pod
+}
+
+func (r *Reconciler) read(ctx context.Context, set *appsv1.StatefulSet, place scope.Place) (*world, error) {
+	in := []client.ListOption{client.InNamespace(set.Namespace), client.MatchingLabels{api.LabelCluster: place.Cluster}}
+	var services corev1.ServiceList
+	if err := r.o.Client.List(ctx, &services, in...); err != nil {
+		return nil, fmt.Errorf("list services of cluster %s/%s: %w", set.Namespace, place.Cluster, err)
+	}
+	var pods corev1.PodList
+	if err := r.o.Client.List(ctx, &pods, in...); err != nil {
+		return nil, fmt.Errorf("list pods of cluster %s/%s: %w", set.Namespace, place.Cluster, err)
+	}
+	var sets appsv1.StatefulSetList
+	if err := r.o.Client.List(ctx, &sets, in...); err != nil {
+		return nil, fmt.Errorf("list statefulsets of cluster %s/%s: %w", set.Namespace, place.Cluster, err)
+	}
+	w := &world{set: set, sets: sets.Items, byName: map[string]*corev1.Service{}, pods: map[string]*corev1.Pod{}}
+	for i := range services.Items {
+		s := &services.Items[i]
+		w.services = append(w.services, s)
+		w.byName[s.Name] = s
+	}
+	for i := range pods.Items {
+		w.pods[pods.Items[i].Name] = &pods.Items[i]
+	}
+	return w, nil
+}
+
+// overlaps names an older StatefulSet that claims the same places. Reports know a member by datacenter, rack and ordinal: with two of one
+// place, a newcomer that leaves its own row out would leave out another's too.
+func (w *world) overlaps(place scope.Place) string {
+	start, end := scope.Ordinals(w.set)
+	for i := range w.sets {
+		s := &w.sets[i]
+		p, err := scope.PlaceOf(s)
+		if err != nil || p != place || s.Name == w.set.Name || !scope.Managed(s) {
+			continue
+		}
+		older := s.CreationTimestamp.Before(&w.set.CreationTimestamp) || s.CreationTimestamp.Equal(&w.set.CreationTimestamp) && s.Name < w.set.Name
+		if from, to := scope.Ordinals(s); older && from < end && start < to {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// ensure makes a member Service, or mends the one that is there.
+func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service) error {
+	svc := w.byName[want.Name]
+	if svc == nil {
+		err := r.o.Client.Create(ctx, want)
+		if err == nil {
+			r.o.Log.InfoContext(ctx, "member service made", "namespace", want.Namespace, "service", want.Name)
+			return nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create service %s/%s: %w", want.Namespace, want.Name, err)
+		}
+		// There, and not in the cache: made a moment ago, or without the cluster's label.
+		svc = &corev1.Service{}
+		if err := r.o.Live.Get(ctx, client.ObjectKeyFromObject(want), svc); err != nil {
+			return fmt.Errorf("read service %s/%s: %w", want.Namespace, want.Name, err)
+		}
+	}
+	if !scope.Managed(svc) {
+		if !scope.OperatorOwned(svc) {
+			r.o.Notice.Emit(ctx, w.set, corev1.EventTypeWarning, "MemberServiceConflict", "MakeMemberServices", fmt.Sprintf(
+				"service %s is in the way of the member of that name: delete it, or hand it over with the label %s=%s", svc.Name, api.LabelManagedBy, api.ManagedByUs))
+		}
+		return nil
+	}
+	if o := metav1.GetControllerOf(svc); o != nil && (o.Kind != "StatefulSet" || o.Name != w.set.Name) {
+		r.o.Notice.Emit(ctx, w.set, corev1.EventTypeWarning, "MemberServiceConflict", "MakeMemberServices", fmt.Sprintf(
+			"service %s belongs to %s %s: give the StatefulSets names that do not collide", svc.Name, o.Kind, o.Name))
+		return nil
+	}
+	if err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { adopt(s, want) }); err != nil {
+		return fmt.Errorf("label service %s/%s: %w", svc.Namespace, svc.Name, err)
+	}
+	if svc.Spec.PublishNotReadyAddresses && maps.Equal(svc.Spec.Selector, want.Spec.Selector) {
+		return nil
+	}
+	mended := svc.DeepCopy()
+	mended.Spec.PublishNotReadyAddresses, mended.Spec.Selector = true, want.Spec.Selector
+	if err := r.o.Client.Patch(ctx, mended, client.MergeFromWithOptions(svc, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("mend service %s/%s: %w", svc.Namespace, svc.Name, err)
+	}
+	return nil
+}
+
+// record copies what the node says of itself from its Pod to its Service.
+func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) error {
+	row, _ := rowOf(w.pods[svc.Name])
+	set := Record(svc.Annotations, row)
+	if len(set) == 0 {
+		return nil
+	}
+	old := svc.Annotations[api.AnnotationHostID]
+	err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) {
+		if s.Annotations == nil {
+			s.Annotations = map[string]string{}
+		}
+		maps.Copy(s.Annotations, set)
+	})
+	if err != nil {
+		return fmt.Errorf("record host ID on service %s/%s: %w", svc.Namespace, svc.Name, err)
+	}
+	r.o.Log.InfoContext(ctx, "member recorded", "namespace", svc.Namespace, "member", svc.Name, "hostID", row.HostID,
+		"joined", svc.Annotations[api.AnnotationNodeJoined], "previousHostID", old)
+	return nil
+}
+
+// retire deletes the Service of an ordinal that is gone once its node is no member any more. gone is false while it has to wait.
+func (r *Reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) (gone bool, err error) {
+	if svc.DeletionTimestamp != nil {
+		return true, nil
+	}
+	if w.pods[svc.Name] != nil {
+		return false, nil
+	}
+	for _, l := range []string{api.LabelReplace, api.LabelReplacingNodeHostID} {
+		if _, open := svc.Labels[l]; open {
+			return false, nil
+		}
+	}
+	d := Departure{HostID: svc.Annotations[api.AnnotationHostID], Joined: svc.Annotations[api.AnnotationNodeJoined] == "true"}
+	for _, s := range w.services {
+		if s.Name == svc.Name || s.Labels[api.LabelServiceType] != api.ServiceTypeMember {
+			continue
+		}
+		pod := w.pods[s.Name]
+		row, _ := rowOf(pod)
+		d.Peers = append(d.Peers, PeerRow{Member: s.Name, Joined: s.Annotations[api.AnnotationNodeJoined] == "true", Stale: scope.Stale(pod) != "", Row: row})
+	}
+	left, why := d.Left()
+	if !left {
+		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "MemberServiceKept", "RetireMember", fmt.Sprintf(
+			"ordinal is gone and the node may still be a member: %s; decommission or remove the node", why))
+		return false, nil
+	}
+	err = r.o.Client.Delete(ctx, svc, client.Preconditions{UID: &svc.UID, ResourceVersion: &svc.ResourceVersion})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("delete service %s/%s: %w", svc.Namespace, svc.Name, err)
+	}
+	r.o.Log.InfoContext(ctx, "member service deleted", "namespace", svc.Namespace, "member", svc.Name, "why", why)
+	return true, nil
+}
+
+// rowOf decodes the row in a Pod's annotation; nil when there is none or it cannot be decoded, which package reports complains about.
+func rowOf(pod *corev1.Pod) (*api.NodeStatusReport, error) {
+	if pod == nil {
+		return nil, nil
+	}
+	text, ok := pod.Annotations[api.AnnotationNodeStatusReport]
+	if !ok {
+		return nil, nil
+	}
+	row, err := api.DecodeNodeStatusReport(text)
+	if err != nil {
+		return nil, err
+	}
+	return row, nil
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package members
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ns = "demo"
+
+type bench struct {
+	*Reconciler
+	t      testing.TB
+	client client.WithWatch
+	writes []string
+	fail   func(verb string, obj client.Object) error
+}
+
+func newBench(t testing.TB, objects ...client.Object) *bench {
+	t.Helper()
+	b := &bench{t: t}
+	note := func(verb string, obj client.Object) error {
+		if b.fail != nil {
+			if err := b.fail(verb, obj); err != nil {
+				return err
+			}
+		}
+		b.writes = append(b.writes, fmt.Sprintf("%s %T %s", verb, obj, obj.GetName()))
+		return nil
+	}
+	b.client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(objects...).Build(), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if err := note("create", obj); err != nil {
+				return err
+			}
+			return c.Create(ctx, obj, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if err := note("patch", obj); err != nil {
+				return err
+			}
+			return c.Patch(ctx, obj, p, opts...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			if err := note("delete", obj); err != nil {
+				return err
+			}
+			return c.Delete(ctx, obj, opts...)
+		},
+	})
+	log := slog.New(slog.DiscardHandler)
+	b.Reconciler = New(Options{Client: b.client, Live: b.client, Log: log,
+		Notice: notice.New(b.client, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)), log)})
+	return b
+}
+
+func (b *bench) reconcile(name string) (reconcile.Result, []string) {
+	b.t.Helper()
+	b.writes = nil
+	res, err := b.Reconcile(b.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: name}})
+	if err != nil {
+		b.t.Fatalf("reconcile: %v", err)
+	}
+	return res, b.writes
+}
+
+func (b *bench) service(name string) *corev1.Service {
+	b.t.Helper()
+	s := &corev1.Service{}
+	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, s); err != nil {
+		b.t.Fatal(err)
+	}
+	return s
+}
+
+func (b *bench) events() (out []string) {
+	b.t.Helper()
+	var l eventsv1.EventList
+	if err := b.client.List(b.t.Context(), &l); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, e := range l.Items {
+		out = append(out, e.Reason+" "+e.Regarding.Kind+"/"+e.Regarding.Name+": "+e.Note)
+	}
+	return out
+}
+
+func set(replicas int32) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo-r1", UID: "set", Labels: map[string]string{
+			api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "r1"}},
+		Spec: appsv1.StatefulSetSpec{Replicas: &replicas},
+	}
+}
+
+func pod(name string, row *api.NodeStatusReport) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{api.LabelCluster: "demo"}},
+		Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{
+			{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
+	}
+	if row != nil {
+		text, err := api.EncodeNodeStatusReport(row)
+		if err != nil {
+			panic(err)
+		}
+		p.Annotations = map[string]string{api.AnnotationNodeStatusReport: text}
+	}
+	return p
+}
+
+func sees(hostID string, joined bool, ids ...string) *api.NodeStatusReport {
+	r := &api.NodeStatusReport{HostID: hostID, OwnsTokens: &joined}
+	for _, id := range ids {
+		r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp})
+	}
+	return r
+}
+
+func TestOneServicePerOrdinal(t *testing.T) {
+	b := newBench(t, set(2))
+	if _, w := b.reconcile("demo-r1"); len(w) != 2 {
+		t.Fatalf("written: %q", w)
+	}
+	s := b.service("demo-r1-1")
+	want := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels: map[string]string{
+				"app.kubernetes.io/managed-by": "kubectl-scylla", "scylla-operator.scylladb.com/scylla-service-type": "member",
+				"scylla/cluster": "demo", "scylla/datacenter": "dc1", "scylla/rack": "r1", "scylla/rack-ordinal": "1",
+			},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", UID: "set", Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}},
+		},
+		Spec: corev1.ServiceSpec{ClusterIP: "None", PublishNotReadyAddresses: true, Selector: map[string]string{"statefulset.kubernetes.io/pod-name": "demo-r1-1"}},
+	}
+	got := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: s.Labels, OwnerReferences: s.OwnerReferences}, Spec: *s.Spec.DeepCopy()}
+	if len(got.Spec.Ports) == 0 {
+		t.Error("no ports")
+	}
+	got.Spec.Ports = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, w := b.reconcile("demo-r1"); len(w) > 0 {
+		t.Errorf("nothing has changed, and written were %q", w)
+	}
+}
+
+func TestOrdinalsMayBeginElsewhere(t *testing.T) {
+	s := set(2)
+	s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 5}
+	b := newBench(t, s)
+	_, w := b.reconcile("demo-r1")
+	if diff := cmp.Diff([]string{"create *v1.Service demo-r1-5", "create *v1.Service demo-r1-6"}, w); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheNodesWordIsRecorded(t *testing.T) {
+	b := newBench(t, set(1), pod("demo-r1-0", sees("h0", false)))
+	b.reconcile("demo-r1")
+	b.reconcile("demo-r1")
+	if a := b.service("demo-r1-0").Annotations; a[api.AnnotationHostID] != "h0" || a[api.AnnotationNodeJoined] != "false" {
+		t.Errorf("annotations %v", a)
+	}
+	p := pod("demo-r1-0", sees("h0", true, "h0"))
+	if err := b.client.Update(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	b.reconcile("demo-r1")
+	if a := b.service("demo-r1-0").Annotations; a[api.AnnotationNodeJoined] != "true" {
+		t.Errorf("annotations %v", a)
+	}
+	if _, w := b.reconcile("demo-r1"); len(w) > 0 {
+		t.Errorf("nothing has changed, and written were %q", w)
+	}
+	// The volume is lost, and a node with another host ID starts there.
+	if err := b.client.Update(t.Context(), pod("demo-r1-0", sees("h7", false))); err != nil {
+		t.Fatal(err)
+	}
+	if _, w := b.reconcile("demo-r1"); len(w) > 0 || b.service("demo-r1-0").Annotations[api.AnnotationHostID] != "h0" {
+		t.Errorf("the host ID that is to be replaced is lost: %q, %v", w, b.service("demo-r1-0").Annotations)
+	}
+	// A row that cannot be read says nothing.
+	broken := pod("demo-r1-0", nil)
+	broken.Annotations = map[string]string{api.AnnotationNodeStatusReport: "nope"}
+	if err := b.client.Update(t.Context(), broken); err != nil {
+		t.Fatal(err)
+	}
+	if _, w := b.reconcile("demo-r1"); len(w) > 0 {
+		t.Errorf("written: %q", w)
+	}
+}
+
+// grown is a cluster of two joined members whose StatefulSet now wants one.
+func grown(t *testing.T, second *corev1.Pod, first *corev1.Pod) *bench {
+	t.Helper()
+	b := newBench(t, set(2), pod("demo-r1-0", sees("h0", true, "h0", "h1")), pod("demo-r1-1", sees("h1", true, "h0", "h1")))
+	b.reconcile("demo-r1")
+	b.reconcile("demo-r1")
+	for _, p := range []*corev1.Pod{first, second} {
+		if p == nil {
+			continue
+		}
+		if err := b.client.Update(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if second == nil {
+		if err := b.client.Delete(t.Context(), pod("demo-r1-1", nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &appsv1.StatefulSet{}
+	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r1"}, s); err != nil {
+		t.Fatal(err)
+	}
+	s.Spec.Replicas = ptr.To(int32(1))
+	if err := b.client.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestTheServiceOfAMemberThatPeersListStays(t *testing.T) {
+	b := grown(t, nil, nil)
+	res, w := b.reconcile("demo-r1")
+	if res.RequeueAfter == 0 || len(w) != 1 || !strings.HasPrefix(w[0], "create *v1.Event") {
+		t.Errorf("%+v, written: %q", res, w)
+	}
+	if e := b.events(); len(e) != 1 || !strings.Contains(e[0], "MemberServiceKept Service/demo-r1-1") || !strings.Contains(e[0], "demo-r1-0 lists host ID h1") {
+		t.Errorf("events %q", e)
+	}
+	if _, w := b.reconcile("demo-r1"); len(w) > 0 {
+		t.Errorf("nothing has changed, and written were %q", w)
+	}
+	if s := b.service("demo-r1-1"); s.Annotations[api.AnnotationHostID] != "h1" {
+		t.Errorf("annotations %v", s.Annotations)
+	}
+}
+
+func TestTheServiceOfANodeThatLeftGoes(t *testing.T) {
+	b := grown(t, nil, pod("demo-r1-0", sees("h0", true, "h0")))
+	if res, w := b.reconcile("demo-r1"); res.RequeueAfter != 0 || len(w) != 1 || w[0] != "delete *v1.Service demo-r1-1" {
+		t.Errorf("%+v, written: %q", res, w)
+	}
+}
+
+func TestTheServiceOfAPodThatIsStillThereStays(t *testing.T) {
+	b := grown(t, pod("demo-r1-1", sees("h1", true)), pod("demo-r1-0", sees("h0", true, "h0")))
+	if res, w := b.reconcile("demo-r1"); res.RequeueAfter == 0 || len(w) > 0 {
+		t.Errorf("%+v, written: %q", res, w)
+	}
+}
+
+func TestTheServiceOfAnOpenReplacementStays(t *testing.T) {
+	b := grown(t, nil, pod("demo-r1-0", sees("h0", true, "h0")))
+	s := b.service("demo-r1-1")
+	s.Labels[api.LabelReplacingNodeHostID] = "h1"
+	if err := b.client.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if _, w := b.reconcile("demo-r1"); len(w) > 0 {
+		t.Errorf("written: %q", w)
+	}
+}
+
+func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
+	theirs := func(change func(*corev1.Service)) *corev1.Service {
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo-r1-0", Labels: map[string]string{api.LabelCluster: "demo", api.LabelServiceType: api.ServiceTypeMember}}}
+		change(s)
+		return s
+	}
+	for name, c := range map[string]struct {
+		objects []client.Object
+		events  int
+	}{
+		"a StatefulSet of the Scylla Operator": {objects: []client.Object{func() *appsv1.StatefulSet {
+			s := set(1)
+			s.Labels[api.LabelManagedBy] = api.ManagedByOperator
+			return s
+		}()}},
+		"a StatefulSet of nobody": {objects: []client.Object{func() *appsv1.StatefulSet {
+			s := set(1)
+			delete(s.Labels, api.LabelManagedBy)
+			return s
+		}()}},
+		"a StatefulSet without its place": {objects: []client.Object{func() *appsv1.StatefulSet {
+			s := set(1)
+			delete(s.Labels, api.LabelRack)
+			return s
+		}()}, events: 1},
+		"a StatefulSet that is being deleted": {objects: []client.Object{func() *appsv1.StatefulSet {
+			s := set(1)
+			s.DeletionTimestamp, s.Finalizers = ptr.To(metav1.Now()), []string{"x/y"}
+			return s
+		}()}},
+		"a Service of the Scylla Operator": {objects: []client.Object{set(1), theirs(func(s *corev1.Service) { s.Labels[api.LabelManagedBy] = api.ManagedByOperator }), pod("demo-r1-0", sees("h0", true))}},
+		"a Service of a person":            {objects: []client.Object{set(1), theirs(func(*corev1.Service) {}), pod("demo-r1-0", sees("h0", true))}, events: 1},
+		"a Service outside the cache":      {objects: []client.Object{set(1), theirs(func(s *corev1.Service) { s.Labels = nil })}, events: 1},
+		"a Service of another StatefulSet": {objects: []client.Object{set(1), theirs(func(s *corev1.Service) {
+			s.Labels[api.LabelManagedBy] = api.ManagedByUs
+			s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo", UID: "u", Controller: ptr.To(true)}}
+		})}, events: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, c.objects...)
+			_, w := b.reconcile("demo-r1")
+			for _, one := range w {
+				if !strings.Contains(one, "Event") && !strings.HasPrefix(one, "create *v1.Service") {
+					t.Errorf("written: %q", one)
+				}
+			}
+			if e := b.events(); len(e) != c.events {
+				t.Errorf("events %q", e)
+			}
+			if name != "a Service outside the cache" {
+				if _, w := b.reconcile("demo-r1"); len(w) > 0 {
+					t.Errorf("nothing has changed, and written were %q", w)
+				}
+			}
+		})
+	}
+}
+
+func TestDriftIsMended(t *testing.T) {
+	b := newBench(t, set(1))
+	b.reconcile("demo-r1")
+	s := b.service("demo-r1-0")
+	s.Labels[api.LabelRack] = "other"
+	s.Labels["team"] = "a"
+	s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", UID: "deleted with its Pods orphaned", Controller: ptr.To(true)}}
+	s.Spec.PublishNotReadyAddresses = false
+	if err := b.client.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	b.reconcile("demo-r1")
+	s = b.service("demo-r1-0")
+	if s.Labels[api.LabelRack] != "r1" || s.Labels["team"] != "a" || s.OwnerReferences[0].UID != "set" || !s.Spec.PublishNotReadyAddresses {
+		t.Errorf("%+v", s)
+	}
+	s.OwnerReferences = nil
+	if err := b.client.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	b.reconcile("demo-r1")
+	if s = b.service("demo-r1-0"); len(s.OwnerReferences) != 1 {
+		t.Errorf("not adopted: %+v", s.OwnerReferences)
+	}
+}
+
+func TestALostRaceIsRunAgain(t *testing.T) {
+	b := newBench(t, set(1), pod("demo-r1-0", sees("h0", true)))
+	b.reconcile("demo-r1")
+	b.fail = func(verb string, obj client.Object) error {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "services"}, obj.GetName(), errors.New("changed meanwhile"))
+	}
+	if res, _ := b.reconcile("demo-r1"); res.RequeueAfter == 0 {
+		t.Errorf("%+v", res)
+	}
+	b.fail = func(string, client.Object) error { return apierrors.NewInternalError(errors.New("etcd is away")) }
+	if _, err := b.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "demo-r1"}}); err == nil ||
+		!strings.Contains(err.Error(), "record host ID on service demo/demo-r1-0") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAStatefulSetThatIsGone(t *testing.T) {
+	b := newBench(t)
+	if res, w := b.reconcile("demo-r1"); res != (reconcile.Result{}) || len(w) > 0 {
+		t.Errorf("%+v, written: %q", res, w)
+	}
+}
+
+func TestTwoStatefulSetsInOnePlace(t *testing.T) {
+	other := set(1)
+	other.Name, other.UID = "demo-other", "other"
+	other.CreationTimestamp = metav1.NewTime(time.Unix(1_800_000_000, 0))
+	b := newBench(t, set(1), other)
+	b.reconcile("demo-r1")
+	if _, w := b.reconcile("demo-other"); len(w) != 1 || !strings.Contains(w[0], "Event") {
+		t.Errorf("written: %q", w)
+	}
+	if e := b.events(); len(e) != 1 || !strings.HasPrefix(e[0], "RackConflict StatefulSet/demo-other: StatefulSet demo-r1 ") {
+		t.Errorf("events %q", e)
+	}
+	current := &appsv1.StatefulSet{}
+	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-other"}, current); err != nil {
+		t.Fatal(err)
+	}
+	current.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 1}
+	if err := b.client.Update(t.Context(), current); err != nil {
+		t.Fatal(err)
+	}
+	if _, w := b.reconcile("demo-other"); len(w) != 1 || w[0] != "create *v1.Service demo-other-1" {
+		t.Errorf("ordinals of its own, and written: %q", w)
+	}
+}
+
+func TestARowThatSaysNothingNewOfItsNodeWakesNobody(t *testing.T) {
+	was := pod("demo-r1-0", sees("h0", true, "h0"))
+	for name, c := range map[string]struct {
+		is   *corev1.Pod
+		want bool
+	}{
+		"the same":           {pod("demo-r1-0", sees("h0", true, "h0")), false},
+		"a peer more":        {pod("demo-r1-0", sees("h0", true, "h0", "h1")), false},
+		"another host ID":    {pod("demo-r1-0", sees("h1", true, "h0")), true},
+		"no tokens any more": {pod("demo-r1-0", sees("h0", false, "h0")), true},
+		"nothing":            {pod("demo-r1-0", nil), true},
+		"another cluster's label": {func() *corev1.Pod {
+			p := pod("demo-r1-0", sees("h0", true, "h0"))
+			p.Labels = nil
+			return p
+		}(), true},
+	} {
+		if got := nodeSaysMore.Update(event.UpdateEvent{ObjectOld: was, ObjectNew: c.is}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

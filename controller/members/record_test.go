@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package members
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+func flag(b bool) *bool { return &b }
+
+func TestRecord(t *testing.T) {
+	said := func(hostID, joined string) map[string]string {
+		m := map[string]string{}
+		if hostID != "" {
+			m[api.AnnotationHostID] = hostID
+		}
+		if joined != "" {
+			m[api.AnnotationNodeJoined] = joined
+		}
+		return m
+	}
+	for name, c := range map[string]struct {
+		recorded map[string]string
+		row      *api.NodeStatusReport
+		want     map[string]string
+	}{
+		"nothing said":                                     {recorded: said("a", "true")},
+		"a node that does not know its host ID":            {recorded: said("a", "true"), row: &api.NodeStatusReport{}},
+		"a new node knows its host ID":                     {row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
+		"a new node owns no tokens yet":                    {row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false)}, want: said("a", "false")},
+		"a new node owns tokens":                           {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: said("", "true")},
+		"a new node tries again with another host ID":      {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}, want: said("b", "")},
+		"a member that is silent about tokens":             {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a"}},
+		"a member that restarts and owns none yet":         {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false), OperationMode: "STARTING"}},
+		"a member that was decommissioned":                 {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false), OperationMode: "DECOMMISSIONED"}, want: said("", "false")},
+		"a member that leaves and owns tokens still":       {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true), OperationMode: "LEAVING"}},
+		"another host ID that has not joined":              {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}},
+		"another host ID of which that is not known":       {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b"}},
+		"another host ID that was decommissioned":          {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false), OperationMode: "DECOMMISSIONED"}},
+		"another host ID that has joined replaces it":      {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(true)}, want: said("b", "")},
+		"a member whose host ID was lost from its Service": {recorded: said("", "true"), row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Record(c.recorded, c.row)
+			if len(got) == 0 && len(c.want) == 0 {
+				return
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The Scylla Operator's sidecar asks ScyllaDB and writes the Service in one go. Here the reporter asks, which is tested there, and this
+// package writes; the case's answers are turned into what the reporter makes of them. The hash of the token ring is not ours.
+func TestRecordAgreesWithTheScyllaOperatorsSidecar(t *testing.T) {
+	data, err := os.ReadFile("../../test/vectors/sidecar-annotation-cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		ID    string
+		Input struct {
+			LocalHostID, HostIDMap string
+			HTTPErrors             map[string]int
+			NodeTokens             map[string]string
+		}
+		Expected struct{ AnnotationsWritten map[string]string }
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 9 {
+		t.Fatalf("%d cases, want 9", len(cases))
+	}
+	for _, c := range cases {
+		t.Run(c.ID, func(t *testing.T) {
+			row := &api.NodeStatusReport{}
+			if c.Input.HTTPErrors["/storage_service/hostid/local"] == 0 {
+				row.HostID = c.Input.LocalHostID
+			}
+			var pairs []struct{ Key, Value string }
+			if c.Input.HTTPErrors["/storage_service/host_id"] == 0 {
+				if err := json.Unmarshal([]byte(c.Input.HostIDMap), &pairs); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, p := range pairs {
+				var tokens []string
+				if p.Value == row.HostID && c.Input.HTTPErrors["/storage_service/tokens/"+p.Key] == 0 && json.Unmarshal([]byte(c.Input.NodeTokens[p.Key]), &tokens) == nil {
+					row.OwnsTokens = flag(len(tokens) > 0)
+				}
+			}
+			want := maps.Clone(c.Expected.AnnotationsWritten)
+			maps.DeleteFunc(want, func(k, _ string) bool { return strings.HasSuffix(k, "token-ring-hash") })
+			got := Record(nil, row)
+			if got == nil {
+				got = map[string]string{}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsRecordedNeverGetsWorse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		annotations := map[string]string{}
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			row := &api.NodeStatusReport{
+				HostID:        rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "host"),
+				OwnsTokens:    rapid.SampledFrom([]*bool{nil, flag(false), flag(true)}).Draw(t, "owns"),
+				OperationMode: rapid.SampledFrom([]string{"", "STARTING", "JOINING", "NORMAL", "DECOMMISSIONED"}).Draw(t, "mode"),
+			}
+			before := maps.Clone(annotations)
+			maps.Copy(annotations, Record(annotations, row))
+			joined := before[api.AnnotationNodeJoined] == "true"
+			if id := before[api.AnnotationHostID]; joined && annotations[api.AnnotationHostID] != id && id != "" && (row.OwnsTokens == nil || !*row.OwnsTokens) {
+				t.Fatalf("%v overwrote %v", row, before)
+			}
+			if joined && annotations[api.AnnotationNodeJoined] != "true" && row.OperationMode != "DECOMMISSIONED" {
+				t.Fatalf("%v made %v not joined", row, before)
+			}
+			if again := Record(annotations, row); len(again) > 0 {
+				t.Fatalf("the same again writes %v", again)
+			}
+		}
+	})
+}
+
+func TestDeparture(t *testing.T) {
+	sees := func(ids ...string) *api.NodeStatusReport {
+		r := &api.NodeStatusReport{}
+		for _, id := range ids {
+			r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp})
+		}
+		return r
+	}
+	boom := "boom"
+	for name, c := range map[string]struct {
+		d    Departure
+		left bool
+	}{
+		"no node ever started":                   {Departure{}, true},
+		"all others have forgotten it":           {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a", "b")}, {Joined: true, Row: sees("a", "b")}}}, true},
+		"a majority has":                         {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}, {Joined: true, Row: sees("a")}, {Joined: true}}}, true},
+		"a minority has":                         {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}, {Joined: true}, {Joined: true}}}, false},
+		"one lists it":                           {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}, {Joined: true, Row: sees("a", "x")}}}, false},
+		"an old row lists it":                    {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}, {Joined: true, Row: sees("a")}, {Joined: true, Stale: true, Row: sees("x")}}}, false},
+		"old rows do not speak for its absence":  {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Stale: true, Row: sees("a")}}}, false},
+		"rows with errors do not either":         {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: &api.NodeStatusReport{Error: &boom}}}}, false},
+		"empty rows do not either":               {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees()}}}, false},
+		"nobody is there to be asked":            {Departure{HostID: "x", Joined: true}, false},
+		"it never joined, and nobody else has":   {Departure{HostID: "x"}, true},
+		"it never joined, and others cannot say": {Departure{HostID: "x", Peers: []PeerRow{{Joined: true}}}, false},
+		"joined without a recorded host ID":      {Departure{Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}}}, false},
+		"decommissioned by the others' word": {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{
+			{HostID: "x", Status: api.NodeStatusDown, State: api.NodeStateDecommissioned}}}}}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			left, why := c.d.Left()
+			if left != c.left || why == "" {
+				t.Errorf("left %v because %q", left, why)
+			}
+		})
+	}
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package metrics has every metric of the controller and the names of their labels. No label takes a value per node, let alone per pair
+// of nodes: a cluster of 1,000 costs as many series as one of 3.
+package metrics
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const prefix = "kubectl_scylla_"
+
+// Label names.
+const (
+	namespace = "namespace"
+	cluster   = "cluster"
+	reason    = "reason"
+	kind      = "kind"
+	remote    = "remote"
+)
+
+// Metrics of one controller process.
+type Metrics struct {
+	nodes, nodesUp, allUp, rowsStale, rowsMalformed, forced *prometheus.GaugeVec
+	blockers                                                *prometheus.GaugeVec
+	remoteReachable                                         *prometheus.GaugeVec
+	reportWrites                                            *prometheus.CounterVec
+	lastAssembly                                            prometheus.Gauge
+}
+
+// New registers the metrics. Registering them again with the same registry gives the same series.
+func New(r prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{}
+	var errs []error
+	gauge := func(to **prometheus.GaugeVec, name, help string, labels ...string) {
+		c := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels)
+		errs = append(errs, register(r, c, to))
+	}
+	gauge(&m.nodes, "cluster_nodes", "Nodes of the cluster, as its rows tell.", namespace, cluster)
+	gauge(&m.nodesUp, "cluster_nodes_up", "Nodes that every reporting node sees UP.", namespace, cluster)
+	gauge(&m.allUp, "cluster_all_up", "1 when every node sees every node UP: a newcomer could join.", namespace, cluster)
+	gauge(&m.rowsStale, "cluster_rows_stale", "Members whose reporter does not run.", namespace, cluster)
+	gauge(&m.rowsMalformed, "cluster_rows_malformed", "Members whose annotation cannot be decoded.", namespace, cluster)
+	gauge(&m.blockers, "cluster_blockers", "Reasons why a newcomer would have to wait.", namespace, cluster, reason)
+	gauge(&m.forced, "members_forced", "Members whose Service tells the barrier to open whatever the reports say.", namespace, cluster)
+	gauge(&m.remoteReachable, "remote_reachable", "1 when the remote's reports have been read lately.", namespace, cluster, remote)
+	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: prefix + "report_writes_total", Help: "Reports written to the API server."}, []string{kind}), &m.reportWrites))
+	errs = append(errs, register(r, prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: prefix + "last_assembly_timestamp_seconds", Help: "When reports were last assembled, whether or not anything had to be written."}), &m.lastAssembly))
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	return m, nil
+}
+
+func register[C prometheus.Collector](r prometheus.Registerer, c C, to *C) error {
+	err := r.Register(c)
+	if are, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
+		if existing, ok := are.ExistingCollector.(C); ok {
+			*to = existing
+			return nil
+		}
+	}
+	*to = c
+	return err
+}
+
+// Cluster is what is known of one cluster.
+type Cluster struct {
+	Nodes, Up, RowsStale, RowsMalformed int
+	AllUp                               bool
+	Blockers                            map[string]int // by reason
+	Remotes                             map[string]bool
+}
+
+// Set publishes a cluster.
+func (m *Metrics) Set(ns, name string, c Cluster) {
+	m.nodes.WithLabelValues(ns, name).Set(float64(c.Nodes))
+	m.nodesUp.WithLabelValues(ns, name).Set(float64(c.Up))
+	m.allUp.WithLabelValues(ns, name).Set(number(c.AllUp))
+	m.rowsStale.WithLabelValues(ns, name).Set(float64(c.RowsStale))
+	m.rowsMalformed.WithLabelValues(ns, name).Set(float64(c.RowsMalformed))
+	m.blockers.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
+	for r, n := range c.Blockers {
+		m.blockers.WithLabelValues(ns, name, r).Set(float64(n))
+	}
+	m.remoteReachable.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
+	for r, ok := range c.Remotes {
+		m.remoteReachable.WithLabelValues(ns, name, r).Set(number(ok))
+	}
+}
+
+// Forget takes a cluster that is gone out of the series.
+func (m *Metrics) Forget(ns, name string) {
+	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable} {
+		v.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
+	}
+}
+
+// SetForced says how many members of a cluster are told to start whatever the reports say.
+func (m *Metrics) SetForced(ns, name string, n int) {
+	m.forced.WithLabelValues(ns, name).Set(float64(n))
+}
+
+// Wrote counts a report written.
+func (m *Metrics) Wrote(kindName string) { m.reportWrites.WithLabelValues(kindName).Inc() }
+
+// Assembled says when reports were last assembled, in seconds since the epoch.
+func (m *Metrics) Assembled(unix int64) { m.lastAssembly.Set(float64(unix)) }
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

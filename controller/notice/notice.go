@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package notice leaves Events for people on behalf of the reconcilers. It remembers what it said, so that a fact that stays true costs
+// the API server nothing. It must not decide what is worth saying.
+package notice
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// again is when a fact that is still true is said once more: the API server forgets Events after an hour.
+const again = 30 * time.Minute
+
+// limit bounds the memory of what was said.
+const limit = 10_000
+
+// Recorder emits Events. It is safe for concurrent use.
+type Recorder struct {
+	client client.Client
+	clock  clock.PassiveClock
+	log    *slog.Logger
+
+	mu   sync.Mutex
+	said map[key]time.Time
+}
+
+type key struct{ namespace, name, uid, typ, reason, note string }
+
+// New returns a Recorder that writes through c.
+func New(c client.Client, clk clock.PassiveClock, log *slog.Logger) *Recorder {
+	return &Recorder{client: c, clock: clk, log: log, said: map[key]time.Time{}}
+}
+
+// Emit says one thing about an object. An Event that cannot be written is logged: no reconciliation depends on it.
+func (r *Recorder) Emit(ctx context.Context, regarding client.Object, typ, reason, action, note string) {
+	now := r.clock.Now()
+	k := key{regarding.GetNamespace(), regarding.GetName(), string(regarding.GetUID()), typ, reason, note}
+	r.mu.Lock()
+	t, ok := r.said[k]
+	if ok && now.Sub(t) < again {
+		r.mu.Unlock()
+		return
+	}
+	if len(r.said) >= limit {
+		clear(r.said) // the price is one repeated request per fact, which the API server's own deduplication absorbs
+	}
+	r.said[k] = now
+	r.mu.Unlock()
+
+	err := kube.Emit(ctx, r.client, regarding, kube.Event{Type: typ, Reason: reason, Action: action, Note: note, Controller: api.ManagedByUs, Now: now})
+	if err != nil {
+		r.mu.Lock()
+		delete(r.said, k)
+		r.mu.Unlock()
+		r.log.WarnContext(ctx, "event not written", "namespace", k.namespace, "name", k.name, "reason", reason, "error", err)
+	}
+}

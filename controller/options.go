@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/clock"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/barrier"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+)
+
+// Options of the controller. DefaultOptions has the defaults; the zero value is not usable.
+type Options struct {
+	// Namespaces to look after; none means all.
+	Namespaces []string
+	// LeaderElect makes one of several controllers the one that acts, and keeps the Lease going by which barriers know that
+	// somebody looks after the reports.
+	LeaderElect    bool
+	LeaseNamespace string
+	// LeaseDuration, RenewDeadline and RetryPeriod are those of Kubernetes' own components.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// MetricsBindAddress and HealthProbeBindAddress are host:port; "0" or empty turns the endpoint off.
+	MetricsBindAddress, HealthProbeBindAddress string
+	// Concurrency is how many objects of a kind are reconciled at once.
+	Concurrency int
+	// FeatureGates is "BootstrapSynchronisation=true|false".
+	FeatureGates string
+	// RemoteKubeconfigSelector selects the Secrets with kubeconfigs of remote Kubernetes clusters; empty turns remotes off, and no
+	// right on Secrets is needed. RemoteKubeconfigNamespace is where they are; the Lease's namespace when empty.
+	RemoteKubeconfigSelector, RemoteKubeconfigNamespace string
+	// RemoteStaleAfter is how long a remote may be silent before its rows count as old.
+	RemoteStaleAfter time.Duration
+
+	// Log and Clock are the process's when nil.
+	Log   *slog.Logger
+	Clock clock.WithTicker
+}
+
+// DefaultOptions returns the options that flags start from.
+func DefaultOptions() Options {
+	return Options{
+		LeaderElect: true, LeaseNamespace: barrier.DefaultLeaseNamespace,
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
+		MetricsBindAddress: ":8080", HealthProbeBindAddress: ":8081",
+		Concurrency:              4,
+		RemoteKubeconfigSelector: api.LabelRemoteKubeconfig,
+		RemoteStaleAfter:         remote.StaleAfter,
+	}
+}
+
+// AddFlags adds a flag for each option, with the present value as the default. The flag for namespaces is
+// --namespaces, because a command line of kubectl has --namespace of its own.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "namespaces to look after, separated by commas; none means all")
+	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect,
+		"elect a leader among several controllers; without it there is no Lease, and barriers that look for one wait")
+	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the Lease "+api.LeaseName+"; barriers are told the same")
+	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", o.LeaseDuration, "how long others wait before they take over from a leader that is silent")
+	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", o.RenewDeadline, "how long the leader tries to renew before it gives up and ends")
+	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod, "how often the Lease is renewed, or looked at")
+	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, `address of /metrics; "0" for none`)
+	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress, `address of /healthz and /readyz; "0" for none`)
+	fs.IntVar(&o.Concurrency, "concurrency", o.Concurrency, "how many clusters are worked on at once")
+	fs.StringVar(&o.FeatureGates, "feature-gates", o.FeatureGates,
+		barrier.GateBootstrapSynchronisation+"=true|false (default true); false removes the reports, so that nobody judges by one that is not kept")
+	fs.StringVar(&o.RemoteKubeconfigSelector, "remote-kubeconfig-selector", o.RemoteKubeconfigSelector,
+		"label selector of the Secrets with kubeconfigs of remote Kubernetes clusters; empty turns remotes off")
+	fs.StringVar(&o.RemoteKubeconfigNamespace, "remote-kubeconfig-namespace", o.RemoteKubeconfigNamespace, "namespace of those Secrets (default that of the Lease)")
+	fs.DurationVar(&o.RemoteStaleAfter, "remote-stale-after", o.RemoteStaleAfter, "how long a remote may be silent before its rows count as old and block")
+}
+
+// validated are options that were looked at.
+type validated struct {
+	Options
+	synchronise    bool
+	remoteSelector labels.Selector // nil when remotes are off
+}
+
+// minStaleAfter leaves room for the interval at which remotes are asked, twice.
+const minStaleAfter = 20 * time.Second
+
+func (o Options) validate() (validated, error) {
+	v := validated{Options: o}
+	var err error
+	if v.synchronise, err = barrier.ParseFeatureGates(o.FeatureGates); err != nil {
+		return v, exit.Usagef("--feature-gates: %w", err)
+	}
+	for _, ns := range o.Namespaces {
+		if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
+			return v, exit.Usagef("--namespaces: %q is not a namespace: %s", ns, problems[0])
+		}
+	}
+	v.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
+	if o.Concurrency < 1 {
+		return v, exit.Usagef("--concurrency is %d: give 1 or more", o.Concurrency)
+	}
+	if o.LeaderElect {
+		if o.LeaseNamespace == "" {
+			return v, exit.Usagef("--lease-namespace is empty: give the namespace where barriers look for the Lease %s", api.LeaseName)
+		}
+		if o.LeaseDuration <= o.RenewDeadline || o.RenewDeadline <= o.RetryPeriod || o.RetryPeriod <= 0 {
+			return v, exit.Usagef("--leader-elect-lease-duration (%s) must be longer than --leader-elect-renew-deadline (%s), and that longer than --leader-elect-retry-period (%s)",
+				o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
+		}
+	}
+	if strings.TrimSpace(o.RemoteKubeconfigSelector) != "" {
+		s, err := metav1.ParseToLabelSelector(o.RemoteKubeconfigSelector)
+		if err == nil {
+			v.remoteSelector, err = metav1.LabelSelectorAsSelector(s)
+		}
+		if err != nil {
+			return v, exit.Usagef("--remote-kubeconfig-selector: %w", err)
+		}
+		if v.RemoteKubeconfigNamespace == "" {
+			v.RemoteKubeconfigNamespace = o.LeaseNamespace
+		}
+		if v.RemoteKubeconfigNamespace == "" {
+			return v, exit.Usagef("--remote-kubeconfig-namespace is empty: give the namespace of the Secrets, or turn remotes off with --remote-kubeconfig-selector=")
+		}
+		if o.RemoteStaleAfter < minStaleAfter {
+			return v, exit.Usagef("--remote-stale-after is %s: give %s or more", o.RemoteStaleAfter, minStaleAfter)
+		}
+	}
+	if v.MetricsBindAddress == "" {
+		v.MetricsBindAddress = "0"
+	}
+	if v.Log == nil {
+		v.Log = slog.Default()
+	}
+	if v.Clock == nil {
+		v.Clock = clock.RealClock{}
+	}
+	return v, nil
+}

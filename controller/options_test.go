@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+)
+
+func parse(t *testing.T, args ...string) (validated, error) {
+	t.Helper()
+	o := DefaultOptions()
+	fs := pflag.NewFlagSet("controller", pflag.ContinueOnError)
+	o.AddFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return o.validate()
+}
+
+func TestDefaultsAreUsable(t *testing.T) {
+	v, err := parse(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.synchronise || !v.LeaderElect || v.LeaseNamespace != "kubectl-scylla" || v.RemoteKubeconfigNamespace != "kubectl-scylla" || v.remoteSelector == nil ||
+		!v.remoteSelector.Matches(labelSet{api.LabelRemoteKubeconfig: "eu"}) || v.remoteSelector.Matches(labelSet{}) || len(v.Namespaces) != 0 {
+		t.Errorf("got %+v", v)
+	}
+}
+
+type labelSet map[string]string
+
+func (l labelSet) Has(k string) bool              { _, ok := l[k]; return ok }
+func (l labelSet) Get(k string) string            { return l[k] }
+func (l labelSet) Lookup(k string) (string, bool) { v, ok := l[k]; return v, ok }
+
+func TestFlagsDoWhatTheySay(t *testing.T) {
+	v, err := parse(t, "--namespaces=b,a,a", "--feature-gates=BootstrapSynchronisation=false", "--metrics-bind-address=", "--concurrency=7",
+		"--remote-kubeconfig-selector=", "--leader-elect-lease-duration=30s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(v.Namespaces, " ") != "a b" || v.synchronise || v.MetricsBindAddress != "0" || v.Concurrency != 7 || v.remoteSelector != nil || v.LeaseDuration != 30*time.Second {
+		t.Errorf("got %+v", v)
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	for args, want := range map[string]string{
+		"--feature-gates=Nonsense=true":                  "--feature-gates",
+		"--feature-gates=BootstrapSynchronisation=maybe": "--feature-gates",
+		"--namespaces=Not_A_Namespace":                   "--namespaces",
+		"--concurrency=0":                                "--concurrency",
+		"--lease-namespace=":                             "--lease-namespace",
+		"--leader-elect-renew-deadline=20s":              "--leader-elect-lease-duration",
+		"--remote-kubeconfig-selector=a b":               "--remote-kubeconfig-selector",
+		"--remote-stale-after=1s":                        "--remote-stale-after",
+		"--leader-elect=false --lease-namespace= --remote-kubeconfig-namespace=": "--remote-kubeconfig-namespace",
+	} {
+		fields := strings.Split(args, " --")
+		for i := range fields[1:] {
+			fields[i+1] = "--" + fields[i+1]
+		}
+		_, err := parse(t, fields...)
+		if err == nil || !strings.Contains(err.Error(), want) || exit.Code(err) != exit.CodeUsage {
+			t.Errorf("%s: error %v (code %d)", args, err, exit.Code(err))
+		}
+	}
+}

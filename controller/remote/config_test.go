@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+const token = "s3cret-t0ken"
+
+func kubeconfig(user string) string {
+	return `apiVersion: v1
+kind: Config
+current-context: x
+contexts: [{name: x, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: u, user: ` + user + `}]
+`
+}
+
+func secret(config string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "sys", Name: "eu-secret", UID: "secret-uid",
+			Labels:      map[string]string{api.LabelRemoteKubeconfig: "eu", api.LabelCluster: "demo"},
+			Annotations: map[string]string{api.AnnotationRemoteLocalNamespace: "demo", api.AnnotationRemoteNamespace: "far"}},
+		Data: map[string][]byte{api.KeyKubeconfig: []byte(config)},
+	}
+}
+
+func TestWhatASecretMaySay(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*corev1.Secret)
+		want   string // of the error; empty means good
+	}{
+		"token":            {},
+		"no cluster":       {func(s *corev1.Secret) { delete(s.Labels, api.LabelCluster) }, "label scylla/cluster is missing"},
+		"no namespace":     {func(s *corev1.Secret) { s.Annotations = nil }, "annotation kubectl-scylla.scylladb.com/local-namespace is missing"},
+		"no kubeconfig":    {func(s *corev1.Secret) { s.Data = nil }, "key kubeconfig is missing"},
+		"not a kubeconfig": {func(s *corev1.Secret) { s.Data[api.KeyKubeconfig] = []byte("{" + token) }, "is not a kubeconfig"},
+		"no context":       {func(s *corev1.Secret) { s.Data[api.KeyKubeconfig] = []byte("{}") }, "current-context names no context"},
+		"a command": {func(s *corev1.Secret) {
+			s.Data[api.KeyKubeconfig] = []byte(kubeconfig(`{exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/` + token + `, interactiveMode: Never}}`))
+		}, "credential plugin is not allowed"},
+		"a file with a token": {func(s *corev1.Secret) { s.Data[api.KeyKubeconfig] = []byte(kubeconfig(`{tokenFile: /` + token + `}`)) }, "refers to files"},
+		"a file with a key":   {func(s *corev1.Secret) { s.Data[api.KeyKubeconfig] = []byte(kubeconfig(`{client-key: /` + token + `}`)) }, "refers to files"},
+		"a provider of tokens": {func(s *corev1.Secret) {
+			s.Data[api.KeyKubeconfig] = []byte(kubeconfig(`{auth-provider: {name: ` + token + `}}`))
+		}, "credential plugin is not allowed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := secret(kubeconfig("{token: " + token + "}"))
+			if c.change != nil {
+				c.change(s)
+			}
+			config, err := FromSecret(s)
+			if err == nil {
+				_, err = config.RESTConfig()
+			}
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("error %v", err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "secret sys/eu-secret")):
+				t.Errorf("error %v, want %q", err, c.want)
+			case err != nil && strings.Contains(err.Error(), token):
+				t.Errorf("the error tells the secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestDefaultsOfASecret(t *testing.T) {
+	s := secret("x")
+	s.Labels[api.LabelRemoteKubeconfig] = ""
+	delete(s.Annotations, api.AnnotationRemoteNamespace)
+	c, err := FromSecret(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name != "eu-secret" || c.RemoteNamespace != "demo" || c.RemoteCluster != "demo" {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func FuzzKubeconfig(f *testing.F) {
+	f.Add(kubeconfig("{token: " + token + "}"))
+	f.Add("{")
+	f.Add("clusters: 1")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := FromSecret(secret(text))
+		if err != nil {
+			return
+		}
+		cfg, err := c.RESTConfig()
+		if err == nil && (cfg.ExecProvider != nil || cfg.AuthProvider != nil || cfg.BearerTokenFile != "" || cfg.CertFile != "" || cfg.KeyFile != "" || cfg.CAFile != "") {
+			t.Fatalf("a command or a file got through: %q", text)
+		}
+	})
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/write"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+const (
+	// contactInterval is how often a remote is asked although its watch is silent: a silent watch may be a dead one.
+	contactInterval = 10 * time.Second
+	// requestTimeout bounds every request but the watch.
+	requestTimeout = 10 * time.Second
+	// renewInterval is how often what was pushed is marked as still looked after. It is well below StaleAfter of whoever reads it.
+	renewInterval = 15 * time.Second
+	firstRetry    = time.Second
+	lastRetry     = 5 * time.Second
+	// leastPause gathers what changes there at once.
+	leastPause = 250 * time.Millisecond
+)
+
+// State is what is known of one remote.
+type State struct {
+	Name string
+	// Read is true once its reports have been read by this process; Reports are the last that were, sorted by name, without copies.
+	Read    bool
+	Reports []api.ScyllaDBDatacenterNodesStatusReport
+	// Stale is true when it has not been possible to read it for longer than the time allowed, FailedSince since when it has not, and
+	// Reason why, in words that stay the same while the reason does.
+	Stale       bool
+	FailedSince time.Time
+	Reason      string
+	// PushReason is why our reports cannot be written there, which makes nothing here old; empty when they can.
+	PushReason string
+}
+
+// runner keeps in touch with one remote: reads its reports, and writes ours there.
+type runner struct {
+	config     Config
+	clock      clock.Clock
+	log        *slog.Logger
+	staleAfter time.Duration
+	changed    func() // tells that State is another
+
+	dial   func(Config) (client.WithWatch, error)
+	writer *write.Reports
+
+	mu          sync.Mutex
+	state       State
+	started     time.Time
+	lastContact time.Time
+	outgoing    []api.ScyllaDBDatacenterNodesStatusReport
+	wake        chan struct{} // outgoing has changed
+
+	// Only run's goroutine touches these.
+	client  client.WithWatch
+	renewed time.Time
+	listed  map[string]string // resource versions by name
+}
+
+func newRunner(c Config, clk clock.Clock, log *slog.Logger, staleAfter time.Duration, changed func(), dial func(Config) (client.WithWatch, error)) *runner {
+	return &runner{
+		config: c, clock: clk, log: log.With("remote", c.Name, "cluster", c.Cluster), staleAfter: staleAfter, changed: changed, dial: dial,
+		writer: write.New(), state: State{Name: c.Name}, started: clk.Now(), wake: make(chan struct{}, 1),
+	}
+}
+
+// State returns a copy.
+func (r *runner) State() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.state
+	s.Reports = slices.Clone(s.Reports)
+	return s
+}
+
+// Publish says what the remote should know of the other datacenters.
+func (r *runner) Publish(reports []api.ScyllaDBDatacenterNodesStatusReport) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.EqualFunc(r.outgoing, reports, func(a, b api.ScyllaDBDatacenterNodesStatusReport) bool {
+		return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
+	}) {
+		return
+	}
+	r.outgoing = reports
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps in touch until ctx ends.
+func (r *runner) run(ctx context.Context) {
+	retry := firstRetry
+	for ctx.Err() == nil {
+		err, pushErr := r.contact(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		r.observe(ctx, err, pushErr)
+		if err == nil && pushErr == nil {
+			retry = firstRetry
+			r.wait(ctx)
+			r.pause(ctx, leastPause)
+			continue
+		}
+		r.pause(ctx, retry)
+		retry = min(2*retry, lastRetry)
+	}
+}
+
+func (r *runner) pause(ctx context.Context, d time.Duration) {
+	t := r.clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C():
+	}
+}
+
+// contact reads the remote's reports once and brings ours there up to date. A remote that can be read and not written to is still in
+// touch, so the two errors are told apart.
+func (r *runner) contact(ctx context.Context) (readErr, pushErr error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if r.client == nil {
+		c, err := r.dial(r.config)
+		if err != nil {
+			return err, nil
+		}
+		r.client = c
+	}
+	all, err := r.list(ctx)
+	if err != nil {
+		return fmt.Errorf("list reports: %w", err), nil
+	}
+	r.listed = map[string]string{}
+	for _, report := range all {
+		r.listed[report.Name] = report.ResourceVersion
+	}
+	r.mu.Lock()
+	outgoing := r.outgoing
+	r.mu.Unlock()
+	for i := range all {
+		if slices.ContainsFunc(outgoing, func(o api.ScyllaDBDatacenterNodesStatusReport) bool { return o.UID != "" && o.UID == all[i].UID }) {
+			return errSelf, nil
+		}
+	}
+	var theirs []api.ScyllaDBDatacenterNodesStatusReport
+	for _, report := range all {
+		if _, copied := report.Labels[api.LabelRemoteReport]; !copied {
+			report.ManagedFields = nil
+			theirs = append(theirs, report)
+		}
+	}
+	r.mu.Lock()
+	same := r.state.Read && slices.EqualFunc(r.state.Reports, theirs, func(a, b api.ScyllaDBDatacenterNodesStatusReport) bool {
+		return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
+	})
+	r.state.Read, r.state.Reports = true, theirs
+	r.mu.Unlock()
+	if !same {
+		r.changed()
+	}
+	return nil, r.push(ctx, all, outgoing)
+}
+
+func (r *runner) list(ctx context.Context) ([]api.ScyllaDBDatacenterNodesStatusReport, error) {
+	var l api.ScyllaDBDatacenterNodesStatusReportList
+	if err := r.client.List(ctx, &l, r.selection()...); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(l.Items, func(a, b api.ScyllaDBDatacenterNodesStatusReport) int { return strings.Compare(a.Name, b.Name) })
+	return l.Items, nil
+}
+
+func (r *runner) selection() []client.ListOption {
+	return []client.ListOption{client.InNamespace(r.config.RemoteNamespace), client.MatchingLabels{api.LabelReportSelector: r.config.RemoteCluster}}
+}
+
+// push writes our reports there. A datacenter that the remote knows by itself, its own or one that its own controller pulls, is left alone.
+func (r *runner) push(ctx context.Context, there, outgoing []api.ScyllaDBDatacenterNodesStatusReport) error {
+	known := map[string]bool{}
+	ours := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
+	for i := range there {
+		if t := &there[i]; t.Annotations[api.AnnotationCopyPusher] == string(r.config.UID) {
+			ours[t.Name] = t
+		} else if t.Annotations[api.AnnotationCopy] != api.CopyPushed {
+			known[t.DatacenterName] = true
+		}
+	}
+	if now := r.clock.Now(); now.Sub(r.renewed) >= renewInterval {
+		r.renewed = now
+	}
+	var errs []error
+	wanted := map[string]bool{}
+	for i := range outgoing {
+		o := &outgoing[i]
+		if known[o.DatacenterName] || o.Labels[api.LabelRemoteReport] == r.config.Name {
+			continue
+		}
+		want := r.outgoingCopy(o)
+		wanted[want.Name] = true
+		if !r.writer.Differs(ours[want.Name], want) {
+			continue
+		}
+		if err := r.writer.Write(ctx, r.client, ours[want.Name], want); err != nil {
+			errs = append(errs, fmt.Errorf("push: %w", err))
+		}
+	}
+	for name, t := range ours {
+		// What is merely not known here at this moment stays: only a datacenter that the remote knows by itself is withdrawn, so that
+		// its rows do not count twice.
+		if wanted[name] || !known[t.DatacenterName] {
+			continue
+		}
+		if err := r.remove(ctx, t); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *runner) outgoingCopy(o *api.ScyllaDBDatacenterNodesStatusReport) *api.ScyllaDBDatacenterNodesStatusReport {
+	want := &api.ScyllaDBDatacenterNodesStatusReport{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: r.config.RemoteNamespace,
+			Name:      scope.ObjectName(r.config.RemoteCluster, o.DatacenterName, "external"),
+			Labels: map[string]string{
+				api.LabelManagedBy:      api.ManagedByUs,
+				api.LabelCluster:        r.config.RemoteCluster,
+				api.LabelReportSelector: r.config.RemoteCluster,
+				api.LabelRemoteReport:   labelValue(o.DatacenterName),
+			},
+			Annotations: map[string]string{
+				api.AnnotationCopy:        api.CopyPushed,
+				api.AnnotationCopyOf:      o.Namespace + "/" + o.Name,
+				api.AnnotationCopyPusher:  string(r.config.UID),
+				api.AnnotationCopyRenewed: r.renewed.UTC().Format(time.RFC3339),
+			},
+		},
+		DatacenterName: o.DatacenterName,
+		Racks:          o.Racks,
+	}
+	for _, k := range []string{api.AnnotationStaleSince, api.AnnotationStaleReason} {
+		if v, ok := o.Annotations[k]; ok {
+			want.Annotations[k] = v
+		}
+	}
+	return want
+}
+
+// labelValue is a datacenter's name where a label can hold it: ScyllaDB takes names that Kubernetes does not.
+func labelValue(datacenter string) string {
+	if len(validation.IsValidLabelValue(datacenter)) == 0 {
+		return datacenter
+	}
+	hashed := scope.ObjectName(datacenter)
+	return "datacenter" + hashed[strings.LastIndexByte(hashed, '-'):]
+}
+
+func (r *runner) remove(ctx context.Context, t *api.ScyllaDBDatacenterNodesStatusReport) error {
+	if err := r.client.Delete(ctx, t, client.Preconditions{UID: &t.UID}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete report %s/%s: %w", t.Namespace, t.Name, err)
+	}
+	r.writer.Forget(client.ObjectKeyFromObject(t))
+	return nil
+}
+
+// prune deletes what was pushed in this remote's name. It is called when the remote has been taken out of the configuration.
+func (r *runner) prune(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if r.client == nil {
+		c, err := r.dial(r.config)
+		if err != nil {
+			return err
+		}
+		r.client = c
+	}
+	all, err := r.list(ctx)
+	if err != nil {
+		return fmt.Errorf("list reports: %w", err)
+	}
+	var errs []error
+	for i := range all {
+		if all[i].Annotations[api.AnnotationCopyPusher] == string(r.config.UID) {
+			errs = append(errs, r.remove(ctx, &all[i]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// observe notes how a contact went.
+func (r *runner) observe(ctx context.Context, err, pushErr error) {
+	now := r.clock.Now()
+	r.mu.Lock()
+	before := r.state
+	if err == nil {
+		r.lastContact = now
+		r.state.Stale, r.state.FailedSince, r.state.Reason = false, time.Time{}, ""
+	} else {
+		if r.state.FailedSince.IsZero() {
+			r.state.FailedSince = now
+		}
+		r.state.Reason = reasonOf(err)
+		last := r.lastContact
+		if last.IsZero() {
+			last = r.started
+		}
+		r.state.Stale = now.Sub(last) >= r.staleAfter
+	}
+	r.state.PushReason = ""
+	if pushErr != nil {
+		r.state.PushReason = reasonOf(pushErr)
+	}
+	after := r.state
+	r.mu.Unlock()
+	if after.Reason != before.Reason {
+		if err != nil {
+			r.log.WarnContext(ctx, "remote cannot be kept in touch with", "reason", after.Reason, "error", err)
+		} else {
+			r.log.InfoContext(ctx, "remote answers again")
+		}
+	}
+	if after.PushReason != before.PushReason && pushErr != nil {
+		r.log.WarnContext(ctx, "reports cannot be written to a remote", "reason", after.PushReason, "error", pushErr)
+	}
+	if after.Stale != before.Stale || after.Stale && after.Reason != before.Reason || after.PushReason != before.PushReason {
+		r.changed()
+	}
+}
+
+// wait returns when something may have changed there or here, and after contactInterval at the latest.
+func (r *runner) wait(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t := r.clock.NewTimer(contactInterval)
+	defer t.Stop()
+	w, err := r.client.Watch(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{}, r.selection()...)
+	if err != nil {
+		// The next contact will say whether the remote is gone; until then asking at intervals will do.
+		select {
+		case <-ctx.Done():
+		case <-r.wake:
+		case <-t.C():
+		}
+		return
+	}
+	defer w.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+			return
+		case <-t.C():
+			return
+		case e, ok := <-w.ResultChan():
+			if !ok {
+				return
+			}
+			// A watch without a resource version begins with what is there, and that has just been read. Our own copies there change
+			// with each renewal, which is no news.
+			o, err := meta.Accessor(e.Object)
+			if err == nil && (r.listed[o.GetName()] == o.GetResourceVersion() || o.GetAnnotations()[api.AnnotationCopyPusher] == string(r.config.UID)) {
+				continue
+			}
+			return
+		}
+	}
+}
+
+// errSelf is what a remote is refused for that turns out to be the cluster here.
+var errSelf = errors.New("the kubeconfig leads to the reports here: a remote must be another Kubernetes cluster or namespace")
+
+// reasonOf says why a contact failed in words that stay the same while the cause does: no ports, no addresses, nothing of a credential.
+func reasonOf(err error) string {
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, errSelf):
+		return errSelf.Error()
+	case apierrors.IsUnauthorized(err):
+		return "its API server refuses the credentials"
+	case apierrors.IsForbidden(err):
+		return "its API server forbids reading or writing reports"
+	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
+		return "its API server does not know the reports: install the kinds there"
+	case apierrors.IsConflict(err):
+		return "a report there changed meanwhile"
+	case errors.As(err, &dns):
+		return "its API server's name cannot be resolved"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "its API server refuses connections"
+	case strings.Contains(err.Error(), "x509:") || strings.Contains(err.Error(), "tls:"):
+		return "its API server's certificate is not trusted"
+	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		return "its API server does not answer in time"
+	case strings.HasPrefix(err.Error(), "secret "):
+		return err.Error() // ours, and says nothing of the content
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return fmt.Sprintf("its API server answers %d %s", status.Status().Code, status.Status().Reason)
+	}
+	return "its API server cannot be reached"
+}
+
+func (r *runner) sameAs(c Config) bool {
+	return r.config.Name == c.Name && r.config.Namespace == c.Namespace && r.config.Cluster == c.Cluster &&
+		r.config.RemoteNamespace == c.RemoteNamespace && r.config.RemoteCluster == c.RemoteCluster && string(r.config.kubeconfig) == string(c.kubeconfig)
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package remote keeps in touch with other Kubernetes clusters that hold datacenters of a cluster here: it reads their reports, copies
+// ours there, and knows since when one could not be read. Kubeconfigs come from Secrets in the controller's own namespace:
+//
+//	apiVersion: v1
+//	kind: Secret
+//	metadata:
+//	  name: demo-eu
+//	  labels:
+//	    kubectl-scylla.scylladb.com/remote-kubeconfig: eu     # the remote's name
+//	    scylla/cluster: demo                                  # the cluster here
+//	  annotations:
+//	    kubectl-scylla.scylladb.com/local-namespace: demo     # and its namespace
+//	    kubectl-scylla.scylladb.com/remote-namespace: demo    # there; as here when absent
+//	    kubectl-scylla.scylladb.com/remote-cluster: demo      # there; as here when absent
+//	stringData:
+//	  kubeconfig: ...                                         # credentials inline
+//
+// It must not write here: package reports does, from what State says. It must not log or repeat what is in a kubeconfig.
+package remote
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// StaleAfter is how long a remote may be silent before its rows count as old.
+const StaleAfter = 30 * time.Second
+
+// Options are what a Set needs.
+type Options struct {
+	Client     client.Reader
+	Notice     *notice.Recorder
+	Log        *slog.Logger
+	Clock      clock.Clock
+	Selector   labels.Selector // of Secrets
+	Namespace  string          // of Secrets
+	StaleAfter time.Duration   // StaleAfter when zero
+	// Dial makes the client of a remote; nil is the real one.
+	Dial func(Config) (client.WithWatch, error)
+}
+
+// Set is every remote that is configured. It is a reconciler of Secrets and a manager's Runnable.
+type Set struct {
+	o       Options
+	started chan struct{} // closed when base is there
+
+	mu      sync.Mutex
+	base    context.Context
+	runners map[types.NamespacedName]*running
+	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
+	begun   time.Time
+	wg      sync.WaitGroup
+}
+
+type running struct {
+	*runner
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// New returns a Set.
+func New(o Options) *Set {
+	if o.StaleAfter == 0 {
+		o.StaleAfter = StaleAfter
+	}
+	if o.Dial == nil {
+		o.Dial = Dial
+	}
+	return &Set{o: o, started: make(chan struct{}), runners: map[types.NamespacedName]*running{}, begun: o.Clock.Now()}
+}
+
+// Dial makes the client of a remote from its kubeconfig.
+func Dial(c Config) (client.WithWatch, error) {
+	cfg, err := c.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	cl, err := kube.NewClient(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("secret %s: key %s: is not usable", c.Secret, api.KeyKubeconfig)
+	}
+	return cl, nil
+}
+
+// Register adds the reconciler of Secrets and the runners to a manager.
+func Register(mgr ctrl.Manager, s *Set) error {
+	if err := mgr.Add(s); err != nil {
+		return fmt.Errorf("register the runners of remote clusters: %w", err)
+	}
+	if err := ctrl.NewControllerManagedBy(mgr).Named("remotes").For(&corev1.Secret{}).Complete(s); err != nil {
+		return fmt.Errorf("register the controller of remote clusters: %w", err)
+	}
+	return nil
+}
+
+// Source tells another controller, by the namespace and name of the cluster here, that a remote's State has changed.
+func (s *Set) Source() source.Source {
+	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.queue = q
+		return nil
+	})
+}
+
+// Start runs until ctx ends and then waits for every runner.
+func (s *Set) Start(ctx context.Context) error {
+	s.mu.Lock()
+	s.base = ctx
+	s.begun = s.o.Clock.Now()
+	s.mu.Unlock()
+	close(s.started)
+	<-ctx.Done()
+	s.wg.Wait()
+	return nil
+}
+
+// Reconcile starts, restarts or stops the runner of one Secret.
+func (s *Set) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	select {
+	case <-s.started:
+	case <-ctx.Done():
+		return reconcile.Result{}, ctx.Err()
+	}
+	secret := &corev1.Secret{}
+	err := s.o.Client.Get(ctx, req.NamespacedName, secret)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return reconcile.Result{}, fmt.Errorf("read secret %s: %w", req, err)
+	}
+	if err != nil || secret.DeletionTimestamp != nil || !s.selected(secret) {
+		s.stop(ctx, req.NamespacedName, true)
+		return reconcile.Result{}, nil
+	}
+	config, err := FromSecret(secret)
+	if err == nil {
+		_, err = config.RESTConfig()
+	}
+	if err != nil {
+		// It stays configured: its datacenters keep their last rows, marked as old.
+		s.o.Notice.Emit(ctx, secret, corev1.EventTypeWarning, "RemoteInvalid", "ReadRemote", err.Error())
+		s.stop(ctx, req.NamespacedName, false)
+		s.notify(config)
+		return reconcile.Result{}, nil
+	}
+	s.mu.Lock()
+	current := s.runners[req.NamespacedName]
+	s.mu.Unlock()
+	if current != nil {
+		if current.sameAs(config) {
+			return reconcile.Result{}, nil
+		}
+		elsewhere := current.config.RemoteNamespace != config.RemoteNamespace || current.config.RemoteCluster != config.RemoteCluster
+		s.stop(ctx, req.NamespacedName, elsewhere)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.base.Err() != nil {
+		return reconcile.Result{}, nil
+	}
+	runCtx, cancel := context.WithCancel(s.base)
+	r := &running{cancel: cancel, done: make(chan struct{}),
+		runner: newRunner(config, s.o.Clock, s.o.Log, s.o.StaleAfter, func() { s.notify(config) }, s.o.Dial)}
+	s.runners[req.NamespacedName] = r
+	s.wg.Go(func() {
+		defer close(r.done)
+		r.run(runCtx)
+	})
+	return reconcile.Result{}, nil
+}
+
+func (s *Set) selected(secret *corev1.Secret) bool {
+	return secret.Namespace == s.o.Namespace && s.o.Selector.Matches(labels.Set(secret.Labels))
+}
+
+// stop ends a runner, and when the remote is no longer configured takes back what was pushed there.
+func (s *Set) stop(ctx context.Context, key types.NamespacedName, prune bool) {
+	s.mu.Lock()
+	r := s.runners[key]
+	delete(s.runners, key)
+	s.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.cancel()
+	<-r.done
+	if prune {
+		if err := r.prune(ctx); err != nil {
+			r.log.WarnContext(ctx, "copies of our reports are left behind in a remote that is no longer configured: delete them there",
+				"namespace", r.config.RemoteNamespace, "reason", reasonOf(err))
+		}
+	}
+	s.notify(r.config)
+}
+
+func (s *Set) notify(c Config) {
+	s.mu.Lock()
+	q := s.queue
+	s.mu.Unlock()
+	if q != nil && c.Cluster != "" && c.Namespace != "" {
+		q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: c.Namespace, Name: c.Cluster}})
+	}
+}
+
+// For returns the remotes configured for a cluster here, sorted by name. One that was never reached by this process is there with Read
+// false, and Stale once there was time enough.
+func (s *Set) For(ctx context.Context, namespace, cluster string) ([]State, error) {
+	var secrets corev1.SecretList
+	if err := s.o.Client.List(ctx, &secrets, client.InNamespace(s.o.Namespace), client.MatchingLabelsSelector{Selector: s.o.Selector}); err != nil {
+		return nil, fmt.Errorf("list secrets of remotes: %w", err)
+	}
+	slices.SortFunc(secrets.Items, func(a, b corev1.Secret) int { return strings.Compare(a.Name, b.Name) })
+	seen := map[string]bool{}
+	var out []State
+	for i := range secrets.Items {
+		secret := &secrets.Items[i]
+		config, err := FromSecret(secret)
+		if config.Namespace != namespace || config.Cluster != cluster {
+			continue
+		}
+		if seen[config.Name] {
+			s.o.Notice.Emit(ctx, secret, corev1.EventTypeWarning, "RemoteInvalid", "ReadRemote",
+				fmt.Sprintf("another Secret already names a remote %s of cluster %s/%s: give this one another name", config.Name, namespace, cluster))
+			continue
+		}
+		seen[config.Name] = true
+		if err == nil {
+			_, err = config.RESTConfig()
+		}
+		out = append(out, s.stateOf(config, err))
+	}
+	slices.SortFunc(out, func(a, b State) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func (s *Set) stateOf(c Config, invalid error) State {
+	s.mu.Lock()
+	r, begun := s.runners[c.Secret], s.begun
+	s.mu.Unlock()
+	if r != nil {
+		return r.State()
+	}
+	st := State{Name: c.Name}
+	if invalid != nil {
+		st.Stale, st.Reason = true, invalid.Error()
+		return st
+	}
+	if s.o.Clock.Since(begun) >= s.o.StaleAfter {
+		st.Stale, st.FailedSince, st.Reason = true, begun, "it has not been asked yet"
+	}
+	return st
+}
+
+// Publish says what every remote of a cluster should know of the other datacenters. Reports that came from a remote are not sent back to it.
+func (s *Set) Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.runners {
+		if r.config.Namespace == namespace && r.config.Cluster == cluster {
+			r.Publish(reports)
+		}
+	}
+}

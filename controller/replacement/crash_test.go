@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+const turns = 60
+
+// plain runs a replacement without trouble and returns the controller's requests.
+func plain(t *testing.T) []string {
+	t.Helper()
+	w := newWorld(t)
+	w.ask()
+	w.run(turns)
+	w.replaced()
+	return w.calls
+}
+
+func TestReplacementWithoutTrouble(t *testing.T) {
+	calls := plain(t)
+	var writes []string
+	for _, c := range calls {
+		if !strings.HasPrefix(c, "get") && !strings.HasPrefix(c, "list") && !strings.HasSuffix(c, " Event") {
+			writes = append(writes, c)
+		}
+	}
+	if got, want := strings.Join(writes, ", "), "patch Service, delete PersistentVolumeClaim, create eviction, patch Service"; got != want {
+		t.Errorf("writes are %s, want %s", got, want)
+	}
+}
+
+// The controller dies at every single request, once before it takes effect and once after.
+func TestKilledAtEveryRequest(t *testing.T) {
+	t.Parallel()
+	n := len(plain(t))
+	t.Logf("%d positions", n)
+	for _, when := range []string{"before", "after"} {
+		for k := range n {
+			t.Run(fmt.Sprintf("%s request %d", when, k), func(t *testing.T) {
+				w := newWorld(t)
+				w.ask()
+				die := func(n int, _, _ string) error {
+					if n == k {
+						return errKilled
+					}
+					return nil
+				}
+				if when == "before" {
+					w.onCall = die
+				} else {
+					w.onDone = die
+				}
+				w.run(turns)
+				w.replaced()
+			})
+		}
+	}
+}
+
+// The controller dies at two requests of one replacement.
+func TestKilledTwice(t *testing.T) {
+	t.Parallel()
+	n := len(plain(t))
+	for k := 0; k < n; k += 8 {
+		for l := k + 1; l < n+10; l += 9 {
+			w := newWorld(t)
+			w.ask()
+			w.onDone = func(n int, _, _ string) error {
+				if n == k || n == l {
+					return errKilled
+				}
+				return nil
+			}
+			w.run(turns)
+			w.replaced()
+		}
+	}
+}
+
+// Every request is answered once with an error: a conflict where it writes, a lost answer although it took effect, a server that restarts.
+func TestEveryRequestFailsOnce(t *testing.T) {
+	t.Parallel()
+	calls := plain(t)
+	n := len(calls)
+	refused := &url.Error{Op: "Get", URL: "https://10.0.0.1", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
+	for name, tc := range map[string]struct {
+		answer error
+		effect bool
+		length int
+		only   string // prefix of the requests
+	}{
+		"conflict":              {apierrors.NewConflict(schema.GroupResource{Resource: "services"}, target, errors.New("changed")), false, 1, "patch"},
+		"conflict on deletion":  {apierrors.NewConflict(schema.GroupResource{Resource: "persistentvolumeclaims"}, target, errors.New("changed")), false, 1, "delete"},
+		"conflict on eviction":  {apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, target, errors.New("changed")), false, 1, "create eviction"},
+		"time-out after effect": {apierrors.NewTimeoutError("lost", 1), true, 1, ""},
+		"server restarts":       {refused, false, 12, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k := range n {
+				switch {
+				case tc.length == 1 && !strings.HasPrefix(calls[k], tc.only),
+					tc.effect && (strings.HasPrefix(calls[k], "get") || strings.HasPrefix(calls[k], "list")),
+					tc.length > 1 && k%3 != 0: // the outages overlap
+					continue
+				}
+				w := newWorld(t)
+				w.ask()
+				var hit atomic.Bool
+				fail := func(at int, verb, what string) error {
+					if at < k || at >= k+tc.length || !strings.HasPrefix(verb+" "+what, tc.only) {
+						return nil
+					}
+					hit.Store(true)
+					return tc.answer
+				}
+				if tc.effect {
+					w.onDone = fail
+				} else {
+					w.onCall = fail
+				}
+				w.run(turns + tc.length)
+				w.replaced()
+				if t.Failed() {
+					t.Fatalf("at request %d (hit %v)", k, hit.Load())
+				}
+			}
+		})
+	}
+}
+
+// A leader that was cut off goes on with a request that it had prepared, after its successor has finished everything.
+func TestOldLeaderGoesOn(t *testing.T) {
+	t.Parallel()
+	n := len(plain(t))
+	for k := range n {
+		w := newWorld(t)
+		w.ask()
+		w.onCall = func(n int, _, _ string) error {
+			if n == k {
+				w.run(turns)
+			}
+			return nil
+		}
+		w.run(turns)
+		w.onCall = nil
+		w.replaced()
+		if t.Failed() {
+			t.Fatalf("at request %d", k)
+		}
+	}
+}
+
+// The same, and meanwhile the person has withdrawn the request: the old leader must not delete.
+func TestOldLeaderAfterCancellation(t *testing.T) {
+	t.Parallel()
+	n := len(plain(t))
+	cancelled := 0
+	for k := range n {
+		w := newWorld(t)
+		w.ask()
+		w.onCall = func(n int, _, _ string) error {
+			if n == k {
+				svc, _, _ := w.get()
+				delete(svc.Labels, api.LabelReplace)
+				w.must(w.raw.Update(context.Background(), svc))
+				r := w.controller()
+				for range 5 {
+					w.reconcile(r)
+				}
+			}
+			return nil
+		}
+		w.run(turns)
+		w.onCall = nil
+		svc, _, _ := w.get()
+		rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+		switch {
+		case rec.Open() || rec.Requested:
+			t.Fatalf("request %d: not over: %v", k, svc.Labels)
+		case rec.Last == nil: // withdrawn before anybody had seen it: nothing was to be done
+			cancelled++
+			if len(w.deleted)+len(w.evicted) > 0 {
+				t.Fatalf("request %d: never seen, and deleted %v", k, w.deleted)
+			}
+		case rec.Last.Outcome == replacement.OutcomeCancelled:
+			cancelled++
+			if len(w.deleted)+len(w.evicted) > 0 {
+				t.Fatalf("request %d: cancelled, and deleted %v evicted %v", k, w.deleted, w.evicted)
+			}
+		case len(w.deleted) == 0:
+			if k < n-3 {
+				t.Fatalf("request %d: replaced without a deletion", k)
+			}
+		default:
+			w.replaced()
+		}
+	}
+	if cancelled == 0 {
+		t.Error("no position was early enough to cancel")
+	}
+}
+
+func TestDisruptionBudget(t *testing.T) {
+	w := newWorld(t)
+	w.ask()
+	w.budget = 4
+	r := w.controller()
+	var waits []time.Duration
+	for range turns {
+		before := len(w.evicted)
+		budget := w.budget
+		res, err, _ := w.reconcile(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.budget < budget {
+			waits = append(waits, res.RequeueAfter)
+			if len(w.deleted) != 1 || len(w.evicted) != before {
+				t.Errorf("deleted %v evicted %v while the budget refuses", w.deleted, w.evicted)
+			}
+		}
+		w.tick()
+	}
+	w.reconcile(r)
+	w.replaced()
+	if got, want := fmt.Sprint(waits), "[5s 10s 20s 40s]"; got != want {
+		t.Errorf("waited %s, want %s", got, want)
+	}
+	if got := w.events(replacement.EventEvictionRefused); len(got) != 1 || !strings.Contains(got[0], "needs 3 healthy pods and has 2") {
+		t.Errorf("events %q", got)
+	}
+}
+
+func TestCancelInTime(t *testing.T) {
+	w := newWorld(t)
+	w.ask()
+	r := w.controller()
+	w.reconcile(r) // recorded
+	svc, _, _ := w.get()
+	if svc.Labels[api.LabelReplacingNodeHostID] != hostOld {
+		t.Fatal("not recorded")
+	}
+	delete(svc.Labels, api.LabelReplace)
+	w.must(w.raw.Update(t.Context(), svc))
+	w.run(turns)
+	svc, pod, pvc := w.get()
+	if rec := replacement.ReadRecord(svc.Labels, svc.Annotations); rec.Open() || rec.Last.Outcome != replacement.OutcomeCancelled {
+		t.Errorf("%+v", rec)
+	}
+	if pvc.UID != "pvc-1" || pvc.DeletionTimestamp != nil || pod.UID != "pod-1" || pod.DeletionTimestamp != nil {
+		t.Error("claim or Pod was touched")
+	}
+	if got := w.events(replacement.EventCancelled); len(got) != 1 {
+		t.Errorf("events %q", got)
+	}
+}
+
+func TestCancelTooLate(t *testing.T) {
+	w := newWorld(t)
+	w.ask()
+	r := w.controller()
+	for len(w.deleted) == 0 {
+		w.reconcile(r)
+	}
+	svc, _, _ := w.get()
+	delete(svc.Labels, api.LabelReplace)
+	w.must(w.raw.Update(t.Context(), svc))
+	w.reconcile(r)
+	if svc, _, _ := w.get(); svc.Labels[api.LabelReplace] != "" {
+		t.Error("label is not back")
+	} else if _, ok := svc.Labels[api.LabelReplace]; !ok {
+		t.Error("label is not back")
+	}
+	if got := w.events(replacement.EventCancelRefused); len(got) != 1 {
+		t.Errorf("events %q", got)
+	}
+	w.run(turns)
+	w.replaced()
+}
+
+// A failed attempt stays as it is until a person resumes it; the second has the original host ID and deletes the poisoned claim once.
+func TestFailedAttemptAndResume(t *testing.T) {
+	w := newWorld(t)
+	w.ask()
+	w.failNext = true
+	w.run(25)
+	if got := w.events(replacement.EventFailed); len(got) != 1 || !strings.Contains(got[0], "Dead nodes") || !strings.Contains(got[0], "--resume "+target) {
+		t.Fatalf("events %q", got)
+	}
+	if len(w.deleted) != 1 || len(w.starts) != 1 {
+		t.Fatalf("deleted %v, started %v", w.deleted, w.starts)
+	}
+	svc, _, _ := w.get()
+	patch := replacement.ResumePatch(replacement.ReadRecord(svc.Labels, svc.Annotations), "second", "", nil, nil)
+	patch.Apply(&svc.Labels, &svc.Annotations)
+	w.must(w.raw.Update(t.Context(), svc))
+	w.run(turns)
+	svc, _, _ = w.get()
+	last := replacement.ReadRecord(svc.Labels, svc.Annotations).Last
+	if last == nil || last.Request != "second" || last.HostID != hostOld || last.NewHostID != newID(2) || last.Attempts != 2 {
+		t.Fatalf("outcome %+v", last)
+	}
+	if fmt.Sprint(w.deleted) != "[pvc-1 pvc-2]" {
+		t.Errorf("deleted %v", w.deleted)
+	}
+	for _, s := range w.starts {
+		if fmt.Sprint(s.args) != "["+launch.FlagReplaceNode+"="+hostOld+"]" {
+			t.Errorf("started with %v", s.args)
+		}
+	}
+}
+
+func TestResumeKilledAtEveryRequest(t *testing.T) {
+	t.Parallel()
+	prepare := func() *world {
+		w := newWorld(t)
+		w.ask()
+		w.failNext = true
+		w.run(25)
+		svc, _, _ := w.get()
+		replacement.ResumePatch(replacement.ReadRecord(svc.Labels, svc.Annotations), "second", "", nil, nil).Apply(&svc.Labels, &svc.Annotations)
+		w.must(w.raw.Update(t.Context(), svc))
+		w.calls = nil
+		return w
+	}
+	w := prepare()
+	w.run(turns)
+	n := len(w.calls)
+	for k := range n {
+		w := prepare()
+		w.onDone = func(n int, _, _ string) error {
+			if n == k {
+				return errKilled
+			}
+			return nil
+		}
+		w.run(turns)
+		svc, _, _ := w.get()
+		last := replacement.ReadRecord(svc.Labels, svc.Annotations).Last
+		if last == nil || last.Request != "second" || last.HostID != hostOld || fmt.Sprint(w.deleted) != "[pvc-1 pvc-2]" {
+			t.Fatalf("at request %d: %+v, deleted %v", k, last, w.deleted)
+		}
+	}
+}
+
+// A live node is refused with a reason, once, and nothing is touched however long it is asked.
+func TestRefusedForALiveNode(t *testing.T) {
+	w := newWorld(t)
+	w.rows([]api.ObservedNodeStatusReport{{HostID: hostOld, Status: api.NodeStatusUp}})
+	w.ask()
+	r := w.controller()
+	for range 5 {
+		res, err, _ := w.reconcile(r)
+		if err != nil || res.RequeueAfter != afterHold {
+			t.Fatal(res, err)
+		}
+	}
+	if got := w.events(replacement.EventRefused); len(got) != 1 || !strings.Contains(got[0], "UP") {
+		t.Errorf("events %q", got)
+	}
+	for _, c := range w.calls {
+		if strings.HasPrefix(c, "patch") || strings.HasPrefix(c, "delete") || c == "create eviction" {
+			t.Errorf("wrote: %s", c)
+		}
+	}
+}
+
+// What the Scylla Operator owns is left alone even when our label is on it.
+func TestOperatorsServiceIsLeftAlone(t *testing.T) {
+	for name, change := range map[string]func(labels, annotations map[string]string){
+		"by label":      func(l, _ map[string]string) { l[api.LabelManagedBy] = api.ManagedByOperator },
+		"by annotation": func(_, a map[string]string) { a[api.AnnotationManagedHash] = "x" },
+		"not ours":      func(l, _ map[string]string) { delete(l, api.LabelManagedBy) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ask()
+			svc, _, _ := w.get()
+			change(svc.Labels, svc.Annotations)
+			w.must(w.raw.Update(t.Context(), svc))
+			r := w.controller()
+			for range 3 {
+				w.reconcile(r)
+			}
+			if got := strings.Join(w.calls, ","); got != "get Service,get Service,get Service" {
+				t.Errorf("requests %s", got)
+			}
+		})
+	}
+}
+
+// An old version takes the procedure by address, says so, and keeps the original host ID all the same.
+func TestOldVersionByAddress(t *testing.T) {
+	w := newWorld(t)
+	w.image = "docker.io/scylladb/scylla:5.1.18"
+	for _, name := range []string{"demo-a", "demo-b", "demo-c", "demo-d"} {
+		set := w.set(name[5:])
+		w.must(w.raw.Delete(t.Context(), set))
+		w.must(w.raw.Create(t.Context(), w.set(name[5:])))
+	}
+	w.rows(nil)
+	_, pod, _ := w.get()
+	w.ask()
+	w.run(turns)
+	svc, _, _ := w.get()
+	last := replacement.ReadRecord(svc.Labels, svc.Annotations).Last
+	if last == nil || last.Outcome != replacement.OutcomeReplaced || last.HostID != hostOld {
+		t.Fatalf("%+v %v", last, svc.Labels)
+	}
+	if len(w.starts) != 1 || fmt.Sprint(w.starts[0].args) != "["+launch.FlagReplaceAddress+"="+pod.Status.PodIP+"]" {
+		t.Errorf("started with %v, the old Pod had %s", w.starts, pod.Status.PodIP)
+	}
+	if got := w.events(replacement.EventAddressDeprecated); len(got) != 1 || !strings.Contains(got[0], "deprecated") {
+		t.Errorf("events %q", got)
+	}
+}
+
+// What cannot be read is never taken for absent.
+func TestAMissingRightIsAnErrorNotAStep(t *testing.T) {
+	w := newWorld(t)
+	w.ask()
+	w.onCall = func(_ int, _, what string) error {
+		if what == "PodList" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
+		}
+		return nil
+	}
+	_, err, _ := w.reconcile(w.controller())
+	if err == nil || !strings.Contains(err.Error(), "pods") {
+		t.Errorf("%v", err)
+	}
+	svc, _, _ := w.get()
+	if _, ok := svc.Labels[api.LabelReplacingNodeHostID]; ok {
+		t.Error("recorded without having read the Pods")
+	}
+}
+
+// An Event of the end that could not be written is written later, by the same process.
+func TestTheEndIsSaidLater(t *testing.T) {
+	w := newWorld(t)
+	w.ask()
+	r := w.controller()
+	w.onCall = func(_ int, _, what string) error {
+		if what == "Event" {
+			return apierrors.NewInternalError(errors.New("boom"))
+		}
+		return nil
+	}
+	for range turns {
+		w.reconcile(r)
+		w.tick()
+	}
+	if got := w.events(replacement.EventFinished); len(got) != 0 {
+		t.Fatalf("events %q", got)
+	}
+	res, err, _ := w.reconcile(r)
+	if err != nil || res.RequeueAfter != afterEnd {
+		t.Fatalf("%v %v: nobody comes back", res, err)
+	}
+	w.onCall = nil
+	w.reconcile(r)
+	w.replaced()
+	w.clock.Step(time.Hour)
+	if res, _, _ := w.reconcile(r); res.RequeueAfter != 0 {
+		t.Errorf("it comes back for ever: %v", res)
+	}
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package replacement replaces dead nodes whose member Services ask for it: one step of package internal/replacement per reconciliation, at
+// most one write per step, nothing remembered that a restart would miss.
+//
+// It must not decide anything itself, sleep, or touch what the Scylla Operator manages.
+package replacement
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/observe"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// How soon a member with an open replacement is looked at again. Changes of its Service and Pod come by themselves; rows of other members and
+// claims do not.
+const (
+	afterWrite = 100 * time.Millisecond
+	afterWait  = 2 * time.Second
+	afterHold  = 10 * time.Second // a check holds it up, or it has failed
+	afterEnd   = time.Minute      // the outcome is said for a while
+
+	firstBackoff = 5 * time.Second
+	maxBackoff   = 2 * time.Minute
+)
+
+// Options are what the reconciler needs; all are required but NewID.
+type Options struct {
+	// Client writes, and reads Services from the cache to see whether there is anything to do. Live reads everything that is decided by from
+	// the API server: a replacement is rare, and an old view costs more than a few lists.
+	Client client.Client
+	Live   client.Reader
+	Notice *notice.Recorder
+	Log    *slog.Logger
+	Clock  clock.PassiveClock
+	// NewID makes identities of requests; random UUIDs when nil.
+	NewID func() string
+}
+
+// Reconciler takes one step of one member's replacement.
+type Reconciler struct {
+	o Options
+
+	mu sync.Mutex
+	// refused counts refusals of an eviction in a row, for back-off; logged is the last state logged. Both may be lost.
+	refused map[types.UID]int
+	logged  map[types.UID]string
+}
+
+// New returns a Reconciler.
+func New(o Options) *Reconciler {
+	if o.NewID == nil {
+		o.NewID = uuid.NewString
+	}
+	return &Reconciler{o: o, refused: map[types.UID]int{}, logged: map[types.UID]string{}}
+}
+
+// Register adds the reconciler to a manager. One member is worked on at a time, because one replacement forbids another.
+func Register(mgr ctrl.Manager, o Options) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("replacement").
+		For(&corev1.Service{}, builder.WithPredicates(predicate.NewPredicateFuncs(concerned))).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) []reconcile.Request {
+			// A member Service has its Pod's name.
+			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(pod)}}
+		})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
+		Complete(New(o))
+	if err != nil {
+		return fmt.Errorf("register the controller of replacements: %w", err)
+	}
+	return nil
+}
+
+func concerned(o client.Object) bool {
+	rec := replacement.ReadRecord(o.GetLabels(), o.GetAnnotations())
+	return rec.Requested || rec.Open() || rec.Request != "" || rec.Last != nil
+}
+
+// Reconcile takes one step.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	cached := &corev1.Service{}
+	if err := r.o.Client.Get(ctx, req.NamespacedName, cached); err != nil {
+		if apierrors.IsNotFound(err) {
+			return reconcile.Result{}, nil
+		}
+		return reconcile.Result{}, fmt.Errorf("read service %s: %w", req, err)
+	}
+	if !scope.Managed(cached) || !concerned(cached) {
+		return reconcile.Result{}, nil
+	}
+	now := r.o.Clock.Now()
+	rec := replacement.ReadRecord(cached.Labels, cached.Annotations)
+	if !rec.Requested && !rec.Open() && rec.Request == "" {
+		// Only the outcome is left. It needs nothing but the Service, and costs a request for a while after the end.
+		step := replacement.Next(replacement.Input{Service: replacement.Service{Labels: cached.Labels, Annotations: cached.Annotations}, Now: now})
+		r.say(ctx, cached, step)
+		r.forget(cached.UID)
+		if len(step.Events) > 0 {
+			// An Event that could not be written is tried again; one that was is remembered by Notice and costs nothing.
+			return reconcile.Result{RequeueAfter: afterEnd}, nil
+		}
+		return reconcile.Result{}, nil
+	}
+	cluster, err := observe.Load(ctx, r.o.Live, kube.ClusterKey{Namespace: req.Namespace, Name: cached.Labels[api.LabelCluster]}, observe.Options{Now: r.o.Clock.Now})
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("read the cluster of service %s: %w", req, err)
+	}
+	if err := cluster.Snapshot.Incomplete(); err != nil {
+		return reconcile.Result{}, fmt.Errorf("read the cluster of service %s: %w", req, err)
+	}
+	in := cluster.Input(req.Name, now, r.o.NewID())
+	svc := cluster.Service(req.Name)
+	if in == nil || !scope.Managed(svc) {
+		return reconcile.Result{}, nil
+	}
+	step := replacement.Next(*in)
+	r.log(ctx, svc, step)
+	return r.take(ctx, cluster, svc, step)
+}
+
+// take does what the step says. A conflict means that the step was judged by an older state: it is judged again, not repeated.
+func (r *Reconciler) take(ctx context.Context, cluster *observe.Cluster, svc *corev1.Service, step replacement.Step) (reconcile.Result, error) {
+	var err error
+	again := afterWrite
+	switch step.Action {
+	case replacement.ActionNone:
+		r.say(ctx, svc, step)
+		return reconcile.Result{}, nil
+	case replacement.ActionRefuse, replacement.ActionHoldEviction, replacement.ActionFail:
+		r.say(ctx, svc, step)
+		return reconcile.Result{RequeueAfter: afterHold}, nil
+	case replacement.ActionDeletePVC:
+		err = r.deleteClaim(ctx, cluster, step)
+	case replacement.ActionKeepPVC:
+		err = r.keepClaim(ctx, cluster, step)
+	case replacement.ActionEvictPod:
+		var wait time.Duration
+		wait, err = r.evict(ctx, cluster, svc, step)
+		if wait > 0 {
+			return reconcile.Result{RequeueAfter: wait}, nil
+		}
+	default:
+		if step.Patch == nil {
+			r.say(ctx, svc, step)
+			return reconcile.Result{RequeueAfter: afterWait}, nil
+		}
+		err = kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { step.Patch.Apply(&s.Labels, &s.Annotations) })
+	}
+	switch {
+	case err == nil:
+		r.say(ctx, svc, step)
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		again = time.Second
+	default:
+		return reconcile.Result{}, fmt.Errorf("replace the node of service %s/%s: %w", svc.Namespace, svc.Name, err)
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+func (r *Reconciler) deleteClaim(ctx context.Context, cluster *observe.Cluster, step replacement.Step) error {
+	claim := cluster.Claim(step.Claim.UID)
+	if claim == nil {
+		return nil
+	}
+	err := r.o.Client.Delete(ctx, claim, client.Preconditions{UID: ptr.To(claim.UID), ResourceVersion: ptr.To(claim.ResourceVersion)})
+	if err != nil {
+		return fmt.Errorf("delete persistentvolumeclaim %s/%s: %w", claim.Namespace, claim.Name, err)
+	}
+	return nil
+}
+
+func (r *Reconciler) keepClaim(ctx context.Context, cluster *observe.Cluster, step replacement.Step) error {
+	claim := cluster.Claim(step.Claim.UID)
+	if claim == nil {
+		return nil
+	}
+	return kube.PatchMetadata(ctx, r.o.Client, claim, func(p *corev1.PersistentVolumeClaim) {
+		if p.Annotations == nil {
+			p.Annotations = map[string]string{}
+		}
+		p.Annotations[api.AnnotationReplaceKept] = step.Request
+	})
+}
+
+// evict ends the old Pod through the eviction API, so that disruption budgets are heard. A refusal is said and tried again later; nothing
+// else is done meanwhile.
+func (r *Reconciler) evict(ctx context.Context, cluster *observe.Cluster, svc *corev1.Service, step replacement.Step) (time.Duration, error) {
+	pod := cluster.Pod(svc.Name)
+	if pod == nil || string(pod.UID) != step.PodUID {
+		return 0, nil
+	}
+	err := r.o.Client.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(pod.UID)}},
+	})
+	if apierrors.IsTooManyRequests(err) {
+		note := fmt.Sprintf("Pod %s (UID %s) cannot be evicted yet: %s; the replacement waits, nothing else is deleted", pod.Name, pod.UID, refusal(err))
+		r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, replacement.EventEvictionRefused, "ReplaceNode", note)
+		r.o.Log.WarnContext(ctx, "eviction refused", "namespace", svc.Namespace, "service", svc.Name, "pod", pod.Name, "reason", refusal(err))
+		wait := r.backoff(svc.UID)
+		if s, ok := apierrors.SuggestsClientDelay(err); ok {
+			wait = max(wait, time.Duration(s)*time.Second)
+		}
+		return wait, nil
+	}
+	r.mu.Lock()
+	delete(r.refused, svc.UID)
+	r.mu.Unlock()
+	if err != nil {
+		return 0, fmt.Errorf("evict pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return 0, nil
+}
+
+// refusal is the API server's sentence with the budget's own message, where it gives one.
+func refusal(err error) string {
+	text := err.Error()
+	if status, ok := err.(apierrors.APIStatus); ok && status.Status().Details != nil {
+		for _, c := range status.Status().Details.Causes {
+			if c.Type == policyv1.DisruptionBudgetCause && c.Message != "" {
+				text += " (" + c.Message + ")"
+			}
+		}
+	}
+	return text
+}
+
+func (r *Reconciler) backoff(uid types.UID) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.refused[uid]
+	r.refused[uid]++
+	return min(firstBackoff<<min(n, 10), maxBackoff)
+}
+
+func (r *Reconciler) forget(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.refused, uid)
+	delete(r.logged, uid)
+}
+
+func (r *Reconciler) say(ctx context.Context, svc *corev1.Service, step replacement.Step) {
+	for _, e := range step.Events {
+		typ := corev1.EventTypeNormal
+		if e.Warning {
+			typ = corev1.EventTypeWarning
+		}
+		r.o.Notice.Emit(ctx, svc, typ, e.Reason, "ReplaceNode", e.Note)
+	}
+}
+
+// log tells each new state once.
+func (r *Reconciler) log(ctx context.Context, svc *corev1.Service, step replacement.Step) {
+	state := string(step.Action) + " " + step.Message
+	r.mu.Lock()
+	known := r.logged[svc.UID] == state
+	r.logged[svc.UID] = state
+	r.mu.Unlock()
+	if known {
+		return
+	}
+	level := slog.LevelInfo
+	switch step.Action {
+	case replacement.ActionRefuse, replacement.ActionHoldEviction, replacement.ActionFail, replacement.ActionCancelRefused:
+		level = slog.LevelWarn
+	}
+	for _, e := range step.Events {
+		if e.Reason == replacement.EventAddressDeprecated {
+			r.o.Log.WarnContext(ctx, e.Note, "namespace", svc.Namespace, "service", svc.Name)
+		}
+	}
+	r.o.Log.Log(ctx, level, "replacement", "namespace", svc.Namespace, "service", svc.Name, "request", step.Request, "step", string(step.Action),
+		"hostID", step.Original, "newHostID", step.NewHostID, "message", step.Message)
+}

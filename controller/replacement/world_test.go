@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+const (
+	ns      = "scylla"
+	target  = "demo-d-0"
+	hostOld = "dddddddd-0000-4000-8000-000000000004"
+	image   = "docker.io/scylladb/scylla:2026.2.0"
+)
+
+var (
+	t0    = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	peers = map[string]string{
+		"demo-a-0": "aaaaaaaa-0000-4000-8000-000000000001",
+		"demo-b-0": "bbbbbbbb-0000-4000-8000-000000000002",
+		"demo-c-0": "cccccccc-0000-4000-8000-000000000003",
+	}
+	key = client.ObjectKey{Namespace: ns, Name: target}
+)
+
+// start is one start of ScyllaDB on an empty volume.
+type start struct {
+	pvc  types.UID
+	args []string
+}
+
+// world is a fake API server with a StatefulSet controller, a kubelet, the member controller and ScyllaDB behind it.
+type world struct {
+	t     testing.TB
+	raw   client.WithWatch // what the simulated parts use
+	clock *clocktesting.FakeClock
+	image string
+
+	// onCall is asked before every request of the controller, with its number from 0; an error is the request's answer, without effect.
+	// onDone is asked after it, and its error hides the effect. errKilled ends the process: nothing that it asks has any effect then.
+	onCall func(n int, verb, what string) error
+	onDone func(n int, verb, what string) error
+	mu     sync.Mutex
+	calls  []string
+
+	budget    int // evictions to refuse
+	pvcs      int
+	pods      int
+	newcomers int
+	processes int
+	phase     int
+	volumes   map[types.UID]string // claim -> host ID that its data has
+	starts    []start
+	deleted   []types.UID // claims whose deletion took effect
+	evicted   []types.UID
+	failNext  bool // the next join is cancelled
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{t: t, clock: clocktesting.NewFakeClock(t0), image: image, volumes: map[types.UID]string{}}
+	var objs []client.Object
+	for i, name := range []string{"demo-a-0", "demo-b-0", "demo-c-0", target} {
+		rack := string(rune('a' + i))
+		id := peers[name]
+		if name == target {
+			id = hostOld
+		}
+		objs = append(objs, w.service(name, rack, id), w.set(rack))
+		if name != target {
+			objs = append(objs, w.pod(name, rack, types.UID("uid-"+name)))
+		}
+	}
+	w.raw = fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithObjects(objs...).
+		WithStatusSubresource(&corev1.Pod{}).Build()
+	w.statefulSet()
+	w.volumes["pvc-1"] = hostOld
+	w.updatePod(target, func(p *corev1.Pod) { p.Status.ContainerStatuses = running(false) })
+	for name := range peers {
+		w.updatePod(name, func(p *corev1.Pod) { ready(p) })
+	}
+	w.rows(nil)
+	return w
+}
+
+func labels(rack string) map[string]string {
+	return map[string]string{
+		api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: rack, api.LabelManagedBy: api.ManagedByUs,
+		api.LabelServiceType: api.ServiceTypeMember, api.LabelRackOrdinal: "0",
+	}
+}
+
+func (w *world) service(name, rack, id string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: ns, UID: types.UID("svc-" + name), Labels: labels(rack),
+			Annotations: map[string]string{api.AnnotationHostID: id, api.AnnotationNodeJoined: "true"},
+		},
+		Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone},
+	}
+}
+
+func (w *world) set(rack string) *appsv1.StatefulSet {
+	one := int32(1)
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo-" + rack, Namespace: ns, UID: types.UID("set-" + rack), Labels: labels(rack)},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas:             &one,
+			Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels(rack)}, Spec: w.podSpec()},
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
+		},
+	}
+}
+
+func (w *world) podSpec() corev1.PodSpec {
+	return corev1.PodSpec{
+		NodeName:       "k1",
+		InitContainers: []corev1.Container{{Name: api.ContainerReporter, Image: "agent"}},
+		Containers: []corev1.Container{{
+			Name: api.ContainerScyllaDB, Image: w.image, Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"},
+		}},
+	}
+}
+
+func (w *world) pod(name, rack string, uid types.UID) *corev1.Pod {
+	yes := true
+	l := labels(rack)
+	l[api.LabelPodType] = api.PodTypeNode
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: ns, UID: uid, Labels: l, Finalizers: []string{"test/kubelet"}, CreationTimestamp: metav1.NewTime(t0),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-" + rack, UID: types.UID("set-" + rack), Controller: &yes}},
+		},
+		Spec: w.podSpec(),
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIP: "10.244.0." + fmt.Sprint(len(name)+int(name[5])),
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+			ContainerStatuses:     running(false),
+			Conditions: []corev1.PodCondition{
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionFalse},
+			},
+		},
+	}
+}
+
+func running(ready bool) []corev1.ContainerStatus {
+	return []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: ready, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+}
+
+func ready(p *corev1.Pod) {
+	p.Status.ContainerStatuses = running(true)
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
+}
+
+// rows writes what every peer sees: each other UP, the old node DOWN, and more as given.
+func (w *world) rows(more []api.ObservedNodeStatusReport, operations ...api.NodeOperation) {
+	old := true
+	for _, o := range more {
+		if o.HostID == hostOld {
+			old = false
+		}
+	}
+	for name, id := range peers {
+		row := &api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", ScyllaVersion: strings.TrimPrefix(w.image, "docker.io/scylladb/scylla:"), Operations: operations}
+		yes := true
+		row.OwnsTokens = &yes
+		for _, peer := range peers {
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: peer, Status: api.NodeStatusUp})
+		}
+		if old && w.phase != 3 && w.phase != 4 {
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostOld, Status: api.NodeStatusDown})
+		}
+		for _, o := range more {
+			if o.Status != "" {
+				row.ObservedNodes = append(row.ObservedNodes, o)
+			}
+		}
+		w.annotate(name, row)
+	}
+}
+
+func (w *world) annotate(name string, row *api.NodeStatusReport) {
+	text, err := api.EncodeNodeStatusReport(row)
+	w.must(err)
+	p := &corev1.Pod{}
+	w.must(w.raw.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: name}, p))
+	if p.Annotations == nil {
+		p.Annotations = map[string]string{}
+	}
+	p.Annotations[api.AnnotationNodeStatusReport] = text
+	w.must(w.raw.Update(context.Background(), p))
+}
+
+func (w *world) updatePod(name string, f func(*corev1.Pod)) {
+	p := &corev1.Pod{}
+	w.must(w.raw.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: name}, p))
+	f(p)
+	w.must(w.raw.Status().Update(context.Background(), p))
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) get() (svc *corev1.Service, pod *corev1.Pod, pvc *corev1.PersistentVolumeClaim) {
+	ctx := context.Background()
+	svc, pod, pvc = &corev1.Service{}, &corev1.Pod{}, &corev1.PersistentVolumeClaim{}
+	w.must(w.raw.Get(ctx, key, svc))
+	if err := w.raw.Get(ctx, key, pod); apierrors.IsNotFound(err) {
+		pod = nil
+	} else {
+		w.must(err)
+	}
+	if err := w.raw.Get(ctx, client.ObjectKey{Namespace: ns, Name: "data-" + target}, pvc); apierrors.IsNotFound(err) {
+		pvc = nil
+	} else {
+		w.must(err)
+	}
+	return svc, pod, pvc
+}
+
+// statefulSet makes what is missing, as the StatefulSet controller does; a terminating claim holds it up.
+func (w *world) statefulSet() {
+	_, pod, pvc := w.get()
+	if pvc != nil && pvc.DeletionTimestamp != nil {
+		return
+	}
+	if pvc == nil {
+		w.pvcs++
+		w.must(w.raw.Create(context.Background(), &corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Name: "data-" + target, Namespace: ns, UID: types.UID(fmt.Sprintf("pvc-%d", w.pvcs)), Finalizers: []string{"kubernetes.io/pvc-protection"}},
+			Spec:       corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Gi")}}},
+		}))
+	}
+	if pod == nil {
+		w.pods++
+		w.must(w.raw.Create(context.Background(), w.pod(target, "d", types.UID(fmt.Sprintf("pod-%d", w.pods)))))
+	}
+}
+
+// kubelet ends a terminating Pod, lets its claim go, and starts ScyllaDB through the launcher's decision.
+func (w *world) kubelet() {
+	svc, pod, pvc := w.get()
+	if pod != nil && pod.DeletionTimestamp != nil {
+		pod.Finalizers = nil
+		w.must(w.raw.Update(context.Background(), pod))
+		pod = nil
+		w.phase = 0
+	}
+	if pod == nil {
+		if pvc != nil && pvc.DeletionTimestamp != nil {
+			pvc.Finalizers = nil
+			w.must(w.raw.Update(context.Background(), pvc))
+		}
+		return
+	}
+	if pvc == nil || pvc.DeletionTimestamp != nil || w.volumes[pvc.UID] != "" {
+		return
+	}
+	args, err := launch.Arguments(svc.Labels, svc.Annotations)
+	if err != nil {
+		return // it waits, or its container ends and is started again
+	}
+	w.newcomers++
+	w.volumes[pvc.UID] = newID(w.newcomers)
+	w.starts = append(w.starts, start{pvc.UID, args})
+	no := false
+	w.annotate(target, &api.NodeStatusReport{HostID: newID(w.newcomers), OperationMode: "BOOTSTRAP", OwnsTokens: &no})
+}
+
+func newID(n int) string { return fmt.Sprintf("eeeeeeee-0000-4000-8000-%012d", n) }
+
+// members records what the node says, as the controller of member Services does.
+func (w *world) members() {
+	svc, pod, _ := w.get()
+	if pod == nil {
+		return
+	}
+	row, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport])
+	if err != nil {
+		return
+	}
+	set := members.Record(svc.Annotations, row)
+	if len(set) == 0 {
+		return
+	}
+	for k, v := range set {
+		svc.Annotations[k] = v
+	}
+	w.must(w.raw.Update(context.Background(), svc))
+}
+
+// scylla moves the join on by one phase: 1 replacing, 2 normal, 3 the old one gone, 4 ready.
+func (w *world) scylla() {
+	_, pod, pvc := w.get()
+	if pod == nil || pod.DeletionTimestamp != nil || pvc == nil || w.volumes[pvc.UID] == "" || w.volumes[pvc.UID] == hostOld || w.phase > 3 {
+		return
+	}
+	id := w.volumes[pvc.UID]
+	if w.failNext && w.phase == 1 {
+		w.failNext, w.phase = false, 9
+		w.rows(nil, api.NodeOperation{Type: "replace", State: "failed", HostID: id, Error: "Canceled. Dead nodes: {x}"})
+		return
+	}
+	w.phase++
+	yes := true
+	normal := &api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", OwnsTokens: &yes}
+	switch w.phase {
+	case 1:
+		w.rows([]api.ObservedNodeStatusReport{
+			{HostID: id, Status: api.NodeStatusUp, State: api.NodeStateReplacing}, {HostID: hostOld, Status: api.NodeStatusDown, State: api.NodeStateBeingReplaced},
+		}, api.NodeOperation{Type: "replace", State: "running", HostID: id})
+	case 2:
+		w.rows([]api.ObservedNodeStatusReport{{HostID: id, Status: api.NodeStatusUp}})
+		w.annotate(target, normal)
+	case 3:
+		w.rows([]api.ObservedNodeStatusReport{{HostID: id, Status: api.NodeStatusUp}})
+	case 4:
+		w.updatePod(target, ready)
+	}
+}
+
+// tick lets everybody but the controller do one thing.
+func (w *world) tick() {
+	w.statefulSet()
+	w.kubelet()
+	w.members()
+	w.scylla()
+	w.clock.Step(2 * time.Second)
+}
+
+// errKilled is how a process ends in the middle of a request.
+var errKilled = errors.New("killed")
+
+// client is the controller's: every request can be refused or be its last. dead is set when the process was killed.
+func (w *world) client(dead *atomic.Bool) client.WithWatch {
+	do := func(verb, what string, f func() error) error {
+		if dead.Load() {
+			return errKilled
+		}
+		w.mu.Lock()
+		n := len(w.calls)
+		w.calls = append(w.calls, verb+" "+what)
+		w.mu.Unlock()
+		answer := func(err error) error {
+			if errors.Is(err, errKilled) {
+				dead.Store(true)
+			}
+			return err
+		}
+		if w.onCall != nil {
+			if err := w.onCall(n, verb, what); err != nil {
+				return answer(err)
+			}
+		}
+		err := f()
+		if w.onDone != nil {
+			if lost := w.onDone(n, verb, what); lost != nil {
+				return answer(lost)
+			}
+		}
+		return err
+	}
+	kind := func(o any) string { return strings.TrimPrefix(fmt.Sprintf("%T", o), "*v1.") }
+	return interceptor.NewClient(w.raw, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			return do("get", kind(o), func() error { return c.Get(ctx, k, o, opts...) })
+		},
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			return do("list", kind(l), func() error { return c.List(ctx, l, opts...) })
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return do("create", kind(o), func() error { return c.Create(ctx, o, opts...) })
+		},
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+			return errors.New("the controller must patch, not update")
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			return do("patch", kind(o), func() error { return c.Patch(ctx, o, p, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return do("delete", kind(o), func() error { return w.delete(ctx, c, o, opts...) })
+		},
+		SubResourceCreate: func(ctx context.Context, c client.Client, sub string, o client.Object, body client.Object, opts ...client.SubResourceCreateOption) error {
+			return do("create", sub, func() error { return w.evict(ctx, o, body) })
+		},
+	})
+}
+
+// delete adds the UID precondition, which the fake does not know.
+func (w *world) delete(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+	pvc, ok := o.(*corev1.PersistentVolumeClaim)
+	if !ok {
+		return fmt.Errorf("the controller deletes a %T", o)
+	}
+	var asked client.DeleteOptions
+	asked.ApplyOptions(opts)
+	if asked.Preconditions == nil || asked.Preconditions.UID == nil || asked.Preconditions.ResourceVersion == nil {
+		return errors.New("a claim is deleted without preconditions")
+	}
+	now := &corev1.PersistentVolumeClaim{}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(pvc), now); err != nil {
+		return err
+	}
+	if now.UID != *asked.Preconditions.UID {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "persistentvolumeclaims"}, pvc.Name, errors.New("the UID in the precondition does not match"))
+	}
+	fresh := now.DeletionTimestamp == nil
+	if err := c.Delete(ctx, o, opts...); err != nil {
+		return err
+	}
+	if fresh {
+		w.deleted = append(w.deleted, now.UID)
+	}
+	return nil
+}
+
+func (w *world) evict(ctx context.Context, o, body client.Object) error {
+	e := body.(*policyv1.Eviction)
+	if w.budget > 0 {
+		w.budget--
+		err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
+		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: "The disruption budget demo needs 3 healthy pods and has 2 currently"})
+		return err
+	}
+	p := &corev1.Pod{}
+	if err := w.raw.Get(ctx, client.ObjectKeyFromObject(o), p); err != nil {
+		return err
+	}
+	if e.DeleteOptions == nil || e.DeleteOptions.Preconditions == nil || *e.DeleteOptions.Preconditions.UID != p.UID {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, p.Name, errors.New("the UID in the precondition does not match"))
+	}
+	w.evicted = append(w.evicted, p.UID)
+	return w.raw.Delete(ctx, p)
+}
+
+// process is one run of the controller.
+type process struct {
+	*Reconciler
+	dead *atomic.Bool
+}
+
+// controller starts a new process.
+func (w *world) controller() process {
+	dead := &atomic.Bool{}
+	c := w.client(dead)
+	log := slog.New(slog.DiscardHandler)
+	w.processes++
+	id := fmt.Sprintf("invented-by-%d", w.processes)
+	return process{New(Options{Client: c, Live: c, Notice: notice.New(c, w.clock, log), Log: log, Clock: w.clock, NewID: func() string { return id }}), dead}
+}
+
+// reconcile runs one reconciliation; alive is false when the process was killed in it.
+func (w *world) reconcile(r process) (res reconcile.Result, err error, alive bool) {
+	res, err = r.Reconcile(context.Background(), reconcile.Request{NamespacedName: key})
+	return res, err, !r.dead.Load()
+}
+
+// ask sets the label as a person does.
+func (w *world) ask() {
+	svc, _, _ := w.get()
+	svc.Labels[api.LabelReplace] = ""
+	w.must(w.raw.Update(context.Background(), svc))
+}
+
+// run drives controller and world until the replacement is over, starting the controller anew whenever it is killed.
+func (w *world) run(turns int) {
+	w.t.Helper()
+	r := w.controller()
+	for range turns {
+		if _, _, alive := w.reconcile(r); !alive {
+			r = w.controller()
+		}
+		w.tick()
+		svc, _, _ := w.get()
+		if rec := replacement.ReadRecord(svc.Labels, svc.Annotations); rec.Last != nil && !rec.Open() && !rec.Requested {
+			// A killed process may have left its last Event unsaid.
+			for range 15 {
+				if len(w.events(replacement.EventFinished))+len(w.events(replacement.EventCancelled)) > 0 {
+					break
+				}
+				w.reconcile(r)
+				w.clock.Step(20 * time.Second)
+				if r.dead.Load() {
+					r = w.controller()
+				}
+			}
+			w.reconcile(w.controller()) // one that starts later says nothing twice
+			return
+		}
+	}
+}
+
+func (w *world) events(reason string) (out []string) {
+	var list eventsv1.EventList
+	w.must(w.raw.List(context.Background(), &list))
+	for _, e := range list.Items {
+		if e.Reason == reason {
+			out = append(out, e.Note)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// replaced holds the world against the promises of a finished replacement.
+func (w *world) replaced() {
+	w.t.Helper()
+	svc, pod, pvc := w.get()
+	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+	if rec.Requested || rec.Open() || rec.Last == nil || rec.Last.Outcome != replacement.OutcomeReplaced || rec.Last.HostID != hostOld {
+		w.t.Fatalf("the replacement is not over: labels %v annotations %v", svc.Labels, svc.Annotations)
+	}
+	if !slices.Equal(w.deleted, []types.UID{"pvc-1"}) {
+		w.t.Errorf("claims deleted: %v", w.deleted)
+	}
+	if len(w.starts) != 1 || !slices.Equal(w.starts[0].args, []string{launch.FlagReplaceNode + "=" + hostOld}) {
+		w.t.Errorf("ScyllaDB started on empty volumes: %v", w.starts)
+	}
+	if pod == nil || pvc == nil || pvc.UID != "pvc-2" || svc.Annotations[api.AnnotationHostID] != newID(1) {
+		w.t.Errorf("pod %v claim %v host ID %s", pod, pvc, svc.Annotations[api.AnnotationHostID])
+	}
+	if got := w.events(replacement.EventFinished); len(got) != 1 || !strings.Contains(got[0], hostOld+" was replaced by "+newID(1)+" in ") {
+		w.t.Errorf("events of the end: %q", got)
+	}
+}

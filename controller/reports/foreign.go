@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+type report = api.ScyllaDBDatacenterNodesStatusReport
+
+// foreign works out the datacenters that are assembled elsewhere: the copies that should stand here, what the cluster report says of
+// them, and the remotes of which nothing is known. A datacenter that was ever read never drops out by itself: it becomes old.
+func (r *Reconciler) foreign(key types.NamespacedName, m *memory, w *world, local []Datacenter, now time.Time) (
+	copies []*report, out []Foreign, unread []string, again time.Duration,
+) {
+	f := &foreigners{key: key, w: w, now: now, taken: map[string]bool{}}
+	for _, d := range local {
+		f.taken[d.Name] = true
+	}
+	configured := map[string]bool{}
+	for _, s := range w.remotes {
+		configured[s.Name] = true
+		f.pull(s)
+	}
+	if r.o.Remotes == nil {
+		names := map[string]bool{}
+		for _, e := range w.reports {
+			if pulled(e) {
+				names[e.Labels[api.LabelRemoteReport]] = true
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			f.pull(remote.State{Name: name, Stale: true, Reason: "remote datacenters are turned off here"})
+		}
+	}
+	again = r.pushed(f, m)
+	for _, name := range slices.Sorted(maps.Keys(w.reports)) {
+		e := w.reports[name]
+		// Whatever else barriers of this cluster would judge by belongs into the cluster report too.
+		if e.Labels[api.LabelManagedBy] != api.ManagedByUs {
+			f.add(Foreign{Name: e.DatacenterName, Racks: e.Racks})
+		}
+	}
+	return f.copies, f.out, f.unread, again
+}
+
+type foreigners struct {
+	key    types.NamespacedName
+	w      *world
+	now    time.Time
+	taken  map[string]bool // datacenters that are spoken for
+	copies []*report
+	out    []Foreign
+	unread []string
+}
+
+func pulled(e *report) bool {
+	return e.Labels[api.LabelManagedBy] == api.ManagedByUs && e.Annotations[api.AnnotationCopy] == api.CopyPulled
+}
+
+func (f *foreigners) add(d Foreign) {
+	if !f.taken[d.Name] {
+		f.taken[d.Name] = true
+		f.out = append(f.out, d)
+	}
+}
+
+// pull handles one remote that is read from here.
+func (f *foreigners) pull(s remote.State) {
+	existing := map[string]*report{} // by datacenter
+	for _, name := range slices.Sorted(maps.Keys(f.w.reports)) {
+		if e := f.w.reports[name]; pulled(e) && e.Labels[api.LabelRemoteReport] == s.Name {
+			existing[e.DatacenterName] = e
+		}
+	}
+	fresh := map[string]bool{}
+	if s.Read && !s.Stale {
+		for i := range s.Reports {
+			t := &s.Reports[i]
+			if f.taken[t.DatacenterName] {
+				continue // ours by that name is the one that counts; a datacenter is in one place
+			}
+			fresh[t.DatacenterName] = true
+			f.copies = append(f.copies, f.copyOf(s.Name, t.DatacenterName, t.Namespace+"/"+t.Name, t.Racks))
+			f.add(Foreign{Name: t.DatacenterName, Racks: t.Racks})
+		}
+	}
+	if !s.Read && len(existing) == 0 {
+		f.unread = append(f.unread, s.Name)
+	}
+	for _, dc := range slices.Sorted(maps.Keys(existing)) {
+		e := existing[dc]
+		if fresh[dc] || f.taken[dc] {
+			continue
+		}
+		since, old := e.Annotations[api.AnnotationStaleSince]
+		reason := e.Annotations[api.AnnotationStaleReason]
+		switch {
+		case s.Stale:
+			reason = s.Reason
+		case s.Read:
+			reason = "its report is gone from the remote"
+		case !old:
+			// This process has not had the time to read the remote. What the last one left stands until it has.
+			f.copies = append(f.copies, f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], e.Racks))
+			f.add(Foreign{Name: dc, Racks: e.Racks})
+			continue
+		}
+		began, err := time.Parse(time.RFC3339, since)
+		if err != nil {
+			began = f.now
+			if !s.FailedSince.IsZero() {
+				began = s.FailedSince
+			}
+		}
+		c := f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], withoutObservations(e.Racks))
+		c.Annotations[api.AnnotationStaleSince] = began.UTC().Format(time.RFC3339)
+		c.Annotations[api.AnnotationStaleReason] = reason
+		f.copies = append(f.copies, c)
+		f.add(Foreign{Name: dc, Racks: e.Racks, Stale: true, StaleSince: began, Reason: reason})
+	}
+}
+
+func (f *foreigners) copyOf(remoteName, datacenter, of string, racks []api.RackReport) *report {
+	return &report{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: f.key.Namespace, Name: scope.ObjectName(f.key.Name, remoteName, datacenter, "external"),
+			OwnerReferences: owners(f.w.sets, ""),
+			Labels: map[string]string{
+				api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: f.key.Name, api.LabelReportSelector: f.key.Name, api.LabelRemoteReport: remoteName,
+			},
+			Annotations: map[string]string{
+				api.AnnotationCopy:   api.CopyPulled,
+				api.AnnotationCopyOf: remoteName + "/" + strings.TrimPrefix(of, remoteName+"/"),
+			},
+		},
+		DatacenterName: datacenter,
+		Racks:          racks,
+	}
+}
+
+// pushed handles copies that a controller elsewhere writes here. Nothing here can be asked whether it still does, so its mark must go on
+// changing; when it does not, the rows are taken off the copy. The pusher puts them back with its next write.
+func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(f.w.reports)) {
+		e := f.w.reports[name]
+		if e.Labels[api.LabelManagedBy] != api.ManagedByUs || e.Annotations[api.AnnotationCopy] != api.CopyPushed || f.taken[e.DatacenterName] {
+			continue
+		}
+		seen[name] = true
+		mark := e.Annotations[api.AnnotationCopyRenewed]
+		last, known := m.renewed[name]
+		if !known || last.value != mark {
+			last = renewal{value: mark, seen: f.now}
+			m.renewed[name] = last
+		}
+		since, marked := e.Annotations[api.AnnotationStaleSince]
+		reason := e.Annotations[api.AnnotationStaleReason]
+		left := r.o.StaleAfter - f.now.Sub(last.seen)
+		switch {
+		case left > 0:
+			again = min(cmp.Or(again, left), left)
+			if !marked {
+				f.add(Foreign{Name: e.DatacenterName, Racks: e.Racks})
+				continue
+			}
+			// Its origin, or the controller here before this one, found it old: it is until its pusher says otherwise.
+		case !marked:
+			reason = "the controller that copies it here is silent"
+		}
+		began, err := time.Parse(time.RFC3339, since)
+		if err != nil {
+			began = last.seen
+		}
+		c := e.DeepCopy()
+		c.Annotations[api.AnnotationStaleSince], c.Annotations[api.AnnotationStaleReason] = began.UTC().Format(time.RFC3339), reason
+		c.Racks = withoutObservations(e.Racks)
+		f.copies = append(f.copies, c)
+		f.add(Foreign{Name: e.DatacenterName, Racks: e.Racks, Stale: true, StaleSince: began, Reason: reason})
+	}
+	maps.DeleteFunc(m.renewed, func(name string, _ renewal) bool { return !seen[name] })
+	return again
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// both sees the two nodes here and the one there UP.
+const both = `{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h9","status":"UP"}]}` + "\n"
+
+// three is a cluster of two nodes here that see a third in a datacenter elsewhere.
+func three() []client.Object {
+	o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1)}
+	o = append(o, member("demo-r1-0", "dc1", "r1", 0, "h0", both)...)
+	return append(o, member("demo-r2-0", "dc1", "r2", 0, "h1", both)...)
+}
+
+// there is the report of that datacenter as its own controller keeps it.
+func there() api.ScyllaDBDatacenterNodesStatusReport {
+	return api.ScyllaDBDatacenterNodesStatusReport{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: "far", Name: "demo-dc2-abcde", UID: "far"},
+		DatacenterName: "dc2",
+		Racks:          []api.RackReport{{Name: "r1", Nodes: []api.NodeReport{{HostID: ptr.To("h9"), ObservedNodes: sees("UP", "h0", "h1", "h9")}}}},
+	}
+}
+
+var copyName = scope.ObjectName("demo", "eu", "dc2", "external")
+
+func reachable() []remote.State {
+	return []remote.State{{Name: "eu", Read: true, Reports: []api.ScyllaDBDatacenterNodesStatusReport{there()}}}
+}
+
+func (b *bench) blocked() bool {
+	b.t.Helper()
+	var l api.ScyllaDBDatacenterNodesStatusReportList
+	if err := b.client.List(b.t.Context(), &l); err != nil {
+		b.t.Fatal(err)
+	}
+	narrow := len(matrix.New(matrix.FromReports(l.Items), matrix.Options{}).Blockers()) > 0
+	s := b.status()
+	wide := len(matrix.New(matrix.FromStatusReport(s), matrix.Options{NotVerified: matrix.NotVerified(s)}).Blockers()) > 0
+	if narrow != wide {
+		b.t.Errorf("by the datacenter reports blocked is %v, by the cluster report %v", narrow, wide)
+	}
+	return wide
+}
+
+func TestARemoteDatacenterIsCopiedAndCounted(t *testing.T) {
+	b := newBench(t, three()...)
+	b.remote.states = reachable()
+	b.reconcile()
+	c := b.report(copyName)
+	if diff := cmp.Diff(map[string]string{
+		api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: "demo", api.LabelReportSelector: "demo", api.LabelRemoteReport: "eu",
+	}, c.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{api.AnnotationCopy: api.CopyPulled, api.AnnotationCopyOf: "eu/far/demo-dc2-abcde"}, c.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(there().Racks, c.Racks); diff != "" {
+		t.Errorf("racks (-want +got):\n%s", diff)
+	}
+	if b.blocked() {
+		t.Errorf("blocked by %s", b.status().Status.FirstBlocker)
+	}
+	if s := b.status().Status; s.Up != "3/3" {
+		t.Errorf("status %+v", s)
+	}
+	if got := b.reconcile(); len(got) > 0 {
+		t.Errorf("nothing has changed, and written were %q", got)
+	}
+	var published []string
+	for _, r := range b.remote.published {
+		published = append(published, r.DatacenterName)
+		if r.UID == "" && r.ResourceVersion == "" {
+			t.Errorf("report of %s is published without its identity", r.DatacenterName)
+		}
+	}
+	if diff := cmp.Diff([]string{"dc1", "dc2"}, published); diff != "" {
+		t.Errorf("published (-want +got):\n%s", diff)
+	}
+}
+
+func TestAVanishedRemoteKeepsItsLastRowsAndBlocks(t *testing.T) {
+	b := newBench(t, three()...)
+	b.remote.states = reachable()
+	b.reconcile()
+	failed := b.clock.Now()
+	b.remote.states = []remote.State{{Name: "eu", Read: true, Reports: b.remote.states[0].Reports, Stale: true, FailedSince: failed, Reason: "its API server refuses connections"}}
+	b.reconcile()
+
+	check := func(when string) {
+		t.Helper()
+		c := b.report(copyName)
+		if n := c.Racks[0].Nodes[0]; n.HostID == nil || len(n.ObservedNodes) > 0 {
+			t.Errorf("%s: the copy looks fresh: %+v", when, n)
+		}
+		if c.Annotations[api.AnnotationStaleReason] != "its API server refuses connections" || c.Annotations[api.AnnotationStaleSince] != failed.Format(time.RFC3339) {
+			t.Errorf("%s: annotations %v", when, c.Annotations)
+		}
+		d := b.status().Datacenters[1]
+		row, ok := Expand(d.Nodes[0], b.status().Membership)
+		if !d.Stale || !d.StaleSince.Time.Equal(failed) || !ok || cmp.Diff(sees("UP", "h0", "h1", "h9"), row) != "" {
+			t.Errorf("%s: datacenter %+v, row %v", when, d, row)
+		}
+		if !b.blocked() {
+			t.Errorf("%s: nothing blocks", when)
+		}
+	}
+	check("just vanished")
+	if c := b.condition(api.ConditionRemotesReachable); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "remote eu: its API server refuses connections") {
+		t.Errorf("condition %+v", c)
+	}
+	if got := b.reconcile(); len(got) > 0 {
+		t.Errorf("nothing has changed, and written were %q", got)
+	}
+
+	// A new leader has read nothing yet, and its copies are all it has.
+	b.remote.states = []remote.State{{Name: "eu"}}
+	b.reconcile()
+	check("after a change of leaders")
+	b.remote.states = []remote.State{{Name: "eu", Stale: true, FailedSince: b.clock.Now(), Reason: "its API server refuses connections"}}
+	b.reconcile()
+	check("still gone for the new leader")
+
+	b.remote.states = reachable()
+	b.reconcile()
+	if b.blocked() {
+		t.Errorf("it is back, and blocked is by %s", b.status().Status.FirstBlocker)
+	}
+	if c := b.report(copyName); c.Annotations[api.AnnotationStaleSince] != "" {
+		t.Errorf("annotations %v", c.Annotations)
+	}
+}
+
+func TestALostReportOfARemoteIsNotANewDatacenter(t *testing.T) {
+	b := newBench(t, three()...)
+	b.remote.states = reachable()
+	b.reconcile()
+	b.remote.states = []remote.State{{Name: "eu", Read: true}}
+	b.reconcile()
+	if !b.blocked() {
+		t.Error("nothing blocks")
+	}
+	if c := b.condition(api.ConditionRemotesReachable); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "gone") {
+		t.Errorf("condition %+v", c)
+	}
+}
+
+func TestANewLeaderDoesNotDoubtWhatItHasNotAskedYet(t *testing.T) {
+	b := newBench(t, three()...)
+	b.remote.states = reachable()
+	b.reconcile()
+	b.remote.states = []remote.State{{Name: "eu"}}
+	b.reconcile()
+	if b.blocked() {
+		t.Errorf("blocked by %s", b.status().Status.FirstBlocker)
+	}
+}
+
+func TestARemoteThatWasNeverReadIsNotVerified(t *testing.T) {
+	b := newBench(t, two()...)
+	b.remote.states = []remote.State{{Name: "eu", Stale: true, Reason: "secret x/y: key kubeconfig is missing"}}
+	b.reconcile()
+	if c := b.condition(api.ConditionAllNodesUp); c.Status != metav1.ConditionFalse || c.Reason != string(matrix.ReasonDatacenterUnverified) {
+		t.Errorf("condition %+v", c)
+	}
+}
+
+func TestCopiesGoWithTheirConfigurationOnly(t *testing.T) {
+	b := newBench(t, three()...)
+	b.remote.states = reachable()
+	b.reconcile()
+	remotes := b.o.Remotes
+	b.o.Remotes = nil
+	b.reconcile()
+	if !b.blocked() {
+		t.Error("remotes are turned off, and the datacenter there dropped out")
+	}
+	if c := b.condition(api.ConditionRemotesReachable); c.Status != metav1.ConditionFalse {
+		t.Errorf("condition %+v", c)
+	}
+	b.o.Remotes = remotes
+	b.remote.states = nil
+	b.reconcile()
+	if diff := cmp.Diff([]string{scope.ObjectName("demo", "dc1")}, b.names()); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+}
+
+func pushedCopy() *api.ScyllaDBDatacenterNodesStatusReport {
+	r := there()
+	r.ObjectMeta = metav1.ObjectMeta{Namespace: ns, Name: "pushed",
+		Labels:      map[string]string{api.LabelReportSelector: "demo", api.LabelManagedBy: api.ManagedByUs, api.LabelRemoteReport: "dc2"},
+		Annotations: map[string]string{api.AnnotationCopy: api.CopyPushed, api.AnnotationCopyRenewed: "1", api.AnnotationCopyPusher: "far"}}
+	return &r
+}
+
+func TestAPushedCopyIsBelievedWhileItsPusherLives(t *testing.T) {
+	b := newBench(t, append(three(), pushedCopy())...)
+	b.reconcile()
+	if b.blocked() {
+		t.Errorf("blocked by %s", b.status().Status.FirstBlocker)
+	}
+	b.clock.Step(MinInterval)
+	res, err := b.Reconcile(t.Context(), demo)
+	if err != nil || res.RequeueAfter <= 0 || res.RequeueAfter > remote.StaleAfter {
+		t.Errorf("nobody looks again: %+v, %v", res, err)
+	}
+	renew := func(value string, racks []api.RackReport) {
+		c := b.report("pushed")
+		c.Annotations = map[string]string{api.AnnotationCopy: api.CopyPushed, api.AnnotationCopyRenewed: value, api.AnnotationCopyPusher: "far"}
+		c.Racks = racks
+		if err := b.client.Update(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.clock.Step(remote.StaleAfter - 10*time.Second)
+	renew("2", there().Racks)
+	b.reconcile()
+	b.clock.Step(remote.StaleAfter - 10*time.Second)
+	b.reconcile()
+	if b.blocked() {
+		t.Errorf("it was renewed, and blocked is by %s", b.status().Status.FirstBlocker)
+	}
+	b.clock.Step(remote.StaleAfter)
+	b.reconcile()
+	if !b.blocked() {
+		t.Error("its pusher is silent, and nothing blocks")
+	}
+	if d := b.status().Datacenters[1]; !d.Stale || d.Nodes[0].HostID != "h9" {
+		t.Errorf("datacenter %+v", d)
+	}
+	if got := b.reconcile(); len(got) > 0 {
+		t.Errorf("nothing has changed, and written were %q", got)
+	}
+	renew("3", there().Racks)
+	b.reconcile()
+	if b.blocked() {
+		t.Errorf("its pusher is back, and blocked is by %s", b.status().Status.FirstBlocker)
+	}
+}
+
+func TestAPulledCopyTakesThePlaceOfAPushedOne(t *testing.T) {
+	b := newBench(t, append(three(), pushedCopy())...)
+	b.reconcile()
+	b.remote.states = reachable()
+	b.reconcile()
+	if diff := cmp.Diff([]string{scope.ObjectName("demo", "dc1"), copyName}, b.names()); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+	if b.blocked() || b.status().Status.Nodes != 3 {
+		t.Errorf("status %+v", b.status().Status)
+	}
+}
+
+func TestSomebodyElsesReportOfTheClusterCountsToo(t *testing.T) {
+	r := there()
+	r.ObjectMeta = metav1.ObjectMeta{Namespace: ns, Name: "by-hand", Labels: map[string]string{api.LabelReportSelector: "demo"}}
+	b := newBench(t, append(three(), &r)...)
+	b.reconcile()
+	if b.blocked() || b.status().Status.Nodes != 3 {
+		t.Errorf("status %+v", b.status().Status)
+	}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Register adds the reconciler to a manager. Sources tell, by a cluster's namespace and name, of what happens outside this Kubernetes
+// cluster.
+func Register(mgr ctrl.Manager, r *Reconciler, sources ...source.Source) error {
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("reports").
+		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(metadataOrDeletion)).
+		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(metadataOrDeletion)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(podSaysMore)).
+		Watches(&api.ScyllaDBDatacenterNodesStatusReport{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelReportSelector))).
+		Watches(&api.ScyllaDBStatusReport{}, &handler.EnqueueRequestForObject{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, r.o.Concurrency)})
+	for _, s := range sources {
+		b = b.WatchesRawSource(s)
+	}
+	if err := b.Complete(r); err != nil {
+		return fmt.Errorf("register the controller of reports: %w", err)
+	}
+	return nil
+}
+
+// byLabel maps an object to the cluster that a label of it names.
+func byLabel(label string) handler.MapFunc {
+	return func(_ context.Context, obj client.Object) []reconcile.Request {
+		name := obj.GetLabels()[label]
+		if name == "" {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
+	}
+}
+
+// metadataOrDeletion lets pass what changes labels, annotations or owners: nothing else of StatefulSets and Services is in a report.
+var metadataOrDeletion = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
+		!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID()
+}}
+
+// podSaysMore lets pass what changes a Pod's row or whether somebody keeps it up to date. A kubelet writes a Pod's status far more often.
+var podSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	was, ok := e.ObjectOld.(*corev1.Pod)
+	is, ok2 := e.ObjectNew.(*corev1.Pod)
+	if !ok || !ok2 {
+		return true
+	}
+	return was.UID != is.UID || was.Annotations[api.AnnotationNodeStatusReport] != is.Annotations[api.AnnotationNodeStatusReport] ||
+		scope.Stale(was) != scope.Stale(is) || scope.Serving(was) != scope.Serving(is) || was.Labels[api.LabelCluster] != is.Labels[api.LabelCluster]
+}}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package write brings datacenter reports, here and in other Kubernetes clusters, to what they should say, with a request only when
+// something is different. It must not decide what they should say.
+package write
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// ownPrefix of annotations that this project alone writes: on our reports those that are not wanted any more are taken off.
+const ownPrefix = "kubectl-scylla.scylladb.com/"
+
+// Reports writes datacenter reports through one client. The zero value is not usable. It is safe for concurrent use.
+type Reports struct {
+	mu    sync.Mutex
+	marks map[types.NamespacedName]mark
+}
+
+// mark remembers what became of a write. With the Scylla Operator's own CustomResourceDefinition the API server takes our additive fields
+// off, and comparing with what came back would write for ever.
+type mark struct {
+	resourceVersion string
+	sum             [sha256.Size]byte
+}
+
+// New returns a Reports that has written nothing yet.
+func New() *Reports { return &Reports{marks: map[types.NamespacedName]mark{}} }
+
+// Differs says whether existing (nil: there is none) is not what it should be.
+func (w *Reports) Differs(existing, want *api.ScyllaDBDatacenterNodesStatusReport) bool {
+	if existing == nil {
+		return true
+	}
+	merged := merge(existing, want)
+	if equality.Semantic.DeepEqual(existing, merged) {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m, ok := w.marks[client.ObjectKeyFromObject(want)]
+	return !ok || m.resourceVersion != existing.ResourceVersion || m.sum != sum(merged)
+}
+
+// Write creates the report or brings existing to want. An error of the API server is returned as it is, so that a conflict can be told.
+func (w *Reports) Write(ctx context.Context, c client.Client, existing, want *api.ScyllaDBDatacenterNodesStatusReport) error {
+	var obj *api.ScyllaDBDatacenterNodesStatusReport
+	var s [sha256.Size]byte
+	if existing == nil {
+		obj = want.DeepCopy()
+		s = sum(obj)
+		if err := c.Create(ctx, obj); err != nil {
+			return fmt.Errorf("create report %s/%s: %w", want.Namespace, want.Name, err)
+		}
+	} else {
+		obj = merge(existing, want)
+		s = sum(obj)
+		if err := c.Update(ctx, obj); err != nil {
+			return fmt.Errorf("update report %s/%s: %w", want.Namespace, want.Name, err)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.marks[client.ObjectKeyFromObject(want)] = mark{resourceVersion: obj.ResourceVersion, sum: s}
+	return nil
+}
+
+// Forget drops what is remembered of a report that was deleted.
+func (w *Reports) Forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.marks, key)
+}
+
+// merge is existing with everything that is ours as wanted; labels, annotations and owners of others stay.
+func merge(existing, want *api.ScyllaDBDatacenterNodesStatusReport) *api.ScyllaDBDatacenterNodesStatusReport {
+	out := existing.DeepCopy()
+	if len(want.Labels) > 0 && out.Labels == nil {
+		out.Labels = map[string]string{}
+	}
+	maps.Copy(out.Labels, want.Labels)
+	maps.DeleteFunc(out.Annotations, func(k, _ string) bool {
+		_, wanted := want.Annotations[k]
+		return strings.HasPrefix(k, ownPrefix) && !wanted
+	})
+	if len(want.Annotations) > 0 && out.Annotations == nil {
+		out.Annotations = map[string]string{}
+	}
+	maps.Copy(out.Annotations, want.Annotations)
+	out.OwnerReferences = want.OwnerReferences
+	out.DatacenterName, out.Racks = want.DatacenterName, want.Racks
+	return out
+}
+
+func sum(r *api.ScyllaDBDatacenterNodesStatusReport) [sha256.Size]byte {
+	c := *r
+	c.ObjectMeta = metav1.ObjectMeta{Labels: r.Labels, Annotations: r.Annotations, OwnerReferences: r.OwnerReferences}
+	c.TypeMeta = metav1.TypeMeta{}
+	b, _ := json.Marshal(c) // plain data always marshals
+	return sha256.Sum256(b)
+}
