@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// Groups of verbs in the root's help.
+const (
+	GroupSee   = "see"
+	GroupAct   = "act"
+	GroupSetup = "setup"
+)
+
+// Verb is the body of a command: flags are parsed, then Complete fills in what they leave open, Validate refuses, Run works.
+type Verb interface {
+	Complete(cmd *cobra.Command, args []string) error
+	Validate(cmd *cobra.Command) error
+	Run(ctx context.Context) error
+}
+
+// Run makes a Verb the body of a command.
+func Run(v Verb) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := v.Complete(cmd, args); err != nil {
+			return err
+		}
+		if err := v.Validate(cmd); err != nil {
+			return hinted(cmd, err)
+		}
+		err := v.Run(cmd.Context())
+		if _, ok := errors.AsType[*kube.AmbiguousError](err); ok && exit.Code(err) == exit.CodeError {
+			return exit.Usage(err) // the person did not say enough
+		}
+		return err
+	}
+}
+
+// hinted points a usage error to the verb's help, where no better hint is there.
+func hinted(cmd *cobra.Command, err error) error {
+	if exit.Code(err) != exit.CodeUsage {
+		return err
+	}
+	return exit.WithHint(err, HelpHint(cmd))
+}
+
+// HelpHint is the line that points to a command's help.
+func HelpHint(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
+
+// Examples joins lines into the form that help shows.
+func Examples(lines ...string) string {
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = "  " + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// completionTimeout bounds what the shell waits for while a person presses Tab.
+const completionTimeout = 2 * time.Second
+
+// CompleteClusters completes the names of clusters in the namespace. Errors complete nothing: a shell has no place for them.
+func (d *Deps) CompleteClusters(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return d.complete(cmd, toComplete, func(_ *kube.Snapshot, key kube.ClusterKey) []string { return []string{key.Name} }, false)
+}
+
+// CompleteMembers completes the names of members in the namespace, each with what it is.
+func (d *Deps) CompleteMembers(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return d.complete(cmd, toComplete, func(s *kube.Snapshot, _ kube.ClusterKey) []string {
+		var names []string
+		for _, m := range s.Members() {
+			if m.Member != "" && m.Service != nil {
+				names = append(names, fmt.Sprintf("%s\t%s, Pod %s", m.Member, m.State, m.PodState))
+			}
+		}
+		return names
+	}, true)
+}
+
+// CompleteDatacenters completes the names of datacenters in the namespace.
+func (d *Deps) CompleteDatacenters(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	return d.complete(cmd, toComplete, func(s *kube.Snapshot, _ kube.ClusterKey) []string {
+		var names []string
+		for _, m := range s.Members() {
+			if m.Datacenter != "" && m.Service != nil {
+				names = append(names, m.Datacenter)
+			}
+		}
+		return names
+	}, true)
+}
+
+func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*kube.Snapshot, kube.ClusterKey) []string, load bool) ([]string, cobra.ShellCompDirective) {
+	ctx := cmd.Context()
+	if ctx == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	defer cancel()
+	result := make(chan []string, 1)
+	// Reading a kubeconfig may run a credential plugin that heeds no context, so the time is kept here.
+	go func() { result <- d.candidates(ctx, names, load) }()
+	var all []string
+	select {
+	case all = <-result:
+	case <-ctx.Done():
+	}
+	seen, out := map[string]bool{}, []string(nil)
+	for _, n := range all {
+		if name, _, _ := strings.Cut(n, "\t"); strings.HasPrefix(name, toComplete) && !seen[name] {
+			seen[name] = true
+			out = append(out, n)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (d *Deps) candidates(ctx context.Context, names func(*kube.Snapshot, kube.ClusterKey) []string, load bool) []string {
+	c, err := d.NewClient()
+	if err != nil {
+		return nil
+	}
+	ns, err := d.Namespace()
+	if err != nil {
+		return nil
+	}
+	keys, err := kube.ListClusters(ctx, c, ns, nil)
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, key := range keys {
+		if !load {
+			all = append(all, names(nil, key)...)
+			continue
+		}
+		s, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: kube.SourceReport, Now: d.Clock.Now})
+		if err != nil {
+			continue
+		}
+		all = append(all, names(s, key)...)
+	}
+	return all
+}

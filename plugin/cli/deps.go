@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
+
+	"github.com/spf13/cobra"
+)
+
+// Terminal is what is known of the streams.
+type Terminal struct {
+	In, Out, Err bool // is a terminal
+	// Width and Height of standard output in cells; 0 when it is not a terminal.
+	Width, Height int
+}
+
+// Deps is everything that a verb may touch.
+type Deps struct {
+	Streams genericiooptions.IOStreams
+	// Flags are kubectl's own (--context, -n, --as, ...), bound to the root command.
+	Flags *genericclioptions.ConfigFlags
+	Clock clock.WithTicker
+	// Environ has the form of os.Environ.
+	Environ []string
+	// Terminal is asked each time: windows change their size.
+	Terminal func() Terminal
+	// RESTConfig, NewClient, ReadLive and WhoAmI reach the API server; tests replace them.
+	RESTConfig func() (*rest.Config, error)
+	NewClient  func() (client.WithWatch, error)
+	// ReadLive fills the snapshot from each node's own API.
+	ReadLive func(ctx context.Context, s *kube.Snapshot, opts kube.LiveOptions) error
+	// WhoAmI is the user's name as the API server knows it, for events; never empty.
+	WhoAmI func(ctx context.Context) string
+	// Controller makes the verb that runs the controller out of the cluster; nil leaves the verb out. The plugin must not know the controller,
+	// so the main brings it along.
+	Controller func(*Deps) *cobra.Command
+
+	// Color is the value of --color.
+	Color render.ColorMode
+
+	telling atomic.Bool // a Progress is at work
+}
+
+// New makes the dependencies of a real run; terminal and environ come from the process.
+func New(streams genericiooptions.IOStreams, clk clock.WithTicker, environ []string, terminal func() Terminal) *Deps {
+	d := &Deps{
+		Streams: streams, Clock: clk, Environ: environ, Terminal: terminal, Color: render.ColorAuto,
+		Flags: genericclioptions.NewConfigFlags(true),
+	}
+	d.Flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
+		c.UserAgent = version.Get().UserAgent("kubectl-scylla")
+		return c
+	}
+	d.RESTConfig = d.restConfig
+	d.NewClient = func() (client.WithWatch, error) {
+		cfg, err := d.RESTConfig()
+		if err != nil {
+			return nil, err
+		}
+		return kube.NewClient(cfg)
+	}
+	d.ReadLive = func(ctx context.Context, s *kube.Snapshot, opts kube.LiveOptions) error {
+		cfg, err := d.RESTConfig()
+		if err != nil {
+			return err
+		}
+		s.ReadLive(ctx, cfg, opts)
+		return nil
+	}
+	d.WhoAmI = d.whoAmI
+	return d
+}
+
+// env reads one variable of Environ.
+func (d *Deps) env(name string) string {
+	for _, kv := range d.Environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func (d *Deps) restConfig() (*rest.Config, error) {
+	loader := d.Flags.ToRawKubeConfigLoader()
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, exit.WithHint(fmt.Errorf("read kubeconfig: %w", err), "check --kubeconfig and KUBECONFIG, or read saved objects with --from FILE")
+	}
+	server := d.Flags.APIServer != nil && *d.Flags.APIServer != ""
+	if len(raw.Clusters) == 0 && !server && d.env("KUBERNETES_SERVICE_HOST") == "" && d.env("KUBERNETES_MASTER") == "" {
+		// Without this, client-go falls back to localhost:8080 and the person reads about a refused connection.
+		return nil, exit.WithHint(errors.New("there is no kubeconfig, so there is no API server to ask"),
+			"set KUBECONFIG or --kubeconfig, or read saved objects with --from FILE")
+	}
+	cfg, err := d.Flags.ToRESTConfig()
+	if err != nil {
+		return nil, exit.WithHint(fmt.Errorf("read kubeconfig: %w", err), "list the contexts with: kubectl config get-contexts")
+	}
+	return cfg, nil
+}
+
+// Namespace is the one of -n, else of the kubeconfig's context, else "default".
+func (d *Deps) Namespace() (string, error) {
+	ns, _, err := d.Flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("read namespace from kubeconfig: %w", err)
+	}
+	return ns, nil
+}
+
+// NamespaceGiven is the value of -n, empty when it was not given.
+func (d *Deps) NamespaceGiven() string {
+	if d.Flags.Namespace == nil {
+		return ""
+	}
+	return *d.Flags.Namespace
+}
+
+func (d *Deps) whoAmI(ctx context.Context) string {
+	// The API server's own answer is right with every kind of credentials, impersonation included.
+	if cfg, err := d.RESTConfig(); err == nil {
+		if name, err := selfSubject(ctx, cfg); err == nil && name != "" {
+			return name
+		}
+	}
+	if d.Flags.Impersonate != nil && *d.Flags.Impersonate != "" {
+		return *d.Flags.Impersonate
+	}
+	if raw, err := d.Flags.ToRawKubeConfigLoader().RawConfig(); err == nil {
+		if c := raw.Contexts[raw.CurrentContext]; c != nil && c.AuthInfo != "" {
+			return c.AuthInfo
+		}
+	}
+	return "unknown user"
+}
+
+func selfSubject(ctx context.Context, cfg *rest.Config) (string, error) {
+	s := runtime.NewScheme()
+	if err := authenticationv1.AddToScheme(s); err != nil {
+		return "", err
+	}
+	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{authenticationv1.SchemeGroupVersion})
+	m.Add(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), meta.RESTScopeRoot)
+	c, err := client.New(cfg, client.Options{Scheme: s, Mapper: m})
+	if err != nil {
+		return "", err
+	}
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := c.Create(ctx, review); err != nil {
+		return "", err
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+// Options are the terminal's, for drawing text on standard output.
+func (d *Deps) Options(wide bool) render.Options {
+	t := d.Terminal()
+	o := render.Options{Profile: render.Profile(d.Streams.Out, d.Color, d.Environ), ASCII: !render.Unicode(d.Environ), Wide: wide}
+	if t.Out {
+		o.Width, o.Height = t.Width, t.Height
+	}
+	return o
+}
+
+// Print writes text to standard output in the colours that it can show.
+func (d *Deps) Print(text string, o render.Options) error {
+	if _, err := io.WriteString(render.NewWriter(d.Streams.Out, o.Profile), text); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}
+
+// Warn writes one line to standard error.
+func (d *Deps) Warn(format string, args ...any) {
+	w := render.NewWriter(d.Streams.ErrOut, render.Profile(d.Streams.ErrOut, d.Color, d.Environ))
+	// A standard error that is closed leaves nobody to tell.
+	_, _ = fmt.Fprintf(w, render.Warn.Paint("warning:")+" "+format+"\n", args...)
+}
+
+// Say writes text to standard error as it is.
+func (d *Deps) Say(text string) {
+	w := render.NewWriter(d.Streams.ErrOut, render.Profile(d.Streams.ErrOut, d.Color, d.Environ))
+	_, _ = io.WriteString(w, text)
+}
+
+// Confirm asks a question that must be answered by typing want. Errors: exit.Refused when there is nobody to ask or the answer is another.
+func (d *Deps) Confirm(ctx context.Context, question, want string) error {
+	if !d.Terminal().In {
+		return exit.WithHint(exit.Refusedf("not confirmed: standard input is not a terminal, so nobody can be asked"), "add --yes if you are sure")
+	}
+	d.Say(fmt.Sprintf("%s Type %q to go on: ", question, want))
+	type answer struct {
+		text string
+		err  error
+	}
+	// Reading cannot be interrupted, so it happens beside; the process ends soon after an interrupt.
+	got := make(chan answer, 1)
+	go func() {
+		text, err := bufio.NewReader(d.Streams.In).ReadString('\n')
+		got <- answer{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		d.Say("\n")
+		return exit.Interrupted(ctx.Err())
+	case a := <-got:
+		if errors.Is(a.err, io.EOF) {
+			d.Say("\n") // nobody pressed Enter
+		}
+		if text := strings.TrimSpace(a.text); text != want {
+			if a.err != nil && !errors.Is(a.err, io.EOF) {
+				return fmt.Errorf("read the answer: %w", a.err)
+			}
+			return exit.Refusedf("not confirmed: nothing was changed")
+		}
+		return nil
+	}
+}

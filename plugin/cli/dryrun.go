@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// DryRunFlag is the value of --dry-run.
+type DryRunFlag string
+
+const (
+	DryRunNone   DryRunFlag = "none"
+	DryRunClient DryRunFlag = "client" // nothing is sent
+	DryRunServer DryRunFlag = "server" // sent, checked there, not kept
+)
+
+func (f *DryRunFlag) String() string { return string(*f) }
+
+// Set implements pflag.Value.
+func (f *DryRunFlag) Set(text string) error {
+	v := DryRunFlag(text)
+	if !slices.Contains([]DryRunFlag{DryRunNone, DryRunClient, DryRunServer}, v) {
+		return fmt.Errorf("must be one of none, client, server")
+	}
+	*f = v
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*DryRunFlag) Type() string { return "none|client|server" }
+
+// AddFlag binds --dry-run.
+func (f *DryRunFlag) AddFlag(cmd *cobra.Command) {
+	cmd.Flags().Var(f, "dry-run", "client: show what would be changed. server: let the API server check it and keep nothing.")
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp))
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+)
+
+// OutputFlags are -o and --template as kubectl has them, for documents that also have a text.
+type OutputFlags struct {
+	print   *genericclioptions.PrintFlags
+	formats []string // beyond those of cli-runtime
+	printer printers.ResourcePrinter
+}
+
+// AddFlags binds the flags. text are the verb's own formats ("wide"); the empty format is always the ordinary text.
+func (f *OutputFlags) AddFlags(cmd *cobra.Command, text ...string) {
+	f.print, f.formats = genericclioptions.NewPrintFlags(""), text
+	// Not PrintFlags.AddFlags: it would add --show-managed-fields, which documents do not have.
+	f.print.TemplatePrinterFlags.AddFlags(cmd)
+	cmd.Flags().StringVarP(f.print.OutputFormat, "output", "o", "", "Output format. One of: "+strings.Join(f.allowed(), ", ")+".")
+	f.print.OutputFlagSpecified = func() bool { return cmd.Flags().Changed("output") }
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(f.allowed(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+}
+
+func (f *OutputFlags) allowed() []string {
+	return append(slices.Clone(f.formats), "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...", "go-template=...", "go-template-file=...")
+}
+
+// Validate makes the printer, so that a format or template that is wrong is refused before anything is asked.
+func (f *OutputFlags) Validate() error {
+	format := *f.print.OutputFormat
+	templated := f.print.TemplatePrinterFlags.TemplateArgument != nil && *f.print.TemplatePrinterFlags.TemplateArgument != ""
+	if format == "" && !templated || slices.Contains(f.formats, format) {
+		return nil
+	}
+	p, err := f.print.ToPrinter()
+	if err != nil {
+		if genericclioptions.IsNoCompatiblePrinterError(err) {
+			return exit.Usagef("output format %q is not known: use one of %s", format, strings.Join(f.allowed(), ", "))
+		}
+		return exit.Usage(fmt.Errorf("read -o %s: %w", format, err))
+	}
+	f.printer = p
+	return nil
+}
+
+// Text is true when a text is asked for, not a document.
+func (f *OutputFlags) Text() bool { return f.printer == nil }
+
+// Format is the verb's own format that was asked for, or empty.
+func (f *OutputFlags) Format() string {
+	if f.Text() {
+		return *f.print.OutputFormat
+	}
+	return ""
+}
+
+// Name is true for -o name, which prints items and not lists.
+func (f *OutputFlags) Name() bool { return !f.Text() && *f.print.OutputFormat == "name" }
+
+// Document prints documents in the format asked for.
+func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
+	for _, doc := range docs {
+		if err := f.printer.PrintObj(doc, d.Streams.Out); err != nil {
+			return fmt.Errorf("print %s: %w", doc.GetObjectKind().GroupVersionKind().Kind, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+const (
+	progressQuiet  = time.Second            // work that is done sooner shows nothing
+	progressTick   = 120 * time.Millisecond // of the live line
+	progressRepeat = 30 * time.Second       // of the plain line while nothing changes
+)
+
+// Progress tells on standard error what is going on: on a terminal in one live line, elsewhere in plain lines when the text changes and now and
+// then when it does not.
+type Progress struct {
+	d      *Deps
+	start  time.Time
+	tty    bool
+	frames []string
+
+	mu      sync.Mutex
+	text    string
+	changed bool
+	shown   bool      // the live line is on the screen
+	last    time.Time // of the last plain line
+
+	stop chan struct{}
+	done chan struct{}
+	// silent is set while another one tells already: two live lines would write over each other.
+	silent bool
+}
+
+// NewProgress starts telling after quiet; zero tells at once. While another one tells, this one keeps quiet. Stop must be called.
+func (d *Deps) NewProgress(text string, quiet time.Duration) *Progress {
+	if !d.telling.CompareAndSwap(false, true) {
+		return &Progress{silent: true}
+	}
+	p := &Progress{d: d, start: d.Clock.Now(), text: text, changed: true, stop: make(chan struct{}), done: make(chan struct{})}
+	p.tty = d.Terminal().Err && d.env("TERM") != "dumb"
+	p.frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+	if !render.Unicode(d.Environ) {
+		p.frames = []string{"|", "/", "-", "\\"}
+	}
+	if quiet == 0 {
+		p.show(0)
+	}
+	go p.run(quiet)
+	return p
+}
+
+// Busy is NewProgress for work that is usually done within a second.
+func (d *Deps) Busy(text string) *Progress { return d.NewProgress(text, progressQuiet) }
+
+// Update changes the text. On a terminal the live line follows at the next tick.
+func (p *Progress) Update(text string) {
+	if p.silent {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if text == p.text {
+		return
+	}
+	p.text, p.changed = text, true
+	if !p.tty && !p.last.IsZero() {
+		p.plain()
+	}
+}
+
+// Stop takes the live line away. It returns when nothing more will be written.
+func (p *Progress) Stop() {
+	if p.silent {
+		return
+	}
+	close(p.stop)
+	<-p.done
+	p.d.telling.Store(false)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown {
+		p.raw("\r\x1b[K")
+		p.shown = false
+	}
+}
+
+func (p *Progress) run(quiet time.Duration) {
+	defer close(p.done)
+	if quiet > 0 {
+		t := p.d.Clock.NewTimer(quiet)
+		defer t.Stop()
+		select {
+		case <-p.stop:
+			return
+		case <-t.C():
+			p.show(0)
+		}
+	}
+	every := progressTick
+	if !p.tty {
+		every = time.Second
+	}
+	tick := p.d.Clock.NewTicker(every)
+	defer tick.Stop()
+	for frame := 1; ; frame++ {
+		select {
+		case <-p.stop:
+			return
+		case <-tick.C():
+			p.show(frame)
+		}
+	}
+}
+
+func (p *Progress) show(frame int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.tty {
+		if p.changed || p.d.Clock.Since(p.last) >= progressRepeat {
+			p.plain()
+		}
+		return
+	}
+	line := fmt.Sprintf("%s %s (%s)", p.frames[frame%len(p.frames)], render.Clean(p.text), duration.HumanDuration(p.d.Clock.Since(p.start)))
+	if w := p.d.Terminal().Width; w > 1 {
+		line = render.Shorten(line, w-1, false, "…")
+	}
+	p.raw("\r" + line + "\x1b[K")
+	p.shown = true
+}
+
+// raw writes past the colour writer: moving the cursor is not colour, and only a terminal gets here.
+func (p *Progress) raw(text string) { _, _ = fmt.Fprint(p.d.Streams.ErrOut, text) }
+
+func (p *Progress) plain() {
+	p.changed, p.last = false, p.d.Clock.Now()
+	p.raw(render.Clean(p.text) + "\n")
+}

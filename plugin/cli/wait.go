@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+)
+
+// pollInterval is how often a wait looks again when nothing tells it to: watches can be lost, ages grow.
+const pollInterval = 5 * time.Second
+
+// WaitFlags are --wait and --timeout.
+type WaitFlags struct {
+	Wait    bool
+	Timeout time.Duration
+}
+
+// AddFlags binds the flags; what is what --wait waits for.
+func (f *WaitFlags) AddFlags(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&f.Wait, "wait", f.Wait, "Wait until "+what+"; exit code 4 when that takes longer than --timeout.")
+	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "How long --wait waits. Zero looks once, negative waits for a week.")
+}
+
+// Validate refuses a --timeout that nothing waits for.
+func (f *WaitFlags) Validate(cmd *cobra.Command) error {
+	if !f.Wait && cmd.Flags().Changed("timeout") {
+		return exit.Usagef("--timeout does nothing without --wait")
+	}
+	return nil
+}
+
+// Wait is one wait for one thing.
+type Wait struct {
+	// Subject names what is waited for, for the error of a time-out: "demo/demo to be healthy".
+	Subject string
+	Timeout time.Duration
+	// Changed gives a sign when it is worth looking again; may be nil.
+	Changed <-chan struct{}
+	// Check looks once. activity says in a few words why it is not done yet. An error ends the wait at the first look; later ones are
+	// told and tried again, as a connection may come back.
+	Check func(ctx context.Context) (done bool, activity string, err error)
+}
+
+// Wait looks, tells why it is not done yet, and looks again. Errors: exit.TimedOut, exit.Interrupted, or that of the first look.
+func (d *Deps) Wait(ctx context.Context, w Wait) error {
+	done, activity, err := w.Check(ctx)
+	switch {
+	case err != nil:
+		return err
+	case done:
+		return nil
+	case w.Timeout == 0:
+		return exit.TimedOut(fmt.Errorf("%s: not yet: %s", w.Subject, activity))
+	case w.Timeout < 0:
+		w.Timeout = 7 * 24 * time.Hour
+	}
+	start := d.Clock.Now()
+	deadline := d.Clock.NewTimer(w.Timeout)
+	defer deadline.Stop()
+	tick := d.Clock.NewTicker(pollInterval)
+	defer tick.Stop()
+	p := d.NewProgress("waiting for "+w.Subject+": "+activity, 0)
+	defer p.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return exit.Interrupted(fmt.Errorf("wait for %s: %w", w.Subject, ctx.Err()))
+		case <-deadline.C():
+			return exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", duration.HumanDuration(d.Clock.Since(start)), w.Subject, activity))
+		case _, ok := <-w.Changed:
+			if !ok {
+				w.Changed = nil
+				continue
+			}
+		case <-tick.C():
+		}
+		done, text, err := w.Check(ctx)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, context.Canceled):
+			return exit.Interrupted(fmt.Errorf("wait for %s: %w", w.Subject, context.Canceled))
+		case err != nil && exit.Code(err) != exit.CodeError:
+			return err // an answer, not a mishap
+		case err != nil:
+			text = exit.Describe(err).Error() + " (trying again)"
+		case done:
+			return nil
+		}
+		activity = text
+		p.Update("waiting for " + w.Subject + ": " + activity)
+	}
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package completion is `kubectl scylla completion`: scripts that make a shell, or kubectl itself, complete commands, flags, clusters and members.
+package completion
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// Shells for which there is a script; kubectl is the executable that kubectl itself looks for when Tab is pressed after "kubectl scylla".
+func Shells() []string { return []string{"bash", "zsh", "fish", "powershell", "kubectl"} }
+
+// KubectlScript is kubectl_complete-scylla.
+const KubectlScript = `#!/bin/sh
+# kubectl runs this when Tab is pressed after "kubectl scylla". Put it on the PATH, executable, as kubectl_complete-scylla.
+exec kubectl-scylla __complete "$@"
+`
+
+type options struct {
+	d     *cli.Deps
+	cmd   *cobra.Command
+	shell string
+}
+
+// NewCmd makes the verb.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d}
+	return &cobra.Command{
+		Use:   "completion (" + strings.Join(Shells(), "|") + ")",
+		Short: "Print a completion script for a shell, or for kubectl",
+		Long: `Print a completion script for a shell, or for kubectl.
+
+"kubectl scylla" is completed by kubectl itself once kubectl_complete-scylla is on the
+PATH: that is the script of "completion kubectl". The scripts of the shells complete
+the command when it is called kubectl-scylla.`,
+		Example: cli.Examples(
+			"# Make kubectl complete \"kubectl scylla\"",
+			"kubectl scylla completion kubectl | sudo tee /usr/local/bin/kubectl_complete-scylla >/dev/null",
+			"sudo chmod +x /usr/local/bin/kubectl_complete-scylla",
+			"",
+			"# Complete kubectl-scylla in this bash",
+			"source <(kubectl scylla completion bash)",
+			"",
+			"# Complete kubectl-scylla in every zsh",
+			`kubectl scylla completion zsh > "${fpath[1]}/_kubectl-scylla"`,
+		),
+		GroupID:               cli.GroupSetup,
+		Args:                  cobra.MaximumNArgs(1),
+		ValidArgs:             Shells(),
+		DisableFlagsInUseLine: true,
+		RunE:                  cli.Run(o),
+	}
+}
+
+// Complete takes the shell's name.
+func (o *options) Complete(cmd *cobra.Command, args []string) error {
+	o.cmd = cmd
+	if len(args) > 0 {
+		o.shell = args[0]
+	}
+	return nil
+}
+
+// Validate refuses other shells.
+func (o *options) Validate(*cobra.Command) error {
+	switch {
+	case o.shell == "":
+		return exit.Usagef("name a shell: %s", strings.Join(Shells(), ", "))
+	case !strings.Contains(" "+strings.Join(Shells(), " ")+" ", " "+o.shell+" "):
+		return exit.Usagef("shell %q is not known: use one of %s", o.shell, strings.Join(Shells(), ", "))
+	}
+	return nil
+}
+
+// Run prints the script.
+func (o *options) Run(context.Context) error {
+	if err := Write(o.cmd.Root(), o.shell, o.d.Streams.Out); err != nil {
+		return fmt.Errorf("write completion for %s: %w", o.shell, err)
+	}
+	return nil
+}
+
+// Write writes the script of a shell for the commands below root.
+func Write(root *cobra.Command, shell string, w io.Writer) error {
+	switch shell {
+	case "bash":
+		return root.GenBashCompletionV2(w, true)
+	case "zsh":
+		return root.GenZshCompletion(w)
+	case "fish":
+		return root.GenFishCompletion(w, true)
+	case "powershell":
+		return root.GenPowerShellCompletionWithDesc(w)
+	case "kubectl":
+		_, err := io.WriteString(w, KubectlScript)
+		return err
+	}
+	return fmt.Errorf("shell %q is not known", shell)
+}

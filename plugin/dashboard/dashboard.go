@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dashboard is `kubectl scylla dashboard`: who sees whom, live on the whole terminal. It loads and watches one cluster and sends what it
+// finds to internal/ui, which draws; what changes the cluster are the commands of the same name, run with the terminal handed over to them.
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// The frame of --once where there is no terminal to measure.
+const (
+	plainWidth  = 120
+	plainHeight = 40
+)
+
+type options struct {
+	d       *cli.Deps
+	read    cli.ReadFlags
+	cluster string
+	once    bool
+	// width and height of the frame of --once; 0 is the terminal's.
+	width, height int
+}
+
+// NewCmd makes the verb.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d}
+	cmd := &cobra.Command{
+		Use:     "dashboard [CLUSTER]",
+		Aliases: []string{"tui"},
+		Short:   "Watch who sees whom, live on the whole terminal",
+		Long: `Watch who sees whom, live on the whole terminal.
+
+Rows are reporters, columns are the nodes they observe; the glyph says the state and
+the colour repeats it. Move with the arrows or the mouse; the details of the pair under
+the cursor, the blockers and what has changed since the start are beside the matrix or
+below it. "n" goes from blocker to blocker, "/" filters, "z" goes from nodes to racks
+and back, "?" shows every key.
+
+When the API server cannot be reached the screen says since when, and turns grey: what
+it shows is then the last that was known. "f" and "r" run the commands force-proceed
+and replace, which show what they will do and ask.
+
+Exit code: 0 after q, 130 after Ctrl-C; with --once that of status: 0 healthy, 3 not.`,
+		Example: cli.Examples(
+			"# The cluster of namespace demo",
+			"kubectl scylla dashboard -n demo",
+			"",
+			"# One frame, for a ticket or a log",
+			"kubectl scylla dashboard demo -n demo --once --width 100 --height 30",
+			"",
+			"# Ask each node itself, again and again: needs no controller and no agent",
+			"kubectl scylla dashboard -n demo --source live",
+			"",
+			"# Look around in objects that were saved",
+			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui --from -",
+		),
+		GroupID:               cli.GroupSee,
+		Args:                  cobra.MaximumNArgs(1),
+		DisableFlagsInUseLine: true,
+		ValidArgsFunction:     d.CompleteClusters,
+		RunE:                  cli.Run(o),
+	}
+	o.read.AddFlags(cmd, false)
+	cmd.Flags().BoolVar(&o.once, "once", false, "Print one frame to standard output and exit as status does.")
+	cmd.Flags().IntVar(&o.width, "width", 0, "With --once: columns of the frame; the terminal's by default.")
+	cmd.Flags().IntVar(&o.height, "height", 0, "With --once: lines of the frame; the terminal's by default.")
+	return cmd
+}
+
+// Complete takes the cluster's name.
+func (o *options) Complete(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		o.cluster = args[0]
+	}
+	return nil
+}
+
+// Validate refuses what does not go together, and a dashboard without a terminal.
+func (o *options) Validate(cmd *cobra.Command) error {
+	if err := o.read.Validate(); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name         string
+		value, least int
+	}{{"width", o.width, ui.MinWidth}, {"height", o.height, ui.MinHeight}} {
+		switch {
+		case !cmd.Flags().Changed(f.name):
+		case !o.once:
+			return exit.Usagef("--%s goes with --once: a terminal has its own size", f.name)
+		case f.value < f.least:
+			return exit.Usagef("--%s %d is too small: at least %d", f.name, f.value, f.least)
+		}
+	}
+	if o.once {
+		return nil
+	}
+	t := o.d.Terminal()
+	cure := "print one frame with --once, or use: kubectl scylla status"
+	switch {
+	case !t.Out:
+		return exit.WithHint(exit.Usagef("standard output is not a terminal, and a dashboard needs one"), cure)
+	case !t.In && o.read.From != "-":
+		return exit.WithHint(exit.Usagef("standard input is not a terminal, so no key can be read"), cure)
+	case dumb(o.d.Environ):
+		return exit.WithHint(exit.Usagef("this terminal cannot move its cursor (TERM is dumb or not set)"), cure)
+	}
+	return nil
+}
+
+// Run shows one frame, or the dashboard until the person leaves it.
+func (o *options) Run(ctx context.Context) error {
+	reader, err := o.d.NewReader(o.read)
+	if err != nil {
+		return err
+	}
+	first, err := reader.Cluster(ctx, o.cluster)
+	if err != nil {
+		return err
+	}
+	look := o.d.Options(false)
+	looked := o.read.ControllerNamespace != ""
+	snapshot := ui.NewSnapshot(first, nil, looked, o.d.Clock.Now())
+	opts := ui.Options{Now: o.d.Clock.Now, Profile: look.Profile, ASCII: look.ASCII}
+	if o.once {
+		return o.printOnce(snapshot, opts)
+	}
+	opts.Actions = o.actions(ctx)
+	var feed ui.Feed
+	if !reader.Saved() {
+		opts.Live = true
+		l := &loader{clock: o.d.Clock, readLive: o.d.ReadLive, c: reader.Client(), key: first.Key(), source: kube.Source(o.read.Source), leases: o.read.ControllerNamespace,
+			looked: looked, ask: first.Source == kube.SourceLive, last: snapshot}
+		feed = l.run
+	}
+	term := ui.Terminal{Out: o.d.Streams.Out, Environ: o.d.Environ}
+	if o.d.Terminal().In {
+		term.In = o.d.Streams.In
+	}
+	err = ui.Run(ctx, ui.NewModel(snapshot, opts), term, feed)
+	if errors.Is(err, ui.ErrInterrupted) || ctx.Err() != nil {
+		return exit.Interrupted(err)
+	}
+	return err
+}
+
+// dumb is true for terminals on which nothing but lines can be written.
+func dumb(environ []string) bool {
+	term := ""
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, "TERM="); ok {
+			term = v
+		}
+	}
+	return term == "" || term == "dumb"
+}
+
+func (o *options) printOnce(s *ui.Snapshot, opts ui.Options) error {
+	look := o.d.Options(false)
+	w, h := look.Width, look.Height
+	if w <= 0 || h <= 0 {
+		w, h = plainWidth, plainHeight
+	} else {
+		h-- // one line stays free for the prompt
+	}
+	if o.width > 0 {
+		w = o.width
+	}
+	if o.height > 0 {
+		h = o.height
+	}
+	if w < ui.MinWidth || h < ui.MinHeight {
+		return exit.WithHint(exit.Usagef("the terminal is %dx%d, and a frame needs %dx%d", w, h, ui.MinWidth, ui.MinHeight), "say how big it shall be with --width and --height")
+	}
+	if err := o.d.Print(ui.Once(s, opts, w, h)+"\n", look); err != nil {
+		return err
+	}
+	if !s.Status().Healthy {
+		return exit.ConditionNotMet(nil)
+	}
+	return nil
+}

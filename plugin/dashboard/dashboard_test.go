@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+func down() *plugintest.Cluster {
+	c := plugintest.New(3, 1).Down("demo-dc1-rack3-0")
+	c.Newcomer("dc1", "rack2", 1)
+	return c
+}
+
+func large() *plugintest.Cluster {
+	c := plugintest.New(4, 10)
+	c.AddDatacenter("dc2", 3, 10)
+	return c.Down("demo-dc1-rack3-4").NoRow("demo-dc2-rack1-3").Ghost("demo-dc2-rack2-1")
+}
+
+func fileName(name string) string {
+	return strings.NewReplacer(" ", "-", ":", "", ",", "").Replace(name) + ".txt"
+}
+
+func TestDashboard(t *testing.T) {
+	healthy := plugintest.New(3, 1)
+	two := append(healthy.Objects(), plugintest.NewNamed("demo", "second", "dc1", 1, 2).Objects()...)
+	tty := cli.Terminal{In: true, Out: true, Err: true, Width: 80, Height: 24}
+	xterm := []string{"TERM=xterm-256color"}
+	cases := map[string]plugintest.Run{
+		"once":                           {Args: []string{"dashboard", "demo", "-n", "demo", "--once"}, Objects: down().Objects()},
+		"once, healthy":                  {Args: []string{"tui", "-n", "demo", "--once", "--width", "80", "--height", "24"}, Objects: healthy.Objects()},
+		"once, small":                    {Args: []string{"dashboard", "-n", "demo", "--once", "--width", "40", "--height", "12"}, Objects: down().Objects()},
+		"once on a terminal":             {Args: []string{"dashboard", "-n", "demo", "--once"}, Objects: down().Objects(), Terminal: tty, Environ: xterm},
+		"once, many nodes":               {Args: []string{"dashboard", "-n", "demo", "--once", "--width", "80", "--height", "24"}, Objects: large().Objects()},
+		"once, the operator's":           {Args: []string{"dashboard", "-n", "demo", "--once"}, Objects: plugintest.New(3, 1).Operator().Objects()},
+		"once, annotations":              {Args: []string{"dashboard", "-n", "demo", "--once", "--source", "annotation"}, Objects: plugintest.New(3, 1).NoReports().Objects()},
+		"a terminal that is too small":   {Args: []string{"dashboard", "-n", "demo", "--once"}, Objects: healthy.Objects(), Terminal: cli.Terminal{Out: true, Width: 30, Height: 10}},
+		"standard output is no terminal": {Args: []string{"dashboard", "-n", "demo"}, Objects: healthy.Objects(), Terminal: cli.Terminal{In: true}, Environ: xterm},
+		"standard input is no terminal":  {Args: []string{"dashboard", "-n", "demo"}, Objects: healthy.Objects(), Terminal: cli.Terminal{Out: true, Width: 80, Height: 24}, Environ: xterm},
+		"a dumb terminal":                {Args: []string{"dashboard", "-n", "demo"}, Objects: healthy.Objects(), Terminal: tty, Environ: []string{"TERM=dumb"}},
+		"a width without once":           {Args: []string{"dashboard", "-n", "demo", "--width", "80"}, Objects: healthy.Objects(), Terminal: tty, Environ: xterm},
+		"a width that is too small":      {Args: []string{"dashboard", "-n", "demo", "--once", "--width", "39"}, Objects: healthy.Objects()},
+		"several clusters":               {Args: []string{"dashboard", "-n", "demo", "--once"}, Objects: two},
+		"an unknown cluster":             {Args: []string{"dashboard", "dmo", "-n", "demo", "--once"}, Objects: healthy.Objects()},
+		"an empty namespace":             {Args: []string{"dashboard", "-n", "nowhere", "--once"}, Objects: []client.Object{healthy.Objects()[0]}},
+		"live with saved objects":        {Args: []string{"dashboard", "--from", "x.yaml", "--source", "live"}, Terminal: tty, Environ: xterm},
+		"once from standard input":       {Args: []string{"dashboard", "--from", "-", "--once", "--width", "80", "--height", "24"}, Stdin: string(plugintest.SavedYAML(t, down().Objects()))},
+	}
+	for name, run := range cases {
+		t.Run(name, func(t *testing.T) { plugintest.Golden(t, fileName(name), run.Transcript(t)) })
+	}
+}

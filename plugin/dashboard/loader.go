@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+)
+
+const (
+	// heartbeat is how often the API server is asked for next to nothing, to know that it is there.
+	heartbeat = 5 * time.Second
+	// answer is how long the API server may take for that.
+	answer = 5 * time.Second
+	// resync is how often everything is read although nothing has changed; poll where nothing tells of changes.
+	resync = 30 * time.Second
+	poll   = 5 * time.Second
+	// breath lies between two readings, so that a cluster in turmoil is not read without pause.
+	breath = 500 * time.Millisecond
+	// loading is how long one reading may take; asking nodes has its own limits.
+	loading = 30 * time.Second
+	// retry is the pause after the first failure; it doubles up to retryTo.
+	retry   = time.Second
+	retryTo = 10 * time.Second
+)
+
+var errNoAnswer = errors.New("the API server has not answered")
+
+// loader keeps the dashboard up to date: it reads when something has changed, and tells when the API server cannot be heard.
+type loader struct {
+	clock    clock.WithTicker
+	readLive func(context.Context, *kube.Snapshot, kube.LiveOptions) error
+	c        client.WithWatch
+	key      kube.ClusterKey
+	source   kube.Source
+	leases   string // namespace of the controller's Lease
+	looked   bool
+	ask      bool // ask the nodes themselves
+	last     *ui.Snapshot
+
+	send func(any)
+
+	mu    sync.Mutex
+	heard time.Time // last answer of the API server
+	deaf  bool      // Lost was sent, and Loaded not since
+}
+
+// run sends until ctx ends.
+func (l *loader) run(ctx context.Context, send func(any)) {
+	l.send, l.heard = send, l.clock.Now()
+	nudge := make(chan struct{}, 1)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() { l.beat(ctx, nudge) })
+	changed := l.watch(ctx, nudge)
+	every := resync
+	if changed == nil {
+		every = poll
+	}
+	tick := l.clock.NewTicker(every)
+	defer tick.Stop()
+	// The first signal of a watch only says that it stands; what was loaded before may have missed something, so it counts.
+	for pause := retry; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-nudge:
+		case <-tick.C():
+		case _, ok := <-changed:
+			if !ok {
+				changed = nil
+				continue
+			}
+		}
+		begun := l.clock.Now()
+		err := l.load(ctx)
+		// A large cluster takes its time: most of it belongs to others.
+		wait := max(breath, 2*l.clock.Since(begun))
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			l.lost(err)
+			wait, pause = pause, min(2*pause, retryTo)
+			push(nudge)
+		} else {
+			pause = retry
+		}
+		if !l.sleep(ctx, wait) {
+			return
+		}
+	}
+}
+
+func push(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // one is pending, which covers this, too
+	}
+}
+
+func (l *loader) sleep(ctx context.Context, d time.Duration) bool {
+	t := l.clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C():
+		return true
+	}
+}
+
+// watch signals changes; nil where only the nodes themselves are asked.
+func (l *loader) watch(ctx context.Context, nudge chan<- struct{}) <-chan struct{} {
+	if l.ask {
+		return nil
+	}
+	opts := kube.WatchFor(l.options())
+	// Whether the API server can be reached is for load to say: one watch that broke is no lost connection.
+	opts.Connected = func(bool, error) { push(nudge) }
+	changed, err := kube.Watch(ctx, l.c, l.key, opts)
+	if err != nil {
+		return nil // nothing to watch: polled
+	}
+	return changed
+}
+
+func (l *loader) options() kube.LoadOptions {
+	return kube.LoadOptions{Source: l.source, StatefulSets: true, PVCs: true, StatusReport: true, Now: l.clock.Now, Lease: l.leases != "", LeaseNamespace: l.leases}
+}
+
+// load reads the cluster and sends it.
+func (l *loader) load(ctx context.Context) error {
+	rctx, cancel := context.WithTimeout(ctx, loading)
+	defer cancel()
+	s, err := kube.Load(rctx, l.c, l.key, l.options())
+	if err != nil {
+		return err
+	}
+	if l.ask && (l.source == kube.SourceLive || s.Source != kube.SourceReport) {
+		l.hear()
+		if err := l.readLive(ctx, s, kube.LiveOptions{}); err != nil {
+			return fmt.Errorf("ask the nodes of %s: %w", l.key, err)
+		}
+		if l.source != kube.SourceLive {
+			s.SourceReason = "no report and no annotation has a row; " + s.SourceReason
+		}
+	}
+	if err := unread(s); err != nil {
+		return err
+	}
+	l.last = ui.NewSnapshot(s, l.last, l.looked, l.clock.Now())
+	l.mu.Lock()
+	l.heard, l.deaf = l.clock.Now(), false
+	l.mu.Unlock()
+	l.send(ui.Loaded{Snapshot: l.last})
+	return nil
+}
+
+// unread is the error of a reading that timed out in part: a screen that was whole must not shrink because the API server was slow.
+func unread(s *kube.Snapshot) error {
+	i := slices.IndexFunc(s.Problems, func(p kube.Problem) bool { return p.Kind == kube.ProblemTimeout && p.Resource != "pods/portforward" })
+	if i < 0 {
+		return nil
+	}
+	return s.Problems[i]
+}
+
+// plainly makes an error of the connection one of kube's, which say which server and why without addresses that change each time.
+func plainly(err error) error {
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return &kube.UnreachableError{Attempt: "ask the API server", Err: err}
+	}
+	return err
+}
+
+func isTimeout(err error) bool {
+	p, ok := errors.AsType[kube.Problem](err)
+	return ok && p.Kind == kube.ProblemTimeout || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// hear notes that the API server has answered.
+func (l *loader) hear() {
+	l.mu.Lock()
+	l.heard = l.clock.Now()
+	deaf := l.deaf
+	l.mu.Unlock()
+	if !deaf {
+		l.send(ui.Contact{})
+	}
+}
+
+// lost tells that the API server cannot be reached, since it was last heard.
+func (l *loader) lost(err error) {
+	l.mu.Lock()
+	l.deaf = true
+	since := l.heard
+	l.mu.Unlock()
+	_, unreachable := errors.AsType[*kube.UnreachableError](err)
+	l.send(ui.Lost{Since: since, Err: exit.Describe(err), Reached: !unreachable && !errors.Is(err, errNoAnswer) && !isTimeout(err)})
+}
+
+// beat asks the API server for one object's name again and again. A watch may be silent because nothing happens or because nothing arrives any
+// more; only an answer tells which.
+func (l *loader) beat(ctx context.Context, nudge chan<- struct{}) {
+	for l.sleep(ctx, heartbeat) {
+		bctx, cancel := context.WithTimeout(ctx, answer)
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
+		err := l.c.List(bctx, list, client.InNamespace(l.key.Namespace), client.Limit(1))
+		if errors.Is(bctx.Err(), context.DeadlineExceeded) && err != nil {
+			err = fmt.Errorf("%w within %s", errNoAnswer, answer)
+		} else if err != nil {
+			err = plainly(err)
+		}
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil || apierrors.IsForbidden(err):
+			l.mu.Lock()
+			deaf := l.deaf
+			l.mu.Unlock()
+			if deaf {
+				push(nudge) // it is back: read now, not after the pause
+			}
+			l.hear()
+		default:
+			l.lost(err)
+			push(nudge)
+		}
+	}
+}

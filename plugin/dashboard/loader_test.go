@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench runs a loader over a fake API server on a clock of its own.
+type bench struct {
+	*loader
+	t     *testing.T
+	clock *clocktesting.FakeClock
+	msgs  chan any
+	first *ui.Snapshot
+	fail  atomic.Pointer[error] // what every request answers
+	lists atomic.Int32
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)), msgs: make(chan any, 100)}
+	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-dc1-rack1-0", Labels: map[string]string{
+		api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1", api.LabelRackOrdinal: "0", api.LabelServiceType: api.ServiceTypeMember,
+	}}}
+	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithObjects(svc).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			b.lists.Add(1)
+			if err := b.fail.Load(); err != nil {
+				return *err
+			}
+			return c.List(ctx, list, opts...)
+		},
+	}).Build()
+	b.loader = &loader{clock: b.clock, c: c, key: kube.ClusterKey{Namespace: "demo", Name: "demo"}, source: kube.SourceAuto}
+	first, err := kube.Load(t.Context(), c, b.key, b.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.first = ui.NewSnapshot(first, nil, false, b.clock.Now())
+	b.last = b.first
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.run(ctx, func(msg any) {
+			select {
+			case b.msgs <- msg:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return b
+}
+
+func (b *bench) refuse(err error) {
+	if err == nil {
+		b.fail.Store(nil)
+		return
+	}
+	b.fail.Store(&err)
+}
+
+// until moves the clock until a message satisfies want.
+func (b *bench) until(what string, want func(any) bool) {
+	b.t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		select {
+		case msg := <-b.msgs:
+			if want(msg) {
+				return
+			}
+		case <-deadline:
+			b.t.Fatalf("no message: %s", what)
+		case <-time.After(5 * time.Millisecond):
+			b.clock.Step(500 * time.Millisecond)
+		}
+	}
+}
+
+func loaded(msg any) bool  { _, ok := msg.(ui.Loaded); return ok }
+func contact(msg any) bool { _, ok := msg.(ui.Contact); return ok }
+
+func lost(reached bool, text string) func(any) bool {
+	return func(msg any) bool {
+		l, ok := msg.(ui.Lost)
+		return ok && l.Reached == reached && strings.Contains(l.Err.Error(), text)
+	}
+}
+
+func TestLoaderTellsOfLossAndReturn(t *testing.T) {
+	b := newBench(t)
+	b.until("the first reading", loaded)
+	b.until("a heartbeat", contact)
+	b.refuse(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: syscall.ECONNREFUSED})
+	b.until("the loss", lost(false, "cannot reach the API server at https://10.0.0.1:6443: connection refused"))
+	b.refuse(nil)
+	b.until("the return", loaded)
+	b.refuse(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
+	b.until("the API server that hangs", func(msg any) bool { l, ok := msg.(ui.Lost); return ok && !l.Reached })
+	b.refuse(apierrors.NewUnauthorized("token has expired"))
+	b.until("credentials that have expired", func(msg any) bool {
+		l, ok := msg.(ui.Lost)
+		return ok && strings.Contains(l.Err.Error(), "does not accept")
+	})
+	b.refuse(nil)
+	b.until("the return", loaded)
+}
+
+// The API server answers, but the cluster cannot be read any more: that is no lost connection.
+func TestLoaderTellsWhatCannotBeRead(t *testing.T) {
+	b := newBench(t)
+	b.until("the first reading", loaded)
+	b.refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", fmt.Errorf(`User "bob" cannot list resource "services" in API group "" in the namespace "demo"`)))
+	if err := b.c.Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "x", Labels: map[string]string{api.LabelCluster: "demo"}}}); err != nil {
+		t.Fatal(err)
+	}
+	b.until("the right that is gone", func(msg any) bool {
+		l, ok := msg.(ui.Lost)
+		return ok && l.Reached
+	})
+	b.refuse(nil)
+	b.until("the return", loaded)
+}
+
+// A change is loaded because it happened, long before anything is read by the clock.
+func TestLoaderFollowsChanges(t *testing.T) {
+	b := newBench(t)
+	b.until("the first reading", loaded)
+	if err := b.c.Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-dc1-rack1-1", Labels: map[string]string{
+		api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1", api.LabelRackOrdinal: "1", api.LabelServiceType: api.ServiceTypeMember,
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	b.until("the new member", func(msg any) bool {
+		l, ok := msg.(ui.Loaded)
+		return ok && len(l.Snapshot.Status().Nodes) == 2
+	})
+}
+
+// Where only the nodes themselves tell, they are asked by the clock.
+func TestLoaderAsksNodes(t *testing.T) {
+	b := newBench(t)
+	asked := atomic.Int32{}
+	l := &loader{clock: b.clock, c: b.c, key: b.key, source: kube.SourceLive, ask: true, last: b.first,
+		readLive: func(context.Context, *kube.Snapshot, kube.LiveOptions) error {
+			if asked.Add(1) == 2 {
+				return errors.New("port-forward refused")
+			}
+			return nil
+		}}
+	ctx, cancel := context.WithCancel(t.Context())
+	msgs := make(chan any, 100)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.run(ctx, func(msg any) {
+			select {
+			case msgs <- msg:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	asking := &bench{t: t, clock: b.clock, msgs: msgs}
+	asking.until("the first answers", loaded)
+	asking.until("nodes that cannot be asked", lost(true, "port-forward refused"))
+	asking.until("the next answers", loaded)
+	cancel()
+	<-ended
+}
+
+// The commands run as they are typed, with the dashboard's streams, and their refusal comes back.
+func TestActionsRunTheCommands(t *testing.T) {
+	b := newBench(t)
+	run := func(stdin string, act func(ui.Actions) error) (string, error) {
+		t.Helper()
+		var out, errOut bytes.Buffer
+		d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &out, ErrOut: &errOut}, clock.RealClock{}, nil,
+			func() cli.Terminal { return cli.Terminal{In: true} })
+		ns := "demo"
+		d.Flags.Namespace = &ns
+		d.NewClient = func() (client.WithWatch, error) { return b.c, nil }
+		d.WhoAmI = func(context.Context) string { return "ada" }
+		o := &options{d: d}
+		err := act(o.actions(t.Context()))
+		return out.String() + errOut.String(), err
+	}
+	force := func(target string) func(ui.Actions) error {
+		return func(a ui.Actions) error { return a.ForceProceed(target) }
+	}
+	forced := func() string {
+		t.Helper()
+		svc := &corev1.Service{}
+		if err := b.c.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "demo-dc1-rack1-0"}, svc); err != nil {
+			t.Fatal(err)
+		}
+		return svc.Annotations[api.AnnotationForceProceed]
+	}
+	text, err := run("no\n", force("demo-dc1-rack1-0"))
+	if err == nil || !strings.Contains(err.Error(), "not confirmed") || forced() != "" {
+		t.Errorf("another answer: %v, annotation %q", err, forced())
+	}
+	for _, want := range []string{"$ kubectl scylla force-proceed demo-dc1-rack1-0", `Type "yes" to go on`, "not confirmed: nothing was changed", "Enter goes back to the dashboard"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the terminal lacks %q:\n%s", want, text)
+		}
+	}
+	if text, err := run("yes\n\n", force("demo-dc1-rack1-0")); err != nil || forced() != api.ForceProceedValue {
+		t.Errorf("the right answer: %v, annotation %q\n%s", err, forced(), text)
+	}
+	if text, err := run("\n", force("nobody")); err == nil || !strings.Contains(text, "nobody") {
+		t.Errorf("an unknown member: %v\n%s", err, text)
+	}
+	if text, err := run("\n", func(a ui.Actions) error { return a.Replace("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla replace nobody --wait=false") {
+		t.Errorf("an unknown node: %v\n%s", err, text)
+	}
+	saved := &options{read: cli.ReadFlags{From: "x.yaml"}}
+	if a := saved.actions(t.Context()); a.ForceProceed != nil || a.Replace != nil || a.Why == "" {
+		t.Errorf("saved objects can be changed: %+v", a)
+	}
+}
+
+// What the command has said stays on the screen until the person has read it.
+func TestReturnWaitsForALine(t *testing.T) {
+	r, w := io.Pipe()
+	defer r.Close()
+	var errOut bytes.Buffer
+	d := cli.New(genericiooptions.IOStreams{In: r, Out: io.Discard, ErrOut: &errOut}, clock.RealClock{}, nil, func() cli.Terminal { return cli.Terminal{} })
+	d.NewClient = func() (client.WithWatch, error) { return nil, errors.New("no API server") }
+	ns := "demo"
+	d.Flags.Namespace = &ns
+	ended := make(chan error, 1)
+	go func() { ended <- (&options{d: d}).actions(t.Context()).ForceProceed("x") }()
+	// A pipe takes a line only when somebody reads it.
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "no API server") {
+		t.Error(err)
+	}
+}

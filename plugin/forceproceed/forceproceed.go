@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package forceproceed is `kubectl scylla force-proceed`: it lets a member start although its barrier would hold it back. It shows what will be
+// ignored, asks, sets the documented annotation where the barrier or a controller reads it, and leaves a record of who and why.
+package forceproceed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// Reasons of the events that record who and why.
+const (
+	EventForced    = "ForceProceedRequested"
+	EventWithdrawn = "ForceProceedWithdrawn"
+)
+
+type options struct {
+	d     *cli.Deps
+	print *genericclioptions.PrintFlags
+
+	member, datacenter, cluster string
+
+	perService, undo, yes bool
+	dryRun                cli.DryRunFlag
+	reason                string
+
+	reader *cli.Reader
+}
+
+// NewCmd makes the verb.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d, print: genericclioptions.NewPrintFlags(""), dryRun: cli.DryRunNone}
+	cmd := &cobra.Command{
+		Use:     "force-proceed (MEMBER | --datacenter NAME | --cluster NAME)",
+		Aliases: []string{"force-bootstrap"},
+		Short:   "Let a member start ScyllaDB although its barrier holds it back",
+		Long: `Let a member start ScyllaDB although its barrier holds it back.
+
+It shows the blockers that will be ignored and asks. If a node really is down,
+ScyllaDB refuses the newcomer for good: its host ID is banned and its volume cannot
+be used again. Force only when you know better than the reports.
+
+A member is forced by an annotation on its Service, which restarts nothing. A whole
+datacenter or cluster is forced by an annotation on its StatefulSets, or, with the
+Scylla Operator, on its ScyllaDBDatacenter or ScyllaCluster. Beware: the Scylla
+Operator copies the annotation of a ScyllaCluster into the Pods, so that all of them
+restart one by one, and never takes it back from the Services. --per-service
+annotates the Services of the members that have not joined instead.
+
+The flag --cluster names the ScyllaDB cluster here, not the kubeconfig's.`,
+		Example: cli.Examples(
+			"# See what would be ignored, change nothing",
+			"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --dry-run=client",
+			"",
+			"# Force one member, and say why",
+			`kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --reason "rack3 is lost, restore from backup"`,
+			"",
+			"# Force every member of a datacenter that has not joined",
+			"kubectl scylla force-proceed --datacenter dc1 -n demo --per-service --yes",
+			"",
+			"# Take it back",
+			"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --undo",
+		),
+		GroupID:               cli.GroupAct,
+		Args:                  cobra.MaximumNArgs(1),
+		DisableFlagsInUseLine: true,
+		ValidArgsFunction:     d.CompleteMembers,
+		RunE:                  cli.Run(o),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.datacenter, "datacenter", "", "Force a whole datacenter, by the name that ScyllaDB gossips.")
+	f.StringVar(&o.cluster, "cluster", "", "Force a whole ScyllaDB cluster, or with --datacenter say of which cluster.")
+	f.BoolVar(&o.perService, "per-service", false, "With --datacenter or --cluster: annotate the Services of the members that have not joined, one by one, and nothing else.")
+	f.BoolVar(&o.undo, "undo", false, "Take the force back.")
+	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
+	f.StringVar(&o.reason, "reason", "", "Why; recorded in an annotation and in an Event.")
+	o.dryRun.AddFlag(cmd)
+	f.StringVarP(o.print.OutputFormat, "output", "o", "", "Output format of the changed objects. One of: json, yaml, name.")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("datacenter", d.CompleteDatacenters)
+	_ = cmd.RegisterFlagCompletionFunc("cluster", d.CompleteClusters)
+	return cmd
+}
+
+// Complete takes the member's name.
+func (o *options) Complete(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		o.member = args[0]
+	}
+	return nil
+}
+
+// Validate refuses what does not go together.
+func (o *options) Validate(*cobra.Command) error {
+	wide := o.datacenter != "" || o.cluster != ""
+	switch {
+	case o.member == "" && !wide:
+		return exit.Usagef("name a member, or --datacenter, or --cluster")
+	case o.member != "" && wide:
+		return exit.Usagef("name a member, or --datacenter or --cluster, not both")
+	case o.member != "" && o.perService:
+		return exit.Usagef("--per-service goes with --datacenter or --cluster: a member is its Service already")
+	case o.undo && o.reason != "":
+		return exit.Usagef("--reason says why something is forced: it does not go with --undo")
+	case !slices.Contains([]string{"", "json", "yaml", "name"}, *o.print.OutputFormat):
+		return exit.Usagef("output format %q is not known: use one of json, yaml, name", *o.print.OutputFormat)
+	}
+	return nil
+}
+
+// plan is what is to be annotated.
+type plan struct {
+	snapshot *kube.Snapshot
+	// title names what is forced, for people.
+	title   string
+	targets []client.Object
+	// members whose blockers will be ignored.
+	members []string
+	// warnings are said before asking.
+	warnings []string
+}
+
+// Run shows, asks, and annotates.
+func (o *options) Run(ctx context.Context) error {
+	reader, err := o.d.NewReader(cli.ReadFlags{Source: cli.SourceFlag(kube.SourceAuto), ControllerNamespace: cli.DefaultControllerNamespace})
+	if err != nil {
+		return err
+	}
+	o.reader = reader
+	p, err := o.plan(ctx)
+	if err != nil {
+		if nf, ok := errors.AsType[*kube.NotFoundError](err); ok {
+			return exit.Refused(nf)
+		}
+		return err
+	}
+	if o.undo {
+		return o.apply(ctx, p, nil)
+	}
+	docs, err := o.show(p)
+	if err != nil {
+		return err
+	}
+	if o.dryRun == cli.DryRunNone && !o.yes {
+		if err := o.d.Confirm(ctx, fmt.Sprintf("Force %s?", p.title), "yes"); err != nil {
+			return err
+		}
+	}
+	return o.apply(ctx, p, docs)
+}
+
+func (o *options) plan(ctx context.Context) (*plan, error) {
+	if o.member != "" {
+		s, err := o.reader.Member(ctx, o.member)
+		if err != nil {
+			return nil, err
+		}
+		return o.planMember(s)
+	}
+	s, err := o.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.planScope(ctx, s)
+}
+
+func (o *options) planMember(s *kube.Snapshot) (*plan, error) {
+	p := &plan{snapshot: s, title: o.member, members: []string{o.member}}
+	for _, m := range s.Members() {
+		if m.Member != o.member {
+			continue
+		}
+		if m.Service == nil {
+			return nil, exit.WithHint(exit.Refusedf("member %s/%s has no member Service to annotate", s.Namespace, o.member),
+				"the controller makes member Services; see whether it runs: kubectl scylla status -n "+s.Namespace)
+		}
+		p.targets = append(p.targets, m.Service)
+		from := m.Service.Annotations[api.AnnotationForcePropagatedFrom]
+		if o.undo && from != "" && o.stillForced(s, from) {
+			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from %s and would come back", o.member, from),
+				fmt.Sprintf("take it back there: kubectl scylla force-proceed --datacenter %s -n %s --undo", m.Datacenter, s.Namespace))
+		}
+		if m.State == kube.MemberJoined && !o.undo {
+			p.warnings = append(p.warnings, fmt.Sprintf("%s has joined already: forcing it changes nothing now and lets its next start pass unseen", o.member))
+		}
+	}
+	return p, nil
+}
+
+// stillForced is true when the StatefulSet that a force was copied from still carries it, or cannot be looked at.
+func (o *options) stillForced(s *kube.Snapshot, from string) bool {
+	for i := range s.StatefulSets {
+		if set := &s.StatefulSets[i]; from == "StatefulSet/"+set.Name {
+			return set.Annotations[api.AnnotationForceProceed] != ""
+		}
+	}
+	return false
+}
+
+// scope finds the one cluster that --cluster and --datacenter mean.
+func (o *options) scope(ctx context.Context) (*kube.Snapshot, error) {
+	if o.cluster != "" {
+		s, err := o.reader.Cluster(ctx, o.cluster)
+		if err != nil {
+			return nil, err
+		}
+		if o.datacenter != "" && !slices.Contains(datacenters(s), o.datacenter) {
+			return nil, o.noDatacenter("cluster "+s.Key().String(), datacenters(s))
+		}
+		return s, nil
+	}
+	all, err := o.reader.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []*kube.Snapshot
+	var known []string
+	for _, s := range all {
+		known = append(known, datacenters(s)...)
+		if slices.Contains(datacenters(s), o.datacenter) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, o.noDatacenter("namespace "+all[0].Namespace, known)
+	case 1:
+		return found[0], nil
+	}
+	var names []string
+	for _, s := range found {
+		names = append(names, s.Cluster)
+	}
+	return nil, exit.WithHint(exit.Refusedf("datacenter %s is in %d clusters: %s", o.datacenter, len(found), strings.Join(names, ", ")), "say which with --cluster NAME")
+}
+
+func (o *options) noDatacenter(where string, known []string) error {
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if len(known) == 0 {
+		return exit.Refusedf("no datacenter %q in %s", o.datacenter, where)
+	}
+	return exit.WithHint(exit.Refusedf("no datacenter %q in %s", o.datacenter, where), "there are: "+strings.Join(known, ", "))
+}
+
+// datacenters whose members have their Services here.
+func datacenters(s *kube.Snapshot) []string {
+	var names []string
+	for _, m := range s.Members() {
+		if m.Datacenter != "" && m.Service != nil && !slices.Contains(names, m.Datacenter) {
+			names = append(names, m.Datacenter)
+		}
+	}
+	for i := range s.StatefulSets {
+		if dc := s.StatefulSets[i].Labels[api.LabelDatacenter]; dc != "" && !slices.Contains(names, dc) {
+			names = append(names, dc)
+		}
+	}
+	return names
+}
+
+func (o *options) planScope(ctx context.Context, s *kube.Snapshot) (*plan, error) {
+	p := &plan{snapshot: s, title: "cluster " + s.Key().String()}
+	if o.datacenter != "" {
+		p.title = "datacenter " + o.datacenter + " of " + p.title
+	}
+	var services []client.Object
+	for _, m := range s.Members() {
+		if m.Service == nil || o.datacenter != "" && m.Datacenter != o.datacenter {
+			continue
+		}
+		waits := m.State == kube.MemberNewcomer || m.State == kube.MemberUnknown
+		if waits {
+			p.members = append(p.members, m.Member)
+		}
+		if waits || o.undo && m.Force != "" {
+			services = append(services, m.Service)
+		}
+	}
+	switch {
+	case o.perService:
+		if len(services) == 0 {
+			what := "every member has joined: there is nobody to force"
+			if o.undo {
+				what = "no member Service carries the force"
+			}
+			return nil, exit.Refusedf("%s: %s", p.title, what)
+		}
+		p.targets = services
+		return p, nil
+	case s.Operator:
+		return p, o.planOperator(ctx, s, p, services)
+	}
+	return p, o.planSets(s, p)
+}
+
+// planSets annotates the StatefulSets; our controller carries it to the member Services.
+func (o *options) planSets(s *kube.Snapshot, p *plan) error {
+	for i := range s.StatefulSets {
+		set := &s.StatefulSets[i]
+		if o.datacenter != "" && set.Labels[api.LabelDatacenter] != o.datacenter {
+			continue
+		}
+		if set.Labels[api.LabelManagedBy] != api.ManagedByUs {
+			return exit.WithHint(exit.Refusedf("StatefulSet %s/%s is not managed by %s: nobody would carry the annotation to its member Services", set.Namespace, set.Name, api.ManagedByUs),
+				"annotate the Services themselves with --per-service")
+		}
+		p.targets = append(p.targets, set)
+	}
+	if len(p.targets) == 0 {
+		err := exit.Refusedf("%s has no StatefulSet to annotate", p.title)
+		if incomplete := s.Incomplete(); incomplete != nil {
+			err = exit.Refused(fmt.Errorf("%s: %w", p.title, incomplete))
+		}
+		return exit.WithHint(err, "annotate the Services themselves with --per-service")
+	}
+	return nil
+}
+
+// planOperator annotates what the Scylla Operator reads.
+func (o *options) planOperator(ctx context.Context, s *kube.Snapshot, p *plan, services []client.Object) error {
+	dc, err := o.metadata(ctx, api.ScyllaDBDatacenterGVK, s)
+	if err != nil {
+		return err
+	}
+	var owner client.Object
+	for _, ref := range dc.GetOwnerReferences() {
+		if ref.Kind == api.ScyllaClusterGVK.Kind {
+			if owner, err = o.metadata(ctx, api.ScyllaClusterGVK, s); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case o.undo:
+		// The operator copies downwards and never takes back, so everything that carries it is cleared, from the top down.
+		for _, obj := range append([]client.Object{owner, dc}, services...) {
+			if obj != nil && obj.GetAnnotations()[api.AnnotationForceProceed] != "" {
+				p.targets = append(p.targets, obj)
+			}
+		}
+		if owner != nil && owner.GetAnnotations()[api.AnnotationForceProceed] != "" {
+			p.warnings = append(p.warnings, "the Scylla Operator restarts every Pod of the cluster, one by one, as the annotation goes from its Pod templates")
+		}
+		if len(p.targets) == 0 {
+			return exit.Refusedf("%s is not forced", p.title)
+		}
+	case o.datacenter == "" && owner != nil:
+		p.targets = []client.Object{owner}
+		p.warnings = append(p.warnings,
+			"the Scylla Operator copies the annotation of a ScyllaCluster into the Pod templates: every Pod of the cluster restarts, one by one",
+			"it stays on the Services when it is taken from the ScyllaCluster; --undo clears them too",
+			"to force only the members that have not joined, without any restart, add --per-service")
+	default:
+		p.targets = []client.Object{dc}
+		p.warnings = append(p.warnings,
+			"the Scylla Operator copies the annotation to every member Service and never takes it back; --undo clears them too",
+			"to force only the members that have not joined, add --per-service")
+	}
+	return nil
+}
+
+// show tells what will be ignored and warns; the documents are the verdicts shown.
+func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
+	opts := o.d.Options(false)
+	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
+	opts.Height = 0
+	var docs []*render.BarrierVerdict
+	for _, member := range p.members {
+		doc, err := render.NewBarrierVerdict(p.snapshot, member, o.d.Clock.Now())
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, doc)
+	}
+	o.d.Say(fmt.Sprintf("Forcing %s in namespace %s.\n", p.title, p.snapshot.Namespace))
+	switch {
+	case len(docs) == 1:
+		o.d.Say(docs[0].Text(opts) + "\n")
+	case len(docs) > 1:
+		list := &render.BarrierVerdictList{}
+		for _, d := range docs {
+			list.Items = append(list.Items, *d)
+		}
+		o.d.Say(list.Text(opts) + "\n")
+	default:
+		o.d.Say("Every member has joined: nobody waits now. It will hold for every member that is added later.\n")
+	}
+	if n := blockers(docs); n > 0 {
+		o.d.Warn("%d blockers will be ignored: if a node really is down, ScyllaDB refuses the newcomer for good and its volume is lost", n)
+	}
+	for _, w := range p.warnings {
+		o.d.Warn("%s", w)
+	}
+	return docs, nil
+}
+
+func blockers(docs []*render.BarrierVerdict) int {
+	n := 0
+	for _, d := range docs {
+		if d.Verdict.Satisfied {
+			continue
+		}
+		for _, b := range d.Verdict.Blockers {
+			n += b.Count()
+		}
+	}
+	return n
+}
+
+// apply annotates or clears every target, then records who and why.
+func (o *options) apply(ctx context.Context, p *plan, docs []*render.BarrierVerdict) error {
+	if o.undo {
+		for _, w := range p.warnings {
+			o.d.Warn("%s", w)
+		}
+	}
+	who := ""
+	if o.dryRun == cli.DryRunNone {
+		who = o.d.WhoAmI(ctx)
+	}
+	for _, obj := range p.targets {
+		changed, err := o.annotate(ctx, obj)
+		if err != nil {
+			return err
+		}
+		if err := o.say(obj, changed); err != nil {
+			return err
+		}
+		if changed && o.dryRun == cli.DryRunNone {
+			o.record(ctx, obj, who, docs)
+		}
+	}
+	return nil
+}
+
+func (o *options) annotate(ctx context.Context, obj client.Object) (changed bool, err error) {
+	mutate := func(obj client.Object) {
+		a := obj.GetAnnotations()
+		if o.undo {
+			delete(a, api.AnnotationForceProceed)
+			delete(a, api.AnnotationForceReason)
+			delete(a, api.AnnotationForcePropagatedFrom)
+			obj.SetAnnotations(a)
+			return
+		}
+		if a == nil {
+			a = map[string]string{}
+		}
+		a[api.AnnotationForceProceed] = api.ForceProceedValue
+		// What a person forces is the person's: the controller must not take it back.
+		delete(a, api.AnnotationForcePropagatedFrom)
+		if o.reason != "" {
+			a[api.AnnotationForceReason] = o.reason
+		}
+		obj.SetAnnotations(a)
+	}
+	before := fmt.Sprint(obj.GetAnnotations())
+	opts := []client.PatchOption{client.FieldOwner("kubectl-scylla")}
+	switch o.dryRun {
+	case cli.DryRunClient:
+		mutate(obj)
+		return fmt.Sprint(obj.GetAnnotations()) != before, nil
+	case cli.DryRunServer:
+		opts = append(opts, client.DryRunAll)
+	}
+	c := o.reader.Client()
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		// Read again each time: the snapshot may be as old as the person's thinking.
+		if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+			return err
+		}
+		before = fmt.Sprint(obj.GetAnnotations())
+		return kube.PatchMetadata(ctx, c, obj, mutate, opts...)
+	})
+	if err != nil {
+		return false, fmt.Errorf("annotate %s %s/%s: %w", kindOf(obj), obj.GetNamespace(), obj.GetName(), err)
+	}
+	return fmt.Sprint(obj.GetAnnotations()) != before, nil
+}
+
+// say prints "service/x annotated" as kubectl does.
+func (o *options) say(obj client.Object, changed bool) error {
+	operation := "annotated"
+	switch {
+	case !changed && o.undo:
+		operation = "not forced"
+	case !changed:
+		operation = "already forced"
+	case o.undo:
+		operation = "no longer forced"
+	}
+	switch o.dryRun {
+	case cli.DryRunClient:
+		operation += " (dry run)"
+	case cli.DryRunServer:
+		operation += " (server dry run)"
+	}
+	// The client's own scheme: making one costs a millisecond, which every start of the plugin would pay in NewCmd.
+	o.print.WithTypeSetter(o.reader.Client().Scheme())
+	o.print.NamePrintFlags.Operation = operation
+	printer, err := o.print.ToPrinter()
+	if err != nil {
+		return exit.Usage(err)
+	}
+	if err := printer.PrintObj(obj, o.d.Streams.Out); err != nil {
+		return fmt.Errorf("print %s: %w", obj.GetName(), err)
+	}
+	return nil
+}
+
+// record leaves an Event. Whoever may not write events has forced all the same: that is said and no error.
+func (o *options) record(ctx context.Context, obj client.Object, who string, docs []*render.BarrierVerdict) {
+	e := kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Action: "ForceProceed", Now: o.d.Clock.Now()}
+	e.Note = fmt.Sprintf("%s forced the bootstrap with kubectl scylla", who)
+	if o.reason != "" {
+		e.Note += ": " + o.reason
+	}
+	if n := blockers(docs); n > 0 {
+		e.Note += fmt.Sprintf(" (%d blockers ignored: %s)", n, docs[0].Why())
+	}
+	if o.undo {
+		e.Type, e.Reason = corev1.EventTypeNormal, EventWithdrawn
+		e.Note = fmt.Sprintf("%s took the force back with kubectl scylla", who)
+	}
+	if err := kube.Emit(ctx, o.reader.Client(), obj, e); err != nil {
+		o.d.Warn("no Event was recorded: %s", exit.Describe(err))
+	}
+}

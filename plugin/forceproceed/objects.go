@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package forceproceed
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// metadata reads the metadata of an object of the Scylla Operator that is named as the cluster; of its spec we know nothing.
+func (o *options) metadata(ctx context.Context, gvk schema.GroupVersionKind, s *kube.Snapshot) (client.Object, error) {
+	obj := &metav1.PartialObjectMetadata{}
+	obj.SetGroupVersionKind(gvk)
+	err := o.reader.Client().Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Cluster}, obj)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, exit.WithHint(exit.Refusedf("%s %s/%s does not exist", gvk.Kind, s.Namespace, s.Cluster), "annotate the Services themselves with --per-service")
+	case err != nil:
+		return nil, fmt.Errorf("get %s %s/%s: %w", gvk.Kind, s.Namespace, s.Cluster, err)
+	}
+	obj.SetGroupVersionKind(gvk)
+	return obj, nil
+}
+
+// kindOf is the kind of an object for a sentence; typed objects often carry none.
+func kindOf(obj client.Object) string {
+	if k := obj.GetObjectKind().GroupVersionKind().Kind; k != "" {
+		return k
+	}
+	return reflect.Indirect(reflect.ValueOf(obj)).Type().Name()
+}

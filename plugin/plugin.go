@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plugin is the command tree of `kubectl scylla`: the root, its verbs in groups, and how a run ends. One package below it per verb, each
+// options -> Complete -> Validate -> Run; what they share is in plugin/cli. It holds no rule of ScyllaDB and never imports the controller.
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	// Credentials of cloud providers and OIDC work as with kubectl.
+	_ "k8s.io/client-go/plugin/pkg/client/auth"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/barrier"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/completion"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/forceproceed"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/report"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/status"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/version"
+)
+
+// verbs are the commands below the root, in no order: help sorts them within their groups. A new verb is one line here.
+func verbs() []func(*cli.Deps) *cobra.Command {
+	return []func(*cli.Deps) *cobra.Command{
+		status.NewCmd,
+		dashboard.NewCmd,
+		barrier.NewCmd,
+		replace.NewCmd,
+		report.NewCmd,
+		forceproceed.NewCmd,
+		install.NewCmd,
+		completion.NewCmd,
+		version.NewCmd,
+	}
+}
+
+// Name is the executable's; kubectl finds it by this.
+const Name = "kubectl-scylla"
+
+// DisplayName is how people call it.
+const DisplayName = "kubectl scylla"
+
+// NewCmd makes the root. argv0 is how the process was called: as a plugin of kubectl it calls itself "kubectl scylla".
+func NewCmd(d *cli.Deps, argv0 string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   Name,
+		Short: "See who sees whom in a ScyllaDB cluster, and why a node waits",
+		Long: `See who sees whom in a ScyllaDB cluster on Kubernetes, and why a node waits.
+
+ScyllaDB refuses a new node for good when any node is seen down at that instant.
+This plugin shows how every node sees every other one, says what holds a new node back
+and what to do about it, and acts when you ask it to.`,
+		Example: cli.Examples(
+			"# Is the cluster healthy?",
+			"kubectl scylla status -n demo",
+			"",
+			"# Why does this member wait?",
+			"kubectl scylla barrier demo-dc1-rack2-0 -n demo",
+			"",
+			"# Let it start all the same",
+			"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo",
+		),
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	if strings.HasPrefix(filepath.Base(argv0), "kubectl-") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: DisplayName}
+	}
+	root.SetIn(d.Streams.In)
+	root.SetOut(d.Streams.Out)
+	root.SetErr(d.Streams.ErrOut)
+	root.AddGroup(
+		&cobra.Group{ID: cli.GroupSee, Title: "See:"},
+		&cobra.Group{ID: cli.GroupAct, Title: "Act:"},
+		&cobra.Group{ID: cli.GroupSetup, Title: "Set up:"},
+	)
+	root.SetHelpCommand(helpCmd())
+	d.Flags.AddFlags(root.PersistentFlags())
+	root.PersistentFlags().Var(&d.Color, "color", "Colour: auto is for terminals only, and heeds NO_COLOR and CLICOLOR_FORCE.")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return exit.WithHint(exit.Usage(err), cli.HelpHint(cmd))
+	})
+	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	for _, verb := range verbs() {
+		root.AddCommand(verb(d))
+	}
+	if d.Controller != nil {
+		root.AddCommand(d.Controller(d))
+	}
+	root.SetUsageFunc(usage)
+	return root
+}
+
+// helpCmd is cobra's own but for commands that do not exist: asking for their help is wrong usage and not help.
+func helpCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:                   "help [COMMAND]",
+		Short:                 "Help about any command",
+		Long:                  "Help about any command. The same as COMMAND --help.",
+		GroupID:               cli.GroupSetup,
+		DisableFlagsInUseLine: true,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, sub := range cmd.Root().Commands() {
+				if len(args) == 0 && sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), toComplete) {
+					names = append(names, sub.Name()+"\t"+sub.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sub, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return exit.WithHint(exit.Usage(tidy(err)), cli.HelpHint(cmd.Root()))
+			}
+			sub.InitDefaultHelpFlag()
+			return sub.Help()
+		},
+	}
+}
+
+// Execute runs the command and tells standard error what went wrong. It gives the exit code.
+func Execute(ctx context.Context, d *cli.Deps, args []string) int {
+	root := NewCmd(d, args[0])
+	root.SetArgs(args[1:])
+	ran := false
+	for _, cmd := range root.Commands() {
+		wrap(cmd, &ran)
+	}
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !ran && exit.Code(err) == exit.CodeError {
+		// Whatever cobra itself refuses is usage: unknown commands, too many arguments, flags that exclude each other.
+		err = exit.WithHint(exit.Usage(tidy(err)), cli.HelpHint(cmd))
+	}
+	if ctx.Err() != nil && err != nil && exit.Code(err) == exit.CodeError {
+		// A request that was cut off by the interrupt fails in many words.
+		err = exit.Interrupted(err)
+	}
+	if text := exit.Message(err); text != "" {
+		d.Say(text + "\n")
+	}
+	return exit.Code(err)
+}
+
+// wrap notes that a command's own body was reached.
+func wrap(cmd *cobra.Command, ran *bool) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(c *cobra.Command, args []string) error {
+			*ran = true
+			return run(c, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		wrap(sub, ran)
+	}
+}
+
+// tidy makes cobra's errors one line: suggestions come in lines of their own.
+func tidy(err error) error {
+	text := err.Error()
+	head, suggestions, found := strings.Cut(text, "\n\nDid you mean this?\n")
+	if !found {
+		return err
+	}
+	names := strings.Fields(suggestions)
+	return fmt.Errorf("%s; did you mean %s?", head, strings.Join(names, " or "))
+}
+
+// Quiet takes the libraries' logs away: what a person must know is in errors, in one line. It changes the process and not one command, so the
+// main calls it, once.
+func Quiet() {
+	crlog.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Now is the moment of every run; everything started an hour before.
+var Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// Start is when everything started.
+var Start = Now.Add(-time.Hour)
+
+// Node is one joined member.
+type Node struct {
+	Name, Datacenter, Rack string
+	Ordinal                int32
+	HostID                 string
+	Version                string
+}
+
+// Cluster builds the objects of a ScyllaDB cluster on plain StatefulSets. The zero value is not useful: begin with New.
+type Cluster struct {
+	Namespace, Name string
+	Nodes           []Node
+
+	services map[string]*corev1.Service
+	pods     map[string]*corev1.Pod
+	sets     map[string]*appsv1.StatefulSet
+	// not maps observer to observed host IDs that it does not see UP.
+	not     map[string]map[string]api.ObservedNodeStatusReport
+	missing map[string]bool   // members without a row in the report
+	failed  map[string]string // members whose reporter says why it has none
+	reports bool
+	order   []string
+	more    []client.Object
+}
+
+// HostID of the n-th node from 0, a UUID whose first group tells it apart.
+func HostID(n int) string {
+	return fmt.Sprintf("%08x-5ea1-4d00-8000-%012x", 0x35d0f1a0+uint32(n)*0x01010101, n)
+}
+
+// New is a cluster demo in namespace demo: racks rack1.. of datacenter dc1 with so many members each, all joined, running and UP.
+func New(racks, members int) *Cluster { return NewNamed("demo", "demo", "dc1", racks, members) }
+
+// NewNamed is New with other names.
+func NewNamed(namespace, name, datacenter string, racks, members int) *Cluster {
+	c := &Cluster{
+		Namespace: namespace, Name: name, reports: true,
+		services: map[string]*corev1.Service{}, pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{},
+		not: map[string]map[string]api.ObservedNodeStatusReport{}, missing: map[string]bool{}, failed: map[string]string{},
+	}
+	c.AddDatacenter(datacenter, racks, members)
+	return c
+}
+
+// AddDatacenter adds a datacenter of joined members.
+func (c *Cluster) AddDatacenter(datacenter string, racks, members int) *Cluster {
+	for r := 1; r <= racks; r++ {
+		rack := fmt.Sprintf("rack%d", r)
+		set := c.setName(datacenter, rack)
+		c.sets[set] = c.newSet(set, datacenter, rack, int32(members))
+		for o := range members {
+			n := Node{Name: fmt.Sprintf("%s-%d", set, o), Datacenter: datacenter, Rack: rack, Ordinal: int32(o), HostID: HostID(len(c.Nodes)), Version: "2025.2.1"}
+			c.Nodes = append(c.Nodes, n)
+			c.order = append(c.order, n.Name)
+			c.services[n.Name] = c.newService(n.Name, datacenter, rack, n.Ordinal)
+			c.services[n.Name].Annotations = map[string]string{api.AnnotationHostID: n.HostID, api.AnnotationNodeJoined: "true"}
+			c.pods[n.Name] = c.newPod(n.Name, datacenter, rack)
+		}
+	}
+	return c
+}
+
+func (c *Cluster) setName(dc, rack string) string { return c.Name + "-" + dc + "-" + rack }
+
+func (c *Cluster) labels(dc, rack string) map[string]string {
+	return map[string]string{
+		api.LabelCluster: c.Name, api.LabelDatacenter: dc, api.LabelRack: rack, api.LabelManagedBy: api.ManagedByUs, api.LabelPodType: api.PodTypeNode,
+	}
+}
+
+func (c *Cluster) meta(kind, name string, labels map[string]string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: c.Namespace, Name: name, Labels: labels, UID: types.UID(c.Namespace + "-" + kind + "-" + name), CreationTimestamp: metav1.NewTime(Start),
+	}
+}
+
+func (c *Cluster) newService(name, dc, rack string, ordinal int32) *corev1.Service {
+	l := c.labels(dc, rack)
+	delete(l, api.LabelPodType)
+	l[api.LabelServiceType], l[api.LabelRackOrdinal] = api.ServiceTypeMember, fmt.Sprint(ordinal)
+	return &corev1.Service{
+		ObjectMeta: c.meta("service", name, l),
+		Spec:       corev1.ServiceSpec{ClusterIP: "None", Selector: map[string]string{appsv1.StatefulSetPodNameLabel: name}, PublishNotReadyAddresses: true},
+	}
+}
+
+func podSpec(name string) corev1.PodSpec {
+	return corev1.PodSpec{
+		NodeName: "worker-1",
+		Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-" + name},
+		}}},
+		InitContainers: []corev1.Container{
+			{Name: api.ContainerReporter, RestartPolicy: new(corev1.ContainerRestartPolicyAlways)},
+			{Name: api.ContainerBootstrappedQuery},
+			{Name: api.ContainerBarrier, Args: []string{"barrier"}},
+		},
+		Containers: []corev1.Container{{
+			Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2025.2.1", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/scylla"}},
+		}},
+	}
+}
+
+func (c *Cluster) newSet(name, dc, rack string, replicas int32) *appsv1.StatefulSet {
+	l := c.labels(dc, rack)
+	return &appsv1.StatefulSet{
+		ObjectMeta: c.meta("statefulset", name, l),
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: l},
+			Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: l}, Spec: podSpec(name + "-0")},
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
+		},
+	}
+}
+
+func running(since time.Time) corev1.ContainerState {
+	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
+}
+
+func (c *Cluster) newPod(name, dc, rack string) *corev1.Pod {
+	l := c.labels(dc, rack)
+	l[appsv1.StatefulSetPodNameLabel] = name
+	finished := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(Start)}}
+	started := true
+	p := &corev1.Pod{ObjectMeta: c.meta("pod", name, l), Spec: podSpec(name)}
+	p.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning,
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue},
+			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+		},
+		InitContainerStatuses: []corev1.ContainerStatus{
+			{Name: api.ContainerReporter, Ready: true, Started: &started, State: running(Start)},
+			{Name: api.ContainerBootstrappedQuery, Ready: true, State: finished},
+			{Name: api.ContainerBarrier, Ready: true, State: finished},
+		},
+		ContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, Started: &started, State: running(Start)}},
+	}
+	return p
+}
+
+// Node finds a joined member by name.
+func (c *Cluster) Node(name string) Node {
+	for _, n := range c.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	panic("no node " + name + " among " + strings.Join(c.order, ", "))
+}
+
+// Sees sets what one member says of another.
+func (c *Cluster) Sees(observer, observed string, status api.NodeStatus, since time.Time) *Cluster {
+	from, to := c.Node(observer), c.Node(observed)
+	if c.not[from.HostID] == nil {
+		c.not[from.HostID] = map[string]api.ObservedNodeStatusReport{}
+	}
+	o := api.ObservedNodeStatusReport{HostID: to.HostID, Status: status}
+	if !since.IsZero() {
+		t := metav1.NewTime(since)
+		o.Since = &t
+	}
+	c.not[from.HostID][to.HostID] = o
+	return c
+}
+
+// Down is a member whose node died twelve seconds ago: all others see it DOWN, its Pod crashes, its row is gone.
+func (c *Cluster) Down(name string) *Cluster {
+	for _, n := range c.Nodes {
+		if n.Name != name {
+			c.Sees(n.Name, name, api.NodeStatusDown, Now.Add(-12*time.Second))
+		}
+	}
+	p := c.pods[name]
+	p.Status.Conditions[1].Status, p.Status.Conditions[2].Status = corev1.ConditionFalse, corev1.ConditionFalse
+	c.failed[name] = "ask ScyllaDB: connection refused"
+	p.Status.ContainerStatuses[0] = corev1.ContainerStatus{
+		Name: api.ContainerScyllaDB, RestartCount: 3,
+		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(Now.Add(-12 * time.Second))}},
+	}
+	return c
+}
+
+// NoRow takes a member's row out of report and annotation.
+func (c *Cluster) NoRow(name string) *Cluster {
+	c.missing[name] = true
+	return c
+}
+
+// NoReports is a cluster without controller: only the annotations of the Pods speak.
+func (c *Cluster) NoReports() *Cluster {
+	c.reports = false
+	return c
+}
+
+// Newcomer adds a member that waits in its barrier since two minutes.
+func (c *Cluster) Newcomer(dc, rack string, ordinal int32) string {
+	set := c.setName(dc, rack)
+	if c.sets[set] == nil {
+		c.sets[set] = c.newSet(set, dc, rack, 0)
+	}
+	*c.sets[set].Spec.Replicas = max(*c.sets[set].Spec.Replicas, ordinal+1)
+	name := fmt.Sprintf("%s-%d", set, ordinal)
+	c.services[name], c.pods[name] = c.newService(name, dc, rack, ordinal), c.newPod(name, dc, rack)
+	p := c.pods[name]
+	p.Status.Phase = corev1.PodPending
+	p.Status.Conditions[1].Status, p.Status.Conditions[2].Status = corev1.ConditionFalse, corev1.ConditionFalse
+	p.Status.InitContainerStatuses[2] = corev1.ContainerStatus{Name: api.ContainerBarrier, State: running(Now.Add(-2 * time.Minute))}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}},
+	}}
+	return name
+}
+
+// Ghost takes a member's Pod away.
+func (c *Cluster) Ghost(name string) *Cluster {
+	delete(c.pods, name)
+	return c
+}
+
+// Service gives the member Service to change.
+func (c *Cluster) Service(name string) *corev1.Service { return c.services[name] }
+
+// Pod gives the Pod to change.
+func (c *Cluster) Pod(name string) *corev1.Pod { return c.pods[name] }
+
+// Set gives a StatefulSet to change.
+func (c *Cluster) Set(dc, rack string) *appsv1.StatefulSet { return c.sets[c.setName(dc, rack)] }
+
+// Add adds any object.
+func (c *Cluster) Add(objects ...client.Object) *Cluster {
+	c.more = append(c.more, objects...)
+	return c
+}
+
+// Operator makes the objects those of the Scylla Operator: a ScyllaCluster, its ScyllaDBDatacenter, and their marks on the members.
+func (c *Cluster) Operator() *Cluster {
+	owner := metav1.OwnerReference{APIVersion: api.GroupVersion.String(), Kind: api.ScyllaDBDatacenterGVK.Kind, Name: c.Name, UID: "sdc", Controller: new(true)}
+	for _, s := range c.services {
+		s.Labels[api.LabelManagedBy] = api.ManagedByOperator
+		s.OwnerReferences = []metav1.OwnerReference{owner}
+	}
+	for _, s := range c.sets {
+		s.Labels[api.LabelManagedBy] = api.ManagedByOperator
+		s.OwnerReferences = []metav1.OwnerReference{owner}
+	}
+	for _, p := range c.pods {
+		p.Labels[api.LabelManagedBy] = api.ManagedByOperator
+	}
+	sc := &metav1.PartialObjectMetadata{ObjectMeta: c.meta("scyllacluster", c.Name, nil)}
+	sc.SetGroupVersionKind(api.ScyllaClusterGVK)
+	sdc := &metav1.PartialObjectMetadata{ObjectMeta: c.meta("scylladbdatacenter", c.Name, nil)}
+	sdc.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
+	sdc.OwnerReferences = []metav1.OwnerReference{{APIVersion: "scylla.scylladb.com/v1", Kind: api.ScyllaClusterGVK.Kind, Name: c.Name, UID: sc.UID, Controller: new(true)}}
+	return c.Add(sc, sdc)
+}
+
+// row of a joined member.
+func (c *Cluster) row(n Node) []api.ObservedNodeStatusReport {
+	cells := make([]api.ObservedNodeStatusReport, 0, len(c.Nodes))
+	for _, o := range c.Nodes {
+		cell, ok := c.not[n.HostID][o.HostID]
+		switch {
+		case !ok:
+			cell = api.ObservedNodeStatusReport{HostID: o.HostID, Status: api.NodeStatusUp}
+		case cell.Status == "":
+			continue // the row lacks it
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+// Objects in the order of their names, as an API server would list them.
+func (c *Cluster) Objects() []client.Object {
+	reports := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
+	var order []*api.ScyllaDBDatacenterNodesStatusReport
+	for _, n := range c.Nodes {
+		r := reports[n.Datacenter]
+		if r == nil {
+			r = &api.ScyllaDBDatacenterNodesStatusReport{
+				ObjectMeta: c.meta("report", c.Name+"-"+n.Datacenter, map[string]string{api.LabelReportSelector: c.Name, api.LabelManagedBy: api.ManagedByUs}), DatacenterName: n.Datacenter,
+			}
+			r.ManagedFields = written(`{"f:racks":{}}`)
+			reports[n.Datacenter], order = r, append(order, r)
+		}
+		if len(r.Racks) == 0 || r.Racks[len(r.Racks)-1].Name != n.Rack {
+			r.Racks = append(r.Racks, api.RackReport{Name: n.Rack})
+		}
+		id := n.HostID
+		row := api.NodeReport{Ordinal: n.Ordinal, HostID: &id}
+		if c.failed[n.Name] != "" {
+			c.annotate(n)
+		} else if !c.missing[n.Name] {
+			row.ObservedNodes = c.row(n)
+			c.annotate(n)
+		}
+		rack := &r.Racks[len(r.Racks)-1]
+		rack.Nodes = append(rack.Nodes, row)
+	}
+	var all []client.Object
+	for _, name := range sorted(c.services) {
+		all = append(all, c.services[name])
+	}
+	for _, name := range sorted(c.pods) {
+		all = append(all, c.pods[name])
+	}
+	for _, name := range sorted(c.sets) {
+		all = append(all, c.sets[name])
+	}
+	if c.reports {
+		for _, r := range order {
+			all = append(all, r)
+		}
+	}
+	return append(all, c.more...)
+}
+
+func (c *Cluster) annotate(n Node) {
+	p := c.pods[n.Name]
+	if p == nil {
+		return
+	}
+	said := &api.NodeStatusReport{ObservedNodes: c.row(n), HostID: n.HostID, OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version}
+	if text := c.failed[n.Name]; text != "" {
+		said = &api.NodeStatusReport{Error: &text}
+	}
+	v, err := api.EncodeNodeStatusReport(said)
+	if err != nil {
+		panic(err)
+	}
+	if p.Annotations == nil {
+		p.Annotations = map[string]string{}
+	}
+	p.Annotations[api.AnnotationNodeStatusReport] = v
+	p.ManagedFields = written(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationNodeStatusReport + `":{}}}}`)
+}
+
+// written is what an API server keeps of a write four minutes ago.
+func written(fields string) []metav1.ManagedFieldsEntry {
+	return []metav1.ManagedFieldsEntry{{
+		Manager: "scylla-agent", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
+		Time: &metav1.Time{Time: Now.Add(-4 * time.Minute)}, FieldsV1: metav1.NewFieldsV1(fields),
+	}}
+}

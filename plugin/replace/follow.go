@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/observe"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+const (
+	// lookAgain is how often a wait looks without being told that something changed.
+	lookAgain = 2 * time.Second
+	// patience is how long nobody may take up a request before that is said.
+	patience = 20 * time.Second
+	// eventsEvery is how often Events are listed.
+	eventsEvery = 6 * time.Second
+)
+
+// showPlan prints the plan where it belongs: as the document that was asked for when it is the end of the run, else as text, on standard error
+// when a document will follow.
+func (o *options) showPlan(d *PlanDocument, last bool) error {
+	opts := o.d.Options(false)
+	switch {
+	case o.output.Text():
+		return o.d.Print(d.Text(opts)+"\n", opts)
+	case last:
+		return o.output.Document(o.d, d)
+	}
+	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
+	o.d.Say(d.Text(opts) + "\n")
+	return nil
+}
+
+// look reads the cluster again and judges the member's replacement.
+func (o *options) look(ctx context.Context, s *subject) (*subject, replacement.Step, error) {
+	snapshot, err := kube.Load(ctx, o.reader.Client(), s.key, kube.LoadOptions{Source: kube.SourceAuto, StatefulSets: true, PVCs: true, StatusReport: true, Now: o.d.Clock.Now})
+	if err != nil {
+		return nil, replacement.Step{}, err
+	}
+	c := observe.New(snapshot, snapshot.PVCs)
+	in := c.Input(s.member(), o.d.Clock.Now(), "")
+	if in == nil {
+		return nil, replacement.Step{}, fmt.Errorf("service %s/%s is gone", s.key.Namespace, s.member())
+	}
+	now := &subject{cluster: c, in: in, key: s.key}
+	step := o.judge(ctx, now)
+	return now, step, nil
+}
+
+// judge takes the step and, where an attempt may have failed, the container's log into account.
+func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
+	if s.in.Operator {
+		return operatorStep(s.in, o.conditions(ctx, s))
+	}
+	step := replacement.Next(*s.in)
+	if step.Action != replacement.ActionWaitJoin && step.Action != replacement.ActionFail || o.reader.Client() == nil {
+		return step
+	}
+	d := o.readLog(ctx, s)
+	switch {
+	case d == nil:
+	case d.Poisoned:
+		s.in.Log = cli.Failure(s.in.Pod.Name, d)
+		step = replacement.Next(*s.in)
+	case step.Action == replacement.ActionWaitJoin:
+		step.Waiting = append(step.Waiting, fmt.Sprintf("ScyllaDB on Pod %s says: %s", s.in.Pod.Name, d.Text))
+		step.Cure = d.Cure
+	}
+	return step
+}
+
+// follow shows phases until the request is over. It is bound to the request by its identity: an older outcome, or somebody else's, is not taken for it.
+func (o *options) follow(ctx context.Context, s *subject, id, original string) error {
+	f := &follower{o: o, s: s, id: id, original: original, start: o.d.Clock.Now()}
+	return f.run(ctx, f.check)
+}
+
+// followCancel waits until the controller has cleaned up.
+func (o *options) followCancel(ctx context.Context, s *subject, id string) error {
+	f := &follower{o: o, s: s, id: id, start: o.d.Clock.Now()}
+	return f.run(ctx, f.checkCancelled)
+}
+
+type follower struct {
+	o            *options
+	s            *subject
+	id, original string
+	start        time.Time
+	phase        string
+	since        time.Time
+	progress     *cli.Progress
+	said         map[string]bool
+	eventsAt     time.Time
+}
+
+// verdict is what one look gives.
+type verdict struct {
+	done     bool
+	phase    string // title of the phase; a new one gets a line of its own
+	activity string
+	err      error // an answer that ends the wait
+	last     *StatusDocument
+}
+
+func (f *follower) run(ctx context.Context, check func(context.Context) (verdict, error)) error {
+	d := f.o.d
+	f.since, f.said = f.start, map[string]bool{}
+	timeout := f.o.wait.Timeout
+	if timeout < 0 {
+		timeout = 7 * 24 * time.Hour
+	}
+	deadline := d.Clock.NewTimer(timeout)
+	defer deadline.Stop()
+	tick := d.Clock.NewTicker(lookAgain)
+	defer tick.Stop()
+	defer f.stop()
+	var changed <-chan struct{}
+	if ch, err := kube.Watch(ctx, f.o.reader.Client(), f.s.key, kube.WatchOptions{Services: true, Pods: true, PVCs: true}); err == nil {
+		changed = ch
+	}
+	var activity string
+	for first := true; ; first = false {
+		v, err := check(ctx)
+		switch {
+		case ctx.Err() != nil:
+			f.stop()
+			return f.interrupted()
+		case err != nil && first:
+			return err
+		case err != nil:
+			v = verdict{phase: f.phase, activity: exit.Describe(err).Error() + " (trying again)"}
+		}
+		f.show(v)
+		if v.done || v.err != nil {
+			f.stop()
+			if v.last != nil {
+				if err := f.o.print(v.last); err != nil {
+					return err
+				}
+			}
+			return v.err
+		}
+		activity = v.activity
+		if timeout == 0 {
+			f.stop()
+			return exit.TimedOut(fmt.Errorf("%s: not yet: %s", f.s.member(), activity))
+		}
+		select {
+		case <-ctx.Done():
+			f.stop()
+			return f.interrupted()
+		case <-deadline.C():
+			f.stop()
+			return exit.WithHint(exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", duration.HumanDuration(d.Clock.Since(f.start)), f.s.member(), activity)),
+				fmt.Sprintf("the replacement goes on without this command; see: kubectl scylla replace --status %s -n %s", f.s.member(), f.s.key.Namespace))
+		case _, ok := <-changed:
+			if !ok {
+				changed = nil
+			}
+		case <-tick.C():
+		}
+	}
+}
+
+func (f *follower) interrupted() error {
+	f.o.d.Say(fmt.Sprintf("the replacement goes on; see: kubectl scylla replace --status %s -n %s\n", f.s.member(), f.s.key.Namespace))
+	return exit.Interrupted(context.Canceled)
+}
+
+func (f *follower) stop() {
+	if f.progress != nil {
+		f.progress.Stop()
+		f.progress = nil
+	}
+}
+
+// show gives each phase that ended a line with its duration, and keeps the present one going.
+func (f *follower) show(v verdict) {
+	d := f.o.d
+	now := d.Clock.Now()
+	if v.phase != f.phase {
+		f.stop()
+		if f.phase != "" {
+			tick := "✓"
+			if !render.Unicode(d.Environ) {
+				tick = "*"
+			}
+			d.Say(fmt.Sprintf("%s %s (%s)\n", tick, f.phase, duration.HumanDuration(now.Sub(f.since))))
+		}
+		f.phase, f.since = v.phase, now
+	}
+	if v.done || v.err != nil || v.phase == "" {
+		return
+	}
+	text := v.phase
+	if v.activity != "" {
+		text += ": " + v.activity
+	}
+	if f.progress == nil {
+		f.progress = d.NewProgress(text, 0)
+	} else {
+		f.progress.Update(text)
+	}
+}
+
+// check judges one look at a replacement.
+func (f *follower) check(ctx context.Context) (verdict, error) {
+	s, step, err := f.o.look(ctx, f.s)
+	if err != nil {
+		return verdict{}, err
+	}
+	f.warnings(ctx, s)
+	doc := newStatusDocument(f.o.d.Clock.Now(), s.key, s.in, step)
+	if s.in.Operator {
+		return f.operator(s, step, doc), nil
+	}
+	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
+	if l := rec.Last; l != nil && l.Request == f.id && !rec.Open() && !rec.Requested {
+		if l.Outcome == replacement.OutcomeCancelled {
+			return verdict{err: exit.Refusedf("the request was withdrawn before anything was deleted"), last: doc}, nil
+		}
+		return verdict{done: true, last: doc}, nil
+	}
+	switch {
+	case rec.Accepted != "" && rec.Accepted != f.id && rec.Resume != f.id:
+		return verdict{err: fmt.Errorf("request %s took the place of this one (%s)", rec.Accepted, f.id), last: doc}, nil
+	case !rec.Requested && !rec.Open() && rec.Request != f.id:
+		return verdict{err: fmt.Errorf("the request is gone from service %s, and its outcome is not known", s.member()), last: doc}, nil
+	}
+	activity := step.Message
+	if len(step.Waiting) > 0 {
+		activity = strings.Join(step.Waiting, "; ")
+	}
+	if step.Action.Writes() && f.o.d.Clock.Since(f.since) > patience {
+		activity = fmt.Sprintf("nobody has taken it up for %s: is the controller running? %s", duration.HumanDuration(f.o.d.Clock.Since(f.since)), step.Message)
+	}
+	if step.Action == replacement.ActionFail && rec.Accepted == f.id {
+		return verdict{phase: step.Phase().Title(), err: exit.WithHint(fmt.Errorf("the replacement failed: %s", step.Message), step.Cure), last: doc}, nil
+	}
+	if step.Cure != "" {
+		activity += " > " + step.Cure
+	}
+	return verdict{phase: step.Phase().Title(), activity: activity}, nil
+}
+
+// warnings repeats the controller's Warning events of this request as they come: a refusal by a disruption budget is nowhere else.
+func (f *follower) warnings(ctx context.Context, s *subject) {
+	now := f.o.d.Clock.Now()
+	if now.Sub(f.eventsAt) < eventsEvery {
+		return
+	}
+	f.eventsAt = now
+	var list eventsv1.EventList
+	if err := f.o.reader.Client().List(ctx, &list, client.InNamespace(s.key.Namespace)); err != nil {
+		return // whoever may not read events sees the phases all the same
+	}
+	for i := range list.Items {
+		e := &list.Items[i]
+		at := e.EventTime.Time
+		if e.Series != nil {
+			at = e.Series.LastObservedTime.Time
+		}
+		if e.Type != corev1.EventTypeWarning || e.Regarding.Kind != "Service" || e.Regarding.Name != s.member() ||
+			at.Before(f.start.Add(-time.Second)) || f.said[e.Note] || e.Reason == replacement.EventFailed {
+			continue
+		}
+		f.said[e.Note] = true
+		f.stop()
+		f.o.d.Warn("%s: %s", e.Reason, render.Clean(e.Note))
+	}
+}
+
+func (f *follower) checkCancelled(ctx context.Context) (verdict, error) {
+	s, step, err := f.o.look(ctx, f.s)
+	if err != nil {
+		return verdict{}, err
+	}
+	doc := newStatusDocument(f.o.d.Clock.Now(), s.key, s.in, step)
+	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
+	switch {
+	case !rec.Open() && !rec.Requested && rec.Request == "":
+		return verdict{done: true, last: doc}, nil
+	case rec.Requested || step.Action == replacement.ActionCancelRefused:
+		return verdict{err: exit.Refusedf("it was too late to cancel: the replacement goes on"), last: doc}, nil
+	}
+	return verdict{phase: "withdrawing the request", activity: step.Message}, nil
+}
+
+// print writes the closing document or text.
+func (o *options) print(d *StatusDocument) error {
+	if !o.output.Text() {
+		return o.output.Document(o.d, d)
+	}
+	opts := o.d.Options(false)
+	return o.d.Print(d.Text(o.d.Clock.Now(), opts), opts)
+}
+
+// finalDocument prints the state after asking, when a document was asked for.
+func (o *options) finalDocument(ctx context.Context, s *subject) error {
+	if o.output.Text() {
+		return nil
+	}
+	now, step, err := o.look(ctx, s)
+	if err != nil {
+		return err
+	}
+	return o.output.Document(o.d, newStatusDocument(o.d.Clock.Now(), now.key, now.in, step))
+}
+
+// operatorStep reads the Scylla Operator's procedure from its labels and its own conditions.
+func operatorStep(in *replacement.Input, conditions []string) replacement.Step {
+	rec := replacement.ReadRecord(in.Service.Labels, in.Service.Annotations)
+	s := replacement.Step{Original: rec.Original, Procedure: rec.Procedure(), Waiting: conditions}
+	id, _ := replacement.ParseHostID(in.Self.HostID)
+	if id != rec.Original {
+		s.NewHostID = id
+	}
+	switch {
+	case !rec.Requested && !rec.HasOriginal:
+		s.Action, s.Message, s.NewHostID = replacement.ActionNone, "no replacement is requested", ""
+	case !rec.Requested:
+		s.Action = replacement.ActionFail
+		s.Message = fmt.Sprintf("label %s was removed in the middle: the Scylla Operator no longer ends the replacement, and every later start of this member replaces %s", api.LabelReplace, rec.Original)
+		s.Cure = fmt.Sprintf("when the new node has joined: kubectl -n %s label service %s %s-", in.Namespace, in.Self.Member, api.LabelReplacingNodeHostID)
+	case !rec.HasOriginal:
+		s.Action, s.Message, s.NewHostID = replacement.ActionDeletePVC, "the Scylla Operator deletes claim and Pod and records the host ID", ""
+	case rec.OriginalError != "":
+		s.Action, s.Message = replacement.ActionFail, "the Scylla Operator recorded no usable host ID: "+rec.OriginalError
+		s.Cure = "the new node joins as a plain new one; the dead one stays a member until it is removed (kubectl scylla replace --status lists it)"
+	case in.Pod == nil || in.Pod.Deleting:
+		s.Action, s.Message = replacement.ActionWaitNewPod, "the Scylla Operator waits for the new Pod"
+	case s.NewHostID == "":
+		s.Action, s.Message = replacement.ActionWaitJoin, "the Scylla Operator waits for the new node's host ID"
+	case !in.Pod.Ready:
+		s.Action, s.Message = replacement.ActionWaitReady, fmt.Sprintf("the Scylla Operator waits for Pod %s with host ID %s to be Ready", in.Pod.Name, s.NewHostID)
+	default:
+		s.Action, s.Message = replacement.ActionFinish, "the Scylla Operator removes the labels"
+	}
+	return s
+}
+
+// operator judges one look at a replacement that the Scylla Operator makes. It knows no identity of requests; this one is bound by the host ID that
+// it replaces.
+func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocument) verdict {
+	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
+	id, _ := replacement.ParseHostID(s.in.Self.HostID)
+	switch {
+	case !rec.Requested && !rec.HasOriginal && id != "" && id != f.original:
+		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replacement.PhaseDone
+		doc.StartedAt, doc.FinishedAt = stamp(f.start), stamp(f.o.d.Clock.Now())
+		doc.Message = fmt.Sprintf("node %s was replaced by %s", f.original, id)
+		if in := s.in; in.Joined != nil && !*in.Joined {
+			doc.Message += ", which the Scylla Operator does not say has joined"
+		}
+		return verdict{done: true, last: doc}
+	case !rec.Requested && !rec.HasOriginal:
+		return verdict{err: fmt.Errorf("the label is gone from service %s and its host ID is still %s: the request was withdrawn", s.member(), f.original), last: doc}
+	case step.Action == replacement.ActionFail:
+		return verdict{err: exit.WithHint(fmt.Errorf("the replacement failed: %s", step.Message), step.Cure), last: doc}
+	}
+	activity := step.Message
+	if len(step.Waiting) > 0 {
+		activity += " (" + strings.Join(step.Waiting, "; ") + ")"
+	}
+	return verdict{phase: step.Phase().Title(), activity: activity}
+}
+
+// conditions are the Scylla Operator's progressing and degraded conditions about Services and StatefulSets, in its own words.
+func (o *options) conditions(ctx context.Context, s *subject) []string {
+	c := o.reader.Client()
+	if c == nil {
+		return nil
+	}
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
+	if err := c.Get(ctx, client.ObjectKey{Namespace: s.key.Namespace, Name: s.key.Name}, obj); err != nil {
+		return nil // whoever may not read it sees the labels' story
+	}
+	list, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, item := range list {
+		m, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		text := func(key string) string { v, _ := m[key].(string); return v }
+		typ := text("type")
+		if text("status") != string(metav1.ConditionTrue) || !strings.HasPrefix(typ, "ServiceController") && !strings.HasPrefix(typ, "StatefulSetController") {
+			continue
+		}
+		line := typ + ": " + text("reason")
+		if msg := text("message"); msg != "" {
+			line += ": " + msg
+		}
+		out = append(out, line)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// readLog looks for the first known error in the log of the new Pod's ScyllaDB.
+func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
+	p := s.in.Pod
+	if p == nil || p.Deleting || !p.ScyllaDB.Running && p.ScyllaDB.Exited == nil {
+		return nil
+	}
+	return o.logs.FirstError(ctx, s.key.Namespace, p.Name, p.UID, p.ScyllaDB.Restarts)
+}
+
+// runStatus lists open replacements, and the last outcome of a member that was named.
+func (o *options) runStatus(ctx context.Context) error {
+	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatusList}, GeneratedAt: *stamp(o.d.Clock.Now()), Items: []StatusDocument{}}
+	add := func(s *subject) {
+		list.Items = append(list.Items, *newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s)))
+	}
+	ghosts := func(s *subject) {
+		for _, g := range replacement.Ghosts(*s.in) {
+			list.Ghosts = append(list.Ghosts, GhostInfo{Cluster: s.key.String(), Ghost: g})
+		}
+	}
+	if o.target != "" {
+		s, err := o.find(ctx)
+		if err != nil {
+			return err
+		}
+		add(s)
+		ghosts(s)
+	} else {
+		snapshots, err := o.reader.All(ctx)
+		if err != nil {
+			return err
+		}
+		for _, snapshot := range snapshots {
+			c := observe.New(snapshot, snapshot.PVCs)
+			for _, member := range c.Requested() {
+				add(&subject{cluster: c, in: c.Input(member, o.d.Clock.Now(), ""), key: snapshot.Key()})
+			}
+			if names := serviceNames(snapshot); len(names) > 0 {
+				ghosts(&subject{cluster: c, in: c.Input(names[0], o.d.Clock.Now(), ""), key: snapshot.Key()})
+			}
+		}
+	}
+	sortDocuments(list.Items)
+	if o.output.Text() {
+		opts := o.d.Options(false)
+		if err := o.d.Print(list.Text(o.d.Clock.Now(), opts), opts); err != nil {
+			return err
+		}
+	} else if err := o.output.Document(o.d, list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if list.Items[i].troubled() {
+			return exit.ConditionNotMet(nil)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+// browse runs a headless browser on a page.
+func browse(t *testing.T, browser, file string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	profile, err := os.MkdirTemp("", "report-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Not t.TempDir: helpers of the browser may still write there for a moment, and that is no failure of ours.
+	defer func() { _ = os.RemoveAll(profile) }()
+	args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+		"--disable-sync", "--enable-logging=stderr", "--hide-scrollbars", "--user-data-dir=" + profile}, append(args, "file://"+file)...)
+	var out, errOut bytes.Buffer
+	cmd := exec.CommandContext(ctx, browser, args...)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &errOut, 5*time.Second
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("run %s: %v\n%s", browser, err, errOut.String())
+	}
+	if console := errOut.String(); strings.Contains(console, "CONSOLE") || strings.Contains(console, "Content Security Policy") {
+		t.Errorf("the page complains:\n%s", console)
+	}
+	return out.String()
+}
+
+// The page is opened in a real browser, which must find everything on it, fetch nothing, and draw it in colours.
+func TestPageInBrowser(t *testing.T) {
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			browser = path
+			break
+		}
+	}
+	if browser == "" {
+		t.Skip("NO BROWSER: chromium is not installed, so nobody has looked at the page (apt-get install chromium)")
+	}
+	// What a browser would take for markup must arrive as text.
+	c := troubled().Add(event("x", "Pod", "demo-dc1-rack1-0", "Warning", "Odd", `<script>document.title="bad"</script><img src=x onerror=alert(1)>`, 1, time.Minute))
+	res := plugintest.Run{Args: []string{"report", "demo", "-n", "demo", "-o", "html"}, Objects: c.Objects()}.Do(t)
+	if res.Code != 0 {
+		t.Fatalf("%+v", res)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "report.html")
+	if err := os.WriteFile(file, []byte(res.Stdout), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, outside := range []string{"<script", "src=\"http", "href=\"http", "url(", "@import"} {
+		if strings.Contains(strings.ToLower(res.Stdout), outside) {
+			t.Errorf("the page has %q: it must need nothing else and run nothing", outside)
+		}
+	}
+	dom := browse(t, browser, file, "--dump-dom")
+	for _, want := range []string{
+		"<title>✗ demo/demo: NOT HEALTHY</title>", `<meta name="viewport"`, "NOT HEALTHY</span>", "2 of 3 nodes UP in every row, 3 blockers, 1 newcomer waits",
+		`<svg xmlns="http://www.w3.org/2000/svg" class="mx"`, `role="img"`, "<title>demo-dc1-rack1-0 sees demo-dc1-rack3-0: DOWN</title>", `href="#mx-DOWN"`, `href="#mx-UP"`,
+		"<code>kubectl scylla replace 37d2f3a2-5ea1-4d00-8000-000000000002</code>", "demo-dc1-rack2-1", "CrashLoopBackOff", "Back-off restarting failed container scylla (7 times)",
+		"&lt;script&gt;", "ScyllaDBDatacenterNodesStatusReport",
+	} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(dom)
+	}
+	for name, args := range map[string][]string{
+		"desktop": {"--window-size=1280,1600"},
+		"narrow":  {"--window-size=500,1600"},
+		"dark":    {"--window-size=1280,1600", "--force-dark-mode", "--blink-settings=preferredColorScheme=0"},
+	} {
+		shot := filepath.Join(dir, name+".png")
+		browse(t, browser, file, append(args, "--screenshot="+shot)...)
+		colours(t, name, shot)
+	}
+	if keep := os.Getenv("REPORT_SCREENSHOTS"); keep != "" {
+		if err := os.CopyFS(keep, os.DirFS(dir)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// colours looks for the background and for the colours of the matrix: a page whose styles do not apply has neither.
+func colours(t *testing.T, name, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type rgb [3]uint8
+	background, up, down := rgb{0xff, 0xff, 0xff}, rgb{0xcf, 0xea, 0xe0}, rgb{0xc8, 0x4a, 0x00}
+	if name == "dark" {
+		background, up, down = rgb{0x0e, 0x13, 0x18}, rgb{0x12, 0x45, 0x3a}, rgb{0xf0, 0x74, 0x1d}
+	}
+	count := map[rgb]int{}
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			r, g, bl, _ := img.At(x, y).RGBA()
+			count[rgb{uint8(r >> 8), uint8(g >> 8), uint8(bl >> 8)}]++
+		}
+	}
+	if total := b.Dx() * b.Dy(); count[background] < total/3 {
+		t.Errorf("%s: the background is on %d of %d pixels only", name, count[background], total)
+	}
+	// Two cells each, of 24 by 24 with a glyph on it.
+	for what, c := range map[string]rgb{"UP": up, "DOWN": down} {
+		if count[c] < 400 {
+			t.Errorf("%s: cells that are %s are not drawn in their colour (%d pixels)", name, what, count[c])
+		}
+	}
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+func demoDown() *plugintest.Cluster {
+	c := plugintest.New(3, 1).Down("demo-dc1-rack3-0")
+	c.Newcomer("dc1", "rack2", 1)
+	return c
+}
+
+func fileName(name string) string {
+	return strings.NewReplacer(" ", "-", ":", "", ",", "").Replace(name) + ".txt"
+}
+
+func TestStatus(t *testing.T) {
+	healthy, down := plugintest.New(3, 1), demoDown()
+	other := plugintest.NewNamed("prod", "analytics", "eu", 2, 1)
+	two := append(healthy.Objects(), plugintest.NewNamed("demo", "second", "dc1", 1, 2).Down("second-dc1-rack1-1").Objects()...)
+	everywhere := append(healthy.Objects(), other.Objects()...)
+	forbidden := func(resource string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", fmt.Errorf(`User "bob" cannot list resource %q in API group "" in the namespace "demo"`, resource))
+	}
+	noPods := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		if _, ok := list.(*corev1.PodList); ok {
+			return forbidden("pods")
+		}
+		return c.List(ctx, list, opts...)
+	}}
+	nothing := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return forbidden("services")
+	}}
+	wide := cli.Terminal{Out: true, Width: 120, Height: 40}
+	cases := map[string]plugintest.Run{
+		"healthy":                            {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects()},
+		"healthy on a terminal":              {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects(), Terminal: wide, Environ: []string{"TERM=xterm-256color"}},
+		"not healthy":                        {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects()},
+		"not healthy on a terminal":          {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Terminal: wide},
+		"colour forced into a file":          {Args: []string{"status", "demo", "-n", "demo", "--color=always"}, Objects: down.Objects(), Environ: []string{"TERM=xterm-256color"}},
+		"CLICOLOR_FORCE without a terminal":  {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Environ: []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1"}},
+		"NO_COLOR wins over CLICOLOR_FORCE":  {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Environ: []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1", "NO_COLOR=1"}},
+		"a locale without glyphs":            {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Environ: []string{"LANG=C"}},
+		"wide":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "wide"}, Objects: down.Objects()},
+		"json":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "json"}, Objects: down.Objects()},
+		"yaml":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "yaml"}, Objects: healthy.Objects()},
+		"name":                               {Args: []string{"status", "-n", "demo", "-o", "name"}, Objects: healthy.Objects()},
+		"jsonpath":                           {Args: []string{"status", "demo", "-n", "demo", "-o", `jsonpath={.nodes[?(@.seen.status=="DOWN")].member}`}, Objects: down.Objects()},
+		"go-template":                        {Args: []string{"status", "demo", "-n", "demo", "-o", `go-template={{.healthy}} {{len .nodes}}`}, Objects: down.Objects()},
+		"a list of names":                    {Args: []string{"status", "-A", "-o", "name"}, Objects: everywhere},
+		"a list as json":                     {Args: []string{"status", "-n", "demo", "-l", "scylla/cluster=demo", "-o", "jsonpath={.kind} {.items[*].metadata.name}"}, Objects: two},
+		"several clusters in a namespace":    {Args: []string{"status", "-n", "demo"}, Objects: two},
+		"all namespaces":                     {Args: []string{"status", "-A"}, Objects: everywhere},
+		"an unknown format":                  {Args: []string{"status", "-n", "demo", "-o", "xml"}, Objects: healthy.Objects()},
+		"a broken template":                  {Args: []string{"status", "-n", "demo", "-o", "jsonpath={.nodes["}, Objects: healthy.Objects()},
+		"an unknown source":                  {Args: []string{"status", "-n", "demo", "--source", "guess"}, Objects: healthy.Objects()},
+		"an unknown cluster":                 {Args: []string{"status", "dmo", "-n", "demo"}, Objects: healthy.Objects()},
+		"an empty namespace":                 {Args: []string{"status", "-n", "prdo"}, Objects: everywhere},
+		"nothing anywhere":                   {Args: []string{"status", "-A"}, Objects: []client.Object{&corev1.Service{}}[:0:0], Client: plugintest.NewClient(nil, interceptor.Funcs{})},
+		"a selector that fits nothing":       {Args: []string{"status", "-n", "demo", "-l", "team=x"}, Objects: healthy.Objects()},
+		"a selector that cannot be read":     {Args: []string{"status", "-n", "demo", "-l", "a in ("}, Objects: healthy.Objects()},
+		"a name and a selector":              {Args: []string{"status", "demo", "-n", "demo", "-l", "a=b"}, Objects: healthy.Objects()},
+		"too many names":                     {Args: []string{"status", "a", "b"}, Objects: healthy.Objects()},
+		"an unknown flag":                    {Args: []string{"status", "--colour"}, Objects: healthy.Objects()},
+		"a timeout that nothing waits for":   {Args: []string{"status", "-n", "demo", "--timeout", "1m"}, Objects: healthy.Objects()},
+		"watch and wait":                     {Args: []string{"status", "-n", "demo", "--watch", "--wait"}, Objects: healthy.Objects()},
+		"wait for what is there":             {Args: []string{"status", "-n", "demo", "--wait"}, Objects: healthy.Objects()},
+		"wait without time":                  {Args: []string{"status", "demo", "-n", "demo", "--wait", "--timeout", "0"}, Objects: down.Objects()},
+		"partial: Pods may not be listed":    {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects(), Funcs: noPods},
+		"nothing may be listed":              {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects(), Funcs: nothing},
+		"annotations, as no report is there": {Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).NoReports().Objects()},
+		"annotations, asked for":             {Args: []string{"status", "-n", "demo", "--source", "annotation"}, Objects: healthy.Objects()},
+		"a cluster that begins":              {Args: []string{"status", "-n", "demo"}, Objects: begins()},
+		"the operator's cluster":             {Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Operator().Objects()},
+		"live with saved objects":            {Args: []string{"status", "--from", "x.yaml", "--source", "live"}},
+		"a file that is not there":           {Args: []string{"status", "--from", "nowhere.yaml"}},
+		"a file without a cluster":           {Args: []string{"status", "--from", "-"}, Stdin: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"},
+		"a file that is not YAML":            {Args: []string{"status", "--from", "-"}, Stdin: "a: [\n"},
+		"watching saved objects":             {Args: []string{"status", "--from", "-", "--watch"}, Stdin: "{}"},
+		"no kubeconfig":                      {Args: []string{"status"}},
+		"an unknown context":                 {Args: []string{"status", "--context", "nowhere", "--server", "https://127.0.0.1:1"}},
+		"an API server that is not there":    {Args: []string{"status", "--server", "https://127.0.0.1:1"}},
+	}
+	for name, run := range cases {
+		t.Run(name, func(t *testing.T) {
+			text := run.Transcript(t)
+			// Where the test keeps its kubeconfig is nobody's business.
+			plugintest.Golden(t, fileName(name), text)
+		})
+	}
+}
+
+// begins is a cluster whose first member waits.
+func begins() []client.Object {
+	c := plugintest.New(0, 0)
+	c.Newcomer("dc1", "rack1", 0)
+	return c.Objects()
+}
+
+// Saved objects show what the API server shows, from a file and from standard input, but for ages and the word that says so.
+func TestSavedObjectsShowTheSame(t *testing.T) {
+	for name, c := range map[string]*plugintest.Cluster{"healthy": plugintest.New(3, 1), "down": demoDown(), "operator": demoDown().Operator()} {
+		t.Run(name, func(t *testing.T) {
+			live := plugintest.Run{Args: []string{"status", "-o", "json", "-n", "demo", "demo"}, Objects: c.Objects()}.Do(t)
+			file := plugintest.Run{Args: []string{"status", "-o", "json", "--from", plugintest.Save(t, c.Objects())}}.Do(t)
+			stdin := plugintest.Run{Args: []string{"status", "-o", "json", "--from", "-"}, Stdin: string(plugintest.SavedYAML(t, c.Objects()))}.Do(t)
+			if diff := cmp.Diff(file, stdin); diff != "" {
+				t.Errorf("file and standard input differ:\n%s", diff)
+			}
+			if live.Code != file.Code || file.Stderr != "" {
+				t.Errorf("exit %d live, %d saved; stderr %q", live.Code, file.Code, file.Stderr)
+			}
+			if diff := cmp.Diff(facts(t, live.Stdout), facts(t, file.Stdout)); diff != "" {
+				t.Errorf("(-live +saved):\n%s", diff)
+			}
+		})
+	}
+}
+
+// facts is a document without what tells when and how it was read.
+func facts(t *testing.T, document string) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(document), &m); err != nil {
+		t.Fatalf("%v in %s", err, document)
+	}
+	for _, k := range []string{"takenAt", "generatedAt", "source", "notes"} {
+		delete(m, k)
+	}
+	return m
+}
+
+func TestObjectsAsTheScyllaOperatorWritesThem(t *testing.T) {
+	var all bytes.Buffer
+	for _, name := range []string{"report.yaml", "member-service.yaml", "pod.yaml", "statefulset.yaml"} {
+		data, err := os.ReadFile(filepath.Join("..", "..", "internal", "kube", "testdata", "operator", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+		all.WriteString("\n---\n")
+	}
+	plugintest.Golden(t, "operator-samples.txt", plugintest.Run{Args: []string{"status", "--from", "-"}, Stdin: all.String()}.Transcript(t))
+}
+
+func TestLiveWhenNothingElseSpeaks(t *testing.T) {
+	c := plugintest.New(3, 1).NoReports()
+	for _, n := range c.Nodes {
+		c.NoRow(n.Name)
+	}
+	asked := 0
+	live := func(_ context.Context, s *kube.Snapshot, o kube.LiveOptions) error {
+		asked++
+		s.Live = map[string]*api.NodeStatusReport{}
+		for i, n := range c.Nodes {
+			row := &api.NodeStatusReport{HostID: n.HostID, OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2026.1.0"}
+			for _, m := range c.Nodes {
+				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: m.HostID, Status: api.NodeStatusUp})
+			}
+			s.Live[n.Name] = row
+			o.Progress(i+1, len(c.Nodes))
+		}
+		s.Facts = map[string]kube.LiveFacts{"demo-dc1-rack1-0": {Schemas: map[string][]string{"aaaa": {"10.0.0.1", "10.0.0.2"}, "bbbb": {"10.0.0.3"}}}}
+		s.Source, s.SourceReason = kube.SourceLive, "ScyllaDB answered on 3 of 3 Pods"
+		return nil
+	}
+	for name, args := range map[string][]string{"auto takes live": {"status", "-n", "demo"}, "live asked for": {"status", "-n", "demo", "--source=live"}} {
+		run := plugintest.Run{Args: args, Objects: c.Objects(), Live: live}
+		plugintest.Golden(t, fileName(name), run.Transcript(t))
+	}
+	if asked != 2 {
+		t.Errorf("nodes were asked %d times, want 2", asked)
+	}
+	withReport := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects(), Live: live}.Do(t)
+	if asked != 2 || withReport.Code != 0 {
+		t.Errorf("nodes were asked although a report is there (%d), exit %d", asked, withReport.Code)
+	}
+}
+
+// change waits until the run waits on its clock, changes the cluster, and lets time pass.
+func change(t *testing.T, clk *clocktesting.FakeClock, d time.Duration, f func()) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !clk.HasWaiters(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Error("nobody waits on the clock")
+			return
+		}
+	}
+	f()
+	clk.Step(d)
+}
+
+func TestWaitUntilHealthy(t *testing.T) {
+	clk := clocktesting.NewFakeClock(plugintest.Now)
+	down := plugintest.New(3, 1).Down("demo-dc1-rack3-0")
+	c := plugintest.NewClient(down.Objects(), interceptor.Funcs{})
+	done := make(chan plugintest.Result, 1)
+	go func() {
+		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait"}, Client: c, Clock: clk}.Do(t)
+	}()
+	change(t, clk, 0, func() {
+		for _, o := range plugintest.New(3, 1).Objects() {
+			switch o.(type) {
+			case *corev1.Pod, *api.ScyllaDBDatacenterNodesStatusReport:
+				old, ok := o.DeepCopyObject().(client.Object)
+				if !ok {
+					t.Error("not an object")
+				}
+				if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), old); err != nil {
+					t.Error(err)
+				}
+				o.SetResourceVersion(old.GetResourceVersion())
+				if err := c.Update(t.Context(), o); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	var res plugintest.Result
+	for deadline := time.After(20 * time.Second); res.Stdout == ""; {
+		select {
+		case res = <-done:
+		case <-time.After(5 * time.Millisecond):
+			clk.Step(time.Second)
+		case <-deadline:
+			t.Fatal("the wait does not end")
+		}
+	}
+	if res.Code != 0 || !strings.Contains(res.Stdout, "HEALTHY demo/demo: 3 of 3") {
+		t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	if want := "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0 (37d2f3a2) is seen DOWN by demo-dc1-rack1-0, demo-dc1-rack2-0 since 12s\n"; !strings.Contains(res.Stderr, want) {
+		t.Errorf("stderr:\n%s\nwant first:\n%s", res.Stderr, want)
+	}
+}
+
+func TestWaitTimesOut(t *testing.T) {
+	clk := clocktesting.NewFakeClock(plugintest.Now)
+	done := make(chan plugintest.Result, 1)
+	go func() {
+		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait", "--timeout", "10m"}, Objects: plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), Clock: clk}.Do(t)
+	}()
+	change(t, clk, 0, func() {})
+	var res plugintest.Result
+	for deadline := time.After(20 * time.Second); res.Stdout == ""; {
+		select {
+		case res = <-done:
+		case <-time.After(5 * time.Millisecond):
+			clk.Step(time.Minute)
+		case <-deadline:
+			t.Fatal("the wait does not end")
+		}
+	}
+	if res.Code != 4 {
+		t.Errorf("exit %d, want 4", res.Code)
+	}
+	if !strings.Contains(res.Stderr, "error: timed out after ") || !strings.Contains(res.Stderr, "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0") {
+		t.Errorf("stderr does not say what was waited for:\n%s", res.Stderr)
+	}
+	if !strings.Contains(res.Stdout, "NOT HEALTHY") {
+		t.Errorf("the last status is not shown:\n%s", res.Stdout)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	for name, args := range map[string][]string{"wait": {"--wait"}, "watch": {"--watch"}} {
+		t.Run(name, func(t *testing.T) {
+			clk := clocktesting.NewFakeClock(plugintest.Now)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan plugintest.Result, 1)
+			go func() {
+				done <- plugintest.Run{Args: append([]string{"status", "demo", "-n", "demo"}, args...), Objects: plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), Clock: clk}.DoContext(ctx, t)
+			}()
+			change(t, clk, 0, cancel)
+			select {
+			case res := <-done:
+				if res.Code != 130 || !strings.HasSuffix(res.Stderr, "interrupted\n") {
+					t.Errorf("exit %d, stderr %q", res.Code, res.Stderr)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("the run does not end")
+			}
+		})
+	}
+}
+
+func TestWatchWritesAgainOnChangeOnly(t *testing.T) {
+	clk := clocktesting.NewFakeClock(plugintest.Now)
+	c := plugintest.NewClient(plugintest.New(3, 1).Objects(), interceptor.Funcs{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out plugintest.Buffer
+	done := make(chan plugintest.Result, 1)
+	go func() {
+		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "-w"}, Client: c, Clock: clk, Stdout: &out}.DoContext(ctx, t)
+	}()
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(out.String(), "HEALTHY demo/demo"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is drawn")
+		}
+	}
+	for range 20 {
+		time.Sleep(2 * time.Millisecond)
+		clk.Step(time.Second)
+	}
+	if n := strings.Count(out.String(), "HEALTHY demo/demo"); n != 1 {
+		t.Errorf("written %d times without a change:\n%s", n, out.String())
+	}
+	var pod corev1.Pod
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "demo-dc1-rack3-0"}, &pod); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(t.Context(), &pod); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(out.String(), "NOT HEALTHY"); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the change is not shown:\n%s", out.String())
+		}
+		clk.Step(time.Second)
+	}
+	cancel()
+	if res := <-done; res.Code != 130 {
+		t.Errorf("exit %d, want 130", res.Code)
+	}
+}

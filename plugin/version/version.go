@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package version is `kubectl scylla version`: what this binary is. It asks nobody.
+package version
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// Document is the document of -o json and -o yaml.
+type Document struct {
+	APIVersion   string `json:"apiVersion"`
+	Kind         string `json:"kind"`
+	version.Info `json:",inline"`
+}
+
+type options struct {
+	d      *cli.Deps
+	format string
+}
+
+// NewCmd makes the verb.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d}
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Say which version this is",
+		Long:  "Say which version this is. It asks no API server.",
+		Example: cli.Examples(
+			"kubectl scylla version",
+			"",
+			"# The release alone, for a script",
+			"kubectl scylla version -o short",
+			"",
+			"# With commit, date, Go version and platform",
+			"kubectl scylla version -o json",
+		),
+		GroupID:               cli.GroupSetup,
+		Args:                  cobra.NoArgs,
+		DisableFlagsInUseLine: true,
+		RunE:                  cli.Run(o),
+	}
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "Output format. One of: short, json, yaml.")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"short", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (*options) Complete(*cobra.Command, []string) error { return nil }
+
+// Validate refuses other formats.
+func (o *options) Validate(*cobra.Command) error {
+	switch o.format {
+	case "", "short", "json", "yaml":
+		return nil
+	}
+	return exit.Usagef("output format %q is not known: use one of short, json, yaml", o.format)
+}
+
+// Run prints.
+func (o *options) Run(context.Context) error {
+	info := version.Get()
+	doc := Document{APIVersion: render.APIVersion, Kind: "Version", Info: info}
+	var text []byte
+	var err error
+	switch o.format {
+	case "short":
+		text = []byte(info.Version + "\n")
+	case "json":
+		text, err = json.MarshalIndent(doc, "", "    ")
+		text = append(text, '\n')
+	case "yaml":
+		text, err = yaml.Marshal(doc)
+	default:
+		text = fmt.Appendf(nil, "kubectl-scylla %s\n", info.Short())
+		if info.Date != "" {
+			text = fmt.Appendf(text, "built from a commit of %s\n", info.Date)
+		}
+		text = fmt.Appendf(text, "%s, %s\n", info.GoVersion, info.Platform)
+	}
+	if err != nil {
+		return fmt.Errorf("encode version: %w", err)
+	}
+	if _, err := o.d.Streams.Out.Write(text); err != nil {
+		return fmt.Errorf("write version: %w", err)
+	}
+	return nil
+}
