@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command gen writes what is made from the command tree: docs/reference, docs/man and completions. It is not shipped, so that the generators'
+// dependencies stay out of the plugin. The same tree gives the same bytes on every machine.
+//
+//	go run ./cmd/gen [DIR]    writes below DIR, the current directory by default
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/clock"
+
+	"github.com/kubectl-scylla/kubectl-scylla/cmd/internal/controllerverb"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/completion"
+)
+
+func main() {
+	dir := "."
+	if len(os.Args) > 1 {
+		dir = os.Args[1]
+	}
+	if err := run(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+// file is one generated file.
+type file struct {
+	name string // below the directory, with slashes
+	mode os.FileMode
+	data []byte
+}
+
+func run(dir string) error {
+	files, err := generate()
+	if err != nil {
+		return err
+	}
+	// What is generated no more must go: a page of a verb that is not there misleads.
+	for _, pattern := range []string{"docs/reference/kubectl_scylla*.md", "docs/man/*.1", "completions/kubectl*"} {
+		old, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
+		if err != nil {
+			return fmt.Errorf("find generated files: %w", err)
+		}
+		for _, name := range old {
+			if err := os.Remove(name); err != nil {
+				return fmt.Errorf("remove what was generated before: %w", err)
+			}
+		}
+	}
+	for _, f := range files {
+		name := filepath.Join(dir, filepath.FromSlash(f.name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return fmt.Errorf("make folder for %s: %w", f.name, err)
+		}
+		if err := os.WriteFile(name, f.data, f.mode); err != nil {
+			return fmt.Errorf("write %s: %w", f.name, err)
+		}
+	}
+	return nil
+}
+
+// tree is the command tree as kubectl runs it, with nothing of this machine in it.
+func tree() *cobra.Command {
+	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}, clock.RealClock{}, nil,
+		func() cli.Terminal { return cli.Terminal{} })
+	d.Controller = controllerverb.NewCmd
+	root := plugin.NewCmd(d, plugin.Name)
+	// Its default is in the home folder of whoever runs the generator.
+	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
+	root.DisableAutoGenTag = true
+	root.InitDefaultHelpCmd()
+	root.InitDefaultHelpFlag()
+	return root
+}
+
+func generate() ([]file, error) {
+	root := tree()
+	var files []file
+	if err := pages(root, &files); err != nil {
+		return nil, err
+	}
+	for shell, name := range map[string]string{
+		"bash": "kubectl-scylla.bash", "zsh": "kubectl-scylla.zsh", "fish": "kubectl-scylla.fish", "powershell": "kubectl-scylla.ps1", "kubectl": "kubectl_complete-scylla",
+	} {
+		var b bytes.Buffer
+		if err := completion.Write(root, shell, &b); err != nil {
+			return nil, fmt.Errorf("generate completion for %s: %w", shell, err)
+		}
+		mode := os.FileMode(0o644)
+		if shell == "kubectl" {
+			mode = 0o755 // kubectl executes it
+		}
+		files = append(files, file{name: "completions/" + name, mode: mode, data: b.Bytes()})
+	}
+	return files, nil
+}
+
+// manDate stands in every page; a date of generation would make each run another.
+var manDate = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+
+func pages(cmd *cobra.Command, files *[]file) error {
+	if !cmd.IsAvailableCommand() && cmd.HasParent() || cmd.Name() == "help" {
+		return nil
+	}
+	path := cmd.CommandPath()
+	var b bytes.Buffer
+	if err := doc.GenMarkdownCustom(cmd, &b, func(name string) string { return name }); err != nil {
+		return fmt.Errorf("generate reference of %s: %w", path, err)
+	}
+	*files = append(*files, file{name: "docs/reference/" + strings.ReplaceAll(path, " ", "_") + ".md", mode: 0o644, data: bytes.Clone(b.Bytes())})
+	b.Reset()
+	date := manDate
+	header := &doc.GenManHeader{Title: strings.ToUpper(strings.ReplaceAll(path, " ", "-")), Section: "1", Date: &date, Source: plugin.Name, Manual: "kubectl scylla"}
+	if err := doc.GenMan(cmd, header, &b); err != nil {
+		return fmt.Errorf("generate man page of %s: %w", path, err)
+	}
+	*files = append(*files, file{name: "docs/man/" + strings.ReplaceAll(path, " ", "-") + ".1", mode: 0o644, data: bytes.Clone(b.Bytes())})
+	for _, sub := range cmd.Commands() {
+		if err := pages(sub, files); err != nil {
+			return err
+		}
+	}
+	return nil
+}

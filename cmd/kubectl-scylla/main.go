@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kubectl-scylla is the plugin `kubectl scylla`. It hands streams, clock, environment and signals to the command tree of package plugin
+// and ends with its exit code:
+//
+//	0 yes   1 error   2 wrong usage or refused   3 the condition does not hold   4 timed out   130 interrupted
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/clock"
+
+	"github.com/kubectl-scylla/kubectl-scylla/cmd/internal/controllerverb"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+func main() {
+	plugin.Quiet()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	d := cli.New(streams, clock.RealClock{}, os.Environ(), terminal)
+	d.Controller = controllerverb.NewCmd
+	code := plugin.Execute(ctx, d, os.Args)
+	stop()
+	os.Exit(code)
+}
+
+func terminal() cli.Terminal {
+	t := cli.Terminal{In: isTerminal(os.Stdin), Out: isTerminal(os.Stdout), Err: isTerminal(os.Stderr)}
+	if w, h, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		t.Width, t.Height = w, h
+	} else if w, h, err := term.GetSize(int(os.Stderr.Fd())); err == nil && t.Err {
+		// Standard output is a file, but the live line on standard error needs a width.
+		t.Width, t.Height = w, h
+	}
+	return t
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

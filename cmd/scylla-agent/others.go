@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
+)
+
+// others are the subcommands whose work lives in packages of their own.
+func (a *agent) others() []*cobra.Command {
+	return []*cobra.Command{a.controllerCommand(), launch.NewCommand()}
+}
+
+func (a *agent) controllerCommand() *cobra.Command {
+	o := controller.DefaultOptions()
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Assemble the reports, keep member Services, propagate force, drive replacements",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.restConfig()
+			if err != nil {
+				return err
+			}
+			o.Log = a.log
+			return working(controller.Run(cmd.Context(), cfg, o))
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}

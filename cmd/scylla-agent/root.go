@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/barrier"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/reporter"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
+)
+
+// agent is what the subcommands share.
+type agent struct {
+	stdout, stderr io.Writer
+	kubeconfig     string
+	logLevel       string
+	log            *slog.Logger
+}
+
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	a := &agent{stdout: stdout, stderr: stderr, log: slog.New(slog.NewJSONHandler(stderr, nil))}
+	root := &cobra.Command{
+		Use:               "scylla-agent",
+		Short:             "The part of kubectl-scylla that runs in Pods",
+		Args:              cobra.NoArgs,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.setup(cmd) },
+		RunE: func(*cobra.Command, []string) error {
+			return exit.Usagef("no subcommand given: one of reporter, barrier, launch, controller, copy-to, version (scylla-agent --help)")
+		},
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
+	root.PersistentFlags().StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig file instead of the Pod's ServiceAccount")
+	root.PersistentFlags().StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
+	root.AddCommand(a.reporterCommand(), a.barrierCommand(), a.copyCommand(), a.versionCommand())
+	root.AddCommand(a.others()...)
+	return root
+}
+
+// execute runs root and tells about its error, once: as a line of the log, or in plain text when the command line was not understood and
+// a person is likely to read it.
+func execute(ctx context.Context, root *cobra.Command, args []string) error {
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+		err = exit.Usage(err)
+	}
+	switch text := exit.Message(err); {
+	case text == "":
+	case exit.Code(err) == exit.CodeInterrupted:
+		slog.New(slog.NewJSONHandler(root.ErrOrStderr(), nil)).Info(text)
+	case exit.Code(err) == exit.CodeUsage && !errors.As(err, new(*runError)):
+		_, _ = fmt.Fprintln(root.ErrOrStderr(), text)
+	default:
+		described := exit.Describe(err)
+		attrs := []any{}
+		if hint := exit.Hint(described); hint != "" {
+			attrs = append(attrs, "hint", hint)
+		}
+		slog.New(slog.NewJSONHandler(root.ErrOrStderr(), nil)).Error(described.Error(), attrs...)
+	}
+	return err
+}
+
+// runError marks an error of the work itself, as opposed to one of the command line.
+type runError struct{ error }
+
+func (e *runError) Unwrap() error { return e.error }
+
+func working(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &runError{err}
+}
+
+// setup makes one log of everything that logs.
+func (a *agent) setup(*cobra.Command) error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
+		return exit.Usagef("--log-level is %q: give debug, info, warn or error", a.logLevel)
+	}
+	handler := slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level})
+	a.log = slog.New(handler)
+	slog.SetDefault(a.log)
+	klog.SetSlogLogger(a.log.With("logger", "client-go"))
+	ctrllog.SetLogger(logr.FromSlogHandler(handler))
+	return nil
+}
+
+func (a *agent) restConfig() (*rest.Config, error) {
+	var cfg *rest.Config
+	var err error
+	if a.kubeconfig != "" {
+		cfg, err = clientcmd.BuildConfigFromFlags("", a.kubeconfig)
+	} else if cfg, err = rest.InClusterConfig(); errors.Is(err, rest.ErrNotInCluster) {
+		return nil, exit.WithHint(err, "this is not a Pod with a ServiceAccount: give --kubeconfig")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration of the API server: %w", err)
+	}
+	cfg.UserAgent = version.Get().UserAgent("scylla-agent")
+	return cfg, nil
+}
+
+func (a *agent) client() (client.WithWatch, error) {
+	cfg, err := a.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	return kube.NewClient(cfg)
+}
+
+// pod is the own Pod, by flags or by the downward API.
+type pod struct{ namespace, name, uid string }
+
+func (p *pod) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&p.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the own Pod (env POD_NAMESPACE)")
+	fs.StringVar(&p.name, "pod-name", os.Getenv("POD_NAME"), "name of the own Pod (env POD_NAME)")
+	fs.StringVar(&p.uid, "pod-uid", os.Getenv("POD_UID"), "UID of the own Pod (env POD_UID), so that a successor of the same name is not written to")
+}
+
+// listen opens an address; "" and "0" mean none.
+func listen(address string) (net.Listener, error) {
+	if address == "" || address == "0" {
+		return nil, nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return l, nil
+}
+
+func (a *agent) reporterCommand() *cobra.Command {
+	var own pod
+	o := reporter.Options{Interval: reporter.DefaultInterval}
+	var base, address string
+	cmd := &cobra.Command{
+		Use:   "reporter",
+		Short: "Keep what the Pod's ScyllaDB sees in the Pod's annotation (native sidecar)",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := reporter.ValidateInterval(o.Interval); err != nil {
+				return err
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if o.Listener, err = listen(address); err != nil {
+				return err
+			}
+			o.Client, o.ScyllaDB, o.Log = c, scylla.NewClient(base, nil), a.log
+			o.Namespace, o.Pod, o.PodUID = own.namespace, own.name, types.UID(own.uid)
+			return working(reporter.Run(cmd.Context(), o))
+		},
+	}
+	fs := cmd.Flags()
+	own.addFlags(fs)
+	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval, "time between two polls of ScyllaDB, at least 1s")
+	fs.StringVar(&base, "scylla-api", scylla.DefaultBaseURL, "ScyllaDB's REST API")
+	fs.StringVar(&address, "health-probe-bind-address", ":8081", "address of /healthz, /readyz and /metrics; 0 serves nothing")
+	return cmd
+}
+
+func (a *agent) barrierCommand() *cobra.Command {
+	var own pod
+	o := barrier.Options{
+		QueryFile: api.FileBootstrappedQuery, DataDir: barrier.DefaultDataDir,
+		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog,
+	}
+	var gates, address string
+	cmd := &cobra.Command{
+		Use:   "barrier",
+		Short: "End when this member may start ScyllaDB, say why it waits (init container)",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			enabled, err := barrier.ParseFeatureGates(gates)
+			if err != nil {
+				return exit.Usagef("--feature-gates: %w", err)
+			}
+			if o.Version != "" {
+				if _, err := scylla.ParseVersion(o.Version); err != nil {
+					return exit.Usagef("--scylla-version: %w", err)
+				}
+			}
+			o.Disabled, o.NewClient, o.Log = !enabled, a.client, a.log
+			o.Namespace, o.Pod, o.PodUID = own.namespace, own.name, types.UID(own.uid)
+			if o.Service == "" {
+				o.Service = own.name
+			}
+			if address != "" && address != "0" {
+				o.Listen = func() (net.Listener, error) { return listen(address) }
+			}
+			return working(barrier.Run(cmd.Context(), o))
+		},
+	}
+	fs := cmd.Flags()
+	own.addFlags(fs)
+	fs.StringVar(&o.Service, "service-name", "", "the member Service; default the Pod's name")
+	fs.StringVar(&o.Cluster, "selector-label-value", "", "value of the label that selects the reports; default the Service's label "+api.LabelCluster)
+	fs.StringVar(&o.QueryFile, "query-file", o.QueryFile, "output of the query container; its exit code is in this name with .code at the end")
+	fs.StringVar(&o.DataDir, "scylla-data-dir", o.DataDir, "ScyllaDB's volume, looked at when it is mounted")
+	fs.StringVar(&o.PVC, "pvc-name", "", "name of the member's claim, for messages")
+	fs.StringVar(&o.Image, "scylla-image", "", "image that the query ran in: its tag tells the version")
+	fs.StringVar(&o.Version, "scylla-version", "", "version of ScyllaDB that the query ran in; wins over the image")
+	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease")
+	fs.StringVar(&o.TerminationLog, "termination-log", o.TerminationLog, "file for the reason of a refusal, written only when it exists")
+	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
+		"with one report only, accept host IDs that do not report when all who report see them UP (external seeds)")
+	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false; default true")
+	fs.StringVar(&address, "metrics-bind-address", ":8082", "address of /metrics and /healthz while waiting; 0 serves nothing")
+	return cmd
+}
+
+func (a *agent) copyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "copy-to PATH",
+		Short: "Copy this binary to PATH, so that another container can start it (init container)",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return exit.Usagef("copy-to takes one path, %d given", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find the own binary: %w", err)
+			}
+			if err := copyFile(self, args[0]); err != nil {
+				return fmt.Errorf("copy %s to %s: %w", self, args[0], err)
+			}
+			a.log.Info("copied", "to", args[0])
+			return nil
+		},
+	}
+}
+
+// copyFile replaces to in one step: an interrupted copy must not be started.
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.CreateTemp(filepath.Dir(to), ".scylla-agent-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = out.Close()
+			_ = os.Remove(out.Name())
+		}
+	}()
+	if _, err = io.Copy(out, in); err != nil {
+		return err
+	}
+	if err = out.Chmod(0o755); err != nil { //nolint:gosec // another container's user starts it
+		return err
+	}
+	if err = out.Close(); err != nil {
+		return err
+	}
+	return os.Rename(out.Name(), to)
+}
+
+func (a *agent) versionCommand() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this binary",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info := version.Get()
+			var err error
+			switch output {
+			case "":
+				_, err = fmt.Fprintln(a.stdout, "scylla-agent", info.Short())
+			case "json":
+				e := json.NewEncoder(a.stdout)
+				e.SetIndent("", "  ")
+				err = e.Encode(info)
+			default:
+				return exit.Usagef("--output is %q: give json or nothing", output)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for one line")
+	return cmd
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return exit.Usagef("%s takes no arguments, %q given", cmd.Name(), args)
+	}
+	return nil
+}
