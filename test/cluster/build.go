@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// KubernetesVersion is the version of every component; it goes with controlplane/go.mod.
+const KubernetesVersion = "v1.36.3"
+
+const (
+	modulePath = "github.com/kubectl-scylla/kubectl-scylla"
+	// aboutPackages is how many packages a cold build compiles, for the progress report only.
+	aboutPackages    = 2900
+	progressInterval = 5 * time.Second
+	unusedAfter      = 14 * 24 * time.Hour
+)
+
+// ModuleDir returns the directory of the project's main module: that of the working directory, or else the one this
+// package was compiled from.
+func ModuleDir() (string, error) {
+	var starts []string
+	if wd, err := os.Getwd(); err == nil {
+		starts = append(starts, wd)
+	}
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
+		starts = append(starts, filepath.Dir(file))
+	}
+	for _, start := range starts {
+		for dir := start; ; dir = filepath.Dir(dir) {
+			b, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+			if line, _, _ := strings.Cut(string(b), "\n"); err == nil && strings.TrimSpace(line) == "module "+modulePath {
+				return dir, nil
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return "", fmt.Errorf("find the sources of %s: no go.mod of it at or above %s; run this inside a clone",
+		modulePath, strings.Join(starts, " or "))
+}
+
+// binaries are the paths of what a cluster runs.
+type binaries struct {
+	kubernetes string // the multi-call binary
+	supervisor string
+	pause      string // for the pause image
+}
+
+// Build compiles Kubernetes into one multi-call binary in the user's cache directory and returns its path. The first
+// time takes about 5 minutes on 2 cores and 1 GB of downloads; progress (may be nil) then gets a line every few
+// seconds. Later calls find the binary in well under a second. Any number of processes may call it at once: one
+// builds, the others wait.
+func Build(ctx context.Context, progress io.Writer) (path string, err error) {
+	b, err := build(ctx, progress)
+	return b.kubernetes, err
+}
+
+func build(ctx context.Context, progress io.Writer) (binaries, error) {
+	if progress == nil {
+		progress = io.Discard
+	}
+	module, err := ModuleDir()
+	if err != nil {
+		return binaries{}, err
+	}
+	userCache, err := os.UserCacheDir()
+	if err != nil {
+		return binaries{}, fmt.Errorf("find the user's cache directory: %w; set HOME or XDG_CACHE_HOME", err)
+	}
+	cache := filepath.Join(userCache, "kubectl-scylla")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return binaries{}, fmt.Errorf("make cache directory: %w", err)
+	}
+	here := filepath.Join(module, "test", "cluster")
+	kubernetes := artefact{
+		title: "Kubernetes " + KubernetesVersion, cache: cache, prefix: "kubernetes-" + KubernetesVersion, slow: true,
+		sources: []string{filepath.Join(here, "controlplane")},
+		builds: []goBuild{{dir: filepath.Join(here, "controlplane"), pkg: ".", name: "controlplane",
+			ldflags: " -X k8s.io/component-base/version.gitVersion=" + KubernetesVersion}},
+	}
+	internal := filepath.Join(here, "internal")
+	tools := artefact{
+		title: "the cluster supervisor", cache: cache, prefix: "tools",
+		sources: []string{filepath.Join(internal, "supervisor"), filepath.Join(internal, "cmd", "supervisor"),
+			filepath.Join(internal, "cmd", "pause")},
+		builds: []goBuild{
+			{dir: module, pkg: "./test/cluster/internal/cmd/supervisor", name: "supervisor"},
+			{dir: module, pkg: "./test/cluster/internal/cmd/pause", name: "pause"},
+		},
+	}
+	kubernetesDir, err := kubernetes.ensure(ctx, progress)
+	if err != nil {
+		return binaries{}, err
+	}
+	toolsDir, err := tools.ensure(ctx, progress)
+	if err != nil {
+		return binaries{}, err
+	}
+	return binaries{
+		kubernetes: filepath.Join(kubernetesDir, "controlplane"),
+		supervisor: filepath.Join(toolsDir, "supervisor"),
+		pause:      filepath.Join(toolsDir, "pause"),
+	}, nil
+}
+
+// artefact is a directory of binaries in the cache, named after the content of their sources.
+type artefact struct {
+	title   string
+	cache   string
+	prefix  string
+	sources []string // directories whose Go and module files decide the name
+	builds  []goBuild
+	slow    bool
+}
+
+type goBuild struct {
+	dir     string
+	pkg     string
+	name    string
+	ldflags string
+}
+
+// key hashes the sources, names included.
+func (a artefact) key() (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, runtime.GOARCH)
+	for _, dir := range a.sources {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return "", fmt.Errorf("read sources of %s: %w", a.title, err)
+		}
+		for _, e := range entries {
+			name := e.Name()
+			source := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
+			if e.IsDir() || !source && name != "go.mod" && name != "go.sum" {
+				continue
+			}
+			content, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				return "", fmt.Errorf("read sources of %s: %w", a.title, err)
+			}
+			fmt.Fprintf(sum, "%s/%s %d\n%s", filepath.Base(dir), name, len(content), content)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:16], nil
+}
+
+// ensure returns the directory, which it builds when it is not there yet.
+func (a artefact) ensure(ctx context.Context, progress io.Writer) (string, error) {
+	key, err := a.key()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(a.cache, a.prefix+"-"+key)
+	if a.complete(dir) {
+		return dir, nil
+	}
+	unlock, err := lock(ctx, filepath.Join(a.cache, "build.lock"), func() {
+		fmt.Fprintf(progress, "waiting for another process that builds in %s\n", a.cache)
+	})
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", a.title, err)
+	}
+	defer unlock()
+	if a.complete(dir) { // by whom we waited for
+		return dir, nil
+	}
+	tmp, err := os.MkdirTemp(a.cache, ".building-*")
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", a.title, err)
+	}
+	defer os.RemoveAll(tmp) // gone by its rename when all went well
+	start := time.Now()
+	if a.slow {
+		fmt.Fprintf(progress, "building %s from its Go modules: about 5 minutes on 2 cores, once; then it is kept in %s\n", a.title, dir)
+	}
+	for _, b := range a.builds {
+		if err := b.run(ctx, filepath.Join(tmp, b.name), a.title, progress); err != nil {
+			return "", fmt.Errorf("build %s: %w", a.title, err)
+		}
+	}
+	if err := errors.Join(os.Chmod(tmp, 0o755), os.Rename(tmp, dir)); err != nil {
+		return "", fmt.Errorf("build %s: %w", a.title, err)
+	}
+	if a.slow {
+		fmt.Fprintf(progress, "built %s in %s\n", a.title, time.Since(start).Round(time.Second))
+	}
+	a.removeUnused(dir)
+	return dir, nil
+}
+
+func (a artefact) complete(dir string) bool {
+	for _, b := range a.builds {
+		if info, err := os.Stat(filepath.Join(dir, b.name)); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
+	}
+	now := time.Now()
+	_ = os.Chtimes(dir, now, now) // for removeUnused; a cache of another user cannot be marked, which is fine
+	return true
+}
+
+// removeUnused drops what older sources built and nobody has used for a while; each Kubernetes takes 150 MB.
+func (a artefact) removeUnused(current string) {
+	dirs, _ := filepath.Glob(filepath.Join(a.cache, a.prefix+"-*"))
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); dir != current && err == nil && time.Since(info.ModTime()) > unusedAfter {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
+
+func (b goBuild) run(ctx context.Context, out, title string, progress io.Writer) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"+b.ldflags, "-o", out, b.pkg)
+	cmd.Dir = b.dir
+	// GOFLAGS could hold -mod=vendor, -race or -cover of the test run that this is part of.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=linux", "GOARCH="+runtime.GOARCH)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: 0}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // the compilers too
+	cmd.WaitDelay = 5 * time.Second
+	pr, pw := io.Pipe()
+	cmd.Stdout, cmd.Stderr = pw, pw
+	watch := newBuildWatch(title, progress)
+	var wg sync.WaitGroup
+	wg.Go(func() { watch.read(pr) })
+	done := make(chan struct{})
+	wg.Go(func() { watch.report(done) })
+	err := cmd.Run()
+	_ = pw.Close()
+	close(done)
+	wg.Wait()
+	if err != nil {
+		return fmt.Errorf("go build %s in %s: %w\n%s", b.pkg, b.dir, err, strings.Join(watch.tail, "\n"))
+	}
+	return nil
+}
+
+// buildWatch follows the output of "go build -v": a line for each package that is compiled or module downloaded.
+type buildWatch struct {
+	title    string
+	progress io.Writer
+	start    time.Time
+
+	mu       sync.Mutex
+	packages int
+	modules  int
+	last     string
+	tail     []string
+}
+
+func newBuildWatch(title string, progress io.Writer) *buildWatch {
+	return &buildWatch{title: title, progress: progress, start: time.Now(), last: "looking for modules"}
+}
+
+func (w *buildWatch) read(r io.Reader) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		w.mu.Lock()
+		w.tail = append(w.tail, line)
+		if n := len(w.tail); n > 30 {
+			w.tail = slices.Delete(w.tail, 0, n-30)
+		}
+		if m, ok := strings.CutPrefix(line, "go: downloading "); ok {
+			w.modules++
+			w.last = "downloading " + m
+		} else if strings.HasPrefix(line, modulePath) {
+			w.packages++
+			w.last = "linking"
+		} else if !strings.Contains(line, " ") {
+			w.packages++
+			w.last = "compiling " + line
+		}
+		w.mu.Unlock()
+	}
+	_, _ = io.Copy(io.Discard, r) // a line too long to scan must not block the compiler
+}
+
+func (w *buildWatch) report(done <-chan struct{}) {
+	tick := time.NewTicker(progressInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			w.mu.Lock()
+			fmt.Fprintf(w.progress, "building %s: %s, %d modules downloaded, %d packages compiled (a cold build has about %d), now %s\n",
+				w.title, time.Since(w.start).Round(time.Second), w.modules, w.packages, aboutPackages, w.last)
+			w.mu.Unlock()
+		}
+	}
+}
+
+// lock takes the file lock at path, for as long as the process lives or until unlock; waiting is called when another
+// process holds it.
+func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	next := time.Now()
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		if now := time.Now(); !now.Before(next) {
+			waiting()
+			next = now.Add(progressInterval)
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, fmt.Errorf("wait for lock %s: %w", path, context.Cause(ctx))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
