@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Cluster runs nodes in this process, each on a loopback address of its own with ScyllaDB's ports. It is what other packages'
+// tests start; see StartCluster.
+type Cluster struct {
+	Network *Network
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	dir    string
+	base   Options
+	prefix string
+
+	mu    sync.Mutex
+	nodes []*Node // current node of each index; restarts replace it
+	all   []*Node
+}
+
+var loopbackNets atomic.Uint32
+
+// nextLoopbackNet returns an unused 127.x.y prefix. Two processes that test at once differ in their process IDs.
+func nextLoopbackNet() string {
+	pid := os.Getpid()
+	for {
+		k := int(loopbackNets.Add(1))
+		p := fmt.Sprintf("127.%d.%d.", 16+(pid+k/200)%200, (pid/200+k)%250)
+		l, err := net.Listen("tcp", p+"254:7000")
+		if err == nil {
+			_ = l.Close()
+			return p
+		}
+	}
+}
+
+// StartCluster starts size nodes one after another and returns when all are initialized and see each other UP. base gives what they share
+// (version, speed, times); Dir is made below dir, addresses are chosen here, the rack of node i is "rack<i mod 3 + 1>" unless base.Rack is
+// set. The API of every node is on its own address, port 10000. Close ends everything; so does the end of ctx.
+func StartCluster(ctx context.Context, dir string, size int, base Options) (*Cluster, error) {
+	c := &Cluster{Network: NewNetwork(), dir: dir, base: base, prefix: nextLoopbackNet()}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	for range size {
+		n, err := c.Add(nil)
+		if err == nil {
+			err = n.WaitReady(ctx)
+		}
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	if err := c.WaitAllUp(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close kills every node and waits for its end.
+func (c *Cluster) Close() {
+	c.cancel()
+	c.mu.Lock()
+	all := slices.Clone(c.all)
+	c.mu.Unlock()
+	for _, n := range all {
+		n.Kill()
+	}
+}
+
+// Options returns the options of the node with this index, whether it exists or not.
+func (c *Cluster) Options(i int) Options {
+	o := c.base
+	o.Network = c.Network
+	o.Dir = filepath.Join(c.dir, fmt.Sprintf("node%d", i))
+	o.ListenAddress = fmt.Sprintf("%s%d", c.prefix, i+1)
+	o.BroadcastAddress, o.RPCAddress, o.APIAddress = "", "", o.ListenAddress
+	if o.Rack == "" {
+		o.Rack = fmt.Sprintf("rack%d", i%3+1)
+	}
+	if len(o.Seeds) == 0 {
+		o.Seeds = []string{c.prefix + "1"}
+		if i == 0 && len(c.all) > 0 {
+			o.Seeds = nil
+			for j := range c.nodes {
+				o.Seeds = append(o.Seeds, fmt.Sprintf("%s%d", c.prefix, j+1))
+			}
+		}
+	}
+	return o
+}
+
+// Add starts one more node without waiting. change may adjust its options.
+func (c *Cluster) Add(change func(o *Options)) (*Node, error) {
+	c.mu.Lock()
+	i := len(c.nodes)
+	c.nodes = append(c.nodes, nil)
+	c.mu.Unlock()
+	return c.Start(i, change)
+}
+
+// Start starts node i again, on the data that it left, without waiting.
+func (c *Cluster) Start(i int, change func(o *Options)) (*Node, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.Options(i)
+	if change != nil {
+		change(&o)
+	}
+	n, err := StartNode(c.ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	c.nodes[i] = n
+	c.all = append(c.all, n)
+	return n, nil
+}
+
+// Node returns the current process of node i.
+func (c *Cluster) Node(i int) *Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[i]
+}
+
+// Wipe deletes node i's data, as a deleted PVC does. The node must have ended.
+func (c *Cluster) Wipe(i int) error { return os.RemoveAll(c.Node(i).Dir()) }
+
+// WaitAllUp returns when every running node sees exactly the running nodes live, by its own API.
+func (c *Cluster) WaitAllUp(ctx context.Context) error {
+	for {
+		why := ""
+		var want []string
+		c.mu.Lock()
+		var running []*Node
+		for _, n := range c.nodes {
+			if n != nil && n.ctx.Err() == nil {
+				running = append(running, n)
+				want = append(want, n.Address())
+			}
+		}
+		c.mu.Unlock()
+		slices.SortFunc(want, compareIP)
+		for _, n := range running {
+			got := []string{}
+			if err := n.GetJSON(ctx, "/gossiper/endpoint/live", &got); err != nil {
+				why = err.Error()
+			} else if !slices.Equal(got, want) {
+				why = fmt.Sprintf("%s sees %v live, not %v", n.Address(), got, want)
+			}
+		}
+		if why == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for all nodes to be up: %s: %w", why, ctx.Err())
+		case <-running[0].clock.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// Request calls the node's REST API and returns status and body.
+func (n *Node) Request(ctx context.Context, method, path string) (int, string, error) {
+	req, err := http.NewRequestWithContext(ctx, method, n.APIURL()+path, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
+}
+
+// GetJSON reads one path of the node's REST API into out; every status but 200 is an error that holds the body.
+func (n *Node) GetJSON(ctx context.Context, path string, out any) error {
+	code, body, err := n.Request(ctx, http.MethodGet, path)
+	if err != nil {
+		return err
+	}
+	if code != http.StatusOK {
+		return fmt.Errorf("GET %s%s: %d %s", n.APIURL(), path, code, strings.TrimSpace(body))
+	}
+	return json.Unmarshal([]byte(body), out)
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// startProcess runs this test binary under another name, as the image's binary is run.
+func startProcess(t *testing.T, name string, env []string, args ...string) (*exec.Cmd, *syncBuffer) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &syncBuffer{}
+	cmd := exec.Command(self, args...)
+	cmd.Args[0] = name
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(out.String())
+		}
+	})
+	return cmd, out
+}
+
+func childPID(t *testing.T, out *syncBuffer) int {
+	t.Helper()
+	s := out.String()
+	i := strings.LastIndex(s, "with pid ")
+	line, _, _ := strings.Cut(s[i+len("with pid "):], "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func TestEntrypointSupervises(t *testing.T) {
+	t.Parallel()
+	ip := nextLoopbackNet() + "1"
+	env := []string{"SCYLLASIM_SPEED=20", "SCYLLASIM_VERSION=2026.1.0"}
+	args := []string{"", "--workdir=" + t.TempDir(), "--listen-address", ip, "--rpc-address=" + ip, "--api-address", ip, "--seeds=" + ip,
+		"--smp", "1", "--overprovisioned", "--memory=1G", "--developer-mode=1", "--cluster-name=demo", "--dc=dc1", "--rack=r1"}
+	cmd, out := startProcess(t, "/docker-entrypoint.py", env, args...)
+	url := "http://" + net.JoinHostPort(ip, "10000")
+	hostID := func() string {
+		code, body, err := request(t.Context(), "GET", url+"/storage_service/hostid/local")
+		if err != nil || code != 200 {
+			return ""
+		}
+		return body
+	}
+	completed := func(n int) {
+		t.Helper()
+		eventually(t, "initialization", func() string {
+			if got := strings.Count(out.String(), "initialization completed"); got < n {
+				return fmt.Sprint(got)
+			}
+			return ""
+		})
+	}
+	completed(1)
+	id := hostID()
+	if _, body, _ := request(t.Context(), "GET", url+"/storage_service/scylla_release_version"); !strings.HasPrefix(body, `"2026.1.0-0.`) {
+		t.Errorf("version %s", body)
+	}
+	if _, body, _ := request(t.Context(), "GET", url+"/snitch/rack"); body != `"r1"` {
+		t.Errorf("rack %s", body)
+	}
+	c, err := net.Dial("tcp", net.JoinHostPort(ip, "9042"))
+	if err != nil {
+		t.Errorf("CQL port: %v", err)
+	} else {
+		_ = c.Close()
+	}
+	// A crash: the same data is used again.
+	if err := syscall.Kill(childPID(t, out), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	completed(2)
+	if got := hostID(); got != id || id == "" {
+		t.Errorf("host ID %s after a crash, was %s", got, id)
+	}
+	// An end with code 0 is final: the container goes on with no scylla in it.
+	if err := syscall.Kill(childPID(t, out), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end is noted", func() string {
+		if !strings.Contains(out.String(), "exited: scylla (exit status 0; expected)") {
+			return "not yet"
+		}
+		return ""
+	})
+	if got := hostID(); got != "" {
+		t.Errorf("something answers: %s", got)
+	}
+	if got := strings.Count(out.String(), "spawned: 'scylla'"); got != 2 {
+		t.Errorf("spawned %d times, want 2", got)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("entrypoint: %v", err)
+	}
+}
+
+func TestEntrypointForwardsSIGTERM(t *testing.T) {
+	t.Parallel()
+	ip := nextLoopbackNet() + "1"
+	dir := t.TempDir()
+	cmd, out := startProcess(t, "/docker-entrypoint.py", []string{"SCYLLASIM_SPEED=20"},
+		"--workdir="+dir, "--listen-address="+ip, "--api-address="+ip, "--seeds="+ip)
+	eventually(t, "initialization", func() string {
+		if !strings.Contains(out.String(), "initialization completed") {
+			return "not yet"
+		}
+		return ""
+	})
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("entrypoint: %v", err)
+	}
+	if got, _, _ := query(t, "2026.2.0", dataFiles(t, dir)...); got != `[{"bootstrapped":"COMPLETED"}]` {
+		t.Errorf("a clean stop left %s", got)
+	}
+}
+
+func TestEntrypointRestartsAFailedStart(t *testing.T) {
+	t.Parallel()
+	ip := nextLoopbackNet() + "1"
+	_, out := startProcess(t, "/docker-entrypoint.py", []string{"SCYLLASIM_SPEED=20"},
+		"--workdir="+t.TempDir(), "--listen-address="+ip, "--api-address="+ip, "--seeds=no-such-name.invalid")
+	eventually(t, "it is started again and again", func() string {
+		if got := strings.Count(out.String(), "exited: scylla (exit status 1; not expected)"); got < 3 {
+			return fmt.Sprint(got)
+		}
+		return ""
+	})
+}
+
+// instantClock waits for nothing; only the time that passes while the program runs counts.
+type instantClock struct{ *ManualClock }
+
+func (instantClock) After(time.Duration) <-chan time.Time {
+	c := make(chan time.Time)
+	close(c)
+	return c
+}
+
+func TestSupervisor(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		codes  []int
+		slow   bool
+		starts int
+		last   string
+	}{
+		"exit 0 is final":                  {[]int{1, 137, 0}, true, 3, "INFO exited: scylla (exit status 0; expected)"},
+		"quick deaths end in FATAL":        {[]int{1, 1, 1, 1}, false, 4, "INFO gave up: scylla entered FATAL state, too many start retries too quickly"},
+		"a quick exit 0 is a failed start": {[]int{0, 0, 0, 0}, false, 4, "INFO gave up: scylla entered FATAL state, too many start retries too quickly"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var mu sync.Mutex
+			clock := NewManualClock(time.Unix(0, 0))
+			starts := 0
+			var said []string
+			s := supervisor{
+				minUptime: time.Second, stopWait: time.Minute, clock: instantClock{clock},
+				say: func(f string, a ...any) { mu.Lock(); said = append(said, fmt.Sprintf(f, a...)); mu.Unlock() },
+				start: func() (func() int, func(os.Signal), error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if starts >= len(tc.codes) {
+						return nil, nil, errors.New("started too often")
+					}
+					code := tc.codes[starts]
+					starts++
+					return func() int {
+						if tc.slow {
+							clock.Advance(2 * time.Second)
+						}
+						return code
+					}, func(os.Signal) {}, nil
+				},
+			}
+			done := make(chan error, 1)
+			go func() { done <- s.run(ctx) }()
+			eventually(t, "the last word", func() string {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(said) == 0 || said[len(said)-1] != tc.last {
+					return fmt.Sprint(said)
+				}
+				return ""
+			})
+			select {
+			case err := <-done:
+				t.Errorf("the container ended: %v", err)
+			default:
+			}
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			if starts != tc.starts {
+				t.Errorf("%d starts, want %d", starts, tc.starts)
+			}
+		})
+	}
+}
+
+func TestServerCommandOptions(t *testing.T) {
+	t.Parallel()
+	env := func(string) string { return "" }
+	v := Version{Major: 2026, Minor: 1}
+	o, err := serverOptions(v, []string{"--seeds=a,b", "--listen-address", "10.0.0.1", "--broadcast-address=10.0.0.2", "--api-address=0.0.0.0",
+		"--replace-node-first-boot", unknownID, "--ignore-dead-nodes-for-replace=x,y", "--overprovisioned", "--smp", "2", "-W", "/data",
+		"--failure-detector-timeout-in-ms=5000", "--some-real-flag=1"}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(o.Seeds, o.ListenAddress, o.BroadcastAddress, o.APIAddress, o.ReplaceNodeFirstBoot, o.IgnoreDeadNodes, o.Dir, o.FailureDetectorTimeout)
+	if want := "[a b]10.0.0.110.0.0.20.0.0.0" + unknownID + "[x y]/data5s"; strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for name, tc := range map[string]struct {
+		v    Version
+		args []string
+		env  map[string]string
+		text string
+	}{
+		"host ID replace before 2023.1": {Version{Major: 2022, Minor: 2}, []string{"--replace-node-first-boot=x"}, nil, "unrecognised option"},
+		"host ID replace before 5.2":    {Version{Major: 5, Minor: 1}, []string{"--replace-node-first-boot=x"}, nil, "unrecognised option"},
+		"positional":                    {v, []string{"--smp=1", "oops", "--x"}, nil, "positional"},
+		"bad port":                      {v, []string{"--api-port=x"}, nil, "invalid"},
+		"bad timeout":                   {v, []string{"--failure-detector-timeout-in-ms=-1"}, nil, "invalid"},
+		"bad speed":                     {v, nil, map[string]string{"SCYLLASIM_SPEED": "fast"}, "SCYLLASIM_SPEED"},
+		"bad stream time":               {v, nil, map[string]string{"SCYLLASIM_STREAM_SECONDS": "-2"}, "SCYLLASIM_STREAM_SECONDS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := serverOptions(tc.v, tc.args, func(k string) string { return tc.env[k] })
+			if err == nil || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("%v, want %q", err, tc.text)
+			}
+		})
+	}
+	for name, args := range map[string][]string{"5.1": {"--replace-address-first-boot=10.0.0.9"}} {
+		if o, err := serverOptions(Version{Major: 5, Minor: 1}, args, env); err != nil || o.ReplaceAddressFirstBoot != "10.0.0.9" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestVersionCommand(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	env := func(k string) string {
+		if k == "SCYLLASIM_VERSION" {
+			return "2025.2.1"
+		}
+		return ""
+	}
+	if code := ServerCommand(t.Context(), []string{"--version"}, env, &out, &out); code != 0 || !strings.HasPrefix(out.String(), "2025.2.1-0.2025") {
+		t.Errorf("%d %s", code, out.String())
+	}
+}
+
+func TestNodetool(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 2, Options{})
+	n := c.Node(1)
+	run := func(args ...string) (string, int) {
+		var out bytes.Buffer
+		code := NodetoolCommand(t.Context(), append([]string{"-h", n.Address(), "-p", "10000"}, args...), &out, &out)
+		return out.String(), code
+	}
+	if out, code := run("version"); code != 0 || out != "ReleaseVersion: 3.0.8\n" {
+		t.Errorf("%q %d", out, code)
+	}
+	if out, code := run("info"); code != 0 || !strings.Contains(out, n.HostID()) {
+		t.Errorf("%q %d", out, code)
+	}
+	if out, code := run("removenode", c.Node(0).HostID()); code != 1 || !strings.Contains(out, "is alive") {
+		t.Errorf("%q %d", out, code)
+	}
+	if out, code := run("drain"); code != 0 || n.Mode() != modeDrained {
+		t.Errorf("%q %d %s", out, code, n.Mode())
+	}
+	if _, code := run("nope"); code != 1 {
+		t.Errorf("%d", code)
+	}
+	if _, code := run(); code != 1 {
+		t.Errorf("%d", code)
+	}
+}
+
+func request(ctx context.Context, method, url string) (int, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var b bytes.Buffer
+	_, err = b.ReadFrom(resp.Body)
+	return resp.StatusCode, b.String(), err
+}

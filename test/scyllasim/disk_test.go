@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func dataFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	f, err := filepath.Glob(filepath.Join(dir, "data/system/local-*/*-Data.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func schemaLogBytes(t *testing.T, dir string) int64 {
+	t.Helper()
+	f, err := filepath.Glob(filepath.Join(dir, "commitlog/schema/SchemaLog-*.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum int64
+	for _, x := range f {
+		fi, err := os.Stat(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += fi.Size()
+	}
+	return sum
+}
+
+// query runs the seed's command on a version and returns stdout, stderr and the exit code.
+func query(t *testing.T, version string, files ...string) (string, string, int) {
+	t.Helper()
+	v, err := ParseVersion(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	env := func(k string) string {
+		if k == "TEMPDIR" {
+			return tmp
+		}
+		return ""
+	}
+	var out, errOut bytes.Buffer
+	args := append([]string{"query", "--system-schema", "--scylla-data-dir=/var/lib/scylla/data", "--output-format=json",
+		"--keyspace=system", "--table=local", "--query=SELECT bootstrapped FROM scylla_sstable.local"}, files...)
+	code := SSTableCommand(v, args, env, &out, &errOut)
+	return out.String(), errOut.String(), code
+}
+
+func TestSystemLocalIsNotFlushedUntilTold(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 2, Options{Version: "2025.3.0"})
+	n := c.Node(1)
+	ask := func() string {
+		out, errOut, code := query(t, "2025.3.0", dataFiles(t, n.Dir())...)
+		if code != 0 {
+			t.Errorf("exit code %d: %s", code, errOut)
+		}
+		return out
+	}
+	if got := ask(); got != "[]" {
+		t.Errorf("before any flush: %s", got)
+	}
+	if schemaLogBytes(t, n.Dir()) == 0 {
+		t.Error("no schema commitlog holds what is not flushed")
+	}
+	n.Kill()
+	if got := ask(); got != "[]" {
+		t.Errorf("after a kill: %s", got)
+	}
+	n = restart(t, c, 1, nil)
+	ready(t, n)
+	if got, want := ask(), `[{"bootstrapped":"COMPLETED"}]`; got != want {
+		t.Errorf("after the replay of a restart: %s, want %s", got, want)
+	}
+	if !strings.Contains(n.Log(), "replaying schema commit log - flushing memtables") {
+		t.Error("the replay is not in the log")
+	}
+	first := c.Node(0)
+	if code, body, err := first.Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=local"); code != 200 || body != "" || err != nil {
+		t.Errorf("keyspace_flush: %d %q %v", code, body, err)
+	}
+	out, _, _ := query(t, "2025.3.0", dataFiles(t, first.Dir())...)
+	if out != `[{"bootstrapped":"COMPLETED"}]` {
+		t.Errorf("after keyspace_flush: %s", out)
+	}
+	joiner := add(t, c, nil)
+	ready(t, joiner)
+	joiner.Stop()
+	if out, _, _ := query(t, "2025.3.0", dataFiles(t, joiner.Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
+		t.Errorf("after a clean stop: %s", out)
+	}
+	if schemaLogBytes(t, joiner.Dir()) != 0 {
+		t.Error("a clean stop left a commitlog")
+	}
+}
+
+func TestOldVersionsFlushAtOnce(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, Options{Version: "5.2.9"})
+	if out, _, _ := query(t, "2025.3.0", dataFiles(t, c.Node(0).Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
+		t.Errorf("%s", out)
+	}
+}
+
+func TestDrainFlushes(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 2, Options{})
+	n := c.Node(1)
+	if code, body, err := n.Request(testContext(t), "POST", "/storage_service/drain"); code != 200 || err != nil {
+		t.Fatalf("drain: %d %s %v", code, body, err)
+	}
+	if m := text(t, n, "/storage_service/operation_mode"); m != modeDrained {
+		t.Errorf("mode %s", m)
+	}
+	if code, _ := get(t, n, "/storage_service/host_id"); code != 500 {
+		t.Errorf("host_id on a drained node: %d", code)
+	}
+	if _, body := get(t, n, "/storage_service/native_transport"); body != "false" {
+		t.Errorf("native transport %s", body)
+	}
+	waitDown(t, c.Node(0), n.Address())
+	if out, _, _ := query(t, "2026.2.0", dataFiles(t, n.Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
+		t.Errorf("%s", out)
+	}
+	n.Stop()
+	if n.ExitCode() != 0 {
+		t.Errorf("exit code %d", n.ExitCode())
+	}
+}
+
+// writeTable writes one SSTable of system.local; a nil value leaves the column out.
+func writeTable(t *testing.T, dir, name string, ts int64, bootstrapped *string) string {
+	t.Helper()
+	id := "id"
+	row := map[string]cell{"host_id": {&id, ts}}
+	if bootstrapped != nil {
+		row["bootstrapped"] = cell{bootstrapped, ts}
+	}
+	b, err := encodeSSTable(sstable{Keyspace: "system", Table: "local", Key: "local", Row: row})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := filepath.Join(dir, "me-"+name+"-big-Data.db")
+	for path, body := range map[string][]byte{f: b, filepath.Join(dir, "me-"+name+"-big-TOC.txt"): []byte("Data.db\nTOC.txt\n")} {
+		if err := os.WriteFile(path, body, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+func TestSSTableQuery(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	done, progress, gone := "COMPLETED", "IN_PROGRESS", "DECOMMISSIONED"
+	unset := writeTable(t, dir, "1", 10, nil)
+	older := writeTable(t, dir, "2", 20, &progress)
+	newer := writeTable(t, dir, "3", 30, &done)
+	last := writeTable(t, dir, "4", 40, &gone)
+	bad := writeTable(t, dir, "5", 50, &done)
+	noTOC := writeTable(t, dir, "6", 60, &done)
+	garbage := writeTable(t, dir, "7", 70, &done)
+	b, err := os.ReadFile(bad)
+	if err == nil {
+		err = os.WriteFile(bad, bytes.Replace(b, []byte("COMPLETED"), []byte("COMPLETEX"), 1), 0o644)
+	}
+	if err == nil {
+		err = os.Remove(strings.TrimSuffix(noTOC, "Data.db") + "TOC.txt")
+	}
+	if err == nil {
+		err = os.WriteFile(garbage, []byte("\x00\x01"), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		version string
+		files   []string
+		out     string
+		code    int
+		errText string
+	}{
+		"completed":                         {"2025.3.0", []string{newer}, `[{"bootstrapped":"COMPLETED"}]`, 0, ""},
+		"the newest cell wins":              {"2025.3.0", []string{newer, unset, older}, `[{"bootstrapped":"COMPLETED"}]`, 0, ""},
+		"order of files does not matter":    {"2025.3.0", []string{older, last, newer}, `[{"bootstrapped":"DECOMMISSIONED"}]`, 0, ""},
+		"no files":                          {"2025.2.0", nil, `[]`, 0, ""},
+		"row without the cell":              {"2025.3.0", []string{unset}, `[{"bootstrapped":null}]`, 0, ""},
+		"row without the cell, fixed patch": {"2025.2.3", []string{unset}, `[{"bootstrapped":null}]`, 0, ""},
+		"row without the cell, bug":         {"2025.2.2", []string{unset}, `[{"bootstrapped":null""}]`, 0, ""},
+		"too old":                           {"2025.1.4", []string{newer}, "", 100, "error: unrecognized operation argument: expected one of ("},
+		"6.2 is too old":                    {"6.2.0", []string{newer}, "", 100, ", got query"},
+		"literal unexpanded glob":           {"2025.3.0", []string{dir + "/none/*-Data.db"}, "", 1, "error loading sstables: "},
+		"missing component":                 {"2025.3.0", []string{noTOC}, "", 1, "error loading sstables: "},
+		"corrupt metadata":                  {"2025.3.0", []string{garbage}, "", 1, "error loading sstables: "},
+		"one file twice":                    {"2025.3.0", []string{newer, newer}, "", 1, "error loading sstables: "},
+		"checksum mismatch":                 {"2025.3.0", []string{older, bad}, "", 2, "error running operation: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := query(t, tc.version, tc.files...)
+			if out != tc.out || code != tc.code || !strings.Contains(errOut, tc.errText) {
+				t.Errorf("got %q, code %d, stderr %q\nwant %q, code %d, stderr with %q", out, code, errOut, tc.out, tc.code, tc.errText)
+			}
+		})
+	}
+}
+
+func TestSSTableQueryArguments(t *testing.T) {
+	t.Parallel()
+	v := Version{Major: 2026, Minor: 1}
+	dir := t.TempDir()
+	done := "COMPLETED"
+	f := writeTable(t, dir, "1", 1, &done)
+	base := []string{"query", "--system-schema", "--keyspace", "system", "--table", "local"}
+	for name, tc := range map[string]struct {
+		args []string
+		tmp  string
+		out  string
+		code int
+	}{
+		"text is the default":      {append(slices.Clone(base), "-q", "SELECT bootstrapped FROM scylla_sstable.local", f), dir, " bootstrapped \n--------------\n    COMPLETED \n", 0},
+		"several columns":          {append(slices.Clone(base), "--output-format=json", "--query", "select host_id, rack from scylla_sstable.local;", f), dir, `[{"host_id":"id","rack":null}]`, 0},
+		"no query":                 {append(slices.Clone(base), f), dir, "", 1},
+		"not a select":             {append(slices.Clone(base), "-q", "DELETE FROM scylla_sstable.local", f), dir, "", 1},
+		"unknown column":           {append(slices.Clone(base), "-q", "SELECT nope FROM scylla_sstable.local", f), dir, "", 1},
+		"table not scylla_sstable": {append(slices.Clone(base), "-q", "SELECT bootstrapped FROM system.local", f), dir, "", 1},
+		"no schema":                {[]string{"query", "--keyspace=system", "--table=local", "-q", "SELECT key FROM scylla_sstable.local", f}, dir, "", 1},
+		"bad format":               {append(slices.Clone(base), "--output-format=xml", "-q", "SELECT key FROM scylla_sstable.local", f), dir, "", 1},
+		"bad option":               {append(slices.Clone(base), "--nope", f), dir, "", 2},
+		"two shards":               {append(slices.Clone(base), "--smp=2", "-q", "SELECT key FROM scylla_sstable.local", f), dir, "", 2},
+		"no temporary directory":   {append(slices.Clone(base), "-q", "SELECT key FROM scylla_sstable.local", f), dir + "/none", "", 2},
+		"no operation":             {nil, dir, "", 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			code := SSTableCommand(v, tc.args, func(string) string { return tc.tmp }, &out, &errOut)
+			if out.String() != tc.out || code != tc.code {
+				t.Errorf("%q, code %d; want %q, code %d; stderr %s", out.String(), code, tc.out, tc.code, errOut.String())
+			}
+		})
+	}
+}
+
+func TestManyRestartsAreCompacted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	v := Version{Major: 2026, Minor: 1}
+	for range 9 {
+		l, _, err := openLocal(dir, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.set(map[string]string{"bootstrapped": "COMPLETED"}); err != nil {
+			t.Fatal(err)
+		}
+		l.abandon()
+	}
+	f := dataFiles(t, dir)
+	if len(f) == 0 || len(f) > 5 {
+		t.Errorf("%d SSTables", len(f))
+	}
+	if out, _, code := query(t, "2026.1.0", f...); code != 0 || out != `[{"bootstrapped":"COMPLETED"}]` {
+		t.Errorf("%s %d", out, code)
+	}
+}
+
+func TestTornCommitlogRecordIsSkipped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	v := Version{Major: 2026, Minor: 1}
+	l, _, err := openLocal(dir, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.set(map[string]string{"host_id": "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.log.WriteString(`{"bootstrapped":{"val`); err != nil {
+		t.Fatal(err)
+	}
+	l.abandon()
+	l, replayed, err := openLocal(dir, v)
+	if err != nil || !replayed || l.get("host_id") != "a" || l.get("bootstrapped") != "" {
+		t.Errorf("%v %v %q %q", replayed, err, l.get("host_id"), l.get("bootstrapped"))
+	}
+	if err := l.close(); err != nil {
+		t.Error(err)
+	}
+	if err := l.set(map[string]string{"a": "b"}); err == nil {
+		t.Error("a closed table takes changes")
+	}
+}

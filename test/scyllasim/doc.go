@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package scyllasim is a simulated ScyllaDB: nodes that gossip over real sockets, agree on a topology through a small
+// replicated register, answer the REST API and keep system.local on disk the way ScyllaDB does, but store no user data.
+//
+// It owns the behaviour that Kubernetes tooling has to get right: staged availability of the REST API, failure detection,
+// joins that are cancelled and poison their data directory, decommission, removenode, replace by host ID, and what
+// `scylla sstable query` can and cannot see on disk.
+//
+// It must not offer a way to lie. There is no call that sets a status: faults come from outside (stop, kill, pause, cut the
+// network), and every answer follows from what the node itself has seen. It imports nothing but the standard library
+// and google/uuid, and no other package of this project, so that it can never share a mistake with the code that it tests.
+package scyllasim

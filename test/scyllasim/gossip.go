@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Gossip application states, by ScyllaDB's numbers.
+const (
+	appStatus         = 0
+	appLoad           = 1
+	appSchema         = 2
+	appDC             = 3
+	appRack           = 4
+	appReleaseVersion = 5
+	appRPCAddress     = 8
+	appNetVersion     = 11
+	appHostID         = 12
+	appRPCReady       = 17
+	appSnitchName     = 22
+)
+
+const (
+	gossipInterval = time.Second
+	echoInterval   = 2 * time.Second
+	// defaultFailureDetectorTimeout is failure_detector_timeout_in_ms.
+	defaultFailureDetectorTimeout = 20 * time.Second
+)
+
+type appValue struct {
+	Value   string `json:"v"`
+	Version int64  `json:"n"`
+}
+
+// endpointState is what a node says of itself, carried by everyone. Gen grows with each start, Ver with each change and heartbeat.
+type endpointState struct {
+	HostID string           `json:"hostID"`
+	IP     string           `json:"ip"`
+	Gen    int64            `json:"gen"`
+	Ver    int64            `json:"ver"`
+	App    map[int]appValue `json:"app"`
+}
+
+func (e *endpointState) newer(o *endpointState) bool {
+	return e.Gen > o.Gen || (e.Gen == o.Gen && e.Ver > o.Ver)
+}
+
+func (e *endpointState) status() string {
+	if v, ok := e.App[appStatus]; ok {
+		for i := range len(v.Value) {
+			if v.Value[i] == ',' {
+				return v.Value[:i]
+			}
+		}
+		return v.Value
+	}
+	return "UNKNOWN"
+}
+
+type gossipDigest struct {
+	HostID string `json:"h"`
+	Gen    int64  `json:"g"`
+	Ver    int64  `json:"v"`
+}
+
+type gossipSyn struct {
+	Group0  string         `json:"group0"`
+	Digests []gossipDigest `json:"digests"`
+}
+
+type gossipAck struct {
+	States []*endpointState `json:"states"`
+	Wants  []string         `json:"wants"`
+}
+
+// detector judges one peer by its echoes. Pure: time is an argument.
+type detector struct {
+	last time.Time
+	max  time.Duration
+}
+
+// observe takes one echo's result and reports whether the peer is to be marked DOWN.
+func (d *detector) observe(ok bool, now time.Time) bool {
+	if ok {
+		d.last = now
+		return false
+	}
+	return now.Sub(d.last) > d.max
+}
+
+type peerView struct {
+	st        *endpointState
+	alive     bool
+	downSince time.Time
+	firstSeen time.Time // when this generation was first seen here
+	updated   time.Time // wall time
+	echoing   bool
+}
+
+type gossiper struct {
+	self      string
+	byHostID  bool // since 2025.2 endpoints are keyed by host ID; before, a newer node takes over an address
+	clock     Clock
+	log       *logger
+	gate      *gate
+	fdTimeout time.Duration
+	// call reaches a peer; hostID may be empty when only the address is known.
+	call func(ctx context.Context, class, hostID, ip, method string, in, out any) (string, error)
+	// seeds returns addresses to try while nobody is known.
+	seeds   func() []string
+	banned  func(hostID string) bool
+	group0  func() string
+	onPeers func() // an address changed
+
+	mu          sync.Mutex
+	enabled     bool
+	me          *endpointState
+	peers       map[string]*peerView
+	liveVersion int64
+	liveChanged chan struct{}
+	wg          sync.WaitGroup
+	ctx         context.Context
+}
+
+func (g *gossiper) isEnabled() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.enabled
+}
+
+// addSaved loads a peer known from before a restart. It is DOWN until it has answered.
+func (g *gossiper) addSaved(hostID, ip, dc, rack string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if hostID == g.self || g.peers[hostID] != nil {
+		return
+	}
+	now := g.clock.Now()
+	g.peers[hostID] = &peerView{
+		st: &endpointState{HostID: hostID, IP: ip, App: map[int]appValue{
+			appHostID: {Value: hostID}, appDC: {Value: dc}, appRack: {Value: rack},
+		}},
+		downSince: now, firstSeen: now, updated: time.Now(),
+	}
+}
+
+func (g *gossiper) start(ctx context.Context, me *endpointState) {
+	g.mu.Lock()
+	g.ctx, g.me, g.enabled = ctx, me, true
+	g.mu.Unlock()
+	g.wg.Go(func() { g.rounds(ctx) })
+	g.wg.Go(func() { g.detect(ctx) })
+}
+
+// set changes one application state of this node.
+func (g *gossiper) set(app int, value string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.me == nil || g.me.App[app].Value == value {
+		return
+	}
+	c := *g.me
+	c.Ver++
+	c.App = make(map[int]appValue, len(g.me.App)+1)
+	for k, v := range g.me.App {
+		c.App[k] = v
+	}
+	c.App[app] = appValue{Value: value, Version: c.Ver}
+	g.me = &c
+}
+
+// stop ends gossip; with announce the peers are told, and mark this node DOWN at once.
+func (g *gossiper) stop(ctx context.Context, announce bool) {
+	g.mu.Lock()
+	if !g.enabled {
+		g.mu.Unlock()
+		return
+	}
+	if announce {
+		g.mu.Unlock()
+		g.set(appStatus, "shutdown,true")
+		g.mu.Lock()
+		g.log.info("gossip", "Announcing shutdown")
+	}
+	g.enabled = false
+	me := *g.me
+	type target struct{ id, ip string }
+	var to []target
+	for id, p := range g.peers {
+		if p.alive {
+			to = append(to, target{id, p.st.IP})
+		}
+	}
+	g.mu.Unlock()
+	if !announce {
+		return
+	}
+	cctx, cancel := context.WithTimeout(ctx, max(g.clock.Real(5*time.Second), time.Second))
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, t := range to {
+		wg.Go(func() {
+			g.log.info("gossip", "Sending a GossipShutdown to %s with generation %d", t.ip, me.Gen)
+			_, _ = g.call(cctx, "gossip", t.id, t.ip, "gossip.shutdown", me, nil)
+		})
+	}
+	wg.Wait()
+}
+
+func (g *gossiper) digestsLocked() []gossipDigest {
+	out := []gossipDigest{{g.me.HostID, g.me.Gen, g.me.Ver}}
+	for id, p := range g.peers {
+		out = append(out, gossipDigest{id, p.st.Gen, p.st.Ver})
+	}
+	return out
+}
+
+func (g *gossiper) rounds(ctx context.Context) {
+	for {
+		g.mu.Lock()
+		if !g.enabled {
+			g.mu.Unlock()
+			return
+		}
+		c := *g.me
+		c.Ver++
+		g.me = &c
+		type target struct{ id, ip string }
+		var live, down []target
+		known := map[string]bool{g.me.IP: true}
+		for id, p := range g.peers {
+			if p.alive {
+				live = append(live, target{id, p.st.IP})
+				known[p.st.IP] = true
+			} else if p.st.status() != "shutdown" || rand.IntN(3) == 0 {
+				down = append(down, target{id, p.st.IP})
+			}
+		}
+		g.mu.Unlock()
+		rand.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+		rand.Shuffle(len(down), func(i, j int) { down[i], down[j] = down[j], down[i] })
+		// One live node in ten each round, and one that is not; all news of a small cluster is everywhere after a few rounds.
+		to := slices.Concat(live[:(len(live)+9)/10], down[:min(len(down), 1)])
+		if len(live) == 0 || rand.IntN(len(live)+len(down)+1) == 0 {
+			for _, ip := range g.seeds() {
+				if !known[ip] {
+					to = append(to, target{"", ip})
+				}
+			}
+		}
+		for _, t := range to {
+			g.wg.Go(func() { g.exchange(ctx, t.id, t.ip) })
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.clock.After(gossipInterval):
+		}
+		if g.gate.wait(ctx) != nil {
+			return
+		}
+	}
+}
+
+// exchange is one gossip conversation: digests out, news in, what the other lacks out.
+func (g *gossiper) exchange(ctx context.Context, hostID, ip string) {
+	cctx, cancel := context.WithTimeout(ctx, max(g.clock.Real(4*time.Second), time.Second))
+	defer cancel()
+	g.mu.Lock()
+	if !g.enabled {
+		g.mu.Unlock()
+		return
+	}
+	syn := gossipSyn{Group0: g.group0(), Digests: g.digestsLocked()}
+	g.mu.Unlock()
+	var ack gossipAck
+	id, err := g.call(cctx, "gossip", hostID, ip, "gossip.syn", syn, &ack)
+	if err != nil {
+		return
+	}
+	g.merge(ack.States)
+	if len(ack.Wants) > 0 {
+		_, _ = g.call(cctx, "gossip", id, ip, "gossip.ack2", g.statesOf(ack.Wants), nil)
+	}
+}
+
+func (g *gossiper) statesOf(ids []string) []*endpointState {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []*endpointState
+	for _, id := range ids {
+		if id == g.self {
+			out = append(out, g.me)
+		} else if p := g.peers[id]; p != nil && p.st.Gen > 0 {
+			out = append(out, p.st)
+		}
+	}
+	return out
+}
+
+// handleSyn answers what the sender lacks and asks for what it has.
+func (g *gossiper) handleSyn(s gossipSyn) gossipAck {
+	mine := g.group0()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var ack gossipAck
+	if !g.enabled || (s.Group0 != "" && mine != "" && s.Group0 != mine) {
+		return ack
+	}
+	seen := map[string]gossipDigest{}
+	for _, d := range s.Digests {
+		seen[d.HostID] = d
+	}
+	offer := func(st *endpointState) {
+		d, ok := seen[st.HostID]
+		if st.Gen > 0 && (!ok || st.newer(&endpointState{Gen: d.Gen, Ver: d.Ver})) {
+			ack.States = append(ack.States, st)
+		}
+	}
+	offer(g.me)
+	for _, p := range g.peers {
+		offer(p.st)
+	}
+	for _, d := range s.Digests {
+		if d.HostID == g.self || d.Gen == 0 {
+			continue
+		}
+		if p := g.peers[d.HostID]; p == nil || (&endpointState{Gen: d.Gen, Ver: d.Ver}).newer(p.st) {
+			ack.Wants = append(ack.Wants, d.HostID)
+		}
+	}
+	return ack
+}
+
+func (g *gossiper) merge(states []*endpointState) {
+	moved := false
+	for _, st := range states {
+		if st == nil || st.HostID == g.self || g.banned(st.HostID) {
+			continue
+		}
+		g.mu.Lock()
+		if !g.enabled {
+			g.mu.Unlock()
+			return
+		}
+		p := g.peers[st.HostID]
+		switch {
+		case p == nil:
+			now := g.clock.Now()
+			p = &peerView{st: st, firstSeen: now, downSince: now}
+			g.peers[st.HostID] = p
+			moved = true
+		case !st.newer(p.st):
+			g.mu.Unlock()
+			continue
+		default:
+			if st.Gen > p.st.Gen {
+				p.firstSeen = g.clock.Now()
+			}
+			moved = moved || st.IP != p.st.IP
+			p.st = st
+		}
+		p.updated = time.Now()
+		if !g.byHostID {
+			g.takeAddressLocked(st)
+		}
+		g.considerLocked(p)
+		g.mu.Unlock()
+	}
+	if moved && g.onPeers != nil {
+		g.onPeers()
+	}
+}
+
+// takeAddressLocked forgets older endpoints at the address of st: the map was keyed by address.
+func (g *gossiper) takeAddressLocked(st *endpointState) {
+	for id, p := range g.peers {
+		if id != st.HostID && p.st.IP == st.IP && !p.alive && p.st.Gen <= st.Gen {
+			delete(g.peers, id)
+		}
+	}
+}
+
+// considerLocked starts marking a peer UP: one echo must come back.
+func (g *gossiper) considerLocked(p *peerView) {
+	if p.st.status() == "shutdown" {
+		if p.alive {
+			g.markDownLocked(p)
+		}
+		return
+	}
+	if p.alive || p.echoing {
+		return
+	}
+	p.echoing = true
+	id, ip, gen := p.st.HostID, p.st.IP, p.st.Gen
+	g.wg.Go(func() {
+		cctx, cancel := context.WithTimeout(g.ctx, max(g.clock.Real(15*time.Second), time.Second))
+		defer cancel()
+		_, err := g.call(cctx, "echo", id, ip, "gossip.echo", struct{}{}, nil)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		p.echoing = false
+		if err != nil || !g.enabled || p.alive || g.peers[id] != p || p.st.Gen != gen || p.st.status() == "shutdown" {
+			return
+		}
+		p.alive = true
+		g.bumpLocked()
+		g.log.info("gossip", "InetAddress %s/%s is now UP, status = %s", id, p.st.IP, p.st.status())
+	})
+}
+
+func (g *gossiper) markDownLocked(p *peerView) {
+	p.alive = false
+	p.downSince = g.clock.Now()
+	g.bumpLocked()
+	g.log.info("gossip", "InetAddress %s/%s is now DOWN, status = %s", p.st.HostID, p.st.IP, p.st.status())
+}
+
+func (g *gossiper) bumpLocked() {
+	g.liveVersion++
+	close(g.liveChanged)
+	g.liveChanged = make(chan struct{})
+}
+
+func (g *gossiper) handleShutdown(st *endpointState) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.peers[st.HostID]
+	if p == nil || st.Gen < p.st.Gen {
+		return
+	}
+	c := *st
+	c.Ver = math.MaxInt32 // nothing of this generation comes after
+	p.st = &c
+	if p.alive {
+		g.markDownLocked(p)
+	}
+}
+
+// remove forgets a node that has left the cluster.
+func (g *gossiper) remove(hostID string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := g.peers[hostID]; p != nil {
+		delete(g.peers, hostID)
+		if p.alive {
+			g.bumpLocked()
+		}
+		g.log.info("gossip", "Removed endpoint %s/%s", hostID, p.st.IP)
+	}
+}
+
+// detect runs one echo loop for each live peer, and all of them anew whenever the set of live peers changes.
+func (g *gossiper) detect(ctx context.Context) {
+	for ctx.Err() == nil {
+		lctx, cancel := context.WithCancel(ctx)
+		g.mu.Lock()
+		changed := g.liveChanged
+		var wg sync.WaitGroup
+		for id, p := range g.peers {
+			if p.alive {
+				wg.Go(func() { g.detectPeer(lctx, id) })
+			}
+		}
+		g.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		cancel()
+		wg.Wait()
+	}
+}
+
+func (g *gossiper) detectPeer(ctx context.Context, id string) {
+	d := detector{last: g.clock.Now(), max: echoInterval + g.fdTimeout}
+	for {
+		g.mu.Lock()
+		p := g.peers[id]
+		if p == nil || !p.alive || !g.enabled {
+			g.mu.Unlock()
+			return
+		}
+		ip := p.st.IP
+		g.mu.Unlock()
+		cctx, cancel := context.WithTimeout(ctx, g.clock.Real(d.max))
+		_, err := g.call(cctx, "echo", id, ip, "gossip.echo", struct{}{}, nil)
+		cancel()
+		if ctx.Err() != nil || g.gate.wait(ctx) != nil {
+			return
+		}
+		if d.observe(err == nil, g.clock.Now()) {
+			g.mu.Lock()
+			if g.peers[id] == p && p.alive && g.enabled {
+				g.log.info("gossip", "failure_detector_loop: Mark node %s/%s as DOWN", id, p.st.IP)
+				g.markDownLocked(p)
+			}
+			g.mu.Unlock()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.clock.After(echoInterval):
+		}
+	}
+}
+
+// alive is this node's own view of a host.
+func (g *gossiper) alive(hostID string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if hostID == g.self {
+		return true
+	}
+	p := g.peers[hostID]
+	return p != nil && p.alive
+}
+
+// addressOf returns the address that gossip knows for a host.
+func (g *gossiper) addressOf(hostID string) (string, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.me != nil && hostID == g.self {
+		return g.me.IP, true
+	}
+	if p := g.peers[hostID]; p != nil {
+		return p.st.IP, true
+	}
+	return "", false
+}
+
+// endpointView is one endpoint as the failure detector API prints it.
+type endpointView struct {
+	endpointState
+	Alive     bool
+	DownSince time.Time
+	FirstSeen time.Time
+	Updated   time.Time
+}
+
+// view returns every endpoint, this node included, in order of address and host ID.
+func (g *gossiper) view() []endpointView {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []endpointView
+	if g.me != nil {
+		out = append(out, endpointView{endpointState: *g.me, Alive: g.me.status() != "shutdown", Updated: time.Now()})
+	}
+	for _, p := range g.peers {
+		out = append(out, endpointView{endpointState: *p.st, Alive: p.alive, DownSince: p.downSince, FirstSeen: p.firstSeen, Updated: p.updated})
+	}
+	slices.SortFunc(out, func(a, b endpointView) int {
+		return cmp.Or(compareIP(a.IP, b.IP), cmp.Compare(a.HostID, b.HostID))
+	})
+	return out
+}
+
+func (g *gossiper) generation() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.me == nil {
+		return 0
+	}
+	return g.me.Gen
+}
+
+// compareIP orders addresses by number, as a std::set of them does.
+func compareIP(a, b string) int {
+	x, err1 := netip.ParseAddr(a)
+	y, err2 := netip.ParseAddr(b)
+	if err1 != nil || err2 != nil {
+		return cmp.Compare(a, b)
+	}
+	return x.Compare(y)
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

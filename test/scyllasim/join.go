@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// tokensPerNode is num_tokens; small, as nobody needs 256 numbers in a simulation.
+const tokensPerNode = 16
+
+// discovery finds the cluster's group 0 or agrees on who creates it.
+type discovery struct {
+	mu       sync.Mutex
+	eligible map[string]string // address -> host ID of those that may create: their own address is among their seeds
+}
+
+type discoverRequest struct {
+	HostID   string
+	IP       string
+	Eligible bool
+}
+
+type discoverReply struct {
+	HostID   string
+	Group0   string
+	LeaderIP string
+	Eligible bool
+}
+
+type joinRequest struct {
+	HostID, IP, DC, Rack, Cluster, Snitch, Nonce string
+	Replaces                                     string
+	Ignore                                       []string
+	Forwarded                                    bool
+}
+
+type joinReply struct {
+	Rejected string
+}
+
+type joinResponse struct {
+	Accept bool
+	Reason string
+	// Alive are the hosts that the joiner must see alive before it answers.
+	Alive []string
+	reply chan error
+}
+
+type shadowReply struct {
+	Group0  string
+	Members []shadowMember
+}
+
+type shadowMember struct {
+	HostID, IP, DC, Rack, State string
+}
+
+// join is storage_service::join_cluster: it returns when the node is a normal member.
+func (n *Node) join(gen int64, seeds []string) error {
+	switch n.local.get("bootstrapped") {
+	case "DECOMMISSIONED":
+		return runtimeErrorf("This node was decommissioned and will not rejoin the ring unless all existing data is removed and the node is bootstrapped again")
+	case "COMPLETED":
+		return n.rejoin(gen)
+	}
+	n.mu.Lock()
+	n.disc = &discovery{eligible: map[string]string{}}
+	n.mu.Unlock()
+	known, err := n.g0.load()
+	if err != nil {
+		return runtimeErrorf("load group 0: %v", err)
+	}
+	if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
+		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
+	}
+	if known {
+		return n.stuck(gen)
+	}
+	replaces, ignore, err := n.replaceTarget(seeds)
+	if err != nil {
+		return err
+	}
+	contact, err := n.discover(seeds, replaces != "")
+	if err != nil {
+		return err
+	}
+	if contact == "" {
+		return n.form(gen)
+	}
+	return n.joinExisting(gen, seeds, contact, replaces, ignore)
+}
+
+// rejoin is the restart of a member.
+func (n *Node) rejoin(gen int64) error {
+	if n.o.ReplaceAddress != "" {
+		return runtimeErrorf("Cannot replace address with a node that is already bootstrapped")
+	}
+	ok, err := n.g0.load()
+	if err != nil || !ok {
+		return runtimeErrorf("load group 0: state is missing (%v)", err)
+	}
+	s := n.g0.state()
+	if s.state(n.hostID) == stateLeft {
+		return runtimeErrorf("A node that already left the cluster cannot be restarted")
+	}
+	if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
+		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
+	}
+	if err := n.loadSaved(); err != nil {
+		return err
+	}
+	n.g0.start(n.ctx)
+	n.startGossip(gen)
+	n.runCoordinator()
+	n.setMode(modeJoining)
+	n.log.info("gossip", "Waiting for gossip to settle...")
+	if err := n.sleep(3 * time.Second); err != nil {
+		return err
+	}
+	// Versions that do not tell a banned node just drop its connections; it never gets further.
+	for n.dropped.Load() && !n.v.banNotice() && n.alone() {
+		if err := n.sleep(time.Second); err != nil {
+			return err
+		}
+	}
+	n.log.info("gossip", "No gossip backlog; proceeding")
+	return nil
+}
+
+func (n *Node) alone() bool {
+	for _, e := range n.gossip.view() {
+		if e.HostID != n.hostID && e.Alive {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *Node) loadSaved() error {
+	ips, err := n.loadPeers()
+	if err != nil {
+		return runtimeErrorf("load system.peers: %v", err)
+	}
+	for _, t := range n.g0.state().sorted() {
+		if t.State == stateLeft {
+			continue
+		}
+		ip := t.IP
+		if p, ok := ips[t.HostID]; ok {
+			ip = p
+		}
+		n.gossip.addSaved(t.HostID, ip, t.DC, t.Rack)
+	}
+	return nil
+}
+
+// stuck is a start on a data directory whose earlier process joined group 0 and died before the end: it waits for a request that nobody
+// works on. The ban notice ends it where the version has one.
+func (n *Node) stuck(gen int64) error {
+	if err := n.loadSaved(); err != nil {
+		return err
+	}
+	n.g0.start(n.ctx)
+	n.startGossip(gen)
+	n.setMode(modeJoining)
+	n.log.info("raft_group0", "setup_group0: group 0 ID present. Skipping setup.")
+	for {
+		if err := n.sleep(time.Second); err != nil {
+			return err
+		}
+		if n.g0.state().state(n.hostID) == stateLeft {
+			return runtimeErrorf("A node that already left the cluster cannot be restarted")
+		}
+	}
+}
+
+// replaceTarget does the checks that a replacing node makes by itself, before anything is stored in the cluster.
+func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
+	o := n.o
+	byAddress := o.ReplaceAddressFirstBoot
+	if byAddress == "" {
+		byAddress = o.ReplaceAddress
+	}
+	if o.ReplaceNodeFirstBoot == "" && byAddress == "" {
+		return "", nil, nil
+	}
+	if o.ReplaceNodeFirstBoot != "" {
+		if _, err := uuid.Parse(o.ReplaceNodeFirstBoot); err != nil {
+			return "", nil, runtimeErrorf("Unable to parse %s as host-id", o.ReplaceNodeFirstBoot)
+		}
+		n.log.info("storage_service", "Gathering node replacement information for %s/%s", o.ReplaceNodeFirstBoot, "0.0.0.0")
+	} else {
+		n.log.info("storage_service", "Gathering node replacement information for %s/%s", uuid.Nil, byAddress)
+	}
+	members, err := n.shadowRound(seeds)
+	if err != nil {
+		return "", nil, err
+	}
+	var target *shadowMember
+	for i, m := range members {
+		if m.HostID == o.ReplaceNodeFirstBoot || (o.ReplaceNodeFirstBoot == "" && compareIP(m.IP, byAddress) == 0) {
+			target = &members[i]
+		}
+	}
+	if target == nil {
+		if o.ReplaceNodeFirstBoot == "" {
+			return "", nil, runtimeErrorf("Cannot replace_address %s because it doesn't exist in gossip", byAddress)
+		}
+		return "", nil, runtimeErrorf("Replaced node with Host ID %s not found", o.ReplaceNodeFirstBoot)
+	}
+	if target.DC != o.DC || target.Rack != o.Rack {
+		return "", nil, runtimeErrorf("Cannot replace node %s/%s with a node on a different data center or rack. Current location=%s/%s, new location=%s/%s",
+			target.HostID, target.IP, target.DC, target.Rack, o.DC, o.Rack)
+	}
+	var ignore []string
+	for _, id := range o.IgnoreDeadNodes {
+		id = strings.TrimSpace(id)
+		if id == "" {
+			continue
+		}
+		found := ""
+		for _, m := range members {
+			if m.HostID == id || compareIP(m.IP, id) == 0 && m.HostID != target.HostID {
+				found = m.HostID
+			}
+		}
+		if found == "" {
+			return "", nil, runtimeErrorf("Could not find ignored dead node %s in the cluster", id)
+		}
+		ignore = addUnique(ignore, found)
+	}
+	n.log.info("storage_service", "Host %s/%s is replacing %s/%s", n.hostID, o.BroadcastAddress, target.HostID, target.IP)
+	return target.HostID, ignore, nil
+}
+
+// shadowRound asks the seeds who is in the cluster.
+func (n *Node) shadowRound(seeds []string) ([]shadowMember, error) {
+	end := n.clock.Now().Add(n.o.ShadowRound)
+	for {
+		for _, ip := range seeds {
+			if n.isMe(ip) {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(5*time.Second))
+			var rep shadowReply
+			_, err := n.tr.call(ctx, "gossip", "", ip, "gossip.shadow", struct{}{}, &rep)
+			cancel()
+			if err == nil && rep.Group0 != "" {
+				return rep.Members, nil
+			}
+		}
+		if !n.clock.Now().Before(end) {
+			return nil, runtimeErrorf("Unable to gossip with any nodes=%s (ShadowRound).", idSet(seeds))
+		}
+		if err := n.sleep(time.Second); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// discover returns the address to send the join request to, or "" when this node is to create the cluster. It creates only if its own
+// address is among its seeds, every other node it knows of has answered that it belongs to no cluster, and its host ID is the smallest of
+// those that could create. A node that knows no other seed than itself creates a cluster at once, whether or not there is another.
+func (n *Node) discover(seeds []string, replacing bool) (string, error) {
+	eligible := !replacing && slices.ContainsFunc(seeds, n.isMe)
+	for {
+		targets := slices.DeleteFunc(slices.Clone(seeds), n.isMe)
+		n.disc.mu.Lock()
+		for ip := range n.disc.eligible {
+			targets = addUnique(targets, ip)
+		}
+		n.disc.mu.Unlock()
+		all, smallest, contact := true, true, ""
+		for _, ip := range targets {
+			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(3*time.Second))
+			var rep discoverReply
+			_, err := n.tr.call(ctx, "gossip", "", ip, "discover", discoverRequest{HostID: n.hostID, IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
+			cancel()
+			switch {
+			case err != nil:
+				all = false
+			case rep.Group0 != "" && contact == "":
+				contact = ip
+				if rep.LeaderIP != "" {
+					contact = rep.LeaderIP
+				}
+			case rep.Group0 == "" && rep.Eligible && rep.HostID < n.hostID:
+				smallest = false
+			}
+		}
+		if contact != "" {
+			return contact, nil
+		}
+		if eligible && all && smallest {
+			return "", nil
+		}
+		if err := n.sleep(time.Second); err != nil {
+			return "", err
+		}
+	}
+}
+
+func (n *Node) handleDiscover(r discoverRequest) discoverReply {
+	rep := discoverReply{HostID: n.hostID, Group0: n.groupID()}
+	if rep.Group0 != "" {
+		if id := n.g0.leaderID(); id != "" {
+			rep.LeaderIP, _ = n.addressOf(id)
+		}
+		return rep
+	}
+	seeds, err := n.resolveSeeds()
+	rep.Eligible = err == nil && slices.ContainsFunc(seeds, n.isMe) && n.o.ReplaceNodeFirstBoot == "" && n.o.ReplaceAddressFirstBoot == ""
+	n.mu.Lock()
+	d := n.disc
+	n.mu.Unlock()
+	if d != nil && r.Eligible {
+		d.mu.Lock()
+		d.eligible[r.IP] = r.HostID
+		d.mu.Unlock()
+	}
+	return rep
+}
+
+// form creates a new cluster with this node as its only member.
+func (n *Node) form(gen int64) error {
+	now := time.Now().UTC()
+	task := newTaskID()
+	err := n.g0.create(&topology{
+		GroupID: uuid.NewString(), ClusterName: n.o.ClusterName, Snitch: n.o.Snitch, Schema: uuid.NewString(),
+		Voters: []string{n.hostID},
+		Nodes: map[string]*topoNode{n.hostID: {
+			HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, State: stateNormal,
+			Tokens: randomTokens(tokensPerNode), InGroup0: true, RequestID: task,
+		}},
+		Tasks: []*topoTask{{ID: task, Type: requestJoin, Entity: n.hostID, State: "done", Start: now, End: now}},
+	})
+	if err != nil {
+		return runtimeErrorf("create group 0: %v", err)
+	}
+	n.log.info("raft_group0", "Created group 0 with ID %s", n.groupID())
+	n.g0.start(n.ctx)
+	n.startGossip(gen)
+	n.runCoordinator()
+	n.setMode(modeJoining)
+	return n.sleep(time.Second)
+}
+
+func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string, ignore []string) error {
+	n.g0.start(n.ctx)
+	n.startGossip(gen)
+	req := joinRequest{
+		HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, Cluster: n.o.ClusterName, Snitch: n.o.Snitch,
+		Nonce: n.nonce, Replaces: replaces, Ignore: ignore,
+	}
+	for {
+		n.log.info("raft_topology", "join: sending the join request to %s", contact)
+		ctx, cancel := context.WithTimeout(n.ctx, n.timeout(30*time.Second))
+		var rep joinReply
+		_, err := n.tr.call(ctx, "topo", "", contact, "topo.join", req, &rep)
+		cancel()
+		if err == nil && rep.Rejected != "" {
+			return n.rejected(rep.Rejected)
+		}
+		if err == nil {
+			break
+		}
+		var re *remoteError
+		if errors.As(err, &re) && strings.Contains(re.msg, "ClusterName mismatch") {
+			return runtimeErrorf("%s", re.msg)
+		}
+		n.log.warn("raft_topology", "join: request to %s failed (%v), trying again", contact, err)
+		if err := n.sleep(time.Second); err != nil {
+			return err
+		}
+		again, err := n.discover(slices.DeleteFunc(slices.Clone(seeds), n.isMe), true)
+		if err != nil {
+			return err
+		}
+		contact = again
+	}
+	n.log.info("raft_topology", "join: request to join placed, waiting for the response from the topology coordinator")
+	if err := n.awaitResponse(); err != nil {
+		return err
+	}
+	n.runCoordinator()
+	if err := n.awaitNormal(replaces != ""); err != nil {
+		return err
+	}
+	n.log.info("raft_topology", "join: success")
+	if replaces != "" && n.v.rebuildsTablets() {
+		n.log.info("storage_service", "Waiting for tablet replicas from the replaced node to be rebuilt")
+		if err := n.sleep(n.o.TabletRebuildTime); err != nil {
+			return err
+		}
+		n.log.info("storage_service", "Tablet replicas from the replaced node have been rebuilt")
+	}
+	return nil
+}
+
+func (n *Node) rejected(reason string) error {
+	return runtimeErrorf("the topology coordinator rejected request to join the cluster: %s", reason)
+}
+
+// awaitResponse waits, without bound, for the coordinator's answer.
+func (n *Node) awaitResponse() error {
+	n.awaiting.Store(true)
+	defer n.awaiting.Store(false)
+	for {
+		select {
+		case <-n.ctx.Done():
+			return n.ctx.Err()
+		case <-n.stopCh:
+			return errInterrupted
+		case r := <-n.joinResp:
+			if err := n.gate.wait(n.ctx); err != nil {
+				return err
+			}
+			if !r.Accept {
+				r.reply <- nil
+				if n.o.BanNoticeFirst && n.v.banNotice() {
+					continue
+				}
+				return n.rejected(r.Reason)
+			}
+			n.log.info("raft_topology", "coordinator accepted request to join, waiting for nodes %s to be alive before responding and continuing", idSet(r.Alive))
+			if err := n.waitAlive(r.Alive); err != nil {
+				r.reply <- err
+				return err
+			}
+			// Before the answer: what the coordinator does next may already be the streaming.
+			n.setMode(modeJoining)
+			r.reply <- nil
+			return nil
+		}
+	}
+}
+
+func (n *Node) waitAlive(ids []string) error {
+	end := time.Now().Add(n.timeout(30 * time.Second))
+	for {
+		var missing []string
+		for _, id := range ids {
+			if !n.gossip.alive(id) {
+				missing = append(missing, id)
+			}
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		if !time.Now().Before(end) {
+			return runtimeErrorf("Failed to mark node as alive in 30000 ms, nodes=%s, live_nodes=%s", idSet(ids), idSet(n.liveIDs()))
+		}
+		if err := n.sleep(100 * time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (n *Node) liveIDs() []string {
+	var out []string
+	for _, e := range n.gossip.view() {
+		if e.Alive {
+			out = append(out, e.HostID)
+		}
+	}
+	return out
+}
+
+// awaitNormal follows this node's own request in the replicated state.
+func (n *Node) awaitNormal(replacing bool) error {
+	for {
+		ch := n.g0.waitChange()
+		if s := n.g0.state(); s != nil {
+			if me := s.node(n.hostID); me != nil {
+				task := s.task(me.RequestID)
+				switch {
+				case me.State == stateNormal && me.Stage == "":
+					return nil
+				case me.State == stateLeft || (task != nil && task.State == "failed"):
+					what, why := "Bootstrap", "the node was removed"
+					if replacing {
+						what = "Replace"
+					}
+					if task != nil && task.Error != "" {
+						why = task.Error
+					}
+					return runtimeErrorf("%s failed. See earlier errors (%s)", what, why)
+				}
+			}
+		}
+		select {
+		case <-ch:
+		case <-n.stopCh:
+			return errInterrupted
+		case <-n.ctx.Done():
+			return n.ctx.Err()
+		}
+		if err := n.gate.wait(n.ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// handleJoinResponse gives the coordinator's answer to the waiting join and returns what the join says of it.
+func (n *Node) handleJoinResponse(ctx context.Context, r joinResponse) error {
+	r.reply = make(chan error, 1)
+	if n.Mode() != modeStarting && r.Accept {
+		return nil // a new coordinator asks again; the answer stays the same
+	}
+	select {
+	case n.joinResp <- r:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.reply:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-n.done:
+		return io.EOF
+	}
+}
+
+func newTaskID() string {
+	id, err := uuid.NewUUID()
+	if err != nil {
+		return uuid.NewString()
+	}
+	return id.String()
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"2025.2.0": "2025.2.0", "2025.2": "2025.2.0", "2025.2.0-rc1": "2025.2.0-rc1", "2024.2.0~rc2-0.20240904.4c26004e5311": "2024.2.0-rc2",
+		"6.0.3-0.20240808.a56f7ce21ad4": "6.0.3",
+	} {
+		v, err := ParseVersion(in)
+		if err != nil || v.String() != want {
+			t.Errorf("%q: %v %v, want %s", in, v, err, want)
+			continue
+		}
+		again, err := ParseVersion(v.Release())
+		if err != nil || again != v {
+			t.Errorf("%q: release %q reads back as %v %v", in, v.Release(), again, err)
+		}
+	}
+	for _, in := range []string{"", "latest", "5", "2025.2.0.rc1", "v2025.2.0", "2025.x", "-1.2"} {
+		if v, err := ParseVersion(in); err == nil {
+			t.Errorf("%q is read as %v", in, v)
+		}
+	}
+}
+
+func TestVersionRules(t *testing.T) {
+	t.Parallel()
+	type rules struct {
+		form                                                hostIDForm
+		ready500, byHostID, tasks, replaceID, notice, query bool
+	}
+	for version, want := range map[string]rules{
+		"5.1.18":   {hostIDAll, false, false, false, false, false, false},
+		"5.2.0":    {hostIDAll, false, false, false, true, false, false},
+		"5.4.9":    {hostIDNormalOnly, false, false, false, true, false, false},
+		"6.2.3":    {hostIDByIP, false, false, true, true, false, false},
+		"2022.2.0": {hostIDAll, false, false, false, false, false, false},
+		"2023.1.0": {hostIDAll, false, false, false, true, false, false},
+		"2024.2.0": {hostIDNormalOnly, false, false, false, true, false, false},
+		"2025.1.3": {hostIDByIP, false, false, true, true, false, false},
+		"2025.1.4": {hostIDByIP, true, false, true, true, false, false},
+		"2025.2.0": {hostIDByIP, true, true, true, true, false, true},
+		"2025.3.0": {hostIDList, true, true, true, true, false, true},
+		"2026.1.0": {hostIDList, true, true, true, true, true, true},
+	} {
+		v, err := ParseVersion(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := rules{v.hostIDForm(), v.gossiperNotReady500(), v.gossipByHostID(), v.nodeOpsTasks(), v.replaceByHostID(), v.banNotice(), v.sstableQuery()}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", version, got, want)
+		}
+	}
+}
+
+func TestDetectorMarksDownAfterTwentyTwoSeconds(t *testing.T) {
+	t.Parallel()
+	clock := NewManualClock(time.Unix(0, 0))
+	d := detector{last: clock.Now(), max: echoInterval + defaultFailureDetectorTimeout}
+	start := clock.Now()
+	for {
+		clock.Advance(echoInterval)
+		if d.observe(false, clock.Now()) {
+			break
+		}
+		if clock.Now().Sub(start) > time.Minute {
+			t.Fatal("never DOWN")
+		}
+	}
+	if took := clock.Now().Sub(start); took != 24*time.Second {
+		t.Errorf("DOWN after %v, want 24s", took)
+	}
+	d.last = clock.Now()
+	for range 100 {
+		clock.Advance(echoInterval)
+		if d.observe(true, clock.Now()) {
+			t.Fatal("DOWN although every echo came back")
+		}
+	}
+}
+
+func TestManualClock(t *testing.T) {
+	t.Parallel()
+	c := NewManualClock(time.Unix(100, 0))
+	late, soon := c.After(2*time.Second), c.After(time.Second)
+	c.Advance(time.Second)
+	select {
+	case <-soon:
+	default:
+		t.Error("a due timer did not fire")
+	}
+	select {
+	case <-late:
+		t.Error("a timer fired early")
+	default:
+	}
+}
+
+func TestVotersChangeOneAtATime(t *testing.T) {
+	t.Parallel()
+	s := &topology{Voters: []string{"a"}, Nodes: map[string]*topoNode{}}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		s.Nodes[id] = &topoNode{HostID: id, State: stateNormal}
+	}
+	steps := 0
+	for {
+		next, changed := s.nextVoters()
+		if !changed {
+			break
+		}
+		if d := len(next) - len(s.Voters); d != 1 && d != -1 {
+			t.Fatalf("%v -> %v", s.Voters, next)
+		}
+		s.Voters = next
+		if steps++; steps == 3 {
+			s.Ignored = []string{"b"}
+			s.Nodes["c"].State = stateLeft
+		}
+	}
+	if got := strings.Join(s.Voters, ""); got != "ad" {
+		t.Errorf("voters %v", s.Voters)
+	}
+	s.Nodes["a"].State, s.Nodes["d"].State = stateLeft, stateLeft
+	for range 5 {
+		s.Voters, _ = s.nextVoters()
+	}
+	if len(s.Voters) == 0 {
+		t.Error("the last voter was removed")
+	}
+}
+
+func TestVoteIsRefusedToACandidateThatLags(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	g := newGroup0(dir, "b", NewClock(1), &logger{}, &gate{})
+	if err := g.create(&topology{Voters: []string{"a", "b", "c"}}); err != nil {
+		t.Fatal(err)
+	}
+	g.p.Acc.Term, g.p.Acc.Index, g.p.Term = 3, 7, 3
+	for name, tc := range map[string]struct {
+		req  g0VoteRequest
+		want bool
+	}{
+		"older term of the value": {g0VoteRequest{Term: 9, AccTerm: 2, AccIndex: 99, Candidate: "a"}, false},
+		"shorter":                 {g0VoteRequest{Term: 10, AccTerm: 3, AccIndex: 6, Candidate: "a"}, false},
+		"equal":                   {g0VoteRequest{Term: 11, AccTerm: 3, AccIndex: 7, Candidate: "a"}, true},
+	} {
+		if got := g.handleVote(tc.req); got.Granted != tc.want {
+			t.Errorf("%s: granted %v", name, got.Granted)
+		}
+	}
+	g.p.Term, g.p.Voted = 20, "a"
+	if g.handleVote(g0VoteRequest{Term: 20, AccTerm: 9, AccIndex: 9, Candidate: "c"}).Granted {
+		t.Error("two votes in one term")
+	}
+	if rep := g.handleAppend(g0Append{Term: 19, Leader: "x"}); rep.OK {
+		t.Error("a deposed leader is followed")
+	}
+	// What was stored survives a restart.
+	again := newGroup0(dir, "b", NewClock(1), &logger{}, &gate{})
+	if ok, err := again.load(); !ok || err != nil || again.p.Term < 11 {
+		t.Errorf("%v %v %+v", ok, err, again.p.Term)
+	}
+}
+
+func TestShell(t *testing.T) {
+	dir := t.TempDir()
+	for _, f := range []string{"a-Data.db", "b-Data.db", "c.txt"} {
+		if err := writeFileAtomic(dir+"/"+f, []byte(f+"\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for name, tc := range map[string]struct {
+		args []string
+		out  string
+		code int
+		err  string
+	}{
+		"glob":                    {[]string{"-c", "echo *-Data.db"}, "a-Data.db b-Data.db\n", 0, ""},
+		"unmatched glob stays":    {[]string{"-c", "echo none/*-Data.db"}, "none/*-Data.db\n", 0, ""},
+		"quoted glob stays":       {[]string{"-c", `echo '*-Data.db' "*.txt" \*`}, "*-Data.db *.txt *\n", 0, ""},
+		"status":                  {[]string{"-c", "false; echo $? \"code=$?\""}, "1 code=1\n", 0, ""},
+		"and or":                  {[]string{"-c", "false && echo a || echo b; true && echo c || echo d"}, "b\nc\n", 0, ""},
+		"redirect":                {[]string{"-c", "mkdir -p x/y; echo hi > x/y/f 2>&1; cat x/y/f; test -s x/y/f && echo full"}, "hi\nfull\n", 0, ""},
+		"stderr to a file":        {[]string{"-c", "nosuchprogram 2>err; echo $?"}, "127\n", 0, ""},
+		"append":                  {[]string{"-c", "echo 1 >f; echo 2 >>f; cat <f"}, "1\n2\n", 0, ""},
+		"both to a file":          {[]string{"-c", "nosuchprogram &>g || test -s g && echo ok"}, "ok\n", 0, ""},
+		"exit":                    {[]string{"-c", "echo a; exit 7; echo b"}, "a\n", 7, ""},
+		"not":                     {[]string{"-c", "! false && echo yes"}, "yes\n", 0, ""},
+		"errexit":                 {[]string{"-euEo", "pipefail", "-O", "inherit_errexit", "-c", "false\necho never"}, "", 1, ""},
+		"errexit spares ||":       {[]string{"-ec", "false || true; echo on"}, "on\n", 0, ""},
+		"comment and newlines":    {[]string{"-c", "# hello\necho a # b\n\necho c#d\n"}, "a\nc#d\n", 0, ""},
+		"version":                 {[]string{"-c", "exec /usr/bin/scylla --version"}, defaultVersionRelease(), 0, ""},
+		"sstable query":           {[]string{"-c", "/usr/bin/scylla sstable query --system-schema --keyspace=system --table=local --output-format=json --query=\"SELECT bootstrapped FROM scylla_sstable.local\" > out 2> log; echo $? > code; cat out code"}, "[]0\n", 0, ""},
+		"variables are refused":   {[]string{"-c", "echo $HOME"}, "", 2, "variables other than $? are not supported"},
+		"pipes are refused":       {[]string{"-c", "echo a | cat"}, "", 2, "not supported"},
+		"if is refused":           {[]string{"-c", "if true; then echo a; fi"}, "", 2, "not supported"},
+		"background is refused":   {[]string{"-c", "sleep 1 & wait"}, "", 2, "not supported"},
+		"substitution is refused": {[]string{"-c", "echo \"`date`\""}, "", 2, "not supported"},
+		"no script":               {nil, "", 2, "-c only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errOut strings.Builder
+			code := ShellCommand(tc.args, strings.NewReader(""), &out, &errOut)
+			if out.String() != tc.out || code != tc.code || !strings.Contains(errOut.String(), tc.err) {
+				t.Errorf("%q, code %d, stderr %q; want %q, code %d, stderr with %q", out.String(), code, errOut.String(), tc.out, tc.code, tc.err)
+			}
+		})
+	}
+}
+
+func defaultVersionRelease() string {
+	v, _ := ParseVersion(DefaultVersion)
+	return v.Release() + "\n"
+}
