@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package images builds the project's binaries and the images that tests and the demo load into their Kubernetes nodes: scylla-agent as it
+// ships (one static binary, non-root, nothing else) and the simulated ScyllaDB with the paths of the real image. No registry and no
+// Docker is involved.
+package images
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
+)
+
+// AgentRef is the name of scylla-agent's image in the Kubernetes nodes.
+const AgentRef = "localhost/scylla-agent:dev"
+
+// DefaultVersion of the simulated ScyllaDB.
+const DefaultVersion = "2026.2.0"
+
+// ScyllaRef is the name of the simulated ScyllaDB's image of one version.
+func ScyllaRef(version string) string { return "localhost/scylla:" + version }
+
+// Set is what Build made.
+type Set struct {
+	// Plugin, Agent and Scylla are paths of static binaries.
+	Plugin, Agent, Scylla string
+	// Archives are paths of image archives: the agent's first, then one for each version.
+	Archives []string
+}
+
+// Build compiles the binaries of the module at root into dir and writes the archives beside them: the agent's and the simulated
+// ScyllaDB's of each version (DefaultVersion when none is named). Compiling again after no change takes a second.
+func Build(ctx context.Context, root, dir string, versions ...string) (*Set, error) {
+	if len(versions) == 0 {
+		versions = []string{DefaultVersion}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make folder for images: %w", err)
+	}
+	s := &Set{
+		Plugin: filepath.Join(dir, "kubectl-scylla"),
+		Agent:  filepath.Join(dir, "scylla-agent"),
+		Scylla: filepath.Join(dir, "scylla"),
+	}
+	for _, b := range []struct{ pkg, out string }{
+		{"./cmd/kubectl-scylla", s.Plugin}, {"./cmd/scylla-agent", s.Agent}, {"./test/scyllasim/cmd/scylla", s.Scylla},
+	} {
+		if err := image.BuildBinary(ctx, root, b.pkg, b.out); err != nil {
+			return nil, err
+		}
+	}
+	archive := filepath.Join(dir, "scylla-agent.tar")
+	if err := image.Write(archive, Agent(s.Agent)); err != nil {
+		return nil, err
+	}
+	s.Archives = append(s.Archives, archive)
+	for _, v := range versions {
+		archive := filepath.Join(dir, "scylla-"+v+".tar")
+		if err := image.Write(archive, Scylla(s.Scylla, v)); err != nil {
+			return nil, err
+		}
+		s.Archives = append(s.Archives, archive)
+	}
+	return s, nil
+}
+
+// Agent is scylla-agent's image: the binary, and a user who is not root.
+func Agent(binary string) image.Spec {
+	return image.Spec{
+		Ref:        AgentRef,
+		Files:      []image.File{{Path: "/scylla-agent", Source: binary}},
+		Entrypoint: []string{"/scylla-agent"},
+		User:       "65532:65532",
+		Labels:     map[string]string{"org.opencontainers.image.licenses": "Apache-2.0"},
+	}
+}
+
+// Scylla is the simulated ScyllaDB's image, laid out as the real one.
+func Scylla(binary, version string) image.Spec {
+	return image.Spec{
+		Ref: ScyllaRef(version),
+		Files: []image.File{
+			{Path: "/usr/bin/scylla", Source: binary},
+			{Path: "/usr/bin/bash", Link: "/usr/bin/scylla"},
+			{Path: "/usr/bin/nodetool", Link: "/usr/bin/scylla"},
+			{Path: "/bin/sh", Link: "/usr/bin/scylla"},
+			{Path: "/docker-entrypoint.py", Link: "/usr/bin/scylla"},
+			{Path: "/etc/scyllasim/version", Content: []byte(version + "\n")},
+			{Path: "/var/lib/scylla", Dir: true, Mode: 0o755, UID: 999, GID: 999},
+			{Path: "/tmp", Dir: true, Mode: 0o1777},
+		},
+		Users:      []image.User{{Name: "root", Home: "/"}, {Name: "scylla", UID: 999, GID: 999, Home: "/var/lib/scylla"}},
+		Entrypoint: []string{"/docker-entrypoint.py"},
+		Env:        []string{"PATH=/usr/bin:/bin"},
+	}
+}
