@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+)
+
+// The promise of the whole project: a join is held while a node is down, says why with names, and is released after the node's return.
+func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{})
+	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
+		t.Fatalf("status of a healthy cluster: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	victim, newcomer := rack3+"-0", rack2+"-1"
+	f.freeze(victim, rack1+"-0")
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	f.untilBarrierRuns(newcomer)
+	f.holdsFor(newcomer, 5*time.Second)
+
+	r := f.plugin("barrier", newcomer)
+	if r.Code != 3 {
+		t.Errorf("barrier of a waiting member: exit %d, want 3", r.Code)
+	}
+	contains(t, "barrier", r.Stdout, newcomer, victim, "DOWN")
+	j := f.plugin("barrier", newcomer, "-o", "json")
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(j.Stdout), &doc); err != nil {
+		t.Errorf("barrier -o json is not JSON: %v\n%s", err, j.Stdout)
+	}
+	contains(t, "barrier -o json", j.Stdout, `"NodeDown"`, victim)
+	if s := f.plugin("status"); s.Code != 3 {
+		t.Errorf("status with a node down: exit %d, want 3\n%s", s.Code, s.Stdout)
+	} else {
+		contains(t, "status", s.Stdout, victim, newcomer)
+	}
+	if w := f.plugin("barrier", newcomer, "--wait", "--timeout=2s"); w.Code != 4 {
+		t.Errorf("barrier --wait past its timeout: exit %d, want 4\n%s", w.Code, w.Stderr)
+	}
+	log, err := f.ContainerLog(f.ctx, f.namespace, newcomer, api.ContainerBarrier)
+	f.must(err)
+	contains(t, "the barrier's log", log, victim, "DOWN")
+	events, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "get", "events.events.k8s.io", "-o", "yaml")
+	f.must(err)
+	contains(t, "the Pod's events", events, newcomer, victim)
+
+	f.thaw(victim)
+	f.must(f.WaitReady(f.ctx, f.namespace, 4))
+	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
+		t.Errorf("status after the join: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+}
+
+// The same sequence without the barrier does the harm that the barrier is for; otherwise the test above could not fail.
+func TestUnguardedClusterIsHarmed(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{Unguarded: true})
+	victim, newcomer := rack3+"-0", rack2+"-1"
+	f.freeze(victim, rack1+"-0")
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	poisoned := func(ctx context.Context) (bool, string, error) {
+		log, err := f.ContainerLog(ctx, f.namespace, newcomer, api.ContainerScyllaDB)
+		return strings.Contains(log, "has already been removed from the cluster") || strings.Contains(log, "being banned"), tail(log, 3), err
+	}
+	f.waitFor("the join to be cancelled and the host ID banned", poisoned)
+	f.thaw(victim)
+	f.untilRow(rack1+"-0", victimUp(f, victim))
+	// The node is back, and the volume is lost all the same.
+	f.must(f.Client.Delete(f.ctx, f.pod(newcomer)))
+	f.waitFor("the newcomer to be refused on its old volume", func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: newcomer}, p); err != nil {
+			return false, "", err
+		}
+		if p.DeletionTimestamp != nil {
+			return false, "the old Pod is still going", nil
+		}
+		return poisoned(ctx)
+	})
+	if scenario.Ready(f.pod(newcomer)) {
+		t.Error("the newcomer is ready: the simulated ScyllaDB has let a banned host ID in")
+	}
+}
+
+// victimUp is how a row says that a member is UP.
+func victimUp(f *fixture, member string) string {
+	return fmt.Sprintf(`"hostID":"%s","status":"UP"`, f.service(member).Annotations[api.AnnotationHostID])
+}
+
+// A node that has bootstrapped is never held, whatever the others see.
+func TestBootstrappedNodeRestartsAtOnce(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{})
+	restarted := rack2 + "-0"
+	f.freeze(rack3+"-0", rack1+"-0")
+	before := f.pod(restarted).UID
+	f.must(f.Client.Delete(f.ctx, f.pod(restarted)))
+	f.waitFor(restarted+" to be ready again while another node is down", func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: restarted}, p); err != nil {
+			return false, "", err
+		}
+		return p.UID != before && scenario.Ready(p), scenario.Describe(p), nil
+	})
+	log, err := f.ContainerLog(f.ctx, f.namespace, restarted, api.ContainerBarrier)
+	f.must(err)
+	contains(t, "the barrier's log", log, "ootstrapped")
+}
+
+// system.local is not flushed when a node joins: after a crash the disk says "not bootstrapped" of a node that its peers know as a member.
+func TestUnflushedNodeRestarts(t *testing.T) {
+	t.Parallel()
+	f := stageCluster(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "20"}})
+	f.must(f.WaitReady(f.ctx, f.namespace, 3))
+	newcomer := rack2 + "-1"
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	// The reporter asks for the flush once the node is NORMAL; frozen before that, it never does.
+	f.waitFor(newcomer+" to have a recorded host ID", func(ctx context.Context) (bool, string, error) {
+		s := &corev1.Service{}
+		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: newcomer}, s)
+		return s.Annotations[api.AnnotationHostID] != "", fmt.Sprint(s.Annotations), err
+	})
+	f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, newcomer, api.ContainerReporter))
+	id := f.service(newcomer).Annotations[api.AnnotationHostID]
+	f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"UP"}`, id)) // a plain member: no state left
+	f.must(f.Cluster.SignalContainer(f.ctx, f.namespace, newcomer, api.ContainerScyllaDB, syscall.SIGKILL))
+	f.must(f.Cluster.ResumeContainer(f.ctx, f.namespace, newcomer, api.ContainerReporter))
+	before := f.pod(newcomer).UID
+	zero := int64(0)
+	f.must(f.Client.Delete(f.ctx, f.pod(newcomer), &client.DeleteOptions{GracePeriodSeconds: &zero}))
+	f.waitFor(newcomer+" to be let through as a restart", func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: newcomer}, p); err != nil {
+			return false, "", err
+		}
+		return p.UID != before && scenario.Ready(p), scenario.Describe(p), nil
+	})
+	log, err := f.ContainerLog(f.ctx, f.namespace, newcomer, api.ContainerBarrier)
+	f.must(err)
+	contains(t, "the barrier's log", log, "RestartOfMember")
+}
+
+// Exactly "true" opens, leaves a trace of who and why, and can be taken back; other values block in plain sight.
+func TestForce(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{})
+	newcomer := rack2 + "-1"
+	f.freeze(rack3+"-0", rack1+"-0")
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	f.untilBarrierRuns(newcomer)
+
+	// A value that means nothing is shown, and heals.
+	out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "annotate", "service", newcomer, api.AnnotationForceProceed+"=yes")
+	if err != nil {
+		t.Fatal(out, err)
+	}
+	f.waitFor("barrier to name the wrong value", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "barrier", newcomer, "-n", f.namespace)
+		return r.Code == 3 && strings.Contains(r.Stdout, `"yes"`), r.Stdout, err
+	})
+	f.holdsFor(newcomer, 2*time.Second)
+
+	if r := f.plugin("force-proceed", newcomer); r.Code != 2 {
+		t.Errorf("force-proceed without a terminal and without --yes: exit %d, want 2\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	r := f.plugin("force-bootstrap", newcomer, "--yes", "--reason=rack3 is being repaired")
+	if r.Code != 0 {
+		t.Fatalf("force-bootstrap: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	contains(t, "force-bootstrap", r.Stdout+r.Stderr, rack3+"-0")
+	f.waitFor(newcomer+" to leave its barrier", func(ctx context.Context) (bool, string, error) {
+		p := f.pod(newcomer)
+		s := initStatus(p, api.ContainerBarrier)
+		return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0, scenario.Describe(p), nil
+	})
+	f.waitFor("an Event that records the forced start", func(ctx context.Context) (bool, string, error) {
+		events, err := f.Cluster.Kubectl(ctx, "-n", f.namespace, "get", "events.events.k8s.io", "-o", "yaml")
+		return strings.Contains(events, "rack3 is being repaired"), tail(events, 30), err
+	})
+	if r := f.plugin("force-proceed", newcomer, "--undo", "--yes"); r.Code != 0 {
+		t.Errorf("force-proceed --undo: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	if v, ok := f.service(newcomer).Annotations[api.AnnotationForceProceed]; ok {
+		t.Errorf("after --undo the Service still has %s=%s", api.AnnotationForceProceed, v)
+	}
+}
+
+// On the StatefulSet the force reaches the member Services without restarting a Pod, and goes when it is removed.
+func TestForceOnStatefulSetIsPropagatedAndTakenBack(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{})
+	before := f.pod(rack2 + "-0")
+	sts := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: rack2}}
+	annotate := func(value string) {
+		t.Helper()
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, api.AnnotationForceProceed, value)
+		f.must(f.Client.Patch(f.ctx, sts, client.RawPatch("application/merge-patch+json", patch)))
+	}
+	annotate(`"true"`)
+	f.waitFor("the member Service to be forced", func(ctx context.Context) (bool, string, error) {
+		a := f.service(rack2 + "-0").Annotations
+		return a[api.AnnotationForceProceed] == "true", fmt.Sprint(a), nil
+	})
+	if v := f.service(rack1 + "-0").Annotations[api.AnnotationForceProceed]; v != "" {
+		t.Errorf("the force of %s reached %s: %q", rack2, rack1, v)
+	}
+	annotate("null")
+	f.waitFor("the force to be taken back", func(ctx context.Context) (bool, string, error) {
+		_, there := f.service(rack2 + "-0").Annotations[api.AnnotationForceProceed]
+		return !there, "still there", nil
+	})
+	after := f.pod(rack2 + "-0")
+	if before.UID != after.UID || restarts(before) != restarts(after) {
+		t.Errorf("forcing restarted %s", after.Name)
+	}
+}
+
+func restarts(p *corev1.Pod) (n int32) {
+	for _, s := range append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...) {
+		n += s.RestartCount
+	}
+	return n
+}
+
+// Two newcomers at once do not hold up each other for ever.
+func TestTwoNewcomersAtOnce(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{})
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	f.must(f.Scale(f.ctx, f.namespace, rack3, 2))
+	f.must(f.WaitReady(f.ctx, f.namespace, 5))
+	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
+		t.Errorf("status after two joins: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+}
+
+// Nobody keeps the reports up to date: an all-UP report from before must not open.
+func TestControllerStoppedWithAnAllUpReport(t *testing.T) { // stops the controller of all: not parallel
+	f := deploy(t, scenario.Cluster{})
+	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
+		t.Fatalf("status: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	newcomer := rack2 + "-1"
+	// The newcomer's member Service must exist before the controller goes, or its name would be the reason to wait.
+	f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, rack3+"-0", api.ContainerScyllaDB))
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	f.untilBarrierRuns(newcomer)
+	f.thaw(rack3 + "-0")
+	resume := f.stopController()
+	defer resume()
+	f.untilRow(rack1+"-0", victimUp(f, rack3+"-0"))
+	f.waitFor("barrier to name the silent controller", func(ctx context.Context) (bool, string, error) {
+		log, err := f.ContainerLog(ctx, f.namespace, newcomer, api.ContainerBarrier)
+		return strings.Contains(log, "ControllerSilent"), tail(log, 3), err
+	})
+	f.holdsFor(newcomer, 3*time.Second)
+	resume()
+	f.must(f.WaitReady(f.ctx, f.namespace, 4))
+}
+
+// stopController scales the shipped controller to nothing; the result brings it back.
+func (f *fixture) stopController() (resume func()) {
+	f.t.Helper()
+	scale := func(n int32) error {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kubectl-scylla", Name: "kubectl-scylla-controller"}}
+		return f.Client.Patch(context.WithoutCancel(f.ctx), d, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)))
+	}
+	f.must(scale(0))
+	f.waitFor("the controller to be gone", func(ctx context.Context) (bool, string, error) {
+		var l corev1.PodList
+		err := f.Client.List(ctx, &l, client.InNamespace("kubectl-scylla"))
+		return err == nil && len(l.Items) == 0, fmt.Sprintf("%d Pods", len(l.Items)), err
+	})
+	done := false
+	return func() {
+		if !done {
+			done = true
+			f.must(scale(1))
+		}
+	}
+}
+
+// A lost report is not a new cluster.
+func TestLostReportBlocks(t *testing.T) { // stops the controller of all: not parallel
+	f := deploy(t, scenario.Cluster{})
+	newcomer := rack2 + "-1"
+	f.freeze(rack3+"-0", rack1+"-0")
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	f.untilBarrierRuns(newcomer)
+	resume := f.stopController()
+	defer resume()
+	out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "delete", "scylladbdatacenternodesstatusreports,scylladbstatusreports", "--all")
+	if err != nil {
+		t.Fatal(out, err)
+	}
+	f.waitFor("barrier to say that the report is lost", func(ctx context.Context) (bool, string, error) {
+		log, err := f.ContainerLog(ctx, f.namespace, newcomer, api.ContainerBarrier)
+		return strings.Contains(log, "ReportMissing"), tail(log, 3), err
+	})
+	f.holdsFor(newcomer, 3*time.Second)
+	resume()
+	f.thaw(rack3 + "-0")
+	f.must(f.WaitReady(f.ctx, f.namespace, 4))
+}
+
+// A decommission does not hold up a join.
+func TestDecommissionDuringAJoin(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "60"}})
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	leaving := rack2 + "-1"
+	f.must(f.WaitReady(f.ctx, f.namespace, 4))
+	// The call blocks until the node has left; it is made from inside the Pod's network and left to itself.
+	go func() {
+		_, _ = f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "exec", leaving, "-c", api.ContainerScyllaDB, "--", "/usr/bin/nodetool", "decommission")
+	}()
+	f.untilRow(rack1+"-0", `"LEAVING"`)
+	newcomer := rack3 + "-1"
+	f.must(f.Scale(f.ctx, f.namespace, rack3, 2))
+	f.waitFor(newcomer+" to leave its barrier during the decommission", func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: newcomer}, p); err != nil {
+			return false, "", err
+		}
+		s := initStatus(p, api.ContainerBarrier)
+		return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0, scenario.Describe(p), nil
+	})
+}
+
+// The agent in a Pod may write to its own Pod only, and there to annotations only.
+func TestAgentMayWriteToItsOwnPodOnly(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{})
+	// As the agent of rack1-0: its ServiceAccount with a token bound to that Pod.
+	token, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "create", "token", "scylla-member",
+		"--bound-object-kind=Pod", "--bound-object-name="+rack1+"-0")
+	f.must(err)
+	cfg := rest.AnonymousClientConfig(f.Cluster.RESTConfig())
+	cfg.BearerToken = strings.TrimSpace(token)
+	c, err := client.New(cfg, client.Options{Scheme: f.Client.Scheme()})
+	f.must(err)
+	as := func(pod, patch string) error {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: pod}}
+		return c.Patch(f.ctx, p, client.RawPatch("application/merge-patch+json", []byte(patch)))
+	}
+	annotation := `{"metadata":{"annotations":{"probe.example/x":"1"}}}`
+	if err := as(rack1+"-0", annotation); err != nil {
+		t.Errorf("annotate its own Pod: %v", err)
+	}
+	if err := as(rack2+"-0", annotation); !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+		t.Errorf("annotating another Pod was not refused: %v", err)
+	}
+	if err := as(rack1+"-0", `{"metadata":{"labels":{"probe.example/x":"1"}}}`); !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+		t.Errorf("labelling its own Pod was not refused: %v", err)
+	}
+	if err := c.Get(f.ctx, client.ObjectKey{Namespace: f.namespace, Name: "any"}, &corev1.Secret{}); !apierrors.IsForbidden(err) {
+		t.Errorf("reading Secrets was not refused: %v", err)
+	}
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package e2e proves the product's promises on a real Kubernetes: real kubelets run the real images, agents use their own ServiceAccounts'
+// tokens, ScyllaDB is simulated but keeps its rules, and faults come from outside.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/images"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+)
+
+// oldVersion is the last line of ScyllaDB that replaces nodes by address.
+const oldVersion = "5.1.18"
+
+// patience bounds every wait: ten times what it takes on a quiet machine of two cores.
+const patience = 3 * time.Minute
+
+var stage struct {
+	once  sync.Once
+	world *scenario.World
+	err   error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if stage.world != nil {
+		if err := stage.world.Cluster.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stop the test cluster:", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// world starts three Kubernetes nodes with the shipped controller once for all tests of the package.
+func world(t *testing.T) *scenario.World {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short: real Kubernetes nodes are left out")
+	}
+	if missing := cluster.MissingPrerequisites(); len(missing) > 0 {
+		t.Skipf("real Kubernetes nodes need: %s", strings.Join(missing, "; "))
+	}
+	stage.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+		defer cancel()
+		root, err := filepath.Abs("../..")
+		if err != nil {
+			stage.err = err
+			return
+		}
+		stage.world, stage.err = scenario.Start(ctx, scenario.Options{Root: root, Dir: filepath.Join(root, "bin"), Out: os.Stderr,
+			Versions: []string{images.DefaultVersion, oldVersion}})
+		if stage.err == nil {
+			stage.err = stage.world.Install(ctx)
+		}
+	})
+	if stage.err != nil {
+		t.Fatalf("start the test cluster: %v", stage.err)
+	}
+	return stage.world
+}
+
+// fixture is one cluster of simulated ScyllaDB in a namespace of its own.
+type fixture struct {
+	*scenario.World
+	t         *testing.T
+	ctx       context.Context
+	namespace string
+}
+
+const (
+	rack1 = "demo-dc1-rack1"
+	rack2 = "demo-dc1-rack2"
+	rack3 = "demo-dc1-rack3"
+)
+
+// deploy starts a cluster of three and waits until it is ready; the namespace is removed when the test ends.
+func deploy(t *testing.T, c scenario.Cluster) *fixture {
+	t.Helper()
+	f := stageCluster(t, c)
+	f.must(f.WaitReady(f.ctx, f.namespace, 3))
+	return f
+}
+
+func stageCluster(t *testing.T, c scenario.Cluster) *fixture {
+	t.Helper()
+	w := world(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	t.Cleanup(cancel)
+	if c.Namespace == "" {
+		c.Namespace = strings.ToLower(strings.Map(func(r rune) rune {
+			if r == '/' || r == '_' || r == ' ' {
+				return '-'
+			}
+			return r
+		}, strings.TrimPrefix(t.Name(), "Test")))
+		if len(c.Namespace) > 50 {
+			c.Namespace = c.Namespace[:50]
+		}
+	}
+	f := &fixture{World: w, t: t, ctx: ctx, namespace: c.Namespace}
+	t.Cleanup(func() {
+		if t.Failed() {
+			f.explain()
+		}
+		// The namespace goes in the background: Pods take their time, and the next test has its own.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}
+		if err := w.Client.Delete(ctx, ns); err != nil && !apierrors.IsNotFound(err) {
+			t.Errorf("remove namespace %s: %v", f.namespace, err)
+		}
+		zero := int64(0)
+		_ = w.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(f.namespace), &client.DeleteAllOfOptions{
+			DeleteOptions: client.DeleteOptions{GracePeriodSeconds: &zero}})
+	})
+	f.must(w.Deploy(ctx, c))
+	return f
+}
+
+func (f *fixture) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// explain prints what a person would look at first.
+func (f *fixture) explain() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	pods, err := f.Pods(ctx, f.namespace)
+	if err != nil {
+		f.t.Log(err)
+	}
+	for _, p := range pods {
+		f.t.Logf("pod %s: %s", p.Name, scenario.Describe(&p))
+		f.t.Logf("  row: %s", p.Annotations[api.AnnotationNodeStatusReport])
+		for _, c := range []string{api.ContainerReporter, api.ContainerBarrier, api.ContainerScyllaDB} {
+			if log, err := f.ContainerLog(ctx, p.Namespace, p.Name, c); err == nil && log != "" {
+				f.t.Logf("  %s of %s:\n%s", c, p.Name, tail(log, 15))
+			}
+		}
+	}
+	for _, args := range [][]string{
+		{"-n", f.namespace, "get", "services", "-o", "yaml"},
+		{"-n", f.namespace, "get", "scylladbdatacenternodesstatusreports,scylladbstatusreports", "-o", "yaml"},
+		{"-n", f.namespace, "get", "events"},
+		{"-n", "kubectl-scylla", "logs", "deployment/kubectl-scylla-controller", "--tail=40"},
+	} {
+		if out, err := f.Cluster.Kubectl(ctx, args...); err == nil {
+			f.t.Logf("kubectl %s\n%s", strings.Join(args, " "), tail(out, 120))
+		}
+	}
+}
+
+func tail(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+func (f *fixture) plugin(args ...string) scenario.Result {
+	f.t.Helper()
+	r, err := f.Plugin(f.ctx, append(args, "-n", f.namespace)...)
+	f.must(err)
+	return r
+}
+
+func (f *fixture) pod(name string) *corev1.Pod {
+	f.t.Helper()
+	p := &corev1.Pod{}
+	f.must(f.Client.Get(f.ctx, client.ObjectKey{Namespace: f.namespace, Name: name}, p))
+	return p
+}
+
+func (f *fixture) service(name string) *corev1.Service {
+	f.t.Helper()
+	s := &corev1.Service{}
+	f.must(f.Client.Get(f.ctx, client.ObjectKey{Namespace: f.namespace, Name: name}, s))
+	return s
+}
+
+// waitFor polls with the fixture's patience.
+func (f *fixture) waitFor(what string, cond func(ctx context.Context) (bool, string, error)) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.ctx, patience)
+	defer cancel()
+	f.must(cluster.WaitFor(ctx, what, 200*time.Millisecond, cond))
+}
+
+// untilBarrierRuns waits until a member waits in its barrier container.
+func (f *fixture) untilBarrierRuns(member string) {
+	f.t.Helper()
+	f.waitFor(member+" to wait at its barrier", func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: member}, p); err != nil {
+			return false, "", err
+		}
+		s := initStatus(p, api.ContainerBarrier)
+		return s != nil && s.State.Running != nil, scenario.Describe(p), nil
+	})
+}
+
+// holdsFor checks again and again that a member stays at its barrier: something that must not happen can only be watched for a while.
+func (f *fixture) holdsFor(member string, d time.Duration) {
+	f.t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
+		p := f.pod(member)
+		if s := initStatus(p, api.ContainerBarrier); s == nil || s.State.Running == nil {
+			f.t.Fatalf("%s has left its barrier: %s", member, scenario.Describe(p))
+		}
+	}
+}
+
+func initStatus(p *corev1.Pod, name string) *corev1.ContainerStatus {
+	i := slices.IndexFunc(p.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &p.Status.InitContainerStatuses[i]
+}
+
+// untilRow waits until a Pod's row contains a text.
+func (f *fixture) untilRow(pod, text string) {
+	f.t.Helper()
+	f.waitFor(fmt.Sprintf("the row of %s to contain %s", pod, text), func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: pod}, p); err != nil {
+			return false, "", err
+		}
+		row := p.Annotations[api.AnnotationNodeStatusReport]
+		return strings.Contains(row, text), row, nil
+	})
+}
+
+// freeze stops all processes of a member's ScyllaDB, as a hung machine would, and waits until another sees it DOWN.
+func (f *fixture) freeze(member, observer string) {
+	f.t.Helper()
+	f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, member, api.ContainerScyllaDB))
+	f.t.Cleanup(func() {
+		_ = f.Cluster.ResumeContainer(context.Background(), f.namespace, member, api.ContainerScyllaDB)
+	})
+	f.untilRow(observer, `"DOWN"`)
+}
+
+func (f *fixture) thaw(member string) {
+	f.t.Helper()
+	f.must(f.Cluster.ResumeContainer(f.ctx, f.namespace, member, api.ContainerScyllaDB))
+}
+
+func contains(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("%s does not say %q:\n%s", what, p, text)
+		}
+	}
+}

@@ -1,0 +1,649 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/rogpeppe/go-internal/testscript"
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
+)
+
+// The namespaces that the scripts look at.
+const (
+	nsDemo     = "demo"   // three nodes, all UP
+	nsDown     = "down"   // one of three nodes is DOWN, and a newcomer waits
+	nsForce    = "force"  // the same, for the script that changes it
+	nsOperator = "scylla" // as the Scylla Operator writes it
+	nsEmpty    = "empty"
+	readerName = "reader"
+)
+
+// TestScripts runs the built plugin, as kubectl-scylla and as "kubectl scylla", against a real API server: testdata/script holds a script per
+// verb, in the language of testscript (scriptParams says what it has besides).
+func TestScripts(t *testing.T) {
+	s := startScriptStage(t)
+	t.Run("script", func(t *testing.T) { testscript.Run(t, s.scriptParams()) })
+	// These change the demo cluster, so they come last and one by one.
+	t.Run("examples", s.examples)
+}
+
+// scriptStage is what all scripts share.
+type scriptStage struct {
+	ctx context.Context
+	bin string // folder with kubectl-scylla and kubectl
+	env map[string]string
+	c   client.WithWatch
+}
+
+func startScriptStage(t *testing.T) *scriptStage {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short: a real API server is left out")
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash is missing: the examples cannot be run")
+	}
+	ctrllog.SetLogger(logr.Discard()) // otherwise the client complains on stderr that nobody listens
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	t.Cleanup(cancel)
+	dir := t.TempDir()
+	s := &scriptStage{ctx: ctx, bin: filepath.Join(dir, "bin"), env: map[string]string{}}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Mkdir(s.bin, 0o755))
+
+	var wg sync.WaitGroup
+	var planes [2]*cluster.Cluster
+	errs := make([]error, 3)
+	for i := range planes {
+		wg.Go(func() { planes[i], errs[i] = cluster.StartControlPlane(t.Context(), cluster.Options{}) })
+	}
+	wg.Go(func() {
+		errs[2] = image.BuildBinary(ctx, "../..", "./cmd/kubectl-scylla", filepath.Join(s.bin, "kubectl-scylla"))
+	})
+	wg.Wait()
+	t.Cleanup(func() {
+		for _, p := range planes {
+			if p == nil {
+				continue
+			}
+			if err := p.Stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	must(errors.Join(errs...))
+	kubectl, err := filepath.EvalSymlinks(planes[0].KubectlPath())
+	must(err)
+	must(os.Symlink(kubectl, filepath.Join(s.bin, "kubectl")))
+
+	// A cluster without the kinds: what is read there are Services, Pods and annotations.
+	bare := &stagedNamespace{t: t, ctx: ctx, c: connectTo(t, planes[1])}
+	bare.namespaces(nsDemo)
+	must(planes[1].Component("kube-controller-manager").Kill())
+	must(planes[1].Component("kube-scheduler").Kill())
+	bare.apply(plugintest.New(3, 1).NoReports().Objects())
+
+	x := &stagedNamespace{t: t, ctx: ctx, c: connectTo(t, planes[0])}
+	s.c = x.c
+	objects, err := manifests.Objects(manifests.Options{})
+	must(err)
+	for _, o := range objects {
+		must(x.c.Create(ctx, o))
+	}
+	x.operatorKinds()
+	x.namespaces(nsDemo, nsDown, nsForce, nsOperator, nsEmpty)
+	x.untilServed()
+	// Their controllers would make, adopt and remove Pods: objects shall stay as they are written.
+	must(planes[0].Component("kube-controller-manager").Kill())
+	must(planes[0].Component("kube-scheduler").Kill())
+	x.lease()
+	x.apply(plugintest.New(3, 1).Objects())
+	x.apply(downCluster(nsDown))
+	x.apply(downCluster(nsForce))
+	x.apply(operatorCluster(t))
+
+	s.env["KUBECONFIG"] = planes[0].Kubeconfig()
+	s.env["BARE"] = planes[1].Kubeconfig()
+	s.env["READER"] = x.account(planes[0], dir, readerName, nsDemo, nsDown, nsOperator)
+	s.env["NOBODY"] = x.account(planes[0], dir, "nobody")
+	return s
+}
+
+// downCluster has one node of three DOWN since twelve seconds, and a newcomer that waits at its barrier.
+func downCluster(namespace string) []client.Object {
+	w := plugintest.NewNamed(namespace, "demo", "dc1", 3, 1)
+	since := time.Now().Add(-12 * time.Second)
+	w.Sees("demo-dc1-rack1-0", "demo-dc1-rack3-0", api.NodeStatusDown, since)
+	w.Sees("demo-dc1-rack2-0", "demo-dc1-rack3-0", api.NodeStatusDown, since)
+	p := w.Pod("demo-dc1-rack3-0")
+	p.Status.Conditions[1].Status, p.Status.Conditions[2].Status = corev1.ConditionFalse, corev1.ConditionFalse
+	p.Status.ContainerStatuses[0] = corev1.ContainerStatus{
+		Name: api.ContainerScyllaDB, RestartCount: 3,
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+	}
+	w.NoRow("demo-dc1-rack3-0")
+	w.Newcomer("dc1", "rack2", 1)
+	return w.Objects()
+}
+
+// operatorCluster is the cluster of the objects that the Scylla Operator wrote, with the members that its report knows: their Services and Pods
+// are those of the first with other names.
+func operatorCluster(t *testing.T) []client.Object {
+	t.Helper()
+	read := func(name string, into any) {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join("../../internal/kube/testdata/operator", name))
+		if err == nil {
+			err = yaml.Unmarshal(b, into)
+		}
+		if err != nil {
+			t.Fatalf("read what the operator wrote: %v", err)
+		}
+	}
+	report := &api.ScyllaDBDatacenterNodesStatusReport{}
+	read("report.yaml", report)
+	all := []client.Object{report}
+	for _, rack := range report.Racks {
+		for _, node := range rack.Nodes {
+			name := fmt.Sprintf("demo-dc1-%s-%d", rack.Name, node.Ordinal)
+			svc, pod := &corev1.Service{}, &corev1.Pod{}
+			read("member-service.yaml", svc)
+			read("pod.yaml", pod)
+			svc.Name, pod.Name = name, name
+			svc.Spec.ClusterIP, svc.Spec.ClusterIPs = "", nil
+			svc.Spec.Selector = map[string]string{appsv1.StatefulSetPodNameLabel: name}
+			svc.Labels[api.LabelRack], pod.Labels[api.LabelRack] = rack.Name, rack.Name
+			pod.Labels[api.LabelRackOrdinal], pod.Labels[appsv1.StatefulSetPodNameLabel] = fmt.Sprint(node.Ordinal), name
+			if len(node.ObservedNodes) > 0 {
+				// The report has its row, so it ran.
+				pod.Status.Phase = corev1.PodRunning
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, Started: new(true),
+					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: report.CreationTimestamp}}}}
+				pod.Status.InitContainerStatuses = nil
+			}
+			if node.HostID != nil {
+				svc.Annotations[api.AnnotationHostID] = *node.HostID
+			}
+			for i := range pod.Spec.Volumes {
+				if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
+					claim.ClaimName = "data-" + name
+				}
+			}
+			pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount = "default", ""
+			all = append(all, svc, pod)
+		}
+	}
+	for _, gvk := range []struct{ version, kind string }{
+		{"scylla.scylladb.com/v1", "ScyllaCluster"}, {"scylla.scylladb.com/v1alpha1", "ScyllaDBDatacenter"},
+	} {
+		u := &unstructured.Unstructured{}
+		u.SetAPIVersion(gvk.version)
+		u.SetKind(gvk.kind)
+		u.SetNamespace(nsOperator)
+		u.SetName("demo")
+		u.SetLabels(map[string]string{api.LabelManagedBy: api.ManagedByOperator})
+		all = append(all, u)
+	}
+	return all
+}
+
+// stagedNamespace writes objects to an API server that has no Kubernetes nodes.
+type stagedNamespace struct {
+	t   *testing.T
+	ctx context.Context
+	c   client.WithWatch
+}
+
+func connectTo(t *testing.T, p *cluster.Cluster) client.WithWatch {
+	t.Helper()
+	scheme := kube.NewScheme()
+	if err := rbacv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if err := authenticationv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(p.RESTConfig(), client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (s *stagedNamespace) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// namespaces makes them and waits for the service account without which no Pod is let in.
+func (s *stagedNamespace) namespaces(names ...string) {
+	s.t.Helper()
+	for _, name := range names {
+		s.must(s.c.Create(s.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	}
+	for _, name := range names {
+		s.must(cluster.WaitFor(s.ctx, "the default service account of "+name, 50*time.Millisecond, func(ctx context.Context) (bool, string, error) {
+			err := s.c.Get(ctx, client.ObjectKey{Namespace: name, Name: "default"}, &corev1.ServiceAccount{})
+			return err == nil, "", err
+		}))
+	}
+}
+
+// operatorKinds are the operator's own kinds, of which the plugin reads only names, labels and owners.
+func (s *stagedNamespace) operatorKinds() {
+	s.t.Helper()
+	for _, k := range []struct{ version, kind, plural string }{
+		{"v1", "ScyllaCluster", "scyllaclusters"}, {"v1alpha1", "ScyllaDBDatacenter", "scylladbdatacenters"},
+	} {
+		text := fmt.Sprintf(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "%[3]s.scylla.scylladb.com"},
+			"spec": {"group": "scylla.scylladb.com", "scope": "Namespaced", "names": {"kind": %[2]q, "plural": %[3]q},
+			"versions": [{"name": %[1]q, "served": true, "storage": true,
+			"schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}`, k.version, k.kind, k.plural)
+		u := &unstructured.Unstructured{}
+		s.must(yaml.Unmarshal([]byte(text), &u.Object))
+		s.must(s.c.Create(s.ctx, u))
+	}
+}
+
+// untilServed waits for the kinds: the API server takes a moment after their definitions.
+func (s *stagedNamespace) untilServed() {
+	s.t.Helper()
+	for _, gvk := range []struct{ version, kind string }{
+		{"scylla.scylladb.com/v1", "ScyllaCluster"}, {"scylla.scylladb.com/v1alpha1", "ScyllaDBDatacenter"},
+		{"scylla.scylladb.com/v1alpha1", "ScyllaDBDatacenterNodesStatusReport"}, {"scylla.scylladb.com/v1alpha1", "ScyllaDBStatusReport"},
+	} {
+		s.must(cluster.WaitFor(s.ctx, "kind "+gvk.kind, 50*time.Millisecond, func(ctx context.Context) (bool, string, error) {
+			l := &unstructured.UnstructuredList{}
+			l.SetAPIVersion(gvk.version)
+			l.SetKind(gvk.kind + "List")
+			err := s.c.List(ctx, l)
+			return err == nil, "", err
+		}))
+	}
+}
+
+// lease says that our controller is alive, for as long as the test may take.
+func (s *stagedNamespace) lease() {
+	s.t.Helper()
+	now := metav1.NewMicroTime(time.Now())
+	s.must(s.c.Create(s.ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: manifests.Namespace, Name: "kubectl-scylla-controller"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("controller-0"), LeaseDurationSeconds: new(int32(3600)), AcquireTime: &now, RenewTime: &now},
+	}))
+}
+
+// apply makes objects, and a claim for each Pod that mounts one.
+func (s *stagedNamespace) apply(objects []client.Object) {
+	s.t.Helper()
+	for _, o := range objects {
+		o, ok := o.DeepCopyObject().(client.Object)
+		if !ok {
+			s.t.Fatalf("%T is no object", o)
+		}
+		o.SetManagedFields(nil)
+		o.SetUID("")
+		o.SetResourceVersion("")
+		switch o := o.(type) {
+		case *corev1.Pod:
+			s.pod(o)
+		case *appsv1.StatefulSet:
+			o.Spec.ServiceName = o.Name
+			s.images(&o.Spec.Template.Spec)
+			for i := range o.Spec.VolumeClaimTemplates {
+				o.Spec.VolumeClaimTemplates[i].Spec = claimSpec()
+			}
+			s.must(s.c.Create(s.ctx, o))
+		default:
+			s.must(s.c.Create(s.ctx, o))
+		}
+	}
+}
+
+func claimSpec() corev1.PersistentVolumeClaimSpec {
+	return corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}
+}
+
+func (s *stagedNamespace) pod(p *corev1.Pod) {
+	s.t.Helper()
+	status := p.Status
+	p.Spec.NodeName, p.Spec.SchedulerName = "", "nobody"
+	s.images(&p.Spec)
+	labels := maps.Clone(p.Labels)
+	s.must(s.c.Create(s.ctx, p))
+	p.Status = status
+	s.must(s.c.Status().Update(s.ctx, p))
+	for _, v := range p.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		s.must(s.c.Create(s.ctx, &corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: v.PersistentVolumeClaim.ClaimName, Labels: labels}, Spec: claimSpec(),
+		}))
+	}
+}
+
+// images gives containers without one an image: a real API server insists.
+func (*stagedNamespace) images(spec *corev1.PodSpec) {
+	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			if list[i].Image == "" {
+				list[i].Image = "localhost/none:none"
+			}
+		}
+	}
+}
+
+// account makes a ServiceAccount that may look at the namespaces given, and nothing else, and gives a kubeconfig with its token.
+func (s *stagedNamespace) account(p *cluster.Cluster, dir, name string, may ...string) string {
+	s.t.Helper()
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: nsDemo, Name: name}}
+	s.must(s.c.Create(s.ctx, sa))
+	for _, ns := range may {
+		s.must(s.c.Create(s.ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "kubectl-scylla-view"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: nsDemo, Name: name}},
+		}))
+	}
+	token := &authenticationv1.TokenRequest{}
+	s.must(s.c.SubResource("token").Create(s.ctx, sa, token))
+	cfg := clientcmdapi.NewConfig()
+	cfg.Clusters["test"] = &clientcmdapi.Cluster{Server: p.RESTConfig().Host, CertificateAuthorityData: p.RESTConfig().CAData}
+	cfg.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	cfg.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test", Namespace: nsDemo}
+	cfg.CurrentContext = "test"
+	file := filepath.Join(dir, name+".kubeconfig")
+	s.must(clientcmd.WriteToFile(*cfg, file))
+	return file
+}
+
+// environ of a program that runs in dir.
+func (s *scriptStage) environ(dir string) map[string]string {
+	env := map[string]string{
+		"PATH": s.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": dir, "KUBECACHEDIR": filepath.Join(dir, ".cache"),
+		"LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", "TERM": "dumb",
+	}
+	maps.Copy(env, s.env)
+	return env
+}
+
+func list(environ map[string]string) []string {
+	var all []string
+	for _, k := range slices.Sorted(maps.Keys(environ)) {
+		all = append(all, k+"="+environ[k])
+	}
+	return all
+}
+
+// run runs a program in dir without a terminal and gives its exit code.
+func (s *scriptStage) run(t *testing.T, dir, program string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	var out, err bytes.Buffer
+	// An empty pipe: nil would be /dev/null, which is a character device as terminals are.
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, list(s.environ(dir)), bytes.NewReader(nil), &out, &err
+	cmd.WaitDelay = 5 * time.Second
+	rerr := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](rerr); rerr != nil && !ended {
+		t.Fatalf("run %s %s: %v", program, strings.Join(args, " "), rerr)
+	}
+	return out.String(), err.String(), cmd.ProcessState.ExitCode()
+}
+
+// scriptParams has two commands more than testscript: "exits CODE PROGRAM [ARGUMENT...]" is an exec that must end with that code, and
+// "interrupted PROGRAM [ARGUMENT...]" one that must end with 130 after Ctrl-C; its stdout is then all that it said.
+func (s *scriptStage) scriptParams() testscript.Params {
+	deadline, _ := s.ctx.Deadline()
+	return testscript.Params{
+		Dir:                "testdata/script",
+		Deadline:           deadline,
+		RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			for k, v := range s.environ(env.WorkDir) {
+				env.Setenv(k, v)
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "interrupted": s.interrupted},
+	}
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code program [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = ended.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// interrupted presses Ctrl-C once the program has said anything.
+func (s *scriptStage) interrupted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: interrupted program [args...]")
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	defer cancel()
+	dir := ts.MkAbs(".")
+	environ := s.environ(dir)
+	for k := range environ {
+		environ[k] = ts.Getenv(k) // the script may have changed it
+	}
+	said := &firstWrite{w: ts.Stdout(), seen: make(chan struct{})}
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, args[0]), args[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, list(environ), 5*time.Second
+	cmd.Stdout, cmd.Stderr = said, said // the same one: os/exec then writes from one goroutine
+	ts.Check(cmd.Start())
+	var interrupt error
+	select {
+	case <-said.seen:
+		interrupt = cmd.Process.Signal(os.Interrupt)
+	case <-ctx.Done():
+		interrupt = errors.New("it says nothing")
+	}
+	err := cmd.Wait()
+	if interrupt != nil {
+		ts.Fatalf("interrupt it: %v (it ended with: %v)", interrupt, err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != 130 {
+		ts.Fatalf("exit code %d, want 130 (%v)", got, err)
+	}
+}
+
+// firstWrite tells of the first time that anything is written.
+type firstWrite struct {
+	w    io.Writer
+	once sync.Once
+	seen chan struct{}
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.once.Do(func() { close(w.seen) })
+	return w.w.Write(p)
+}
+
+// exampleCodes are the exit codes of the examples of help on the demo cluster, in which every node is UP and every member has joined. Every
+// example is here: one that is new, or gone, fails the test. Those with a negative code are not run: they run until Ctrl-C, or change the machine.
+var exampleCodes = map[string]int{
+	"kubectl scylla status -n demo":                                                                0,
+	"kubectl scylla status demo -n demo --wait --timeout 10m":                                      0,
+	"kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status==\"DOWN\")].member}'": 0,
+	// No Kubernetes node runs these Pods, so none answers.
+	"kubectl scylla status -n demo --source live": 3,
+	"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla status --from -": 0,
+
+	"kubectl scylla barrier -n demo":                                                              0,
+	"kubectl scylla barrier demo-dc1-rack2-0 -n demo":                                             0,
+	"kubectl scylla barrier demo-dc1-rack2-0 -n demo --wait --timeout 30m":                        0,
+	"kubectl scylla barrier demo-dc1-rack2-0 --from saved.yaml -o yaml":                           0,
+	"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml > saved.yaml": 0,
+
+	"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --dry-run=client": 0,
+	// Nobody is there to be asked.
+	"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --reason \"rack3 is lost, restore from backup\"": 2,
+	// Every member has joined.
+	"kubectl scylla force-proceed --datacenter dc1 -n demo --per-service --yes": 2,
+	"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --undo":              0,
+
+	// The node is alive.
+	"kubectl scylla replace demo-dc1-rack2-0 -n demo --dry-run=client":                          2,
+	"kubectl scylla replace 8ebd0c1a -n demo":                                                   2,
+	"kubectl scylla replace rack2/0 -n demo --ignore-dead 35d0f1a0-5ea1-4d00-8000-000000000000": 2,
+	"kubectl scylla replace --status -n demo":                                                   0,
+	"kubectl scylla replace --resume demo-dc1-rack2-0 -n demo":                                  2,
+	"kubectl scylla replace --cancel demo-dc1-rack2-0 -n demo":                                  2,
+
+	"kubectl scylla report -n demo":                          0,
+	"kubectl scylla report demo -n demo -o html > demo.html": 0,
+	"kubectl scylla report demo -n demo -o svg > demo.svg":   0,
+	"kubectl scylla report demo -n demo --archive demo.zip":  0,
+	"kubectl scylla status --from demo.zip":                  0,
+
+	// There is no terminal.
+	"kubectl scylla dashboard -n demo":                                                                             2,
+	"kubectl scylla dashboard demo -n demo --once --width 100 --height 30":                                         0,
+	"kubectl scylla dashboard -n demo --source live":                                                               2,
+	"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui --from -": 2,
+
+	"kubectl scylla version":          0,
+	"kubectl scylla version -o short": 0,
+	"kubectl scylla version -o json":  0,
+
+	"kubectl scylla install --no-controller -o yaml":                  0,
+	"kubectl scylla install --image localhost/scylla-agent:dev --yes": 0,
+	"kubectl scylla install --no-controller --yes":                    0,
+
+	"kubectl scylla completion kubectl | sudo tee /usr/local/bin/kubectl_complete-scylla >/dev/null": -1,
+	"sudo chmod +x /usr/local/bin/kubectl_complete-scylla":                                           -1,
+	"source <(kubectl scylla completion bash)":                                                       0,
+	"kubectl scylla completion zsh > \"${fpath[1]}/_kubectl-scylla\"":                                -1,
+
+	"kubectl scylla controller":                                       -1,
+	"kubectl scylla controller --namespaces demo --log-level debug":   -1,
+	"kubectl scylla controller --metrics-bind-address 127.0.0.1:8080": -1,
+}
+
+func (s *scriptStage) examples(t *testing.T) {
+	dir := t.TempDir()
+	seen := map[string]bool{}
+	for _, verb := range []string{"status", "barrier", "force-proceed", "replace", "report", "dashboard", "version", "install", "completion", "controller"} {
+		stdout, _, code := s.run(t, dir, filepath.Join(s.bin, "kubectl-scylla"), verb, "--help")
+		if code != 0 {
+			t.Fatalf("%s --help: exit code %d", verb, code)
+		}
+		lines := examplesOf(stdout)
+		if titles := strings.Count(stdout, "\n  # "); len(lines) < 3 || titles < 2 {
+			t.Errorf("help of %s has %d examples, want at least 3:\n%s", verb, len(lines), stdout)
+		}
+		for _, line := range lines {
+			seen[line] = true
+			want, known := exampleCodes[line]
+			if !known {
+				t.Errorf("help of %s has an example that is not tried: %s", verb, line)
+				continue
+			}
+			if want < 0 {
+				continue
+			}
+			out, errs, got := s.run(t, dir, "bash", "-c", line)
+			if got != want {
+				t.Errorf("%s\nexit code %d, want %d\n%s%s", line, got, want, out, errs)
+			}
+			if strings.Contains(out+errs, "panic") || got == 1 {
+				t.Errorf("%s\nended with an error:\n%s%s", line, out, errs)
+			}
+			if testing.Verbose() {
+				t.Logf("%s\nexit code %d\n%s%s", line, got, out, errs)
+			}
+		}
+	}
+	for line := range exampleCodes {
+		if !seen[line] {
+			t.Errorf("no help has this example any more: %s", line)
+		}
+	}
+	s.unforce(t)
+}
+
+// examplesOf gives the command lines of the examples in a help text.
+func examplesOf(help string) []string {
+	_, rest, _ := strings.Cut(help, "\nExamples:\n")
+	rest, _, _ = strings.Cut(rest, "\nUsage:\n")
+	var lines []string
+	for line := range strings.Lines(rest) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// unforce checks that the examples, the last of which takes the force back, left nothing behind.
+func (s *scriptStage) unforce(t *testing.T) {
+	t.Helper()
+	svc := &corev1.Service{}
+	if err := s.c.Get(s.ctx, client.ObjectKey{Namespace: nsDemo, Name: "demo-dc1-rack2-0"}, svc); err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	if v, ok := svc.Annotations[api.AnnotationForceProceed]; ok {
+		t.Errorf("after the examples of force-proceed, which end with --undo, the Service still carries %q", v)
+	}
+}
