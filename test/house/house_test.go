@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package house holds the rules of who may import whom, each with its reason, and fails when a wall is crossed.
+package house
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/kubectl-scylla/kubectl-scylla"
+
+type pkg struct {
+	ImportPath string
+	Dir        string
+	Doc        string
+	Imports    []string
+	Deps       []string
+	GoFiles    []string
+}
+
+// rule forbids packages under From to reach anything that matches Deny, directly or (Deep) through others.
+type rule struct {
+	from  []string // path below the module; "cmd/scylla-agent" also covers what is below it
+	deny  []string // full import paths, or prefixes that end in "/..."
+	allow []string // exceptions to deny
+	deep  bool
+	why   string
+}
+
+const own = module + "/"
+
+var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/view"}
+
+var rules = map[string]rule{
+	"pure packages know no client": {
+		from: pure, deep: true,
+		deny: []string{"k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/...", own + "internal/kube", own + "internal/scylla"},
+		why:  "a decision that can fetch can differ between the barrier, the command line and the controller",
+	},
+	"pure packages know no logger, no command line": {
+		from: pure,
+		deny: []string{"log", "log/slog", "github.com/go-logr/...", "k8s.io/klog/...", "github.com/spf13/..."},
+		why:  "what they have to say is their result",
+	},
+	"internal/api decides nothing": {
+		from: []string{"internal/api"},
+		deny: []string{own + "internal/matrix", own + "internal/bootstrap", own + "internal/kube", own + "internal/replacement", "k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/..."},
+		why:  "the wire is at the bottom: everybody reads it",
+	},
+	"plugin does not import controller": {
+		from: []string{"plugin"}, deep: true,
+		deny: []string{own + "controller", own + "controller/..."},
+		why:  "what a person types must work without the machinery that runs in the cluster; cmd joins the two",
+	},
+	"controller does not import plugin": {
+		from: []string{"controller"}, deep: true,
+		deny: []string{own + "plugin", own + "plugin/..."},
+		why:  "the image must not carry the terminal's packages",
+	},
+	"internal packages import neither plugin nor controller nor cmd": {
+		from: []string{"internal"}, deep: true,
+		deny: []string{own + "plugin", own + "plugin/...", own + "controller", own + "controller/...", own + "cmd/..."},
+		why:  "dependencies point downwards: cmd, then plugin and controller, then internal",
+	},
+	"only internal/render imports tablewriter": {
+		from: []string{"cmd", "controller", "plugin", "internal"}, allow: []string{own + "internal/render"},
+		deny: []string{"github.com/olekukonko/tablewriter", "github.com/olekukonko/tablewriter/..."},
+		why:  "its interface changes between patch releases; one file to repair",
+	},
+	"only internal/ui imports the terminal framework": {
+		from: []string{"cmd", "controller", "plugin", "internal"}, allow: []string{own + "internal/ui"},
+		deny: []string{"charm.land/bubbletea/...", "charm.land/bubbles/..."},
+		why:  "the event loop owns all state of the dashboard; nobody else may hold a piece of it",
+	},
+	"the agent is small": {
+		from: []string{"cmd/scylla-agent", "controller", "internal/reporter", "internal/barrier", "internal/launch"}, deep: true,
+		deny: []string{"html/template", "k8s.io/cli-runtime/...", "charm.land/...", "github.com/olekukonko/...",
+			own + "internal/render", own + "internal/ui", own + "internal/bundle"},
+		why: "reaching a template engine keeps every exported method alive: 11 MB in every pod (text/template is checked in the linked binary by make size)",
+	},
+	"nobody imports the big ones": {
+		from: []string{"cmd", "controller", "plugin", "internal"}, deep: true,
+		deny: []string{"k8s.io/kubectl/...", "k8s.io/kubernetes/...", "github.com/pkg/errors/...", "github.com/stretchr/testify/...", "github.com/spf13/viper/..."},
+		why:  "kubectl's own packages cost 54 MB and 27 ms at every start; the others do what the standard library does",
+	},
+	"the simulated ScyllaDB knows no Kubernetes": {
+		from: []string{"test/scyllasim"}, deep: true,
+		deny: []string{"k8s.io/...", "sigs.k8s.io/...", own + "internal/..."},
+		why:  "a simulator that shares the product's code would share its mistakes",
+	},
+	"the product does not reach the test tools": {
+		from: []string{"cmd", "controller", "plugin", "internal"}, deep: true,
+		deny: []string{own + "test/...", "testing", "github.com/google/go-cmp/...", "pgregory.net/rapid/..."},
+		// controller-runtime's scheme of fakes is only for tests; nothing shipped may link package testing.
+		allow: []string{own + "plugin/plugintest"},
+		why:   "what ships must not carry what tests it",
+	},
+}
+
+func load(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Doc,Imports,Deps,GoFiles", "./...")
+	cmd.Dir = "../.."
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("list the module's packages: %v", err)
+	}
+	var pkgs []pkg
+	d := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("decode go list: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+	return pkgs
+}
+
+func matches(importPath string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		if prefix, ok := strings.CutSuffix(p, "/..."); ok {
+			return importPath == prefix || strings.HasPrefix(importPath, prefix+"/")
+		}
+		return importPath == p
+	})
+}
+
+func covers(from []string, importPath string) bool {
+	rel := strings.TrimPrefix(importPath, own)
+	return slices.ContainsFunc(from, func(f string) bool { return rel == f || strings.HasPrefix(rel, f+"/") })
+}
+
+func TestWalls(t *testing.T) {
+	pkgs := load(t)
+	for name, r := range rules {
+		t.Run(name, func(t *testing.T) {
+			covered := false
+			for _, p := range pkgs {
+				if !covers(r.from, p.ImportPath) || matches(p.ImportPath, r.allow) {
+					continue
+				}
+				covered = true
+				seen := p.Imports
+				if r.deep {
+					seen = p.Deps
+				}
+				for _, i := range seen {
+					if matches(i, r.deny) {
+						t.Errorf("%s reaches %s: %s", p.ImportPath, i, r.why)
+					}
+				}
+			}
+			if !covered {
+				t.Errorf("no package is under %v: mend or remove the rule", r.from)
+			}
+		})
+	}
+}
+
+// A reader should know from a package's doc comment what it owns and what it must not do.
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	for _, p := range load(t) {
+		if len(p.GoFiles) > 0 && p.Doc == "" {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+// Everything shipped carries its licence.
+func TestLicenceHeaders(t *testing.T) {
+	for _, p := range load(t) {
+		for _, f := range p.GoFiles {
+			if strings.HasPrefix(f, "zz_generated") {
+				continue
+			}
+			b, err := os.ReadFile(path.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(string(b), "// SPDX-License-Identifier: Apache-2.0\n") {
+				t.Errorf("%s/%s does not start with its SPDX line", p.ImportPath, f)
+			}
+		}
+	}
+}
+
+// The top level is a table of contents: exactly these.
+func TestTopLevel(t *testing.T) {
+	want := []string{"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "cmd", "completions", "controller", "docs", "go.mod", "go.sum", "internal", "plugin", "test"}
+	out, err := exec.Command("git", "-C", "../..", "ls-tree", "--name-only", "HEAD").Output()
+	if err != nil {
+		t.Skipf("not a git checkout: %v", err)
+	}
+	var got []string
+	for _, n := range strings.Fields(string(out)) {
+		if !strings.HasPrefix(n, ".") {
+			got = append(got, n)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("top level\n got %v\nwant %v", got, want)
+	}
+}
+
+// go-runewidth 0.0.26 and 0.0.27 spend 21 ms at every start building a table.
+func TestRunewidthPin(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "github.com/mattn/go-runewidth").Output()
+	if err != nil {
+		t.Fatalf("ask for go-runewidth's version: %v", err)
+	}
+	if v := strings.TrimSpace(string(out)); v == "v0.0.26" || v == "v0.0.27" {
+		t.Errorf("go-runewidth %s costs 21 ms at every start: take v0.0.28 or later", v)
+	}
+}

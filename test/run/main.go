@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command run is `make test`: it runs every test of the module with the race detector and in random order, then the tests that need a real
+// Kubernetes one package after the other, says aloud what was skipped and why, and closes with one line that counts.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// event is one line of `go test -json` (cmd/test2json).
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Output  string
+	Elapsed float64
+}
+
+// tally counts tests; a test with subtests counts once for itself and once for each of them, as go test reports them.
+type tally struct {
+	passed, failed, skipped int
+	skips                   map[string]int // reason -> tests
+	broken                  []string       // packages that failed without a failing test
+}
+
+func main() {
+	unit := flag.Bool("unit", false, "leave out the tests that need a real Kubernetes")
+	race := flag.Bool("race", true, "race detector for the unit tests, where a C compiler is there")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	code, err := run(ctx, os.Stdout, *unit, *race)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+func run(ctx context.Context, out io.Writer, unitOnly, race bool) (int, error) {
+	pkgs, err := packages(ctx)
+	if err != nil {
+		return 1, err
+	}
+	var units, clusters []string
+	for _, p := range pkgs {
+		if strings.Contains(p, "/test/cluster") || strings.Contains(p, "/test/e2e") {
+			clusters = append(clusters, p)
+		} else {
+			units = append(units, p)
+		}
+	}
+	if !unitOnly {
+		// First and alone: the tests that start a Kubernetes would otherwise all wait for one of them to build it.
+		if err := buildKubernetes(ctx, out); err != nil {
+			return 1, err
+		}
+	}
+	t := &tally{skips: map[string]int{}}
+	args := []string{"-shuffle=on", "-timeout=15m"}
+	if _, err := exec.LookPath("gcc"); race && err == nil {
+		args = append(args, "-race")
+	} else if race {
+		fmt.Fprintln(out, "no C compiler on PATH: the unit tests run without the race detector")
+	}
+	if err := t.test(ctx, out, append(args, units...)); err != nil {
+		return 1, err
+	}
+	if !unitOnly {
+		// One after the other: each of these packages starts a Kubernetes of its own.
+		if err := t.test(ctx, out, append([]string{"-p=1", "-count=1", "-timeout=40m"}, clusters...)); err != nil {
+			return 1, err
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(t.skips)) {
+		fmt.Fprintf(out, "SKIPPED %d: %s\n", t.skips[reason], reason)
+	}
+	for _, p := range t.broken {
+		fmt.Fprintf(out, "BROKEN %s\n", p)
+	}
+	t.failed += len(t.broken)
+	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
+	if t.failed > 0 || t.passed == 0 {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+func buildKubernetes(ctx context.Context, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, "go", "run", "./test/cluster/cmd/test-cluster", "build")
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build Kubernetes: %w", err)
+	}
+	return nil
+}
+
+func packages(ctx context.Context) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "./...")
+	cmd.Stderr = os.Stderr
+	b, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list packages: %w", err)
+	}
+	return strings.Fields(string(b)), nil
+}
+
+// test runs go test on args and adds up its events. Output of a test is shown when it failed, of a package when it has no result of its own.
+func (t *tally) test(ctx context.Context, out io.Writer, args []string) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 30 * time.Second
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("read go test: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start go test: %w", err)
+	}
+	held := map[string][]string{} // output of a test or package until its result is known
+	failedIn := map[string]bool{}
+	r := bufio.NewReader(stdout)
+	for {
+		line, err := r.ReadString('\n')
+		if line != "" {
+			t.add(out, line, held, failedIn)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || ctx.Err() != nil {
+			return fmt.Errorf("run go test: %w", err)
+		}
+	}
+	return nil
+}
+
+func (t *tally) add(out io.Writer, line string, held map[string][]string, failedIn map[string]bool) {
+	var e event
+	if json.Unmarshal([]byte(line), &e) != nil {
+		fmt.Fprint(out, line) // the compiler's words
+		return
+	}
+	key := e.Package + " " + e.Test
+	switch e.Action {
+	case "output", "build-output":
+		held[key] = append(held[key], e.Output)
+		return
+	case "build-fail":
+		fmt.Fprint(out, strings.Join(held[key], ""))
+		return
+	case "pass", "fail", "skip":
+	default:
+		return
+	}
+	text := held[key]
+	delete(held, key)
+	if e.Test == "" {
+		switch {
+		case e.Action == "pass":
+			fmt.Fprintf(out, "ok   %s %.1fs\n", short(e.Package), e.Elapsed)
+		case e.Action == "skip":
+		default:
+			fmt.Fprint(out, strings.Join(text, ""))
+			fmt.Fprintf(out, "FAIL %s %.1fs\n", short(e.Package), e.Elapsed)
+			if !failedIn[e.Package] {
+				t.broken = append(t.broken, short(e.Package))
+			}
+		}
+		return
+	}
+	switch e.Action {
+	case "pass":
+		t.passed++
+	case "fail":
+		t.failed++
+		failedIn[e.Package] = true
+		fmt.Fprint(out, strings.Join(text, ""))
+	case "skip":
+		t.skipped++
+		t.skips[reason(text)]++
+	}
+}
+
+// reason is what the test said when it skipped: the last line that is not the runner's own.
+func reason(output []string) string {
+	for _, l := range slices.Backward(output) {
+		s := strings.TrimSpace(l)
+		if s == "" || strings.HasPrefix(s, "---") || strings.HasPrefix(s, "===") {
+			continue
+		}
+		if file, text, ok := strings.Cut(s, ": "); ok && strings.Contains(file, ".go:") {
+			s = text
+		}
+		return s
+	}
+	return "no reason given"
+}
+
+func short(p string) string {
+	return strings.TrimPrefix(p, "github.com/kubectl-scylla/kubectl-scylla/")
+}
