@@ -36,6 +36,7 @@ type tally struct {
 	passed, failed, skipped int
 	skips                   map[string]int // reason -> tests
 	broken                  []string       // packages that failed without a failing test
+	failures                []string       // a failed test and the first thing that it said
 }
 
 func main() {
@@ -71,18 +72,19 @@ func run(ctx context.Context, out io.Writer, unitOnly, race bool) (int, error) {
 		}
 	}
 	t := &tally{skips: map[string]int{}}
-	args := []string{"-shuffle=on", "-timeout=15m"}
+	// Lint runs all of go vet over the whole module; here it would read every dependency once more.
+	args, cgo := []string{"-vet=off", "-shuffle=on", "-timeout=15m"}, "0"
 	if _, err := exec.LookPath("gcc"); race && err == nil {
-		args = append(args, "-race")
+		args, cgo = append(args, "-race"), "1"
 	} else if race {
 		fmt.Fprintln(out, "no C compiler on PATH: the unit tests run without the race detector")
 	}
-	if err := t.test(ctx, out, append(args, units...)); err != nil {
+	if err := t.test(ctx, out, cgo, append(args, units...)); err != nil {
 		return 1, err
 	}
 	if !unitOnly {
 		// One after the other: each of these packages starts a Kubernetes of its own.
-		if err := t.test(ctx, out, append([]string{"-p=1", "-count=1", "-timeout=40m"}, clusters...)); err != nil {
+		if err := t.test(ctx, out, "0", append([]string{"-vet=off", "-p=1", "-count=1", "-timeout=40m"}, clusters...)); err != nil {
 			return 1, err
 		}
 	}
@@ -91,6 +93,10 @@ func run(ctx context.Context, out io.Writer, unitOnly, race bool) (int, error) {
 	}
 	for _, p := range t.broken {
 		fmt.Fprintf(out, "BROKEN %s\n", p)
+	}
+	// Once more at the end, where a log that was cut is still read.
+	for _, f := range t.failures {
+		fmt.Fprintf(out, "FAILED %s\n", f)
 	}
 	t.failed += len(t.broken)
 	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
@@ -119,9 +125,10 @@ func packages(ctx context.Context) ([]string, error) {
 	return strings.Fields(string(b)), nil
 }
 
-// test runs go test on args and adds up its events. Output of a test is shown when it failed, of a package when it has no result of its own.
-func (t *tally) test(ctx context.Context, out io.Writer, args []string) error {
+// test runs go test on args with CGO_ENABLED=cgo and adds up its events. Output of a test is shown when it failed, of a package when it has no result of its own.
+func (t *tally) test(ctx context.Context, out io.Writer, cgo string, args []string) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 30 * time.Second
 	cmd.Stderr = os.Stderr
@@ -193,6 +200,7 @@ func (t *tally) add(out io.Writer, line string, held map[string][]string, failed
 	case "fail":
 		t.failed++
 		failedIn[e.Package] = true
+		t.failures = append(t.failures, short(e.Package)+" "+e.Test+": "+complaint(text))
 		fmt.Fprint(out, strings.Join(text, ""))
 	case "skip":
 		t.skipped++
@@ -209,6 +217,22 @@ func reason(output []string) string {
 		}
 		if file, text, ok := strings.Cut(s, ": "); ok && strings.Contains(file, ".go:") {
 			s = text
+		}
+		return s
+	}
+	return "no reason given"
+}
+
+// complaint is the first thing that a failed test said, with the place; the rest of its output stands further up.
+func complaint(output []string) string {
+	const most = 600
+	for i, l := range output {
+		if file, _, ok := strings.Cut(strings.TrimSpace(l), ": "); !ok || !strings.Contains(file, ".go:") {
+			continue
+		}
+		s := strings.TrimSpace(strings.Join(output[i:min(i+6, len(output))], ""))
+		if len(s) > most {
+			s = s[:most] + "..."
 		}
 		return s
 	}

@@ -241,7 +241,8 @@ func Read(archive string) (Info, error) {
 // BuildBinary compiles the package of the main module (as ./cmd/scylla-agent, or an import path) in directory dir into
 // a static, stripped, path-free binary at out. The error holds the compiler's words.
 func BuildBinary(ctx context.Context, dir, pkg, out string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-gcflags=k8s.io/...=-l", "-gcflags=sigs.k8s.io/...=-l",
+		"-buildvcs=false", "-ldflags=-s -w", "-o", out, pkg)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if text, err := cmd.CombinedOutput(); err != nil {
