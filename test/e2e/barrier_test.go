@@ -62,7 +62,7 @@ func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
 	contains(t, "the Pod's events", events, newcomer, victim)
 
 	f.thaw(victim)
-	f.must(f.WaitReady(f.ctx, f.namespace, 4))
+	f.ready(4)
 	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
 		t.Errorf("status after the join: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -128,7 +128,7 @@ func TestBootstrappedNodeRestartsAtOnce(t *testing.T) {
 func TestUnflushedNodeRestarts(t *testing.T) {
 	t.Parallel()
 	f := stageCluster(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "20"}})
-	f.must(f.WaitReady(f.ctx, f.namespace, 3))
+	f.ready(3)
 	newcomer := rack2 + "-1"
 	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
 	// The reporter asks for the flush once the node is NORMAL; frozen before that, it never does.
@@ -245,7 +245,7 @@ func TestTwoNewcomersAtOnce(t *testing.T) {
 	f := deploy(t, scenario.Cluster{})
 	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
 	f.must(f.Scale(f.ctx, f.namespace, rack3, 2))
-	f.must(f.WaitReady(f.ctx, f.namespace, 5))
+	f.ready(5)
 	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
 		t.Errorf("status after two joins: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -272,7 +272,7 @@ func TestControllerStoppedWithAnAllUpReport(t *testing.T) { // stops the control
 	})
 	f.holdsFor(newcomer, 3*time.Second)
 	resume()
-	f.must(f.WaitReady(f.ctx, f.namespace, 4))
+	f.ready(4)
 }
 
 // stopController scales the shipped controller to nothing; the result brings it back.
@@ -317,7 +317,7 @@ func TestLostReportBlocks(t *testing.T) { // stops the controller of all: not pa
 	f.holdsFor(newcomer, 3*time.Second)
 	resume()
 	f.thaw(rack3 + "-0")
-	f.must(f.WaitReady(f.ctx, f.namespace, 4))
+	f.ready(4)
 }
 
 // A decommission does not hold up a join.
@@ -326,7 +326,7 @@ func TestDecommissionDuringAJoin(t *testing.T) {
 	f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "60"}})
 	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
 	leaving := rack2 + "-1"
-	f.must(f.WaitReady(f.ctx, f.namespace, 4))
+	f.ready(4)
 	// The call blocks until the node has left; it is made from inside the Pod's network and left to itself.
 	go func() {
 		_, _ = f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "exec", leaving, "-c", api.ContainerScyllaDB, "--", "/usr/bin/nodetool", "decommission")

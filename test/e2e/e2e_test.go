@@ -96,14 +96,22 @@ const (
 func deploy(t *testing.T, c scenario.Cluster) *fixture {
 	t.Helper()
 	f := stageCluster(t, c)
-	f.must(f.WaitReady(f.ctx, f.namespace, 3))
+	f.ready(3)
 	return f
+}
+
+func (f *fixture) ready(n int) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.ctx, patience)
+	defer cancel()
+	f.must(f.WaitReady(ctx, f.namespace, n))
 }
 
 func stageCluster(t *testing.T, c scenario.Cluster) *fixture {
 	t.Helper()
 	w := world(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	// Every wait has its own bound; this one only keeps a test of many waits from taking the whole run with it.
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	t.Cleanup(cancel)
 	if c.Namespace == "" {
 		c.Namespace = strings.ToLower(strings.Map(func(r rune) rune {

@@ -121,7 +121,7 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
 	f.must(f.Scale(f.ctx, f.namespace, rack1, 2))
 	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
-	f.must(f.WaitReady(f.ctx, f.namespace, 5))
+	f.ready(5)
 	f.healthy()
 	victim, other := rack3+"-0", rack2+"-1"
 	old, claim := f.hostID(victim), f.claim(victim)
