@@ -42,6 +42,9 @@ type ObservedNodeStatusReport struct {
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
+// ErrorAskScyllaDB begins the error of a row that ScyllaDB gave no answer for, or none that a row could be made of.
+const ErrorAskScyllaDB = "ask the local ScyllaDB: "
+
 // NodeStatusReport is the value of AnnotationNodeStatusReport: the row of one node. The shipped shape is observedNodes and
 // error; the rest is additive, and stable: the same facts give the same bytes.
 // +kubebuilder:object:generate=false

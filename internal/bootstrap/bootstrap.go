@@ -130,19 +130,23 @@ func (in *Input) unusable() string {
 
 // discard is the cure for a data directory that nothing else can cure.
 func (in *Input) discard() string {
-	namespace := ""
-	if in.Namespace != "" {
-		namespace = " -n " + in.Namespace
-	}
 	pvc := in.PVC
 	if pvc == "" {
 		pvc = "of " + in.Self.Name()
 	}
 	text := "delete PVC " + pvc + ", and the member starts again as a new node"
 	if in.PVC != "" && in.Self.Member != "" {
-		text += ": kubectl delete pvc " + in.PVC + namespace + " --wait=false && kubectl delete pod " + in.Self.Member + namespace
+		text += ": kubectl delete pvc " + in.PVC + in.flag() + " --wait=false && kubectl delete pod " + in.Self.Member + in.flag()
 	}
 	return text
+}
+
+// flag makes a command go to Self's namespace.
+func (in *Input) flag() string {
+	if in.Namespace == "" {
+		return ""
+	}
+	return " -n " + in.Namespace
 }
 
 // judged is the matrix as Self has to see it.
@@ -156,9 +160,9 @@ func (in *Input) judged() *matrix.Matrix {
 		Reports:           in.Reports,
 		AllowNonReporting: in.AllowNonReporting,
 		NotVerified:       slices.Concat(in.NotVerified, m.Options().NotVerified),
+		Namespace:         in.Namespace,
+		Fates:             m.Options().Fates,
 	}
-	// Options.Replacing stays empty: an open replacement elsewhere may be rolled back, its target is banned and DOWN all the same, and
-	// ScyllaDB would then cancel this member's join. Other newcomers wait until it is over.
 	return m.Judge(opts)
 }
 
@@ -220,7 +224,7 @@ func (in *Input) malformed(forced bool) []matrix.Blocker {
 	if forced {
 		list = append(list, matrix.Blocker{
 			Reason: matrix.ReasonForceInvalid, Observed: in.Self, Detail: in.ServiceAnnotations[api.AnnotationForceProceed],
-			NextStep: "set it to \"true\" with kubectl scylla force-proceed " + in.Self.Name() + ", or take it away with --undo",
+			NextStep: "set it to \"true\", or take it away with --undo: kubectl scylla force-proceed " + in.Self.Name() + in.flag(),
 		})
 	}
 	if target, replacing := in.ServiceLabels[api.LabelReplacingNodeHostID]; replacing && target == "" {
@@ -237,7 +241,7 @@ func (in *Input) malformed(forced bool) []matrix.Blocker {
 		{api.LabelRack, in.Self.Rack},
 	} {
 		if label.value == "" {
-			missing("label "+label.key+" is missing or empty on its Service", "label the Service: kubectl label service "+in.Self.Name()+" "+label.key+"=NAME")
+			missing("label "+label.key+" is missing or empty on its Service", "label the Service: kubectl label service "+in.Self.Name()+" "+label.key+"=NAME"+in.flag())
 		}
 	}
 	if in.Self.Ordinal == nil {
@@ -251,9 +255,9 @@ func (in *Input) precondition(m *matrix.Matrix, notes []string) ([]matrix.Blocke
 	blockers := slices.Clone(m.Blockers())
 	if m.Empty() {
 		if why := in.notNew(m); why != "" {
-			step := "see that the controller runs and that the reporters of the members that have joined are up; kubectl scylla report shows what there is"
+			step := "see that the controller runs and that the reporters of the members that have joined are up; what there is: kubectl scylla report" + in.flag()
 			if in.otherDatacenter(m) && !in.anyJoined() {
-				step = "see by hand that every node of the other datacenter sees every node UP, then: kubectl scylla force-proceed " + in.Self.Name()
+				step = "see by hand that every node of the other datacenter sees every node UP, then: kubectl scylla force-proceed " + in.Self.Name() + in.flag()
 			}
 			blockers = append(blockers, matrix.Blocker{Reason: matrix.ReasonReportMissing, Detail: why, NextStep: step})
 		}

@@ -169,7 +169,7 @@ func TestDecide(t *testing.T) {
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0",
 			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown},
 			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
-			step:    "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idOwn,
+			step:    "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idOwn + " -n scylla",
 		},
 		"a node that is being replaced is no restart": {
 			in: restart(own(matrix.Down, matrix.StateBeingReplaced)), decision: DecisionWait,
@@ -181,7 +181,7 @@ func TestDecide(t *testing.T) {
 			in: restart(own(matrix.Down, 0), func(in *Input) { in.DataDirectoryEmpty = true }), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
 			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing},
-			step:    "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idOwn,
+			step:    "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idOwn + " -n scylla",
 		},
 		"a member whose node is to be replaced is no restart": {
 			in: restart(own(matrix.Down, 0), label(api.LabelReplace, "")), decision: DecisionWait,
@@ -224,7 +224,7 @@ func TestDecide(t *testing.T) {
 		"any other value blocks and says so, though all are UP": {
 			in: force("yes"), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonForceInvalid},
 			summary: `demo-rack4-0 must wait: annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack4-0 is "yes"; only "true" opens`,
-			step:    `set it to "true" with kubectl scylla force-proceed demo-rack4-0, or take it away with --undo`,
+			step:    `set it to "true", or take it away with --undo: kubectl scylla force-proceed demo-rack4-0 -n scylla`,
 		},
 		"a bad force value wins over a replacement": {
 			in: all(force("false"), label(api.LabelReplacingNodeHostID, idC)), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonForceInvalid},
@@ -269,7 +269,7 @@ func TestDecide(t *testing.T) {
 		"one DOWN": {
 			in: oneDown, decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonNodeDown},
 			summary: "demo-rack4-0 must wait: demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
-			step:    "start it again, or replace it: kubectl scylla replace " + idB,
+			step:    "start it again, or replace it: kubectl scylla replace " + idB + " -n scylla",
 		},
 		"one DOWN for two": {
 			in: withRows(down(down(cluster(), idA, idC), idB, idC)), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown},
@@ -346,7 +346,7 @@ func TestDecide(t *testing.T) {
 		"a lost report is no genesis": {
 			in: func(in *Input) { in.Matrix, in.Reports = nil, 0 }, decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonReportMissing},
 			summary: "demo-rack4-0 must wait: there is no report of who sees whom, and the cluster is not new: demo-rack1-0 has joined, demo-rack2-0 has joined, demo-rack3-0 has joined",
-			step:    "see that the controller runs and that the reporters of the members that have joined are up; kubectl scylla report shows what there is",
+			step:    "see that the controller runs and that the reporters of the members that have joined are up; what there is: kubectl scylla report -n scylla",
 		},
 		"a recorded host ID is enough, and a long list is cut": {
 			in: all(genesis, func(in *Input) {
@@ -357,7 +357,7 @@ func TestDecide(t *testing.T) {
 		"the first node of a second datacenter is no genesis": {
 			in: all(genesis, func(in *Input) { in.AllowNonReporting = true }), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonReportMissing},
 			summary: "demo-rack4-0 must wait: there is no report of who sees whom, and the cluster is not new: another datacenter exists",
-			step:    "see by hand that every node of the other datacenter sees every node UP, then: kubectl scylla force-proceed demo-rack4-0",
+			step:    "see by hand that every node of the other datacenter sees every node UP, then: kubectl scylla force-proceed demo-rack4-0 -n scylla",
 		},
 		"a silent controller may be why there is no report": {
 			in: all(genesis, func(in *Input) { in.ControllerSilent = "Lease x" }), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonControllerSilent},

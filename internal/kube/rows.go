@@ -280,17 +280,17 @@ func (s *Snapshot) refine(ix *index, row *matrix.Row, remote bool) {
 		row.Reporter.Member = name
 	}
 	if a := s.annotations()[name]; a.report != nil || a.err != nil {
-		fillFromAnnotation(row, a)
+		fillFromAnnotation(row, a, ix.pods[name])
 	}
 	if s.knowsPods() && row.Stale == "" && row.Reported {
 		row.Stale, row.StaleSince = s.rowStale(name, ix.pods[name])
 	}
 }
 
-func fillFromAnnotation(row *matrix.Row, a decoded) {
+func fillFromAnnotation(row *matrix.Row, a decoded, pod *corev1.Pod) {
 	if a.err != nil {
-		if !row.Reported && row.Error == "" {
-			row.Error = a.err.Error()
+		if !row.Reported && (row.Error == "" || row.Error == a.err.Error()) {
+			row.Error, row.Fault = a.err.Error(), faultOf(pod)
 		}
 		return
 	}
@@ -303,6 +303,19 @@ func fillFromAnnotation(row *matrix.Row, a decoded) {
 	if !row.Reported && row.Error == "" && a.report.Error != nil {
 		row.Error = *a.report.Error
 	}
+	if row.Error != "" && a.report.Error != nil && row.Error == *a.report.Error {
+		row.Fault = matrix.FaultScyllaDB
+	}
+}
+
+// faultOf is whose log tells why an annotation cannot be read: the Scylla Operator's reporter shares ScyllaDB's container.
+func faultOf(pod *corev1.Pod) matrix.Fault {
+	if pod != nil {
+		if _, _, ours := reporterStatus(pod); !ours {
+			return matrix.FaultScyllaDB
+		}
+	}
+	return matrix.FaultReporter
 }
 
 // knowsPods is true when the absence of a Pod in the snapshot means that there is none.
@@ -333,7 +346,7 @@ func (s *Snapshot) memberRows(ix *index, say func(ref matrix.Ref, pod *corev1.Po
 			if j := joined(svc); j != nil && *j {
 				// The Pod speaks for another node than the one that its Service records as a member: after a lost volume, say.
 				row.Error = fmt.Sprintf("the Pod reports as host ID %s, while its Service records member %s", row.Reporter.HostID, recorded)
-				row.Reporter.HostID, row.Observed, row.Base = recorded, nil, nil
+				row.Reporter.HostID, row.Observed, row.Base, row.Fault = recorded, nil, nil, matrix.FaultScyllaDB
 			}
 		}
 		rows = append(rows, row)
@@ -374,9 +387,12 @@ func joined(svc *corev1.Service) *bool {
 func (s *Snapshot) annotationRow(sh sharedCells, ref matrix.Ref, pod *corev1.Pod) matrix.Row {
 	a := s.annotations()[ref.Member]
 	row := sh.row(ref, a.report, a.err)
+	if a.err != nil {
+		row.Fault = faultOf(pod)
+	}
 	switch {
 	case pod == nil && s.knowsPods() && !row.Reported:
-		row.Error = fmt.Sprintf("pod %s/%s does not exist", s.Namespace, ref.Member)
+		row.Error, row.Fault = fmt.Sprintf("pod %s/%s does not exist", s.Namespace, ref.Member), matrix.FaultPod
 	case s.knowsPods() && row.Reported:
 		row.Stale, row.StaleSince = s.rowStale(ref.Member, pod)
 	}
@@ -390,6 +406,9 @@ func (s *Snapshot) liveRow(sh sharedCells, ref matrix.Ref, pod *corev1.Pod) matr
 		if pod == nil {
 			row.Error = fmt.Sprintf("pod %s/%s does not exist", s.Namespace, ref.Member)
 		}
+	}
+	if row.Error != "" && !strings.HasPrefix(row.Error, api.ErrorAskScyllaDB) {
+		row.Fault = matrix.FaultPod // nobody got as far as asking ScyllaDB
 	}
 	return row
 }
@@ -592,14 +611,31 @@ func (s *Snapshot) matrix(ix *index, rows []matrix.Row, opts matrix.Options) *ma
 	if opts.Reports == 0 {
 		opts.Reports = s.reportCount()
 	}
-	if opts.Replacing == nil {
-		for i := range s.Services {
-			if id := s.Services[i].Labels[api.LabelReplacingNodeHostID]; id != "" {
-				opts.Replacing = append(opts.Replacing, id)
-			}
-		}
+	if opts.Namespace == "" {
+		opts.Namespace = s.Namespace
+	}
+	if opts.Fates == nil {
+		opts.Fates = s.fates()
 	}
 	return matrix.New(rows, opts)
+}
+
+// fates are the replacements that the Services tell of: open ones by the host ID that is recorded, and before that, or by address, by that of
+// the member that asks.
+func (s *Snapshot) fates() map[string]matrix.Fate {
+	fates := map[string]matrix.Fate{}
+	for i := range s.Services {
+		v := &s.Services[i]
+		id := v.Labels[api.LabelReplacingNodeHostID]
+		if id != "" {
+			fates[id] = matrix.Fate{Member: v.Name, Open: true}
+			continue
+		}
+		if _, asked := v.Labels[api.LabelReplace]; asked && v.Annotations[api.AnnotationHostID] != "" {
+			fates[v.Annotations[api.AnnotationHostID]] = matrix.Fate{Member: v.Name}
+		}
+	}
+	return fates
 }
 
 // names places host IDs: by the Services, and where these do not say by the Pods' own word.

@@ -210,7 +210,7 @@ func refuse(o Options, err error) error {
 	return &exit.Error{
 		Code: replacement.ExitLaunchMalformed,
 		Err:  fmt.Errorf("ScyllaDB is not started, it would join as a plain new node: service %s/%s: %w", o.Namespace, o.Service, err),
-		Hint: fmt.Sprintf("see: kubectl scylla -n %s replace --status %s", o.Namespace, o.Service),
+		Hint: fmt.Sprintf("see: kubectl scylla replace --status %s -n %s", o.Service, o.Namespace),
 	}
 }
 

@@ -14,6 +14,7 @@ type finding struct {
 	observed, observer int32 // -1 for none
 	since              time.Time
 	detail             string
+	fault              Fault
 	more               int
 }
 
@@ -60,7 +61,7 @@ func (g *grid) judge(opts Options) *Matrix {
 		f := finding{reason: ReasonRowMissing, observed: l.node, observer: -1}
 		switch {
 		case l.row.Error != "":
-			f.reason, f.detail = ReasonRowError, l.row.Error
+			f.reason, f.detail, f.fault = ReasonRowError, l.row.Error, l.row.Fault
 		case l.row.Stale != "":
 			f.reason, f.detail, f.since = ReasonRowStale, l.row.Stale, l.row.StaleSince
 		}
@@ -69,6 +70,7 @@ func (g *grid) judge(opts Options) *Matrix {
 	m.count(pairs)
 	m.members(mentioned)
 	findings = append(findings, m.pairs(pairs, excuses)...)
+	m.parted = len(findings) > 0 && m.Partition() != nil
 	m.blockers = m.describe(findings)
 	return m
 }
@@ -179,7 +181,7 @@ func (m *Matrix) relaxes(hostID string, s State) (row, up bool) {
 	case StateDecommissioned:
 		return true, true
 	case StateBeingReplaced:
-		open := slices.Contains(m.opts.Replacing, hostID)
+		open := m.opts.Fates[hostID].Open && m.opts.Self == nil
 		return open, open
 	}
 	return false, false
@@ -324,7 +326,7 @@ func (m *Matrix) describe(findings []finding) []Blocker {
 			blockers = append(blockers, Blocker{
 				Reason:   ReasonDatacenterUnverified,
 				Observed: Ref{Datacenter: dc},
-				NextStep: "check there by hand that every node sees every node UP, then let the newcomer through with kubectl scylla force-proceed",
+				NextStep: m.forceStep(),
 			})
 		}
 	}
@@ -333,45 +335,3 @@ func (m *Matrix) describe(findings []finding) []Blocker {
 	}
 	return blockers
 }
-
-// nextStep says what a person can do about a finding.
-func (m *Matrix) nextStep(f *finding) string {
-	var n Node
-	if f.observed >= 0 {
-		n = m.nodes[f.observed]
-	}
-	if m.opts.Self != nil && n.HostID != "" && n.HostID == m.opts.Self.HostID {
-		return "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + n.HostID
-	}
-	switch f.reason {
-	case ReasonNodeDown:
-		switch n.State {
-		case StateJoining, StateReplacing:
-			return "wait until it has joined; if it stopped, its log says why: kubectl logs " + orPod(n.Member) + " -c scylla"
-		case StateLeaving:
-			return "start it again so that it can finish leaving, or remove it from another node: nodetool removenode " + n.HostID
-		case StateBeingReplaced:
-			return "wait until its replacement has joined"
-		}
-		return "start it again, or replace it: kubectl scylla replace " + n.HostID
-	case ReasonNodeUnknown:
-		return "gossip has not settled; if this lasts, compare nodetool status on both nodes"
-	case ReasonNodeNotSeen:
-		return "membership has not spread yet; if this lasts, compare nodetool status on both nodes"
-	case ReasonRowMissing:
-		if n.Row == nil {
-			return "if it runs in another datacenter, bring that one's report here; if it is gone for good, remove it: nodetool removenode " + n.HostID
-		}
-		return "see that " + n.Name() + " runs and that its reporter writes the Pod's annotation"
-	case ReasonRowError:
-		return "see the reporter's log of " + n.Name() + "; the row heals with its next report"
-	case ReasonRowStale:
-		return "start " + n.Name() + " again, or replace it: kubectl scylla replace " + n.HostID
-	}
-	if f.observed < 0 {
-		return "restart the reporter of " + m.nodes[f.observer].Name() + " if this lasts; a node always has a host ID"
-	}
-	return "see that " + n.Name() + " starts; its host ID is recorded on its Service once ScyllaDB has one"
-}
-
-func orPod(member string) string { return cmp.Or(member, "POD") }

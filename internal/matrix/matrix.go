@@ -30,9 +30,22 @@ type Options struct {
 	NotVerified []string
 	// Names gives places and members to host IDs that have no row, or whose row does not say.
 	Names map[string]Ref
-	// Replacing holds the host IDs for which a replacement is open. Such a node needs neither a row nor to be UP if every row
-	// that mentions it has it BEING_REPLACED.
-	Replacing []string
+	// Namespace is where the members' Pods and Services are, for the commands in next steps; empty when not known.
+	Namespace string
+	// Fates hold by host ID what is known of nodes beside the rows.
+	Fates map[string]Fate
+}
+
+// Fate is what Services, Pods and logs tell of a node. Whoever reads less leaves out what he does not know: the next step is then a plainer one.
+type Fate struct {
+	// Member is where a replacement of the node is asked for or open.
+	Member string
+	// Open is set while that replacement is open. For a status display (Options.Self nil) such a node needs neither a row nor to be UP if
+	// every row that mentions it has it BEING_REPLACED. Who wants to start waits all the same: the replacement may be rolled back, its target
+	// is banned and DOWN all the same, and ScyllaDB would then cancel the join.
+	Open bool
+	// Step is the exact next step, where somebody knows it: how a failed replacement goes on, how a ghost is removed.
+	Step string
 }
 
 // Cell is what one node says of another.
@@ -83,6 +96,7 @@ type Matrix struct {
 	required bitset // nodes that every row must see UP
 	nameless int    // judged members without host ID
 	lenient  bool
+	parted   bool // the nodes that report do not all see each other
 	blockers []Blocker
 }
 

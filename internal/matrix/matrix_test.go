@@ -99,11 +99,11 @@ func TestBlockersByName(t *testing.T) {
 		"names come from elsewhere too": {
 			rows: []Row{row(memberA, up(idA, idB)...)},
 			opts: Options{Names: map[string]Ref{idB: memberB}},
-			want: []string{"RowMissing: nothing is known of whom demo-rack2-0 (35d0f1aa) sees | if it runs in another datacenter, bring that one's report here; if it is gone for good, remove it: nodetool removenode " + idB},
+			want: []string{"RowMissing: nothing is known of whom demo-rack2-0 (35d0f1aa) sees | see that demo-rack2-0 runs and that its reporter writes the Pod's annotation"},
 		},
 		"a reporter says why it has no row": {
 			rows: func() []Row { rows := three(); rows[2].Error = "connection refused"; return rows }(),
-			want: []string{"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: connection refused | see the reporter's log of demo-rack3-0; the row heals with its next report"},
+			want: []string{"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: connection refused | the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack3-0 -c scylla-reporter"},
 		},
 		"a row is stale, and what it says does not count": {
 			rows: func() []Row {
@@ -112,7 +112,7 @@ func TestBlockersByName(t *testing.T) {
 				rows[2].Observed[0].Status = Down
 				return rows
 			}(),
-			want: []string{"RowStale: the report of demo-rack3-0 (1ffac2bb) is old: pod is not running since 3m0s | start demo-rack3-0 again, or replace it: kubectl scylla replace " + idC},
+			want: []string{"RowStale: the report of demo-rack3-0 (1ffac2bb) is old: pod is not running since 3m0s | see that it and its reporter run: kubectl get pod demo-rack3-0"},
 		},
 		"a member has no host ID yet": {
 			rows: append(three(), Row{Reporter: member("rack2", 1, "")}),
@@ -129,8 +129,8 @@ func TestBlockersByName(t *testing.T) {
 		"a datacenter was not verified": {
 			rows: three(), opts: Options{NotVerified: []string{"dc3", "dc2", "dc3"}},
 			want: []string{
-				"DatacenterNotVerified: datacenter dc2 was not verified: nobody here can ask its nodes | check there by hand that every node sees every node UP, then let the newcomer through with kubectl scylla force-proceed",
-				"DatacenterNotVerified: datacenter dc3 was not verified: nobody here can ask its nodes | check there by hand that every node sees every node UP, then let the newcomer through with kubectl scylla force-proceed",
+				"DatacenterNotVerified: datacenter dc2 was not verified: nobody here can ask its nodes | check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER",
+				"DatacenterNotVerified: datacenter dc3 was not verified: nobody here can ask its nodes | check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER",
 			},
 		},
 		"the gravest comes first": {
@@ -144,7 +144,7 @@ func TestBlockersByName(t *testing.T) {
 			}(),
 			want: []string{
 				"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN | start it again, or replace it: kubectl scylla replace " + idC,
-				"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: no route to host | see the reporter's log of demo-rack3-0; the row heals with its next report",
+				"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: no route to host | start it again, or replace it: kubectl scylla replace " + idC,
 				"NodeUnknown: demo-rack2-0 (35d0f1aa) cannot say whether demo-rack1-0 (8ebd0fc0) is UP | gossip has not settled; if this lasts, compare nodetool status on both nodes",
 				"NodeNotSeen: demo-rack1-0 (8ebd0fc0) does not list demo-rack3-0 (1ffac2bb) | membership has not spread yet; if this lasts, compare nodetool status on both nodes",
 			},
@@ -177,7 +177,7 @@ func TestBlockersByName(t *testing.T) {
 		"the lenient rule does not make DOWN UP": {
 			rows: []Row{row(memberA, Observation{HostID: idA, Status: Up}, Observation{HostID: idB, Status: Down})},
 			opts: Options{Self: newcomer(), AllowNonReporting: true, Reports: 1},
-			want: []string{"NodeDown: demo-rack1-0 (8ebd0fc0) sees host ID " + idB + " DOWN | start it again, or replace it: kubectl scylla replace " + idB},
+			want: []string{"NodeDown: demo-rack1-0 (8ebd0fc0) sees host ID " + idB + " DOWN | if it runs in another datacenter, start it there; if it is gone for good, remove it: nodetool removenode " + idB},
 		},
 		"the lenient rule needs the one report to be of Self's datacenter": {
 			rows: []Row{row(memberA, up(idA, idB)...)},
@@ -211,11 +211,12 @@ func TestEvidence(t *testing.T) {
 		}
 		return rows
 	}
-	replacing := Options{Self: newcomer(), Replacing: []string{idN}}
+	replacing := Options{Fates: map[string]Fate{idN: {Member: "demo-rack2-1", Open: true}}}
 	tests := map[string]struct {
-		rows []Row
-		opts Options
-		want []Reason
+		rows    []Row
+		opts    Options
+		display bool // nobody wants to start
+		want    []Reason
 	}{
 		"a second newcomer that is JOINING and UP needs no row": {rows: with(Observation{Status: Up, State: StateJoining})},
 		"a second newcomer that is JOINING and DOWN blocks":     {rows: with(Observation{Status: Down, State: StateJoining}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown}},
@@ -229,9 +230,10 @@ func TestEvidence(t *testing.T) {
 		"a LEAVING node that lost its row but is UP does not block":     {rows: with(Observation{Status: Up, State: StateLeaving})},
 		"a LEAVING node that is DOWN blocks":                            {rows: with(Observation{Status: Down, State: StateLeaving}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown}},
 		"a DECOMMISSIONED node need not be UP":                          {rows: with(Observation{Status: Down, State: StateDecommissioned})},
-		"a BEING_REPLACED node with an open replacement need not be UP": {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing},
+		"a BEING_REPLACED node with an open replacement need not be UP": {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, display: true},
+		"who wants to start waits for the end of a replacement":         {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
 		"a BEING_REPLACED node without an open replacement blocks":      {rows: with(Observation{Status: Down, State: StateBeingReplaced}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
-		"an open replacement without evidence excuses nothing":          {rows: with(Observation{Status: Down}), opts: replacing, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
+		"an open replacement without evidence excuses nothing":          {rows: with(Observation{Status: Down}), opts: replacing, display: true, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
 		"a LEAVING node's own silence is excused": {
 			rows: func() []Row {
 				rows := with(Observation{Status: Up, State: StateLeaving})
@@ -249,7 +251,7 @@ func TestEvidence(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if tc.opts.Self == nil {
+			if !tc.display {
 				tc.opts.Self = newcomer()
 			}
 			var got []Reason
@@ -263,29 +265,152 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-func TestNextStepFollowsTheState(t *testing.T) {
+// TestNextSteps: the node memberC (demo-rack3-0) is in trouble, and every blocker about it has the step that helps.
+func TestNextSteps(t *testing.T) {
+	const gone = "99990000-4444-4444-8444-444444444444"
+	down := func(state State) func([]Row) []Row {
+		return func(rows []Row) []Row {
+			n := 2
+			if state != StateNormal {
+				n = 3 // only what all agree on counts
+			}
+			for i := range rows[:n] {
+				rows[i].Observed[2] = Observation{HostID: idC, Status: Down, State: state}
+			}
+			return rows
+		}
+	}
+	// c changes the row of memberC itself.
+	c := func(change func(*Row)) func([]Row) []Row {
+		return func(rows []Row) []Row { change(&rows[2]); return rows }
+	}
+	failed := func(fault Fault) func([]Row) []Row {
+		return c(func(r *Row) { r.Observed, r.Error, r.Fault = nil, "no answer", fault })
+	}
+	stale := c(func(r *Row) { r.Stale = "pod is gone" })
+	silent := c(func(r *Row) { r.Observed, r.Reported = nil, false })
+	both := func(changes ...func([]Row) []Row) func([]Row) []Row {
+		return func(rows []Row) []Row {
+			for _, change := range changes {
+				rows = change(rows)
+			}
+			return rows
+		}
+	}
+	ghost := func(rows []Row) []Row {
+		for i := range rows {
+			rows[i].Observed = append(rows[i].Observed, Observation{HostID: gone, Status: Down})
+		}
+		return rows
+	}
+	parted := func(rows []Row) []Row { // C sees nobody else, and nobody else sees it
+		rows[2].Observed[0].Status, rows[2].Observed[1].Status = Down, Down
+		return down(StateNormal)(rows)
+	}
+	fate := func(f Fate) Options { return Options{Namespace: "demo", Fates: map[string]Fate{idC: f}} }
+	demo := Options{Namespace: "demo"}
+	const (
+		d, e, s, m, g = ReasonNodeDown, ReasonRowError, ReasonRowStale, ReasonRowMissing, ReasonDatacenterUnverified
+		replace       = "start it again, or replace it: kubectl scylla replace " + idC + " -n demo"
+		itsLog        = "its log says why: kubectl logs demo-rack3-0 -c scylla -n demo"
+		resume        = "the replacement failed: kubectl scylla replace --resume demo-rack3-0 -n demo"
+		underWay      = "its replacement is under way; how far it is: kubectl scylla replace --status demo-rack3-0 -n demo"
+		removenode    = "no member has it; remove it: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
+	)
 	tests := map[string]struct {
-		state State
-		want  string
+		change func([]Row) []Row
+		opts   Options
+		// want is the one step of all blockers, which are of these reasons.
+		reasons []Reason
+		want    string
 	}{
-		"joining":        {StateJoining, "wait until it has joined; if it stopped, its log says why: kubectl logs demo-rack3-0 -c scylla"},
-		"replacing":      {StateReplacing, "wait until it has joined; if it stopped, its log says why: kubectl logs demo-rack3-0 -c scylla"},
-		"leaving":        {StateLeaving, "start it again so that it can finish leaving, or remove it from another node: nodetool removenode " + idC},
-		"being replaced": {StateBeingReplaced, "wait until its replacement has joined"},
+		"DOWN": {down(StateNormal), demo, []Reason{d, d}, replace},
+		"DOWN, and nobody says in which namespace": {
+			down(StateNormal), Options{}, []Reason{d, d}, "start it again, or replace it: kubectl scylla replace " + idC,
+		},
+		"DOWN, and it lives in another namespace": {
+			both(down(StateNormal), c(func(r *Row) { r.Namespace = "other" })), demo, []Reason{d, d},
+			"start it again, or replace it: kubectl scylla replace " + idC + " -n other",
+		},
+		"DOWN, and its ScyllaDB does not answer": {both(down(StateNormal), failed(FaultScyllaDB)), demo, []Reason{d, d, e}, itsLog + "; if it is lost: kubectl scylla replace " + idC + " -n demo"},
+		"DOWN, and it has no Pod":                {both(down(StateNormal), failed(FaultPod)), demo, []Reason{d, d, e}, replace},
+		"DOWN, and its row is old":               {both(down(StateNormal), stale), demo, []Reason{d, d, s}, replace},
+		"DOWN, and it has no row":                {both(down(StateNormal), silent), demo, []Reason{d, d, m}, replace},
+		"DOWN while joining":                     {down(StateJoining), demo, []Reason{d, d, d}, "wait until it has joined; if it stopped, " + itsLog},
+		"DOWN while replacing":                   {down(StateReplacing), demo, []Reason{d, d, d}, "wait until it has joined; if it stopped, " + itsLog},
+		"DOWN while leaving": {
+			down(StateLeaving), demo, []Reason{d, d, d},
+			"start it again so that it can finish leaving, or remove it from another node: nodetool removenode " + idC,
+		},
+		"being replaced, and no more is known": {down(StateBeingReplaced), demo, []Reason{d, d, d}, "wait until its replacement has joined"},
+		"out of sight": {
+			parted, demo, []Reason{d, d, d, d}, MendNetwork,
+		},
+
+		"a replacement is open": {both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true}), []Reason{d, d, e}, underWay},
+		"a replacement is open and the row old": {both(down(StateBeingReplaced), stale), Options{
+			Self: newcomer(), Namespace: "demo", Fates: map[string]Fate{idC: {Member: "demo-rack3-0", Open: true}},
+		}, []Reason{d, d, s}, underWay},
+		"a replacement is asked for": {
+			both(down(StateNormal), silent), fate(Fate{Member: "demo-rack3-0"}), []Reason{d, d, m},
+			"its replacement is asked for; how far it is: kubectl scylla replace --status demo-rack3-0 -n demo",
+		},
+		"a replacement failed": {
+			both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true, Step: resume}), []Reason{d, d, e}, resume,
+		},
+		"the failed replacement of the very member that wants to start": {
+			down(StateNormal), Options{Self: &memberC, Fates: map[string]Fate{idC: {Member: "demo-rack3-0", Step: resume}}}, []Reason{d, d, m}, resume,
+		},
+		"the former node of the very member that wants to start": {
+			down(StateNormal), Options{Self: &memberC, Namespace: "demo"}, []Reason{d, d, m},
+			"the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo",
+		},
+		"a ghost": {ghost, Options{Namespace: "demo", Fates: map[string]Fate{gone: {Step: removenode}}}, []Reason{d, d, d, m}, removenode},
+		"a host ID that nobody here knows": {
+			ghost, demo, []Reason{d, d, d, m}, "if it runs in another datacenter, start it there; if it is gone for good, remove it: nodetool removenode " + gone,
+		},
+
+		"its ScyllaDB does not answer": {failed(FaultScyllaDB), demo, []Reason{e}, "look at that ScyllaDB, " + itsLog},
+		"its Pod cannot be reached":    {failed(FaultPod), demo, []Reason{e}, "see that its Pod runs and can be reached: kubectl get pod demo-rack3-0 -n demo"},
+		"its row cannot be read": {
+			failed(FaultReporter), demo, []Reason{e},
+			"the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack3-0 -c scylla-reporter -n demo",
+		},
+		"the report does not fit together": {failed(FaultReport), demo, []Reason{e}, "see that the controller runs: it writes the report anew"},
+		"its row is old":                   {stale, demo, []Reason{s}, "see that it and its reporter run: kubectl get pod demo-rack3-0 -n demo"},
+		"its row is old and comes from elsewhere": {
+			both(stale, c(func(r *Row) { r.Reporter.Member = "" })), demo, []Reason{s}, "see that the report of datacenter dc1 is kept and can be read",
+		},
+		"it has no row": {silent, demo, []Reason{m}, "see that demo-rack3-0 runs and that its reporter writes the Pod's annotation"},
+		"a datacenter that nobody can ask": {
+			nil, Options{Self: newcomer(), Namespace: "demo", NotVerified: []string{"dc2"}}, []Reason{g},
+			"check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed demo-rack1-1 -n demo",
+		},
+		"a datacenter that nobody can ask, for nobody in particular": {
+			nil, Options{NotVerified: []string{"dc2"}}, []Reason{g},
+			"check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER",
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			rows := three()
-			for i := range rows {
-				rows[i].Observed[2] = Observation{HostID: idC, Status: Down, State: tc.state}
+			if tc.change != nil {
+				rows = tc.change(rows)
 			}
-			if got := New(rows, Options{}).Blockers()[0].NextStep; got != tc.want {
-				t.Errorf("NextStep = %q, want %q", got, tc.want)
+			var reasons []Reason
+			for _, b := range New(rows, tc.opts).Blockers() {
+				reasons = append(reasons, b.Reason)
+				if b.NextStep != tc.want {
+					t.Errorf("%s:\n got %s\nwant %s", b.Reason, b.NextStep, tc.want)
+				}
+			}
+			if diff := cmp.Diff(tc.reasons, reasons); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
 			}
 		})
 	}
 	rows := []Row{row(memberA, Observation{HostID: idA, Status: Up}, Observation{HostID: idC, Status: Down, State: StateJoining})}
-	if got := New(rows, Options{}).Blockers()[0].NextStep; !strings.Contains(got, "kubectl logs POD -c scylla") {
+	if got := New(rows, demo).Blockers()[0].NextStep; !strings.HasSuffix(got, "kubectl logs POD -c scylla") {
 		t.Errorf("NextStep for a node whose Pod nobody knows: %q", got)
 	}
 }

@@ -140,7 +140,7 @@ func (n *naive) excused(id string, says []map[string]Observation, row bool) bool
 			continue
 		}
 		mentioned = true
-		open := slices.Contains(n.opts.Replacing, id)
+		open := n.opts.Fates[id].Open && n.opts.Self == nil
 		switch {
 		case o.State == StateDecommissioned:
 		case o.State == StateBeingReplaced && open:
@@ -245,8 +245,16 @@ var genOptions = rapid.Custom(func(t *rapid.T) Options {
 	o.Reports = rapid.IntRange(0, 2).Draw(t, "reports")
 	o.AllowNonReporting = rapid.Bool().Draw(t, "allow")
 	o.NotVerified = rapid.SliceOfN(rapid.SampledFrom([]string{"dc8", "dc9"}), 0, 2).Draw(t, "not verified")
-	o.Replacing = rapid.SliceOfN(genHostID, 0, 2).Draw(t, "replacing")
+	o.Fates = rapid.MapOfN(genHostID, genFate, 0, 2).Draw(t, "fates")
 	return o
+})
+
+var genFate = rapid.Custom(func(t *rapid.T) Fate {
+	return Fate{
+		Member: rapid.SampledFrom([]string{"", "demo-r1-0"}).Draw(t, "member"),
+		Open:   rapid.Bool().Draw(t, "open"),
+		Step:   rapid.SampledFrom([]string{"", "run it"}).Draw(t, "step"),
+	}
 })
 
 // genHealthy draws a cluster of n nodes that all see each other UP, one row each, in one datacenter.

@@ -241,3 +241,54 @@ func TestPartitionFolds(t *testing.T) {
 		t.Errorf("third blocker: %q, want %q", got, want)
 	}
 }
+
+// TestPartitionIsConnectedness: two nodes that report are in one part exactly when a chain of nodes that report and see one another UP, in either
+// direction, leads from one to the other.
+func TestPartitionIsConnectedness(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows := genRows.Draw(t, "rows")
+		m := New(rows, genOptions.Draw(t, "options"))
+		var ids []string
+		for _, n := range m.Nodes() {
+			if n.Reports && n.HostID != "" {
+				ids = append(ids, n.HostID)
+			}
+		}
+		near := map[[2]string]bool{}
+		for i := range m.lines {
+			l := &m.lines[i]
+			for j := range l.up.all() {
+				a, b := l.row.Reporter.HostID, m.nodes[j].HostID
+				if slices.Contains(ids, a) && slices.Contains(ids, b) {
+					near[[2]string{a, b}], near[[2]string{b, a}] = true, true
+				}
+			}
+		}
+		for range ids {
+			for _, a := range ids {
+				for _, b := range ids {
+					for _, c := range ids {
+						if near[[2]string{a, b}] && near[[2]string{b, c}] {
+							near[[2]string{a, c}] = true
+						}
+					}
+				}
+			}
+		}
+		var want [][]string
+		for _, id := range ids {
+			k := slices.IndexFunc(want, func(part []string) bool { return near[[2]string{part[0], id}] })
+			if k < 0 {
+				want = append(want, []string{id})
+			} else {
+				want[k] = append(want[k], id)
+			}
+		}
+		if len(want) < 2 {
+			want = nil
+		}
+		if diff := cmp.Diff(want, m.Partition()); diff != "" {
+			t.Fatalf("parts (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -61,8 +61,9 @@ type Row struct {
 	Observed []Observation
 	// Reported is false when there is no row at all (no annotation, no pod); with Reported and no Observed the row is empty.
 	Reported bool
-	// Error says why the row could not be made or decoded; such a row counts as missing.
+	// Error says why the row could not be made or decoded; such a row counts as missing. Fault says where that comes from.
 	Error string
+	Fault Fault
 	// Stale is why the row may be old ("pod is not running", "datacenter dc2 last read 3m ago"); empty when it is fresh.
 	Stale string
 	// StaleSince is when it became so; zero when not known.
@@ -71,7 +72,19 @@ type Row struct {
 	State State
 	// Version, OperationMode as the node says; for display.
 	Version, OperationMode string
+	// Namespace of the reporter's Pod where it is not Options.Namespace; empty when not known.
+	Namespace string
 }
+
+// Fault is where a row's error comes from, which decides what helps.
+type Fault uint8
+
+const (
+	FaultReporter Fault = iota // what the reporter wrote cannot be read
+	FaultScyllaDB              // the ScyllaDB of the Pod does not answer, or not so that a row could be made of it
+	FaultPod                   // there is no Pod, or it could not be reached
+	FaultReport                // the report that carries the row does not fit together
+)
 
 // Reason is the stable code of a blocker. Codes are CamelCase and never change their meaning.
 type Reason string

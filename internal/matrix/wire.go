@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,9 +147,10 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 			switch {
 			case node.MembershipDigest == "":
 			case damage != "":
-				row.Error = damage
+				row.Error, row.Fault = damage, FaultReport
 			case node.MembershipDigest != report.Membership.Digest:
 				row.Error = fmt.Sprintf("the row is over membership %s and the report carries %s", node.MembershipDigest, report.Membership.Digest)
+				row.Fault = FaultReport
 			default:
 				row.Base = base
 			}
@@ -173,7 +175,10 @@ func describe(row *Row, m *api.StatusReportMember) {
 	r.Member, r.Datacenter, r.Rack, r.Ordinal = m.Name, m.Datacenter, m.Rack, &m.Ordinal
 	row.State = ParseState(string(m.State))
 	row.OperationMode, row.Version = m.OperationMode, m.ScyllaVersion
-	row.Error = m.RowError
+	row.Error, row.Namespace = m.RowError, m.Namespace
+	if strings.HasPrefix(m.RowError, api.ErrorAskScyllaDB) {
+		row.Fault = FaultScyllaDB
+	}
 	if m.RowStale {
 		row.Stale = "its reporter no longer runs"
 	}
@@ -206,7 +211,7 @@ func FromAnnotation(ref Ref, report *api.NodeStatusReport) Row {
 	row.OperationMode, row.Version = report.OperationMode, report.ScyllaVersion
 	row.State = stateOfMode(report.OperationMode)
 	if report.Error != nil && *report.Error != "" {
-		row.Reported, row.Error = true, *report.Error
+		row.Reported, row.Error, row.Fault = true, *report.Error, FaultScyllaDB
 		return row
 	}
 	row.Observed = observations(report.ObservedNodes)

@@ -216,7 +216,7 @@ func TestFromAnnotation(t *testing.T) {
 		want   Row
 	}{
 		"none":                           {nil, Row{Reporter: memberA}},
-		"an error":                       {&api.NodeStatusReport{Error: &refused, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idA, Status: "UP"}}}, Row{Reporter: memberA, Reported: true, Error: refused}},
+		"an error":                       {&api.NodeStatusReport{Error: &refused, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idA, Status: "UP"}}}, Row{Reporter: memberA, Reported: true, Error: refused, Fault: FaultScyllaDB}},
 		"nothing but itself is empty":    {&api.NodeStatusReport{}, Row{Reporter: memberA, Observed: []Observation{}}},
 		"its own word on the host ID":    {&api.NodeStatusReport{HostID: "new", OperationMode: "BOOTSTRAP", ScyllaVersion: "2025.2.1"}, Row{Reporter: member("rack1", 0, "new"), Observed: []Observation{}, State: StateJoining, OperationMode: "BOOTSTRAP", Version: "2025.2.1"}},
 		"a row":                          {&api.NodeStatusReport{OperationMode: "LEAVING", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idA, Status: "UP"}}}, Row{Reporter: memberA, Reported: true, Observed: up(idA), State: StateLeaving, OperationMode: "LEAVING"}},

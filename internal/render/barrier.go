@@ -3,6 +3,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,7 +88,13 @@ func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, l
 	}
 	d := &BarrierVerdict{Header: header(KindBarrierVerdict, member, s, now), Cluster: s.Cluster, Membership: kube.MemberUnknown, Pod: "None"}
 	var pod *corev1.Pod
+	j := &judge{s: s, now: now, logs: logs}
+	var unknown []string
 	for _, m := range s.Members() {
+		replaced := j.replacementOf(m, cmp.Or(m.PodState, "None"))
+		if onlyPeers(m) {
+			unknown = append(unknown, m.HostID)
+		}
 		if m.Member != member {
 			continue
 		}
@@ -95,8 +102,10 @@ func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, l
 		if m.PodState != "" {
 			d.Pod = m.PodState
 		}
-		d.Replacement = (&judge{s: s, now: now, logs: logs}).replacementOf(m, d.Pod)
+		d.Replacement = replaced
 	}
+	j.leftovers(unknown)
+	in.Matrix = j.know(in.Matrix)
 	d.Barrier = barrierState(pod)
 	d.Verdict = bootstrap.Decide(in)
 	// Nobody but the Pod can read its data directory: said of every member it would say nothing.

@@ -67,10 +67,10 @@ func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *Clust
 	}
 	d.Leftovers = j.leftovers(d.GossipOnly)
 	d.addRows(m)
-	d.Partition = partition(m)
+	d.Partition = m.Partition()
 	d.Schemas = disagreement(s)
 
-	h := m.Health()
+	h := j.know(m).Health()
 	d.Healthy = h.AllUp
 	d.Blockers = h.Blockers
 	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total, len(d.Newcomers)
@@ -199,7 +199,7 @@ func (d *ClusterStatus) addSections(j *judge, m kube.Member, n Node) {
 	switch {
 	case m.State == kube.MemberNewcomer && replaced == nil:
 		d.Newcomers = append(d.Newcomers, newNewcomer(j.s, m))
-	case m.State == kube.MemberGossipOnly, m.State == kube.MemberGhost && m.Member == "" && !m.Reported:
+	case onlyPeers(m):
 		d.GossipOnly = append(d.GossipOnly, m.HostID)
 	case m.State == kube.MemberGhost:
 		d.Ghosts = append(d.Ghosts, m.Name())
@@ -226,53 +226,6 @@ func newNewcomer(s *kube.Snapshot, m kube.Member) Newcomer {
 		n.Blockers += b.Count()
 	}
 	return n
-}
-
-// partition finds the parts of the nodes that report when these fall apart: two nodes are together when either sees the other UP. One part is
-// no partition, and a node that is DOWN does not report.
-func partition(m *matrix.Matrix) [][]string {
-	nodes := m.Nodes()
-	if m.Health().AllUp {
-		return nil
-	}
-	part := make([]int, len(nodes))
-	for i := range part {
-		part[i] = i
-	}
-	var root func(int) int
-	root = func(i int) int {
-		if part[i] != i {
-			part[i] = root(part[i])
-		}
-		return part[i]
-	}
-	for i := range nodes {
-		for j := range i {
-			if nodes[i].Reports && nodes[j].Reports && (m.At(i, j) == matrix.Up || m.At(j, i) == matrix.Up) {
-				part[root(i)] = root(j)
-			}
-		}
-	}
-	var roots []int
-	parts := map[int][]string{}
-	for i, n := range nodes {
-		if !n.Reports || n.HostID == "" {
-			continue
-		}
-		r := root(i)
-		if parts[r] == nil {
-			roots = append(roots, r)
-		}
-		parts[r] = append(parts[r], n.HostID)
-	}
-	if len(roots) < 2 {
-		return nil
-	}
-	out := make([][]string, len(roots))
-	for i, r := range roots {
-		out[i] = parts[r]
-	}
-	return out
 }
 
 // noService says why a newcomer cannot be judged yet.

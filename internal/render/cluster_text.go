@@ -655,12 +655,9 @@ func (p *painter) blockers(level detail) []string {
 	if len(groups) == 0 {
 		return nil
 	}
-	if len(p.d.Partition) > 0 {
-		// "Replace it" is the wrong advice for a node that is only out of sight.
-		for i := range groups {
-			if groups[i].Reason == matrix.ReasonNodeDown {
-				groups[i].NextStep = ""
-			}
+	for i := range groups {
+		if groups[i].NextStep == matrix.MendNetwork {
+			groups[i].NextStep = "" // the line about the partition has said it
 		}
 	}
 	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): a newcomer must wait", total)}

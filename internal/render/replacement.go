@@ -3,12 +3,15 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/observe"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )
@@ -24,6 +27,37 @@ type judge struct {
 	cluster *observe.Cluster
 	// own are the host IDs of new nodes of open replacements: their peers may list them before any Service does.
 	own []string
+	// newcomer is the new node's host ID of the replacement that was judged last, empty while it has none.
+	newcomer string
+	// steps are the exact next steps of nodes, by host ID.
+	steps map[string]string
+}
+
+// know gives a matrix what was found out. The blockers stay as they are, their next steps become exact.
+func (j *judge) know(m *matrix.Matrix) *matrix.Matrix {
+	if len(j.steps) == 0 {
+		return m
+	}
+	opts := m.Options()
+	fates := make(map[string]matrix.Fate, len(opts.Fates)+len(j.steps))
+	maps.Copy(fates, opts.Fates)
+	for id, step := range j.steps {
+		fate := fates[id]
+		fate.Step = step
+		fates[id] = fate
+	}
+	opts.Fates = fates
+	return m.Judge(opts)
+}
+
+func (j *judge) learn(hostID, step string) {
+	if hostID == "" || step == "" {
+		return
+	}
+	if j.steps == nil {
+		j.steps = map[string]string{}
+	}
+	j.steps[hostID] = step
 }
 
 // record is what a member's Service says of a replacement; open is false when there is nothing to judge.
@@ -56,7 +90,9 @@ func (j *judge) step(m kube.Member, rec replacement.Record) *replacement.Step {
 	if in == nil {
 		return nil
 	}
+	j.newcomer = ""
 	if in.Pod != nil && in.Pod.HostID != "" {
+		j.newcomer = in.Pod.HostID
 		j.own = append(j.own, strings.ToLower(in.Pod.HostID))
 	}
 	in.Log = j.logs[m.Member]
@@ -120,7 +156,20 @@ func (j *judge) replacementOf(m kube.Member, podState string) *Replacement {
 	case r.Cure != "":
 		r.Summary = s.Message
 	}
+	old := cmp.Or(r.Original, m.HostID)
+	switch {
+	case r.Failure != nil:
+		j.learn(old, "the replacement failed: "+r.Cure)
+		j.learn(j.newcomer, j.steps[old])
+	case r.Cure != "" && !r.Held: // what holds it up are checks, and replace --status shows them all
+		j.learn(old, "the replacement waits: "+r.Cure)
+	}
 	return &r
+}
+
+// onlyPeers is true for a host ID that nothing in Kubernetes has.
+func onlyPeers(m kube.Member) bool {
+	return m.State == kube.MemberGossipOnly || m.State == kube.MemberGhost && m.Member == "" && !m.Reported
 }
 
 // leftovers asks about host IDs that only peers know: which of them are ghosts, and how each is removed. It must come after the replacements.
@@ -132,9 +181,17 @@ func (j *judge) leftovers(ids []string) []replacement.Ghost {
 	if in == nil {
 		return nil
 	}
-	return slices.DeleteFunc(replacement.Ghosts(*in), func(g replacement.Ghost) bool {
+	ghosts := slices.DeleteFunc(replacement.Ghosts(*in), func(g replacement.Ghost) bool {
 		return slices.Contains(j.own, g.HostID) || !slices.ContainsFunc(ids, func(id string) bool { return strings.EqualFold(id, g.HostID) })
 	})
+	for _, g := range ghosts {
+		if g.Command != "" {
+			j.learn(g.HostID, "no member has it; remove it: "+g.Command)
+		} else {
+			j.learn(g.HostID, "no member has it, and it cannot be removed yet: "+g.Why)
+		}
+	}
+	return ghosts
 }
 
 func newReplacement(m kube.Member, rec replacement.Record, podState string) Replacement {

@@ -36,7 +36,7 @@ func ghostly(t testing.TB) *kube.Snapshot {
 	return loadObjects(t, plugintest.New(3, 4).Down("demo-dc1-rack2-3").Leftover("demo-dc1-rack2-3"))
 }
 
-const resume = "kubectl scylla -n demo replace --resume " + replacedMember
+const resume = "kubectl scylla replace --resume " + replacedMember + " -n demo"
 
 func TestReplacementStates(t *testing.T) {
 	withdrawn := failing(3, 1, 1)
@@ -157,7 +157,7 @@ func plain(s string) string {
 // The command that is shown on a narrow screen is the command, once a shell has joined its lines.
 func TestGhostHasItsCommand(t *testing.T) {
 	d := render.NewClusterStatus(ghostly(t), plugintest.Now)
-	want := "kubectl -n demo exec demo-dc1-rack1-0 -c scylla -- nodetool removenode 3cd7f8a7-5ea1-4d00-8000-000000000007"
+	want := "kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode 3cd7f8a7-5ea1-4d00-8000-000000000007"
 	if len(d.Leftovers) != 1 || d.Leftovers[0].Command != want || d.Leftovers[0].HostID != d.GossipOnly[0] {
 		t.Fatalf("leftovers %+v, gossip only %v", d.Leftovers, d.GossipOnly)
 	}

@@ -124,8 +124,8 @@ func checkRequest(in *Input, rec Record) Check {
 		if _, ok := rec.Address(); !ok {
 			c.Result = Failed
 			c.Evidence = fmt.Sprintf("label %s=%q is neither empty nor an IP address", api.LabelReplace, rec.Value)
-			c.Cure = fmt.Sprintf("set it to the empty value: kubectl -n %s label --overwrite service %s %s=",
-				in.Namespace, in.Self.Member, api.LabelReplace)
+			c.Cure = fmt.Sprintf("set it to the empty value: kubectl label --overwrite service %s %s= -n %s",
+				in.Self.Member, api.LabelReplace, in.Namespace)
 			return c
 		}
 	}
@@ -154,8 +154,8 @@ func checkHostID(in *Input, rec Record, target string) Check {
 	if rec.HasOriginal {
 		if rec.OriginalError != "" {
 			c.Result, c.Evidence = Failed, rec.OriginalError
-			c.Cure = fmt.Sprintf("find the dead node's host ID in `kubectl scylla status` and give it: "+
-				"kubectl scylla replace --resume %s --host-id HOSTID", in.Self.Member)
+			c.Cure = fmt.Sprintf("find the dead node's host ID in `kubectl scylla status -n %s` and give it: "+
+				"kubectl scylla replace --resume %s --host-id HOSTID -n %s", in.Namespace, in.Self.Member, in.Namespace)
 			return c
 		}
 		c.Result, c.Evidence = OK, fmt.Sprintf("original host ID %s is recorded on service %s", target, in.Self.Member)
@@ -573,7 +573,7 @@ func checkAddress(in *Input, rec Record) (Check, string) {
 	if given, err := netip.ParseAddr(addr); ok && err == nil && cluster.IsValid() && given != cluster.Unmap() {
 		c.Result = Failed
 		c.Evidence = fmt.Sprintf("label %s=%s is not the address of %s, which is %s", api.LabelReplace, addr, in.Self.Member, cluster)
-		c.Cure = fmt.Sprintf("set it to the empty value: kubectl -n %s label --overwrite service %s %s=", in.Namespace, in.Self.Member, api.LabelReplace)
+		c.Cure = fmt.Sprintf("set it to the empty value: kubectl label --overwrite service %s %s= -n %s", in.Self.Member, api.LabelReplace, in.Namespace)
 		return c, ""
 	}
 	if !ok {
@@ -588,7 +588,7 @@ func checkAddress(in *Input, rec Record) (Check, string) {
 	if err != nil {
 		c.Result = Unknown
 		c.Evidence = fmt.Sprintf("the address of %s is not known: its Service has no ClusterIP and its Pod no IP", in.Self.Member)
-		c.Cure = fmt.Sprintf("give it: kubectl -n %s label --overwrite service %s %s=ADDRESS", in.Namespace, in.Self.Member, api.LabelReplace)
+		c.Cure = fmt.Sprintf("give it: kubectl label --overwrite service %s %s=ADDRESS -n %s", in.Self.Member, api.LabelReplace, in.Namespace)
 		return c, ""
 	}
 	parsed = parsed.Unmap()

@@ -28,7 +28,7 @@ const (
 
 // diagnose recognises a failed attempt. It is asked only while the newcomer has not joined. newcomer may be empty.
 func diagnose(in *Input, original, newcomer string) *Diagnosis {
-	cure := fmt.Sprintf("its volume is poisoned and cannot be used again: kubectl scylla -n %s replace --resume %s", in.Namespace, in.Self.Member)
+	cure := fmt.Sprintf("the new volume is poisoned and cannot be used again: kubectl scylla replace --resume %s -n %s", in.Self.Member, in.Namespace)
 	p := in.Pod
 	if p != nil && original != "" && norm(p.HostID) == original {
 		return &Diagnosis{
@@ -66,7 +66,7 @@ func diagnose(in *Input, original, newcomer string) *Diagnosis {
 	case e.Code == ExitLaunchMalformed:
 		return &Diagnosis{
 			Code: DiagnosisLabels, Text: fmt.Sprintf("ScyllaDB on Pod %s was not started: the replace labels of its Service cannot be used%s", p.Name, detail(e)),
-			Cure: fmt.Sprintf("correct labels %s and %s of service %s", api.LabelReplace, api.LabelReplacingNodeHostID, in.Self.Member),
+			Cure: fmt.Sprintf("correct labels %s and %s of service %s/%s", api.LabelReplace, api.LabelReplacingNodeHostID, in.Namespace, in.Self.Member),
 		}
 	case e.Code == 0:
 		return &Diagnosis{
@@ -182,7 +182,7 @@ func removeNode(in *Input, v *view, id string) string {
 	if from == "" {
 		return ""
 	}
-	cmd := fmt.Sprintf("kubectl -n %s exec %s -c %s -- nodetool removenode", in.Namespace, from, api.ContainerScyllaDB)
+	cmd := fmt.Sprintf("kubectl exec %s -n %s -c %s -- nodetool removenode", from, in.Namespace, api.ContainerScyllaDB)
 	if len(dead) > 0 {
 		slices.Sort(dead)
 		cmd += " --ignore-dead-nodes " + strings.Join(dead, ",")

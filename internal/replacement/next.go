@@ -459,8 +459,8 @@ func (m *machine) waitPodGone() Step {
 	s := Step{Action: ActionWaitPodGone, Message: fmt.Sprintf("waiting for the old Pod %s to end", p.Name)}
 	if p.KubernetesNodeGone != "" {
 		s.Waiting = []string{fmt.Sprintf("Kubernetes node %s %s, so nobody can confirm that Pod %s has ended", p.KubernetesNode, p.KubernetesNodeGone, p.Name)}
-		s.Cure = fmt.Sprintf("when that machine is certainly off: kubectl delete node %s (or kubectl -n %s delete pod %s --force --grace-period=0)",
-			p.KubernetesNode, m.in.Namespace, p.Name)
+		s.Cure = fmt.Sprintf("when that machine is certainly off: kubectl delete node %s (or kubectl delete pod %s -n %s --force --grace-period=0)",
+			p.KubernetesNode, p.Name, m.in.Namespace)
 	}
 	return s
 }
@@ -491,8 +491,8 @@ func (m *machine) evict() Step {
 		msg := fmt.Sprintf("the old node came back after its claim was deleted; Pod %s is left running: %s", p.Name, alive[0].Evidence)
 		return Step{
 			Action: ActionHoldEviction, Message: msg, Checks: alive,
-			Cure: fmt.Sprintf("its data lives only as long as this Pod: decommission the node (kubectl -n %s exec %s -c %s -- nodetool decommission), "+
-				"or stop ScyllaDB and the replacement goes on", in.Namespace, p.Name, api.ContainerScyllaDB),
+			Cure: fmt.Sprintf("its data lives only as long as this Pod: decommission the node (kubectl exec %s -n %s -c %s -- nodetool decommission), "+
+				"or stop ScyllaDB and the replacement goes on", p.Name, in.Namespace, api.ContainerScyllaDB),
 			Events: []Event{{Warning: true, Reason: EventRefused, Note: upperFirst(msg)}},
 		}
 	}

@@ -382,7 +382,7 @@ func TestGhosts(t *testing.T) {
 	}
 	in = setCell(in, "*", hostNew, matrix.Down, 0)
 	got := Ghosts(in)
-	want := "kubectl -n scylla exec demo-a-0 -c scylla -- nodetool removenode --ignore-dead-nodes " + hostOld + " " + hostNew
+	want := "kubectl exec demo-a-0 -n scylla -c scylla -- nodetool removenode --ignore-dead-nodes " + hostOld + " " + hostNew
 	if len(got) != 1 || got[0].Command != want {
 		t.Errorf("got %+v, want command %s", got, want)
 	}

@@ -103,7 +103,7 @@ func (r *Reader) ownsNothing(ctx context.Context, row *api.NodeStatusReport) *bo
 }
 
 func failed(row api.NodeStatusReport, err error) api.NodeStatusReport {
-	text := "ask the local ScyllaDB: " + err.Error()
+	text := api.ErrorAskScyllaDB + err.Error()
 	row.ObservedNodes, row.Error = nil, &text
 	return row
 }

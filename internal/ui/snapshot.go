@@ -125,14 +125,6 @@ func NewSnapshot(s *kube.Snapshot, previous *Snapshot, looked bool, now time.Tim
 	}
 	out.controller = controllerWords(s, looked)
 	out.groups, out.total = matrix.GroupBlockers(out.doc.Blockers)
-	if len(out.doc.Partition) > 0 {
-		// "Replace it" is the wrong advice for a node that is only out of sight.
-		for i := range out.groups {
-			if out.groups[i].Reason == matrix.ReasonNodeDown {
-				out.groups[i].NextStep = "mend the network first: the cluster has fallen into parts that do not see each other"
-			}
-		}
-	}
 	out.addNodes()
 	out.addRacks()
 	if previous != nil {

@@ -340,7 +340,7 @@ func operatorStep(in *replacement.Input, conditions []string) replacement.Step {
 	case !rec.Requested:
 		s.Action = replacement.ActionFail
 		s.Message = fmt.Sprintf("label %s was removed in the middle: the Scylla Operator no longer ends the replacement, and every later start of this member replaces %s", api.LabelReplace, rec.Original)
-		s.Cure = fmt.Sprintf("when the new node has joined: kubectl -n %s label service %s %s-", in.Namespace, in.Self.Member, api.LabelReplacingNodeHostID)
+		s.Cure = fmt.Sprintf("when the new node has joined: kubectl label service %s %s- -n %s", in.Self.Member, api.LabelReplacingNodeHostID, in.Namespace)
 	case !rec.HasOriginal:
 		s.Action, s.Message, s.NewHostID = replacement.ActionDeletePVC, "the Scylla Operator deletes claim and Pod and records the host ID", ""
 	case rec.OriginalError != "":

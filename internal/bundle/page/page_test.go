@@ -159,10 +159,14 @@ func TestMarkdownIsPlain(t *testing.T) {
 func TestSplitStep(t *testing.T) {
 	t.Parallel()
 	for step, want := range map[string][2]string{
-		"wait":                                     {"wait", ""},
-		"replace it: kubectl scylla replace a-b":   {"replace it:", "kubectl scylla replace a-b"},
-		"see kubectl scylla status; then wait":     {"see kubectl scylla status; then wait", ""},
-		"use (kubectl scylla replace --resume) it": {"use (kubectl scylla replace --resume) it", ""},
+		"wait":                                   {"wait", ""},
+		"replace it: kubectl scylla replace a-b": {"replace it:", "kubectl scylla replace a-b"},
+		"see kubectl scylla status; then wait":   {"see kubectl scylla status; then wait", ""},
+		"why: kubectl logs a -c b; replace it: kubectl scylla replace a -n c": {"why: kubectl logs a -c b; replace it:", "kubectl scylla replace a -n c"},
+		"its log says why: kubectl logs a -c b -n c":                          {"its log says why:", "kubectl logs a -c b -n c"},
+		"in two steps: kubectl delete pvc a && kubectl delete pod a":          {"in two steps:", "kubectl delete pvc a && kubectl delete pod a"},
+		"the row heals: kubectl logs a; or not":                               {"the row heals: kubectl logs a; or not", ""},
+		"use (kubectl scylla replace --resume) it":                            {"use (kubectl scylla replace --resume) it", ""},
 	} {
 		words, command := splitStep(step)
 		if diff := cmp.Diff(want, [2]string{words, command}); diff != "" {

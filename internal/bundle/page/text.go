@@ -218,7 +218,7 @@ func md(s string) string {
 func code(s string) string { return "`" + strings.ReplaceAll(render.Clean(s), "`", "'") + "`" }
 
 // commandMark is where a next step becomes something to type.
-const commandMark = "kubectl scylla "
+const commandMark = ": kubectl "
 
 // splitStep splits a next step into words and the command that it ends with, if it does.
 func splitStep(step string) (words, command string) {
@@ -226,7 +226,7 @@ func splitStep(step string) (words, command string) {
 	if at < 0 || strings.ContainsAny(step[at:], "();,`") {
 		return step, ""
 	}
-	return strings.TrimSpace(step[:at]), step[at:]
+	return step[:at+1], step[at+len(": "):]
 }
 
 // Markdown writes the report for an issue or a chat.
@@ -430,8 +430,7 @@ func (r *Report) blockers() []blocker {
 	for i, g := range groups {
 		b := blocker{Text: render.Clean(g.Text(r.taken()))}
 		same := i+1 < len(groups) && groups[i+1].NextStep == g.NextStep
-		// "Replace it" is the wrong advice for a node that is only out of sight.
-		if !same && (len(r.Partition) == 0 || g.Reason != matrix.ReasonNodeDown) {
+		if !same && g.NextStep != matrix.MendNetwork { // the line about the partition says that
 			b.Step, b.Command = splitStep(render.Clean(g.NextStep))
 		}
 		out = append(out, b)

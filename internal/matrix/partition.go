@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+// Partition lists by host ID the parts that the nodes that report fall into, in the order of their first nodes, where two nodes are together when
+// either sees the other UP. Nil when they are all together. A node that is DOWN does not report, so its death is no partition.
+func (m *Matrix) Partition() [][]string {
+	part := make([]int32, len(m.nodes))
+	reporting := make(bitset, len(m.required))
+	for i := range m.nodes {
+		part[i] = int32(i)
+		if n := &m.nodes[i]; n.Reports && n.HostID != "" {
+			reporting.set(int32(i))
+		}
+	}
+	root := func(i int32) int32 {
+		for part[i] != i {
+			part[i] = part[part[i]]
+			i = part[i]
+		}
+		return i
+	}
+	silent := make(bitset, len(m.required))
+	for i := range part {
+		if !reporting.has(int32(i)) {
+			silent.set(int32(i))
+		}
+	}
+	apart := reporting.count() - 1
+	for k := range m.lines {
+		l := &m.lines[k]
+		if apart <= 0 {
+			return nil // as a rule the first row says so
+		}
+		if !reporting.has(l.node) || !l.reports() {
+			continue
+		}
+		for i := range l.up.minus(silent) {
+			if a, b := root(i), root(l.node); a != b {
+				part[a] = b
+				apart--
+			}
+		}
+	}
+	if apart <= 0 {
+		return nil
+	}
+	var parts [][]string
+	index := map[int32]int{}
+	for i := range reporting.all() {
+		r := root(i)
+		k, ok := index[r]
+		if !ok {
+			k = len(parts)
+			index[r] = k
+			parts = append(parts, nil)
+		}
+		parts[k] = append(parts[k], m.nodes[i].HostID)
+	}
+	return parts
+}

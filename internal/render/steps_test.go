@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+// TestOneStepEverywhere: what status, barrier and the barrier in the Pod say of one node in trouble. All blockers about it have one step; who
+// reads Pods knows more than the barrier in the Pod, which reads Services and reports, and nobody's knowledge changes which blockers there are.
+func TestOneStepEverywhere(t *testing.T) {
+	const newcomer = "demo-dc1-rack2-1"
+	down := func() *plugintest.Cluster {
+		c := plugintest.New(4, 1)
+		c.Newcomer("dc1", "rack2", 1)
+		return c
+	}
+	objects := func(c *plugintest.Cluster) []client.Object { return c.Objects() }
+	id := down().Node(replacedMember).HostID
+	requested := down().Down(replacedMember)
+	requested.Service(replacedMember).Labels[api.LabelReplace] = ""
+	requested.Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "demo", Name: "data-" + replacedMember, UID: "claim", Labels: map[string]string{api.LabelCluster: "demo"},
+	}})
+	listed := down().Replacing(replacedMember).Exited(replacedMember, 1)
+	listed.Pod(replacedMember).Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"hostID":"0ddba115-5ea1-4d00-8000-0000000000f1"}`}
+	partition := plugintest.New(2, 2)
+	partition.Newcomer("dc1", "rack2", 2)
+	for _, a := range []string{"demo-dc1-rack1-0", "demo-dc1-rack1-1"} {
+		for _, b := range []string{"demo-dc1-rack2-0", "demo-dc1-rack2-1"} {
+			partition.Sees(a, b, api.NodeStatusDown, plugintest.Now).Sees(b, a, api.NodeStatusDown, plugintest.Now)
+		}
+	}
+	ghost := down().Down("demo-dc1-rack4-0")
+	ghostID := ghost.Node("demo-dc1-rack4-0").HostID
+
+	const (
+		resume   = "the replacement failed: the new volume is poisoned and cannot be used again: kubectl scylla replace --resume demo-dc1-rack3-0 -n demo"
+		underWay = "its replacement is under way; how far it is: kubectl scylla replace --status demo-dc1-rack3-0 -n demo"
+	)
+	tests := map[string]struct {
+		objects []client.Object
+		member  string // that waits, newcomer when empty
+		hostID  string // in trouble, any when empty
+		want    string
+		pod     string // what the barrier in the Pod says, where it is another
+	}{
+		"DOWN": {
+			objects: objects(down().Down(replacedMember)), hostID: id,
+			want: "its log says why: kubectl logs demo-dc1-rack3-0 -c scylla -n demo; if it is lost: kubectl scylla replace " + id + " -n demo",
+			pod:  "start it again, or replace it: kubectl scylla replace " + id + " -n demo",
+		},
+		"a replacement is under way": {objects: objects(down().Replacing(replacedMember)), hostID: id, want: underWay},
+		"a replacement is asked for and held up": {
+			objects: objects(requested), hostID: id,
+			want: "its replacement is asked for; how far it is: kubectl scylla replace --status demo-dc1-rack3-0 -n demo",
+		},
+		"a replacement failed":                         {objects: objects(down().Replacing(replacedMember).Exited(replacedMember, 1)), hostID: id, want: resume, pod: underWay},
+		"a replacement failed whose new node is known": {objects: objects(listed), hostID: id, want: resume, pod: underWay},
+		"a replacement by the Scylla Operator failed": {
+			objects: objects(down().Replacing(replacedMember).Exited(replacedMember, 1).Operator()), hostID: id,
+			want: "the replacement failed: the Scylla Operator knows no second attempt: its documentation has the way out by hand (recover from a failed replacement)",
+			pod:  underWay,
+		},
+		"a ghost": {
+			objects: ghost.Leftover("demo-dc1-rack4-0"), hostID: ghostID,
+			want: "no member has it; remove it: kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode " + ghostID,
+			pod:  "if it runs in another datacenter, start it there; if it is gone for good, remove it: nodetool removenode " + ghostID,
+		},
+		"a partition": {objects: objects(partition), member: "demo-dc1-rack2-2", want: matrix.MendNetwork},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			member, pod := tc.member, tc.pod
+			if member == "" {
+				member = newcomer
+			}
+			if pod == "" {
+				pod = tc.want
+			}
+			s := loadObjects(t, tc.objects)
+			d := render.NewClusterStatus(s, plugintest.Now)
+			b, err := render.NewBarrierVerdict(s, member, plugintest.Now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inPod, err := kube.Load(t.Context(), plugintest.NewClient(tc.objects, interceptor.Funcs{}), s.Key(), kube.LoadOptions{
+				Source: kube.SourceReport, NoPods: true, StatusReport: true, Member: member, Now: func() time.Time { return plugintest.Now },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, err := inPod.BootstrapInput(member)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := bootstrap.Decide(in)
+			steps := func(who string, blockers []matrix.Blocker, want string) {
+				t.Helper()
+				found := false
+				for _, x := range blockers {
+					if tc.hostID == "" || x.Observed.HostID == tc.hostID {
+						found = true
+						if x.NextStep != want {
+							t.Errorf("%s, %s:\n got %s\nwant %s", who, x.Reason, x.NextStep, want)
+						}
+					}
+				}
+				if !found {
+					t.Errorf("%s: no blocker about it among %+v", who, blockers)
+				}
+			}
+			steps("status", d.Blockers, tc.want)
+			steps("barrier", b.Verdict.Blockers, tc.want)
+			steps("the barrier in the Pod", v.Blockers, pod)
+			if diff := cmp.Diff(s.Matrix(matrix.Options{}).Blockers(), d.Blockers, cmpopts.IgnoreFields(matrix.Blocker{}, "NextStep")); diff != "" {
+				t.Errorf("what is known changes the blockers:\n%s", diff)
+			}
+			for who, doc := range map[string]any{"status": d, "barrier": b} {
+				data, err := json.Marshal(doc)
+				if err != nil {
+					t.Fatal(err)
+				}
+				quoted, err := json.Marshal(tc.want)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.Contains(string(data), `"nextStep":`+string(quoted)) {
+					t.Errorf("%s as JSON lacks the step: %s", who, data)
+				}
+			}
+			if text := b.Text(render.Options{}); !strings.Contains(text, tc.want) {
+				t.Errorf("the text lacks the step:\n%s", text)
+			}
+		})
+	}
+}
