@@ -77,10 +77,14 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 		row.OwnsTokens = r.ownsNothing(ctx, &row)
 		return failed(row, err)
 	}
+	if row.OwnsTokens == nil && len(row.ObservedNodes) == 0 {
+		// Before 2025.2 gossip that has not started yet answers, and lists nobody.
+		row.OwnsTokens = r.ownsNothing(ctx, &row)
+	}
 	return row
 }
 
-// ownsNothing is false where a node without a row says that it owns no tokens, else nil.
+// ownsNothing is false where a node that observes nobody says that it owns no tokens, else nil.
 //
 // One that has been decommissioned has none left. One that starts and knows of a ring without any token is no member of anything: a first
 // node waits like that for its seeds, and if nobody could tell it from a member, the seed would wait for its row for ever. A member that

@@ -444,10 +444,12 @@ func TestOwnsTokens(t *testing.T) {
 			pathMode: text("DECOMMISSIONED"), pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)")}, &no},
 		"the address is shared and nobody knows": {map[string]answer{
 			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.1", idB}), pathEndpoints: gone}, nil},
-		"starts, and knows of no token at all": {map[string]answer{pathMode: text("STARTING"),
-			pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list[string]()}, &no},
-		"starts, and knows the ring from its disk": {map[string]answer{pathMode: text("STARTING"),
-			pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list("-1", "7")}, nil},
+		"waits for its seeds, in a version whose gossip answers before it starts": {map[string]answer{
+			pathMode: text("STARTING"), pathMembers: list[pair](), pathEndpoints: list[Endpoint](), "/storage_service/tokens": list[string]()}, &no},
+		"starts with a ring on its disk, in such a version": {map[string]answer{
+			pathMode: text("STARTING"), pathMembers: list[pair](), pathEndpoints: list[Endpoint](), "/storage_service/tokens": list("1")}, nil},
+		"knows of members and of no ring": {map[string]answer{
+			pathMode: text("STARTING"), pathMembers: list(pair{"10.0.0.2", idB}), "/storage_service/tokens": list[string]()}, nil},
 		"starts, and the ring cannot be asked for": {map[string]answer{pathMode: text("STARTING"),
 			pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": fails(500, "boom")}, nil},
 		"does not start, and gossip is gone": {map[string]answer{pathMode: text("DRAINED"),

@@ -104,6 +104,56 @@ func TestRowsWhileANodeIsReplacedAtItsOwnAddress(t *testing.T) {
 	}
 }
 
+// The barrier lets any member be the first of a new cluster, also one that is not the seed: it waits for the seed, and the seed's barrier must be
+// able to tell that this node has joined nothing, in every version, or both wait for ever.
+func TestANodeThatWaitsForItsSeedOwnsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts simulated nodes")
+	}
+	for _, version := range []string{"5.1.18", "5.4.9", "6.1.2", "6.2.3", "2024.1.5", "2025.1.2", "2025.1.9", "2025.3.0", "2026.2.0"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			c, err := scyllasim.StartCluster(ctx, t.TempDir(), 0, scyllasim.Options{Version: version, Speed: 12})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			seed := c.Options(1).ListenAddress // nobody is there yet
+			n, err := c.Add(func(o *scyllasim.Options) { o.Seeds = []string{seed} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			reader := NewReader(NewClient(n.APIURL(), nil))
+			for {
+				row := reader.Read(ctx)
+				if row.HostID != "" && row.OwnsTokens != nil {
+					if *row.OwnsTokens {
+						t.Error("a node that waits for its seed says that it owns tokens")
+					}
+					break
+				}
+				if ctx.Err() != nil {
+					last, _ := api.EncodeNodeStatusReport(&row)
+					t.Fatalf("never said that it owns no tokens: last row %s\n%s", last, n.Log())
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			// The seed comes, and both join.
+			if _, err := c.Add(func(o *scyllasim.Options) { o.Seeds = []string{seed} }); err != nil {
+				t.Fatal(err)
+			}
+			if err := n.WaitReady(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if row := reader.Read(ctx); row.OwnsTokens == nil || !*row.OwnsTokens {
+				t.Errorf("after the join: %+v", row)
+			}
+		})
+	}
+}
+
 // A join while a node is down: what the peers' task manager and the newcomer's log say of it, and what a restart on the same volume says.
 func TestACancelledJoinIsRecognised(t *testing.T) {
 	if testing.Short() {
