@@ -366,7 +366,7 @@ func podWaiting(pod *corev1.Pod) (what string, since time.Time) {
 func containerWaiting(who string, st *corev1.ContainerStatus, pod *corev1.Pod) (string, time.Time) {
 	switch {
 	case st == nil:
-		return who + " has not started", pod.CreationTimestamp.Time
+		return who + " to start", pod.CreationTimestamp.Time
 	case st.State.Running != nil && strings.HasPrefix(who, "init "):
 		return who + " to finish", st.State.Running.StartedAt.Time
 	case st.State.Running != nil:

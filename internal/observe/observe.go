@@ -321,7 +321,7 @@ func (c *Cluster) claimsOf(member string, set *appsv1.StatefulSet) []replacement
 			}
 			claim := replacement.Claim{
 				Name: p.Name, UID: string(p.UID), ResourceVersion: p.ResourceVersion, Deleting: p.DeletionTimestamp != nil,
-				Kept: p.Annotations[api.AnnotationReplaceKept],
+				Kept: p.Annotations[api.AnnotationReplaceKept], Unbound: p.Spec.VolumeName == "",
 			}
 			if q, ok := p.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
 				claim.Size = q.String()
@@ -357,8 +357,29 @@ func (c *Cluster) toPod(p *corev1.Pod, set *appsv1.StatefulSet) *replacement.Pod
 			out.Waiting = mb.Waiting
 		}
 	}
+	out.Barrier = c.barrier(p)
 	if said := c.said(p); said != nil {
 		out.HostID, out.OwnsTokens, out.OperationMode = said.HostID, said.OwnsTokens, said.OperationMode
+	}
+	return out
+}
+
+// barrier says what a Pod that is in its barrier waits for, as the barrier itself judges.
+func (c *Cluster) barrier(p *corev1.Pod) []string {
+	waits := slices.ContainsFunc(p.Status.InitContainerStatuses, func(st corev1.ContainerStatus) bool {
+		return st.Name == api.ContainerBarrier && st.State.Running != nil
+	})
+	if !waits {
+		return nil
+	}
+	in, err := c.Snapshot.BootstrapInput(p.Name)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var out []string
+	groups, _ := matrix.GroupBlockers(bootstrap.Decide(in).Blockers)
+	for _, g := range groups {
+		out = append(out, g.Text(time.Time{})) // without ages: the same fact is the same text
 	}
 	return out
 }
@@ -397,8 +418,13 @@ func (c *Cluster) toOther(svc *corev1.Service) replacement.Other {
 	if ip := svc.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone {
 		out.Addresses = append(out.Addresses, ip)
 	}
-	if p := c.Pod(svc.Name); p != nil && p.Status.PodIP != "" {
-		out.Addresses = append(out.Addresses, p.Status.PodIP)
+	if p := c.Pod(svc.Name); p != nil {
+		if p.Status.PodIP != "" {
+			out.Addresses = append(out.Addresses, p.Status.PodIP)
+		}
+		if said := c.said(p); said != nil {
+			out.PodHostID = said.HostID
+		}
 	}
 	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
 	if rec.Open() {
@@ -481,6 +507,14 @@ func boolean(text string) *bool {
 		return new(false)
 	}
 	return nil
+}
+
+// Ghosts lists the host IDs that the cluster's nodes list and nobody here has.
+func (c *Cluster) Ghosts(now time.Time) []replacement.Ghost {
+	if len(c.Snapshot.Services) == 0 {
+		return nil // then nothing tells a member from a ghost
+	}
+	return replacement.Ghosts(*c.Input(c.Snapshot.Services[0].Name, now, ""))
 }
 
 // Requested lists the members whose Services ask for a replacement or have one open, by name.

@@ -28,6 +28,8 @@ var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 const ns, hostA, hostB = "scylla", "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 
+const hostC = "cccccccc-0000-4000-8000-000000000003"
+
 func labels(rack string) map[string]string {
 	return map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: rack, api.LabelServiceType: api.ServiceTypeMember}
 }
@@ -249,5 +251,43 @@ func TestOthers(t *testing.T) {
 	}
 	if got := c.Requested(); len(got) != 1 || got[0] != "demo-a-0" {
 		t.Errorf("requested %v", got)
+	}
+}
+
+// What the scheduler, the claim and the barrier say of a new Pod is passed on in their own words.
+func TestWhatAPodWaitsFor(t *testing.T) {
+	pending := pod("b", says(hostB, "2025.2.1"))
+	pending.Annotations, pending.Spec.NodeName = nil, ""
+	pending.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient cpu."},
+	}}
+	bound := claim("commitlog-demo-b-0", "2")
+	bound.Spec.VolumeName = "pv-2"
+	in := load(t, interceptor.Funcs{}, service("a", hostA), service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), pending, claim("data-demo-b-0", "1"), bound).Input("demo-b-0", now, "id")
+	if want := "a Kubernetes node: 0/3 nodes are available: 3 Insufficient cpu."; in.Pod.Waiting != want {
+		t.Errorf("waits for %q, want %q", in.Pod.Waiting, want)
+	}
+	if in.Pod.Barrier != nil || !in.Claims[0].Unbound || in.Claims[1].Unbound {
+		t.Errorf("barrier %q, claims %+v", in.Pod.Barrier, in.Claims)
+	}
+
+	held := pod("b", says(hostB, "2025.2.1"))
+	held.Annotations = nil
+	held.Spec.InitContainers = append(held.Spec.InitContainers, corev1.Container{Name: api.ContainerBarrier})
+	held.Status.InitContainerStatuses = append(held.Status.InitContainerStatuses, corev1.ContainerStatus{
+		Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+	seen := api.ObservedNodeStatusReport{HostID: hostC, Status: api.NodeStatusDown}
+	newcomer := service("b", "")
+	newcomer.Annotations = nil
+	in = load(t, interceptor.Funcs{}, service("a", hostA), newcomer, service("c", hostC), pod("a", says(hostA, "2025.2.1", seen)), held).Input("demo-b-0", now, "id")
+	if got := strings.Join(in.Pod.Barrier, "\n"); !strings.Contains(got, "demo-c-0 (cccccccc) is seen DOWN by demo-a-0") && !strings.Contains(got, "sees demo-c-0 (cccccccc) DOWN") {
+		t.Errorf("the barrier waits for %q", got)
+	}
+}
+
+func TestOthersHaveTheirPodsWord(t *testing.T) {
+	in := load(t, interceptor.Funcs{}, service("a", hostA), service("b", hostB), pod("a", says(hostC, "2025.2.1"))).Input("demo-b-0", now, "id")
+	if len(in.Others) != 1 || in.Others[0].HostID != hostA || in.Others[0].PodHostID != hostC {
+		t.Errorf("%+v", in.Others)
 	}
 }

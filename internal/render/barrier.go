@@ -89,12 +89,10 @@ func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, l
 	d := &BarrierVerdict{Header: header(KindBarrierVerdict, member, s, now), Cluster: s.Cluster, Membership: kube.MemberUnknown, Pod: "None"}
 	var pod *corev1.Pod
 	j := &judge{s: s, now: now, logs: logs}
-	var unknown []string
+	strangers := false
 	for _, m := range s.Members() {
 		replaced := j.replacementOf(m, cmp.Or(m.PodState, "None"))
-		if onlyPeers(m) {
-			unknown = append(unknown, m.HostID)
-		}
+		strangers = strangers || stranger(m)
 		if m.Member != member {
 			continue
 		}
@@ -104,7 +102,9 @@ func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, l
 		}
 		d.Replacement = replaced
 	}
-	j.leftovers(unknown)
+	if strangers {
+		j.leftovers()
+	}
 	in.Matrix = j.know(in.Matrix)
 	d.Barrier = barrierState(pod)
 	d.Verdict = bootstrap.Decide(in)

@@ -5,12 +5,14 @@ package render
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )
 
 // NewClusterStatus makes the document of one cluster. now is when that happens.
@@ -33,7 +35,9 @@ func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *Clust
 	}
 	placed := make([]bool, len(m.Nodes()))
 	noPods := slices.ContainsFunc(s.Problems, func(p kube.Problem) bool { return p.Resource == "pods" })
+	strangers := false
 	for _, member := range members {
+		strangers = strangers || stranger(member)
 		node := newNode(member)
 		if noPods && member.Pod == nil {
 			node.Pod = "?" // not read, which is not the same as not there
@@ -58,6 +62,7 @@ func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *Clust
 		}
 		node.addView(m, i)
 		d.Nodes = append(d.Nodes, node)
+		strangers = true
 		if n.Row == nil {
 			d.GossipOnly = append(d.GossipOnly, n.HostID)
 		}
@@ -65,7 +70,9 @@ func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *Clust
 	if d.Nodes == nil {
 		d.Nodes = []Node{}
 	}
-	d.Leftovers = j.leftovers(d.GossipOnly)
+	if strangers {
+		d.addLeftovers(j.leftovers())
+	}
 	d.addRows(m)
 	d.Partition = m.Partition()
 	d.Schemas = disagreement(s)
@@ -81,6 +88,16 @@ func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *Clust
 	}
 	d.Summary = d.summarise()
 	return d
+}
+
+// addLeftovers shows the ghosts, each of them, whatever else its host ID was taken for.
+func (d *ClusterStatus) addLeftovers(ghosts []replacement.Ghost) {
+	d.Leftovers = ghosts
+	for _, g := range ghosts {
+		if !slices.ContainsFunc(d.GossipOnly, func(id string) bool { return strings.EqualFold(id, g.HostID) }) {
+			d.GossipOnly = append(d.GossipOnly, g.HostID)
+		}
+	}
 }
 
 func managedBy(s *kube.Snapshot) string {
@@ -199,7 +216,7 @@ func (d *ClusterStatus) addSections(j *judge, m kube.Member, n Node) {
 	switch {
 	case m.State == kube.MemberNewcomer && replaced == nil:
 		d.Newcomers = append(d.Newcomers, newNewcomer(j.s, m))
-	case onlyPeers(m):
+	case m.State == kube.MemberGossipOnly, m.State == kube.MemberGhost && m.Member == "" && !m.Reported:
 		d.GossipOnly = append(d.GossipOnly, m.HostID)
 	case m.State == kube.MemberGhost:
 		d.Ghosts = append(d.Ghosts, m.Name())

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,8 +24,6 @@ type judge struct {
 	now     time.Time
 	logs    Logs
 	cluster *observe.Cluster
-	// own are the host IDs of new nodes of open replacements: their peers may list them before any Service does.
-	own []string
 	// newcomer is the new node's host ID of the replacement that was judged last, empty while it has none.
 	newcomer string
 	// steps are the exact next steps of nodes, by host ID.
@@ -69,38 +66,31 @@ func record(m kube.Member) (rec replacement.Record, open bool) {
 	return rec, rec.Requested || rec.Open() || rec.Request != ""
 }
 
-func (j *judge) input(member string) *replacement.Input {
+func (j *judge) observed() *observe.Cluster {
 	if j.cluster == nil {
 		// Observing chooses among the sources anew; the caller's snapshot keeps the one that it was read with.
 		s := *j.s
 		j.cluster = observe.New(&s, s.PVCs)
 	}
-	return j.cluster.Input(member, j.now, "")
+	return j.cluster
 }
-
-// operatorCure is what is left under a controller that has no second attempt.
-const operatorCure = "the Scylla Operator knows no second attempt: its documentation has the way out by hand (recover from a failed replacement)"
 
 // step is the state of the member's replacement, nil where the objects that were read do not tell it.
 func (j *judge) step(m kube.Member, rec replacement.Record) *replacement.Step {
 	if len(j.s.Pods) == 0 {
 		return nil // not read, which is not the same as gone
 	}
-	in := j.input(m.Member)
+	in := j.observed().Input(m.Member, j.now, "")
 	if in == nil {
 		return nil
 	}
 	j.newcomer = ""
 	if in.Pod != nil && in.Pod.HostID != "" {
 		j.newcomer = in.Pod.HostID
-		j.own = append(j.own, strings.ToLower(in.Pod.HostID))
 	}
 	in.Log = j.logs[m.Member]
-	if in.Operator {
-		return operatorStep(*in, rec)
-	}
-	s := replacement.Next(*in)
-	if len(j.s.PVCs) == 0 && (len(rec.PVCUIDs) > 0 || rec.Accepted == "") {
+	s := replacement.State(*in)
+	if !in.Operator && len(j.s.PVCs) == 0 && (len(rec.PVCUIDs) > 0 || rec.Accepted == "") {
 		// Claims that were not read look like claims that are gone.
 		switch s.Phase() {
 		case replacement.PhaseJoin, replacement.PhaseFailed, replacement.PhaseReady, replacement.PhaseOldGone, replacement.PhaseDone:
@@ -108,24 +98,6 @@ func (j *judge) step(m kube.Member, rec replacement.Record) *replacement.Step {
 			return nil
 		}
 	}
-	return &s
-}
-
-// operatorStep recognises failure only: the steps of a replacement by the Scylla Operator are its own.
-func operatorStep(in replacement.Input, rec replacement.Record) *replacement.Step {
-	if !rec.Requested || !rec.HasOriginal {
-		return nil
-	}
-	in.Operator = false
-	s := replacement.Next(in)
-	if s.Diagnosis == nil {
-		return nil
-	}
-	d := *s.Diagnosis
-	if strings.Contains(d.Cure, "--resume") {
-		d.Cure = operatorCure
-	}
-	s.Diagnosis, s.Cure = &d, d.Cure
 	return &s
 }
 
@@ -141,7 +113,7 @@ func (j *judge) replacementOf(m kube.Member, podState string) *Replacement {
 		return &r
 	}
 	r.Phase, r.Attempt, r.Waiting, r.Cure, r.Failure = s.Phase(), s.Attempt, s.Waiting, s.Cure, s.Diagnosis
-	r.Held = s.Action == replacement.ActionRefuse || s.Action == replacement.ActionHoldEviction
+	r.Held = s.Held()
 	what := short(r.Original)
 	if what == "" {
 		what = "its node"
@@ -161,7 +133,7 @@ func (j *judge) replacementOf(m kube.Member, podState string) *Replacement {
 	case r.Failure != nil:
 		j.learn(old, "the replacement failed: "+r.Cure)
 		j.learn(j.newcomer, j.steps[old])
-	case r.Cure != "" && !r.Held: // what holds it up are checks, and replace --status shows them all
+	case r.Cure != "" && (!r.Held || s.Refused != nil): // what else holds it up are checks, and replace --status shows them all
 		j.learn(old, "the replacement waits: "+r.Cure)
 	}
 	return &r
@@ -172,18 +144,12 @@ func onlyPeers(m kube.Member) bool {
 	return m.State == kube.MemberGossipOnly || m.State == kube.MemberGhost && m.Member == "" && !m.Reported
 }
 
-// leftovers asks about host IDs that only peers know: which of them are ghosts, and how each is removed. It must come after the replacements.
-func (j *judge) leftovers(ids []string) []replacement.Ghost {
-	if len(ids) == 0 || len(j.s.Services) == 0 {
-		return nil
-	}
-	in := j.input(j.s.Services[0].Name)
-	if in == nil {
-		return nil
-	}
-	ghosts := slices.DeleteFunc(replacement.Ghosts(*in), func(g replacement.Ghost) bool {
-		return slices.Contains(j.own, g.HostID) || !slices.ContainsFunc(ids, func(id string) bool { return strings.EqualFold(id, g.HostID) })
-	})
+// stranger is true for a host ID that nobody in Kubernetes has: without one there is no ghost to ask about.
+func stranger(m kube.Member) bool { return m.Service == nil && m.Pod == nil && m.HostID != "" }
+
+// leftovers are the ghosts of the cluster, with how each is removed.
+func (j *judge) leftovers() []replacement.Ghost {
+	ghosts := j.observed().Ghosts(j.now)
 	for _, g := range ghosts {
 		if g.Command != "" {
 			j.learn(g.HostID, "no member has it; remove it: "+g.Command)

@@ -65,7 +65,7 @@ func TestReplacementStates(t *testing.T) {
 		"held up": {cluster: requested, phase: replacement.PhaseVerify, held: true, say: "nothing is deleted"},
 		"the Scylla Operator's": {cluster: failing(3, 1, 1).Operator(), phase: replacement.PhaseFailed, code: replacement.DiagnosisExited,
 			cure: "the Scylla Operator knows no second attempt", say: "failed"},
-		"the Scylla Operator's, under way": {cluster: replacing(3, 1).Operator(), say: "is being replaced"},
+		"the Scylla Operator's, under way": {cluster: replacing(3, 1).Operator(), phase: replacement.PhaseJoin, say: "is being replaced"},
 		"claims were not read":             {cluster: unread, drop: func(s *kube.Snapshot) { s.PVCs = nil }, phase: replacement.PhaseFailed, code: replacement.DiagnosisExited, cure: resume},
 		"claims of a request were not read": {cluster: requested, drop: func(s *kube.Snapshot) { s.PVCs = nil },
 			say: "requested, the host ID to replace is not recorded yet"},

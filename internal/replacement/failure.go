@@ -4,6 +4,7 @@ package replacement
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,9 +27,17 @@ const (
 	DiagnosisLabels          = "ReplaceLabelsMalformed"
 )
 
+// Codes that package scylla gives to refusals that come before ScyllaDB has placed the request: nothing is banned, and the process, which its
+// supervisor starts again and again on the same data, goes on by itself once the reason is gone.
+const (
+	DiagnosisUnknownTarget = "ReplacedNodeNotFound"
+	DiagnosisAliveTarget   = "ReplaceAliveNode"
+	DiagnosisOtherDown     = "ReplaceOtherDown" // since 2026.3; before, the request is placed and then cancelled
+)
+
 // diagnose recognises a failed attempt. It is asked only while the newcomer has not joined. newcomer may be empty.
 func diagnose(in *Input, original, newcomer string) *Diagnosis {
-	cure := fmt.Sprintf("the new volume is poisoned and cannot be used again: kubectl scylla replace --resume %s -n %s", in.Self.Member, in.Namespace)
+	cure := resumeCure(in, original, newcomer)
 	p := in.Pod
 	if p != nil && original != "" && norm(p.HostID) == original {
 		return &Diagnosis{
@@ -39,7 +48,24 @@ func diagnose(in *Input, original, newcomer string) *Diagnosis {
 	}
 	if in.Log != nil {
 		d := *in.Log
-		if d.Cure == "" {
+		switch {
+		case d.Cure != "":
+		case d.Code == DiagnosisUnknownTarget && original != "":
+			d.Cure = fmt.Sprintf("host ID %s is no member: a wrong one, or removed meanwhile (kubectl scylla status -n %s lists the members). Nothing can take its place: %s",
+				original, in.Namespace, takeBack(in))
+		case d.Code == DiagnosisAliveTarget && original != "":
+			d.Cure = fmt.Sprintf("node %s is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: %s",
+				newView(in, original, newcomer, nil).holder(original), takeBack(in))
+		case d.Code == DiagnosisOtherDown:
+			down, ids := othersDown(in, original, newcomer)
+			if len(down) == 0 {
+				down = []string{"that node"}
+			}
+			d.Cure = fmt.Sprintf("bring %s back: nothing was placed, and ScyllaDB tries again by itself", and(down))
+			if len(ids) > 0 {
+				d.Cure += "; or, if dead for good: " + resumeCommand(in, ids)
+			}
+		default:
 			d.Cure = cure
 		}
 		return &d
@@ -81,6 +107,66 @@ func diagnose(in *Input, original, newcomer string) *Diagnosis {
 	}
 }
 
+// resumeCure is another attempt, after what would make that fail as well.
+func resumeCure(in *Input, original, newcomer string) string {
+	down, ids := othersDown(in, original, newcomer)
+	if len(down) == 0 {
+		return "the new volume is poisoned and cannot be used again: " + resumeCommand(in, nil)
+	}
+	return fmt.Sprintf("the new volume is poisoned and cannot be used again. Bring %s back first, then: %s; or, if dead for good: %s",
+		and(down), resumeCommand(in, nil), resumeCommand(in, ids))
+}
+
+// othersDown are the nodes besides the replaced and the ignored that a majority sees DOWN, by name and by host ID; ids begins with those that are
+// ignored already, since the list is given anew.
+func othersDown(in *Input, original, newcomer string) (names, ids []string) {
+	v := newView(in, original, newcomer, ReadRecord(in.Service.Labels, in.Service.Annotations).IgnoreDead)
+	for _, id := range v.expected() {
+		if t := v.tally(id); len(t.down)*2 > t.total() {
+			names, ids = append(names, v.name(id)), append(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		ids = slices.Concat(slices.Sorted(maps.Keys(v.ignored)), ids)
+	}
+	return names, ids
+}
+
+func resumeCommand(in *Input, ignore []string) string {
+	cmd := "kubectl scylla replace --resume " + in.Self.Member
+	if len(ignore) > 0 {
+		cmd += " --ignore-dead=" + strings.Join(ignore, ",")
+	}
+	return cmd + " -n " + in.Namespace
+}
+
+// takeBack gives a replacement up whose target cannot be replaced, so that the member starts as a plain new node.
+func takeBack(in *Input) string {
+	var keys []string
+	for _, k := range recordKeys {
+		if _, ok := in.Service.Annotations[k]; ok {
+			keys = append(keys, k+"-")
+		}
+	}
+	slices.Sort(keys)
+	text := "take the replacement back"
+	if len(keys) > 0 {
+		// The record first: without its labels it would be put back.
+		text += fmt.Sprintf(": kubectl annotate service %s %s -n %s && ", in.Self.Member, strings.Join(keys, " "), in.Namespace)
+	} else {
+		text += ": "
+	}
+	claims := make([]string, len(in.Claims))
+	for i, c := range in.Claims {
+		claims[i] = c.Name
+	}
+	text += fmt.Sprintf("kubectl label service %s %s- %s- -n %s", in.Self.Member, api.LabelReplace, api.LabelReplacingNodeHostID, in.Namespace)
+	if len(claims) > 0 {
+		text += fmt.Sprintf(" && kubectl delete pvc %s -n %s --wait=false", strings.Join(claims, " "), in.Namespace)
+	}
+	return text + fmt.Sprintf(" && kubectl delete pod %s -n %s; it then joins as a new node", in.Self.Member, in.Namespace)
+}
+
 func detail(e *Exit) string {
 	var parts []string
 	if e.Reason != "" && e.Reason != "Error" && e.Reason != "Completed" {
@@ -105,8 +191,9 @@ type Ghost struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// Ghosts lists the host IDs that fresh rows mention and that no member has, is, or replaces. With a datacenter whose nodes cannot be asked
-// a host ID may live there, and no command is given.
+// Ghosts lists the host IDs that fresh rows mention and that no member has, is, or replaces: the same for the input of any member of a cluster.
+// A newcomer on its way is none, though its peers list it before its Service does. With a datacenter whose nodes cannot be asked a host
+// ID may live there, and no command is given.
 func Ghosts(in Input) []Ghost {
 	known := map[string]bool{}
 	add := func(id string) {
@@ -122,6 +209,7 @@ func Ghosts(in Input) []Ghost {
 	}
 	for _, o := range in.Others {
 		add(o.HostID)
+		add(o.PodHostID)
 		add(o.Replacing)
 	}
 	in.Self = matrix.Ref{} // here the member is a witness like any other
@@ -138,7 +226,7 @@ func Ghosts(in Input) []Ghost {
 			continue
 		}
 		t := v.tally(id)
-		if t.listing() == 0 {
+		if t.listing() == 0 || len(t.states[matrix.StateJoining])+len(t.states[matrix.StateReplacing]) > 0 {
 			continue
 		}
 		g := Ghost{HostID: id}
@@ -149,8 +237,6 @@ func Ghosts(in Input) []Ghost {
 			g.Why = fmt.Sprintf("%s %s it UP: it runs somewhere", and(t.up), verb(t.up, "sees", "see"))
 		case len(in.NotVerified) > 0:
 			g.Why = fmt.Sprintf("it may belong to datacenter %s, whose members are not known here", strings.Join(in.NotVerified, ", "))
-		case len(t.states[matrix.StateJoining])+len(t.states[matrix.StateReplacing]) > 0:
-			g.Why = "it is just joining"
 		default:
 			g.Command = removeNode(&in, v, id)
 			if g.Command == "" {

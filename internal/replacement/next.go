@@ -390,12 +390,12 @@ func (m *machine) deletePVC(c *Claim) Step {
 		return m.refuse(v)
 	}
 	claim := *c
-	return Step{
+	return m.heed(Step{
 		Action: ActionDeletePVC, Claim: &claim, Checks: v.checks, Address: v.address,
 		Message: fmt.Sprintf("PersistentVolumeClaim %s (UID %s) is deleted", claim.Name, claim.UID),
 		Events: []Event{{Reason: EventPVCDeleted, Note: fmt.Sprintf("PersistentVolumeClaim %s (UID %s) of dead node %s deleted (request %s)",
 			claim.Name, claim.UID, m.original, m.request())}},
-	}
+	}, fmt.Sprintf("PersistentVolumeClaim %s cannot be deleted", claim.Name))
 }
 
 func (m *machine) claimsTouched() bool {
@@ -496,12 +496,12 @@ func (m *machine) evict() Step {
 			Events: []Event{{Warning: true, Reason: EventRefused, Note: upperFirst(msg)}},
 		}
 	}
-	return Step{
+	return m.heed(Step{
 		Action: ActionEvictPod, PodUID: p.UID,
 		Message: fmt.Sprintf("Pod %s (UID %s) is evicted", p.Name, p.UID),
 		Events: []Event{{Reason: EventPodEvicted, Note: fmt.Sprintf("Pod %s (UID %s) of dead node %s evicted (request %s)",
 			p.Name, p.UID, m.original, m.request())}},
-	}
+	}, fmt.Sprintf("Pod %s cannot be evicted", p.Name))
 }
 
 // newcomerID is the host ID of the member's new node: the Pod's own word, else what the Service records when it is not the old one.
@@ -524,6 +524,7 @@ func (m *machine) join() Step {
 	waiting := v.notJoined(id)
 	if len(waiting) > 0 {
 		s := Step{Action: ActionWaitJoin, NewHostID: id, Waiting: waiting}
+		stands := standstill(in)
 		if d := diagnose(in, m.original, id); d != nil {
 			s.Action, s.Diagnosis = ActionFail, d
 			s.Message, s.Cure = d.Text, d.Cure
@@ -533,10 +534,13 @@ func (m *machine) join() Step {
 		switch {
 		case id == "":
 			s.Message = fmt.Sprintf("waiting for ScyllaDB on new Pod %s to start", p.Name)
-			if p.Waiting != "" {
-				s.Waiting = []string{p.Waiting}
+			if len(stands) > 0 {
+				s.Waiting = stands
 			}
 		default:
+			if !p.ScyllaDB.Running {
+				s.Waiting = append(stands, waiting...)
+			}
 			s.Message = fmt.Sprintf("waiting for new node %s on Pod %s to join", id, p.Name)
 		}
 		return s
@@ -545,7 +549,8 @@ func (m *machine) join() Step {
 	if !p.Ready {
 		return Step{
 			Action: ActionWaitReady, NewHostID: id, Message: fmt.Sprintf("node %s has joined; waiting for Pod %s to be Ready", id, p.Name),
-			Events: []Event{joined},
+			Waiting: standstill(in),
+			Events:  []Event{joined},
 		}
 	}
 	if m.original != "" {
@@ -567,6 +572,27 @@ func (m *machine) join() Step {
 		Action: ActionFinish, NewHostID: id, Patch: endPatch(last), Message: last.Text(), Last: &last,
 		Events: []Event{last.event()},
 	}
+}
+
+// standstill says why ScyllaDB does not run on the new Pod, or not as Kubernetes would have it.
+func standstill(in *Input) []string {
+	p := in.Pod
+	if p.Waiting == "" {
+		return nil
+	}
+	out := []string{fmt.Sprintf("Pod %s waits for %s", p.Name, p.Waiting)}
+	if e := p.ScyllaDB.Exited; e != nil && e.Code == ExitLaunchRetry && !p.ScyllaDB.Running {
+		out = append(out, "its launcher got no answer from the API server (exit code 75) and tries again")
+	}
+	for _, b := range p.Barrier {
+		out = append(out, "its barrier waits: "+b)
+	}
+	for _, c := range in.Claims {
+		if c.Unbound && !p.Scheduled {
+			out = append(out, fmt.Sprintf("PersistentVolumeClaim %s is not bound to a volume", c.Name))
+		}
+	}
+	return out
 }
 
 // notJoined lists what is missing until the newcomer has joined; empty when it has. It has when it owns tokens by its own word (or by

@@ -113,6 +113,11 @@ func (s Step) Phase() Phase {
 		return PhaseDelete
 	case ActionEvictPod, ActionHoldEviction, ActionWaitPodGone:
 		return PhaseEvict
+	case ActionWaitRefused:
+		if s.Claim != nil {
+			return PhaseDelete
+		}
+		return PhaseEvict
 	case ActionWaitNewPod, ActionCancelRefused:
 		return PhaseNewPod
 	case ActionWaitJoin:

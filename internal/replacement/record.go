@@ -40,7 +40,9 @@ type Record struct {
 	Attempt      int
 	IgnoreDead   []string
 	SkipChecks   []string
-	Last         *Last
+	// Refused is what the API server refused last, nil when nothing was or the record cannot be read: the next refusal writes it anew.
+	Refused *Refusal
+	Last    *Last
 	// Problems are values that could not be read, as sentences that name the key.
 	Problems []string
 }
@@ -126,6 +128,7 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	}
 	r.IgnoreDead = SplitList(annotations[api.AnnotationReplaceIgnoreDead])
 	r.SkipChecks = SplitList(annotations[api.AnnotationReplaceSkipChecks])
+	r.Refused = readRefusal(annotations[api.AnnotationReplaceRefused])
 	if v, ok := annotations[api.AnnotationReplaceLast]; ok {
 		var last Last
 		if err := json.Unmarshal([]byte(v), &last); err != nil {
@@ -171,7 +174,7 @@ func SplitList(s string) []string {
 var recordKeys = []string{
 	api.AnnotationReplaceRequest, api.AnnotationReplaceResume, api.AnnotationReplaceIgnoreDead, api.AnnotationReplaceSkipChecks,
 	api.AnnotationReplaceAccepted, api.AnnotationReplacePVCUIDs, api.AnnotationReplacePodUID, api.AnnotationReplaceStartedAt,
-	api.AnnotationReplaceAttempt, api.AnnotationReplaceOriginalHostID, api.AnnotationReplaceAddress,
+	api.AnnotationReplaceAttempt, api.AnnotationReplaceOriginalHostID, api.AnnotationReplaceAddress, api.AnnotationReplaceRefused,
 }
 
 // endPatch takes everything of the replacement away and leaves its outcome, in one write.

@@ -47,6 +47,8 @@ type Claim struct {
 	Kept string `json:"-"`
 	// Deleting is set once the claim has a deletion time stamp.
 	Deleting bool `json:"deleting,omitempty"`
+	// Unbound is set while the claim has no volume.
+	Unbound bool `json:"-"`
 	// Size is the requested storage, for texts.
 	Size string `json:"size,omitempty"`
 }
@@ -83,8 +85,10 @@ type Pod struct {
 	IP                 string
 	// Owned is set when the Pod's controller is the member's StatefulSet.
 	Owned bool
-	// Waiting says what the Pod waits for before its containers run ("unschedulable: ...", "init container ... is running").
+	// Waiting completes "it waits for ...", with the scheduler's or the kubelet's own words; empty when ScyllaDB's container is ready.
 	Waiting string
+	// Barrier lists, while the Pod is in its barrier, what that waits for, in the barrier's own words.
+	Barrier []string
 	// ScyllaDB is the state of the ScyllaDB container.
 	ScyllaDB Container
 	// HostID, OwnsTokens and OperationMode are the reporter's own word in the Pod's annotation. OwnsTokens is nil when unknown.
@@ -118,6 +122,8 @@ type Other struct {
 	ReplacingSince time.Time
 	// ReplacingDeleted is set when that replacement has already deleted a claim, or may have.
 	ReplacingDeleted bool
+	// PodHostID is the host ID of its Pod's node by that node's own word; its Service may still have another.
+	PodHostID string
 	// Decommissioning is set while the member is asked to leave.
 	Decommissioning bool
 	// Addresses of the member: its Service's ClusterIP, its Pod's IP.
@@ -161,8 +167,10 @@ type Input struct {
 	ByHostID Support
 	// VersionDetail says why ByHostID is unknown.
 	VersionDetail string
-	// Operator is set when the Scylla Operator manages the member: then no step is ours.
-	Operator bool
+	// Operator is set when the Scylla Operator manages the member: then no step is ours. Conditions are its own words about it, when
+	// somebody has read them.
+	Operator   bool
+	Conditions []string
 	// Log is what the ScyllaDB container's log says, when somebody has read it.
 	Log *Diagnosis
 	// Now is the caller's clock, NewID a fresh identity for a request that has none.
@@ -208,6 +216,7 @@ const (
 	ActionDeletePVC     Action = "DeletePVC"     // delete Step.Claim, with its UID and resourceVersion as preconditions
 	ActionHoldEviction  Action = "HoldEviction"  // the old node came back to life after its claim was deleted
 	ActionEvictPod      Action = "EvictPod"      // evict Step.PodUID
+	ActionWaitRefused   Action = "WaitRefused"   // the API server refused the deletion or the eviction: not again before Step.Refused.Next
 	ActionWaitPodGone   Action = "WaitPodGone"   // the old Pod terminates
 	ActionWaitNewPod    Action = "WaitNewPod"    // the StatefulSet makes the new Pod
 	ActionWaitJoin      Action = "WaitJoin"      // ScyllaDB starts, streams, joins
@@ -302,8 +311,15 @@ type Step struct {
 	Claim     *Claim
 	PodUID    string
 	Events    []Event
+	// Refused is set while the API server refuses what the step is to delete or to evict.
+	Refused *Refusal
 	// Last is the outcome of the last finished replacement, on a Service without an open one.
 	Last *Last
+}
+
+// Held reports whether the replacement stands still until somebody or something else gives way.
+func (s Step) Held() bool {
+	return s.Action == ActionRefuse || s.Action == ActionHoldEviction || s.Refused != nil
 }
 
 // Last is the outcome of a finished replacement; it is the value of api.AnnotationReplaceLast.

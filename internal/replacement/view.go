@@ -185,6 +185,16 @@ func (v *view) name(id string) string {
 	return v.label(matrix.Ref{HostID: id})
 }
 
+// holder names the member that has a host ID by its row or its Service, which is another than the replaced one where that was a mistake.
+func (v *view) holder(id string) string {
+	for _, o := range v.in.Others {
+		if norm(o.HostID) == id || norm(o.PodHostID) == id {
+			return refName(matrix.Ref{Member: o.Member, HostID: id})
+		}
+	}
+	return short(id)
+}
+
 func (v *view) label(r matrix.Ref) string { return refName(r) }
 
 func refName(r matrix.Ref) string {

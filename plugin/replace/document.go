@@ -76,8 +76,9 @@ type StatusDocument struct {
 	Attempt int    `json:"attempt,omitempty"`
 	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done, Failed, Cancelled or None.
 	Phase replacement.Phase `json:"phase"`
-	// Held is true while a check holds it up.
-	Held bool `json:"held,omitempty"`
+	// Held is true while a check holds it up, or the API server refuses what comes next; Refused has its words, since when, and the next try.
+	Held    bool                 `json:"held,omitempty"`
+	Refused *replacement.Refusal `json:"refused,omitempty"`
 	// Message is the state in one sentence, Waiting what it waits for, Cure what a person can do.
 	Message string   `json:"message"`
 	Waiting []string `json:"waiting,omitempty"`
@@ -340,11 +341,12 @@ func newStatusDocument(now time.Time, key kube.ClusterKey, in *replacement.Input
 		GeneratedAt: *stamp(now), Cluster: key.Name, Member: in.Self, ManagedBy: managedBy(in.Operator),
 		Request: step.Request, Attempt: step.Attempt, Phase: step.Phase(), Message: step.Message, Waiting: step.Waiting, Cure: step.Cure,
 		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: stamp(step.StartedAt), Diagnosis: step.Diagnosis,
+		Held: step.Held(), Refused: step.Refused,
 	}
-	switch step.Action {
-	case replacement.ActionRefuse, replacement.ActionHoldEviction:
-		d.Held, d.Checks = true, step.Checks
-	case replacement.ActionNone:
+	switch {
+	case d.Held:
+		d.Checks = step.Checks
+	case step.Action == replacement.ActionNone:
 		if l := step.Last; l != nil && !in.Operator {
 			d.Request, d.Attempt = l.Request, l.Attempts
 			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, stamp(l.StartedAt), stamp(l.FinishedAt)

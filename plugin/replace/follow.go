@@ -69,10 +69,15 @@ func (o *options) look(ctx context.Context, s *subject) (*subject, replacement.S
 // judge takes the step and, where an attempt may have failed, the container's log into account.
 func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
 	if s.in.Operator {
-		return operatorStep(s.in, o.conditions(ctx, s))
+		s.in.Conditions = o.conditions(ctx, s)
 	}
-	step := replacement.Next(*s.in)
-	if step.Action != replacement.ActionWaitJoin && step.Action != replacement.ActionFail || o.reader.Client() == nil {
+	step := replacement.State(*s.in)
+	switch step.Action {
+	case replacement.ActionWaitJoin, replacement.ActionWaitReady, replacement.ActionFail:
+	default:
+		return step
+	}
+	if o.reader.Client() == nil {
 		return step
 	}
 	d := o.readLog(ctx, s)
@@ -80,8 +85,8 @@ func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
 	case d == nil:
 	case d.Poisoned:
 		s.in.Log = cli.Failure(s.in.Pod.Name, d)
-		step = replacement.Next(*s.in)
-	case step.Action == replacement.ActionWaitJoin:
+		step = replacement.State(*s.in)
+	case step.Action != replacement.ActionFail:
 		step.Waiting = append(step.Waiting, fmt.Sprintf("ScyllaDB on Pod %s says: %s", s.in.Pod.Name, d.Text))
 		step.Cure = d.Cure
 	}
@@ -250,19 +255,29 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	if len(step.Waiting) > 0 {
 		activity = strings.Join(step.Waiting, "; ")
 	}
+	if step.Refused != nil && !f.said[step.Message] {
+		// The API server's words in full: a live line has no room for them.
+		f.said[step.Message] = true
+		f.stop()
+		text := render.Clean(step.Message)
+		if step.Cure != "" {
+			text += "\n  > " + render.Clean(step.Cure)
+		}
+		f.o.d.Warn("%s", text)
+	}
 	if step.Action.Writes() && f.o.d.Clock.Since(f.since) > patience {
 		activity = fmt.Sprintf("nobody has taken it up for %s: is the controller running? %s", duration.HumanDuration(f.o.d.Clock.Since(f.since)), step.Message)
 	}
 	if step.Action == replacement.ActionFail && rec.Accepted == f.id {
 		return verdict{phase: step.Phase().Title(), err: exit.WithHint(fmt.Errorf("the replacement failed: %s", step.Message), step.Cure), last: doc}, nil
 	}
-	if step.Cure != "" {
+	if step.Cure != "" && step.Refused == nil {
 		activity += " > " + step.Cure
 	}
 	return verdict{phase: step.Phase().Title(), activity: activity}, nil
 }
 
-// warnings repeats the controller's Warning events of this request as they come: a refusal by a disruption budget is nowhere else.
+// warnings repeats the controller's Warning events of this request as they come, but those whose fact the phases and the end tell.
 func (f *follower) warnings(ctx context.Context, s *subject) {
 	now := f.o.d.Clock.Now()
 	if now.Sub(f.eventsAt) < eventsEvery {
@@ -280,7 +295,8 @@ func (f *follower) warnings(ctx context.Context, s *subject) {
 			at = e.Series.LastObservedTime.Time
 		}
 		if e.Type != corev1.EventTypeWarning || e.Regarding.Kind != "Service" || e.Regarding.Name != s.member() ||
-			at.Before(f.start.Add(-time.Second)) || f.said[e.Note] || e.Reason == replacement.EventFailed {
+			at.Before(f.start.Add(-time.Second)) || f.said[e.Note] ||
+			e.Reason == replacement.EventFailed || e.Reason == replacement.EventEvictionRefused {
 			continue
 		}
 		f.said[e.Note] = true
@@ -324,38 +340,6 @@ func (o *options) finalDocument(ctx context.Context, s *subject) error {
 		return err
 	}
 	return o.output.Document(o.d, newStatusDocument(o.d.Clock.Now(), now.key, now.in, step))
-}
-
-// operatorStep reads the Scylla Operator's procedure from its labels and its own conditions.
-func operatorStep(in *replacement.Input, conditions []string) replacement.Step {
-	rec := replacement.ReadRecord(in.Service.Labels, in.Service.Annotations)
-	s := replacement.Step{Original: rec.Original, Procedure: rec.Procedure(), Waiting: conditions}
-	id, _ := replacement.ParseHostID(in.Self.HostID)
-	if id != rec.Original {
-		s.NewHostID = id
-	}
-	switch {
-	case !rec.Requested && !rec.HasOriginal:
-		s.Action, s.Message, s.NewHostID = replacement.ActionNone, "no replacement is requested", ""
-	case !rec.Requested:
-		s.Action = replacement.ActionFail
-		s.Message = fmt.Sprintf("label %s was removed in the middle: the Scylla Operator no longer ends the replacement, and every later start of this member replaces %s", api.LabelReplace, rec.Original)
-		s.Cure = fmt.Sprintf("when the new node has joined: kubectl label service %s %s- -n %s", in.Self.Member, api.LabelReplacingNodeHostID, in.Namespace)
-	case !rec.HasOriginal:
-		s.Action, s.Message, s.NewHostID = replacement.ActionDeletePVC, "the Scylla Operator deletes claim and Pod and records the host ID", ""
-	case rec.OriginalError != "":
-		s.Action, s.Message = replacement.ActionFail, "the Scylla Operator recorded no usable host ID: "+rec.OriginalError
-		s.Cure = "the new node joins as a plain new one; the dead one stays a member until it is removed (kubectl scylla replace --status lists it)"
-	case in.Pod == nil || in.Pod.Deleting:
-		s.Action, s.Message = replacement.ActionWaitNewPod, "the Scylla Operator waits for the new Pod"
-	case s.NewHostID == "":
-		s.Action, s.Message = replacement.ActionWaitJoin, "the Scylla Operator waits for the new node's host ID"
-	case !in.Pod.Ready:
-		s.Action, s.Message = replacement.ActionWaitReady, fmt.Sprintf("the Scylla Operator waits for Pod %s with host ID %s to be Ready", in.Pod.Name, s.NewHostID)
-	default:
-		s.Action, s.Message = replacement.ActionFinish, "the Scylla Operator removes the labels"
-	}
-	return s
 }
 
 // operator judges one look at a replacement that the Scylla Operator makes. It knows no identity of requests; this one is bound by the host ID that
@@ -433,11 +417,14 @@ func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 func (o *options) runStatus(ctx context.Context) error {
 	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatusList}, GeneratedAt: *stamp(o.d.Clock.Now()), Items: []StatusDocument{}}
 	add := func(s *subject) {
+		if rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations); s.in.Operator && rec.HasOriginal {
+			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
+		}
 		list.Items = append(list.Items, *newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s)))
 	}
-	ghosts := func(s *subject) {
-		for _, g := range replacement.Ghosts(*s.in) {
-			list.Ghosts = append(list.Ghosts, GhostInfo{Cluster: s.key.String(), Ghost: g})
+	ghosts := func(c *observe.Cluster) {
+		for _, g := range c.Ghosts(o.d.Clock.Now()) {
+			list.Ghosts = append(list.Ghosts, GhostInfo{Cluster: c.Snapshot.Key().String(), Ghost: g})
 		}
 	}
 	if o.target != "" {
@@ -445,8 +432,8 @@ func (o *options) runStatus(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		ghosts(s.cluster)
 		add(s)
-		ghosts(s)
 	} else {
 		snapshots, err := o.reader.All(ctx)
 		if err != nil {
@@ -454,11 +441,11 @@ func (o *options) runStatus(ctx context.Context) error {
 		}
 		for _, snapshot := range snapshots {
 			c := observe.New(snapshot, snapshot.PVCs)
+			ghosts(c) // by the reports, as `status` has them, whether or not the nodes are asked below
 			for _, member := range c.Requested() {
-				add(&subject{cluster: c, in: c.Input(member, o.d.Clock.Now(), ""), key: snapshot.Key()})
-			}
-			if names := serviceNames(snapshot); len(names) > 0 {
-				ghosts(&subject{cluster: c, in: c.Input(names[0], o.d.Clock.Now(), ""), key: snapshot.Key()})
+				s := &subject{cluster: c, in: c.Input(member, o.d.Clock.Now(), ""), key: snapshot.Key()}
+				add(s)
+				c = s.cluster // the nodes are asked once
 			}
 		}
 	}

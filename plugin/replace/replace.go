@@ -260,28 +260,17 @@ func (o *options) noService(s *kube.Snapshot, m kube.Member) error {
 	if m.HostID == "" {
 		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller makes member Services; see whether it runs: kubectl scylla status -n "+s.Namespace)
 	}
-	c := observe.New(s, s.PVCs)
-	for _, name := range serviceNames(s) {
-		for _, g := range replacement.Ghosts(*c.Input(name, o.d.Clock.Now(), "")) {
-			if !strings.EqualFold(g.HostID, m.HostID) {
-				continue
-			}
-			hint := g.Why
-			if g.Command != "" {
-				hint = "remove it from the cluster: " + g.Command
-			}
-			return exit.WithHint(exit.Refusedf("host ID %s belongs to no member, so there is nothing to start in its place", m.HostID), hint)
+	for _, g := range observe.New(s, s.PVCs).Ghosts(o.d.Clock.Now()) {
+		if !strings.EqualFold(g.HostID, m.HostID) {
+			continue
 		}
+		hint := g.Why
+		if g.Command != "" {
+			hint = "remove it from the cluster: " + g.Command
+		}
+		return exit.WithHint(exit.Refusedf("host ID %s belongs to no member, so there is nothing to start in its place", m.HostID), hint)
 	}
 	return exit.Refusedf("host ID %s belongs to no member here, so there is nothing to start in its place", m.HostID)
-}
-
-func serviceNames(s *kube.Snapshot) []string {
-	var names []string
-	for i := range s.Services {
-		names = append(names, s.Services[i].Name)
-	}
-	return names
 }
 
 // asked is the input as it would be with the request on the Service.

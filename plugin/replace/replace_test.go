@@ -3,12 +3,19 @@
 package replace_test
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
@@ -171,7 +178,8 @@ func TestFollowsToTheEnd(t *testing.T) {
 
 // On a terminal the phases that ended stay, and the present one is a live line that goes.
 func TestFollowsOnATerminal(t *testing.T) {
-	_, r := newStage(t, dead())
+	s, r := newStage(t, dead())
+	s.budget = 1
 	r.Args = []string{"replace", "-n", "demo", target, "--yes", "--color=never"}
 	r.Terminal = cli.Terminal{Out: true, Err: true, Width: 100, Height: 40}
 	res := r.Do(t)
@@ -181,6 +189,9 @@ func TestFollowsOnATerminal(t *testing.T) {
 	live := regexp.MustCompile("\r[^\r\n]*\x1b\\[K")
 	if !live.MatchString(res.Stderr) {
 		t.Errorf("no live line in %q", res.Stderr)
+	}
+	if !strings.Contains(res.Stderr, "evicting the dead node's Pod: refused once since 12:00:09 UTC, next try at 12:00:14 UTC") {
+		t.Errorf("the refusal is in no live line: %q", res.Stderr)
 	}
 	golden(t, "progress_terminal.txt", live.ReplaceAllString(res.Stderr, ""))
 }
@@ -289,6 +300,112 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%+v", rec)
 	}
 	golden(t, "cancelled.txt", transcript(r.Args, res))
+}
+
+// What an open replacement waits for is named, whoever makes it wait.
+func TestGoldenStatus(t *testing.T) {
+	pending := func(p *corev1.Pod) {
+		p.Spec.NodeName, p.Status = "", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+			Message: "0/3 nodes are available: 1 node(s) didn't find available persistent volumes to bind, 2 node(s) didn't match Pod's node affinity/selector.",
+		}}}
+	}
+	crash := func(code int32) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0] = corev1.ContainerStatus{
+				Name: api.ContainerScyllaDB, RestartCount: 4, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(plugintest.Now)}},
+			}
+		}
+	}
+	barrier := func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodPending
+		p.Status.InitContainerStatuses[2] = corev1.ContainerStatus{Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+		p.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}
+	}
+	open := func(f func(*corev1.Pod)) *plugintest.Cluster {
+		c := plugintest.New(4, 1).Replacing(target)
+		f(c.Pod(target))
+		return c
+	}
+	held := open(barrier)
+	held.Down("demo-dc1-rack4-0")
+	held.Service(target).Annotations[api.AnnotationForceProceed] = "yes"
+	budget := dead()
+	svc := budget.Service(target)
+	svc.Labels[api.LabelReplace], svc.Labels[api.LabelReplacingNodeHostID] = "", oldID
+	for k, v := range map[string]string{
+		api.AnnotationReplaceOriginalHostID: oldID, api.AnnotationReplaceRequest: "request-1", api.AnnotationReplaceAccepted: "request-1", api.AnnotationReplaceAttempt: "1",
+		api.AnnotationReplacePVCUIDs: "gone", api.AnnotationReplacePodUID: string(budget.Pod(target).UID), api.AnnotationReplaceStartedAt: "2026-11-21T11:58:00Z",
+		api.AnnotationReplaceRefused: `{"uid":"` + string(budget.Pod(target).UID) + `","message":"Cannot evict pod as it would violate the pod's disruption budget. ` +
+			`(The disruption budget demo needs 3 healthy pods and has 2 currently)","budget":true,"times":4,"since":"2026-11-21T11:58:05Z","next":"2026-11-21T12:00:10Z"}`,
+	} {
+		svc.Annotations[k] = v
+	}
+	for name, c := range map[string]*plugintest.Cluster{
+		"budget": budget, "pending": open(pending), "launcher_crashes": open(crash(replacement.ExitLaunchRetry)), "barrier": held,
+		"operator_pending": open(pending).Operator(), "operator_failed": open(crash(1)).Operator(),
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, "status_"+name+".txt", run(t, c, "--status").Transcript(t)) })
+	}
+	golden(t, "status_budget_json.txt", run(t, budget, "--status", "-o", "json").Transcript(t))
+}
+
+// Under the Scylla Operator nobody reports ScyllaDB's operations: the nodes themselves are asked, and their words are in the status.
+func TestOperatorsFailureIsInTheTaskManager(t *testing.T) {
+	c := plugintest.New(4, 1).Replacing(target).Operator()
+	c.Service(target).Annotations[api.AnnotationHostID] = newID(1)
+	for i := range c.Nodes {
+		c.Nodes[i].Version = "" // its reporter says nothing of versions and modes either
+	}
+	r := run(t, c, "--status")
+	r.Live = func(_ context.Context, s *kube.Snapshot, _ kube.LiveOptions) error {
+		s.Live = map[string]*api.NodeStatusReport{}
+		for _, n := range c.Nodes {
+			if n.Name != target {
+				s.Live[n.Name] = &api.NodeStatusReport{HostID: n.HostID, OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
+					ObservedNodes: []api.ObservedNodeStatusReport{{HostID: n.HostID, Status: api.NodeStatusUp}},
+					Operations:    []api.NodeOperation{{Type: "replace", State: "failed", HostID: newID(1), Error: "Canceled. Dead nodes: {" + plugintest.HostID(3) + "}"}}}
+			}
+		}
+		return s.Use(kube.SourceLive)
+	}
+	golden(t, "status_operator_tasks.txt", r.Transcript(t))
+}
+
+// status and replace --status list the same ghosts, from the same evidence.
+func TestGhostsAreTheSameEverywhere(t *testing.T) {
+	ghost := plugintest.New(3, 2).Down("demo-dc1-rack2-1").Leftover("demo-dc1-rack2-1")
+	newcomer := plugintest.New(4, 1).Replacing("demo-dc1-rack3-0")
+	newcomer.Pod("demo-dc1-rack3-0").Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"hostID":"` + plugintest.HostID(2) + `"}`}
+	newcomer.Service("demo-dc1-rack3-0").Annotations[api.AnnotationHostID] = newID(1)
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		want    int
+	}{
+		"a ghost": {ghost, 1}, "none": {plugintest.New(3, 2).Objects(), 0}, "a newcomer whose Service has another host ID": {newcomer.Objects(), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ghosts := func(field string, args ...string) (out []replacement.Ghost) {
+				t.Helper()
+				res := plugintest.Run{Args: append(args, "-n", "demo", "-o", "json"), Objects: tc.objects, Setup: withVerb}.Do(t)
+				var doc map[string]json.RawMessage
+				if err := json.Unmarshal([]byte(res.Stdout), &doc); err != nil {
+					t.Fatal(err, res.Stdout, res.Stderr)
+				}
+				if doc[field] != nil {
+					if err := json.Unmarshal(doc[field], &out); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return out
+			}
+			status, verb := ghosts("leftovers", "status", "demo"), ghosts("ghosts", "replace", "--status")
+			if diff := cmp.Diff(status, verb); diff != "" || len(status) != tc.want {
+				t.Errorf("%d, want %d (-status +replace --status)\n%s", len(status), tc.want, diff)
+			}
+		})
+	}
 }
 
 func TestStatusWithGhosts(t *testing.T) {

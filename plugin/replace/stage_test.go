@@ -230,8 +230,11 @@ func (s *stage) control(ctx context.Context) {
 	case replacement.ActionEvictPod:
 		if s.budget > 0 {
 			s.budget--
+			said := "Cannot evict pod as it would violate the pod's disruption budget. (The disruption budget demo needs 3 healthy pods and has 2 currently)"
+			_, patch := step.Refuse(said, true, s.clock.Now(), 0)
+			s.must(kube.PatchMetadata(ctx, s.raw, svc, func(o *corev1.Service) { patch.Apply(&o.Labels, &o.Annotations) }))
 			s.must(kube.Emit(ctx, s.raw, svc, kube.Event{Type: corev1.EventTypeWarning, Reason: replacement.EventEvictionRefused,
-				Note: "Pod " + target + " cannot be evicted yet: the disruption budget demo needs 3 healthy pods and has 2 currently", Now: s.clock.Now()}))
+				Note: "Pod " + target + " cannot be evicted yet: " + said, Now: s.clock.Now()}))
 			return
 		}
 		s.must(s.raw.Delete(ctx, c.Pod(target)))

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// How long after a refusal the same is asked again: twice as long each time.
+const (
+	firstBackoff = 5 * time.Second
+	maxBackoff   = 2 * time.Minute
+)
+
+// Refusal is the API server's refusal to delete the claim or to evict the Pod; it is the value of api.AnnotationReplaceRefused. It stands on the
+// Service, so that a restarted controller keeps to the back-off and everybody reads the same.
+type Refusal struct {
+	// UID of the object that was to go: a refusal says nothing about another.
+	UID string `json:"uid"`
+	// Message is the API server's own, with that of the disruption budget where one refuses. Budget is set then.
+	Message string `json:"message"`
+	Budget  bool   `json:"budget,omitempty"`
+	// Times it was refused in a row, Since when; Next is when it is tried again.
+	Times int       `json:"times"`
+	Since time.Time `json:"since"`
+	Next  time.Time `json:"next"`
+}
+
+// Refuse is the change that records another refusal of what the step asked for. atLeast is the wait that the API server suggests.
+func (s Step) Refuse(message string, budget bool, now time.Time, atLeast time.Duration) (*Refusal, *Patch) {
+	now = now.UTC().Truncate(time.Second)
+	r := Refusal{UID: s.uid(), Message: message, Budget: budget, Times: 1, Since: now}
+	if s.Refused != nil {
+		r.Times, r.Since = s.Refused.Times+1, s.Refused.Since
+	}
+	r.Next = now.Add(max(min(firstBackoff<<min(r.Times-1, 10), maxBackoff), min(atLeast, 2*maxBackoff)))
+	value, err := json.Marshal(r)
+	if err != nil {
+		return &r, &Patch{} // strings, numbers and times always marshal, except a year beyond 9999
+	}
+	return &r, &Patch{SetAnnotations: map[string]string{api.AnnotationReplaceRefused: string(value)}}
+}
+
+func readRefusal(value string) *Refusal {
+	var r Refusal
+	if value == "" || json.Unmarshal([]byte(value), &r) != nil || r.UID == "" || r.Times < 1 {
+		return nil
+	}
+	return &r
+}
+
+// uid of the object that the step deletes or evicts.
+func (s Step) uid() string {
+	if s.Claim != nil {
+		return s.Claim.UID
+	}
+	return s.PodUID
+}
+
+// heed takes an earlier refusal of the same step into account: it waits until the next try, and says why either way. A time of the next try further
+// away than any back-off is somebody else's writing and does not count.
+func (m *machine) heed(s Step, what string) Step {
+	r := m.rec.Refused
+	if r == nil || r.UID != s.uid() {
+		return s
+	}
+	s.Refused = r
+	s.Message = fmt.Sprintf("%s yet: %s", what, r.Message)
+	wait := r.Next.Sub(m.in.Now)
+	next := "it is tried again now"
+	if wait > 0 && wait <= 2*maxBackoff {
+		s.Action, s.Events = ActionWaitRefused, nil
+		next = "next try at " + clock(r.Next, m.in.Now)
+	}
+	s.Waiting = []string{fmt.Sprintf("refused %s since %s, %s; nothing else is deleted meanwhile", times(r.Times), clock(r.Since, m.in.Now), next)}
+	if r.Budget {
+		s.Cure = fmt.Sprintf("bring back the Pods that the budget misses (kubectl get poddisruptionbudgets,pods -n %s), or set its unhealthyPodEvictionPolicy: AlwaysAllow, "+
+			"so that it does not protect a Pod that is not ready", m.in.Namespace)
+	}
+	return s
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// clock is a time of day for people, with its date unless it is within a day of now.
+func clock(t, now time.Time) string {
+	layout := "15:04:05 UTC"
+	if d := now.Sub(t); d > 24*time.Hour || d < -24*time.Hour {
+		layout = "2006-01-02 " + layout
+	}
+	return t.UTC().Format(layout)
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+const budgetSays = "Cannot evict pod as it would violate the pod's disruption budget. (The disruption budget demo needs 3 healthy pods and has 2 currently)"
+
+// evicting is the moment in which the old Pod is to go.
+func evicting() Input {
+	return change(recorded(), func(in *Input) { in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}} })
+}
+
+// refused is in after so many refusals of its step in a row, each when it was due.
+func refused(in Input, n int) Input {
+	for range n {
+		s := Next(in)
+		r, patch := s.Refuse(budgetSays, true, in.Now, 0)
+		in = after(in, Step{Patch: patch})
+		in.Now = r.Next
+	}
+	return in
+}
+
+func TestRefusalBacksOff(t *testing.T) {
+	in := evicting()
+	var waits []time.Duration
+	for range 8 {
+		s := Next(in)
+		if s.Action != ActionEvictPod || s.PodUID != "pod-1" {
+			t.Fatalf("%s of %q when it is due", s.Action, s.PodUID)
+		}
+		r, patch := s.Refuse(budgetSays, true, in.Now, 0)
+		in = after(in, Step{Patch: patch})
+		early := in
+		early.Now = r.Next.Add(-time.Second)
+		if s := Next(early); s.Action != ActionWaitRefused || s.Action.Writes() || len(s.Events) > 0 || s.Phase() != PhaseEvict || !s.Held() {
+			t.Fatalf("before its time: %s, events %v", s.Action, s.Events)
+		}
+		waits = append(waits, r.Next.Sub(in.Now))
+		in.Now = r.Next
+	}
+	if got, want := fmt.Sprint(waits), "[5s 10s 20s 40s 1m20s 2m0s 2m0s 2m0s]"; got != want {
+		t.Errorf("waits %s, want %s", got, want)
+	}
+	if r, _ := Next(evicting()).Refuse("", false, t0, time.Minute); !r.Next.Equal(t0.Add(time.Minute)) {
+		t.Errorf("the API server asked for a minute, next try at %s", r.Next)
+	}
+}
+
+// What stands on the Service is the whole of what anybody says.
+func TestRefusalIsSaid(t *testing.T) {
+	for name, tc := range map[string]struct {
+		in     Input
+		action Action
+		held   bool
+		says   []string
+	}{
+		"waiting": {change(refused(evicting(), 3), func(in *Input) { in.Now = in.Now.Add(-time.Second) }), ActionWaitRefused, true,
+			[]string{"Pod demo-d-0 cannot be evicted yet: " + budgetSays, "refused 3 times since 10:00:00 UTC, next try at 10:00:35 UTC; nothing else is deleted", "AlwaysAllow"}},
+		"due": {refused(evicting(), 1), ActionEvictPod, true, []string{"refused once since 10:00:00 UTC, it is tried again now"}},
+		"days later": {change(refused(evicting(), 1), func(in *Input) { in.Now = in.Now.Add(48 * time.Hour) }), ActionEvictPod, true,
+			[]string{"since 2026-11-21 10:00:00 UTC"}},
+		"the claim": {change(refused(recorded(), 1), func(in *Input) { in.Now = t0 }), ActionWaitRefused, true,
+			[]string{"PersistentVolumeClaim data-demo-d-0 cannot be deleted yet", "next try at 10:00:05 UTC"}},
+		"another Pod": {change(refused(evicting(), 1), func(in *Input) {
+			in.Pod = &Pod{Name: "demo-d-0", UID: "pod-9", Owned: true, Scheduled: true}
+			in.Now = t0
+		}), ActionEvictPod, false, nil},
+		"the claim's refusal is none of the Pod": {change(refused(recorded(), 1), func(in *Input) {
+			in.Claims, in.Now = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}, t0
+		}), ActionEvictPod, false, nil},
+		"garbage": {change(evicting(), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceRefused] = "soon" }), ActionEvictPod, false, nil},
+		"a next try in a year": {change(evicting(), func(in *Input) {
+			in.Service.Annotations[api.AnnotationReplaceRefused] = `{"uid":"pod-1","message":"x","times":1,"since":"2026-11-21T10:00:00Z","next":"2027-11-21T10:00:00Z"}`
+		}), ActionEvictPod, true, []string{"tried again now"}},
+		"the node came back meanwhile": {setCell(refused(evicting(), 1), "demo-b-0", hostOld, matrix.Up, 0), ActionHoldEviction, true, []string{"came back"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Next(tc.in)
+			if s.Action != tc.action || s.Held() != tc.held {
+				t.Fatalf("%s, held %v: %s", s.Action, s.Held(), s.Message)
+			}
+			all := strings.Join(append(s.Waiting, s.Message, s.Cure), "\n")
+			for _, says := range tc.says {
+				if !strings.Contains(all, says) {
+					t.Errorf("says\n%s\nwithout %q", all, says)
+				}
+			}
+		})
+	}
+	if _, left := after(refused(joined(), 0), Next(joined())).Service.Annotations[api.AnnotationReplaceRefused]; left {
+		t.Error("the record outlives the replacement")
+	}
+}
+
+func TestStandstill(t *testing.T) {
+	const unschedulable = "a Kubernetes node: 0/3 nodes are available: 3 Insufficient memory."
+	for name, tc := range map[string]struct {
+		in     Input
+		action Action
+		says   []string
+	}{
+		"no room, no volume": {change(newPod(), func(in *Input) {
+			in.Pod.Scheduled, in.Pod.Waiting = false, unschedulable
+			in.Claims[0].Unbound = true
+		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for " + unschedulable, "PersistentVolumeClaim data-demo-d-0 is not bound to a volume"}},
+		"in its barrier": {change(newPod(), func(in *Input) {
+			in.Pod.Waiting, in.Pod.Barrier = "init container scylladb-bootstrap-barrier to finish", []string{"demo-a-0 sees demo-b-0 DOWN"}
+		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for init container scylladb-bootstrap-barrier to finish", "its barrier waits: demo-a-0 sees demo-b-0 DOWN"}},
+		"the launcher crashes": {change(joining(matrix.StateReplacing, false), func(in *Input) {
+			in.Pod.Waiting, in.Pod.ScyllaDB = "container scylla (CrashLoopBackOff): exit code 75", Container{Waiting: "CrashLoopBackOff", Exited: &Exit{Code: ExitLaunchRetry}}
+		}), ActionWaitJoin, []string{"waits for container scylla (CrashLoopBackOff): exit code 75", "no answer from the API server", "eeeeeeee owns no tokens yet"}},
+		"joined, and not ready": {change(joined(), func(in *Input) { in.Pod.Ready, in.Pod.Waiting = false, "container scylla to become ready" }), ActionWaitReady,
+			[]string{"Pod demo-d-0 waits for container scylla to become ready"}},
+		"joining as it should": {change(joining(matrix.StateReplacing, false), func(in *Input) {
+			in.Pod.Waiting, in.Pod.ScyllaDB.Running = "container scylla to become ready", true
+		}), ActionWaitJoin, []string{"eeeeeeee owns no tokens yet"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Next(tc.in)
+			if s.Action != tc.action {
+				t.Fatalf("%s: %s", s.Action, s.Message)
+			}
+			for i, want := range tc.says {
+				if i >= len(s.Waiting) || !strings.Contains(s.Waiting[i], want) {
+					t.Errorf("waits for %q, want %q at %d", s.Waiting, want, i)
+				}
+			}
+		})
+	}
+}
+
+// Another attempt is the cure where it can succeed; where it cannot, what stands in its way comes first.
+func TestCures(t *testing.T) {
+	says := func(code string) func(*Input) { return func(in *Input) { in.Log = &Diagnosis{Code: code, Text: "x"} } }
+	const resume, ns = "kubectl scylla replace --resume demo-d-0", " -n scylla"
+	alive := change(operatorBegun(), says(DiagnosisAliveTarget))
+	alive.Service.Labels[api.LabelReplacingNodeHostID] = hostA
+	for name, tc := range map[string]struct {
+		in   Input
+		want string
+	}{
+		"all others UP": {change(newPod(), says("RolledBack")), "the new volume is poisoned and cannot be used again: " + resume + ns},
+		"another node down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says("JoinCancelled")),
+			"the new volume is poisoned and cannot be used again. Bring demo-c-0 (cccccccc) back first, then: " + resume + ns + "; or, if dead for good: " + resume + " --ignore-dead=" + hostC + ns},
+		"another node down, one ignored": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), func(in *Input) {
+			in.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostNew
+			says("JoinCancelled")(in)
+		}), "--ignore-dead=" + hostNew + "," + hostC},
+		"refused because another node is down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says(DiagnosisOtherDown)),
+			"bring demo-c-0 (cccccccc) back: nothing was placed, and ScyllaDB tries again by itself; or, if dead for good: " + resume + " --ignore-dead=" + hostC},
+		"refused, and it is back": {change(newPod(), says(DiagnosisOtherDown)), "bring that node back: nothing was placed, and ScyllaDB tries again by itself"},
+		"unknown, begun elsewhere": {change(operatorBegun(), says(DiagnosisUnknownTarget)),
+			"host ID " + hostOld + " is no member: a wrong one, or removed meanwhile (kubectl scylla status -n scylla lists the members). Nothing can take its place: " +
+				"take the replacement back: kubectl label service demo-d-0 scylla/replace- internal.scylla-operator.scylladb.com/replacing-node-hostid- -n scylla" +
+				" && kubectl delete pvc data-demo-d-0 -n scylla --wait=false && kubectl delete pod demo-d-0 -n scylla; it then joins as a new node"},
+		"unknown, removed behind our back": {change(newPod(), says(DiagnosisUnknownTarget)),
+			"take the replacement back: kubectl annotate service demo-d-0 kubectl-scylla.scylladb.com/replace-accepted- "},
+		"alive": {alive, "node demo-a-0 (aaaaaaaa) is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Next(tc.in)
+			if s.Action != ActionFail || !strings.Contains(s.Cure, tc.want) || s.Diagnosis.Cure != s.Cure {
+				t.Errorf("%s\n%s\nwithout\n%s", s.Action, s.Cure, tc.want)
+			}
+		})
+	}
+}
+
+// The Scylla Operator's replacement is judged as ours is, and nothing of it is ours to write.
+func TestState(t *testing.T) {
+	operator := func(in Input) Input { in.Operator = true; return in }
+	begun := func(f func(*Input)) Input { return operator(change(operatorBegun(), f)) }
+	for name, tc := range map[string]struct {
+		in     Input
+		action Action
+		says   []string
+	}{
+		"ours":       {recorded(), ActionDeletePVC, nil},
+		"nothing":    {operator(base()), ActionNone, []string{"no replacement"}},
+		"label only": {operator(requested()), ActionDeletePVC, []string{"the Scylla Operator deletes claim and Pod"}},
+		"its own words": {change(operator(requested()), func(in *Input) { in.Conditions = []string{"ServiceControllerProgressing: WaitingForPodRecreation"} }), ActionDeletePVC,
+			[]string{"WaitingForPodRecreation"}},
+		"label removed": {begun(func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionFail, []string{"removed in the middle", "kubectl label service demo-d-0"}},
+		"no host ID":    {begun(func(in *Input) { in.Service.Labels[api.LabelReplacingNodeHostID] = "" }), ActionFail, []string{"no usable host ID"}},
+		"no Pod yet":    {begun(func(in *Input) { in.Pod = nil }), ActionWaitNewPod, nil},
+		"Pod is pending": {begun(func(in *Input) {
+			in.Pod.Scheduled, in.Pod.Waiting = false, "a Kubernetes node: 0/3 nodes are available"
+		}), ActionWaitJoin, []string{"0/3 nodes are available"}},
+		"joins": {begun(func(in *Input) { in.Self.HostID, in.Joined = hostNew, ptr(false) }), ActionWaitJoin, []string{"owns no tokens"}},
+		"its log says why": {begun(func(in *Input) {
+			in.Self.HostID, in.Joined = hostNew, ptr(false)
+			in.Log = &Diagnosis{Code: "JoinCancelled", Text: "request canceled because some required nodes are dead"}
+		}), ActionFail, []string{"some required nodes are dead", "knows no second attempt"}},
+		"the task manager says why": {begun(func(in *Input) {
+			in.Self.HostID, in.Joined, in.Operations = hostNew, ptr(false), operation("replace", "failed", hostNew)
+		}), ActionFail, []string{"Failed stream ranges", "knows no second attempt"}},
+		"banned":         {begun(func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: 0}} }), ActionFail, []string{"banned"}},
+		"unknown target": {begun(func(in *Input) { in.Log = &Diagnosis{Code: DiagnosisUnknownTarget, Text: "x"} }), ActionFail, []string{"is no member", "take the replacement back"}},
+		"joined":         {operator(finishedElsewhere()), ActionFinish, []string{"the Scylla Operator removes the labels"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := State(tc.in)
+			if s.Action != tc.action {
+				t.Fatalf("%s: %s %v", s.Action, s.Message, s.Waiting)
+			}
+			all := strings.Join(append(slices.Clone(s.Waiting), s.Message, s.Cure), "\n")
+			for _, says := range tc.says {
+				if !strings.Contains(all, says) {
+					t.Errorf("says\n%s\nwithout %q", all, says)
+				}
+			}
+			if tc.in.Operator && (s.Patch != nil || s.Claim != nil || s.PodUID != "" || strings.Contains(s.Cure, "--resume")) {
+				t.Errorf("something to do: %+v", s)
+			}
+		})
+	}
+}
+
+// Whoever is asked about, the ghosts of a cluster are the same; newcomers on their way are none.
+func TestGhostsDoNotDependOnTheMember(t *testing.T) {
+	a := setCell(base(), "*", hostNew, matrix.Down, 0)
+	b := a
+	b.Self, b.Pod, b.Service = a.Others[0].Ref, nil, Service{}
+	b.Others = append(slices.Clone(a.Others[1:]), Other{Ref: a.Self})
+	if diff := cmp.Diff(Ghosts(a), Ghosts(b)); diff != "" || len(Ghosts(a)) != 1 {
+		t.Errorf("(-of demo-d-0 +of demo-a-0)\n%s", diff)
+	}
+	b.Others[len(b.Others)-1].PodHostID = hostNew
+	if got := Ghosts(b); len(got) != 0 {
+		t.Errorf("the newcomer of another member: %+v", got)
+	}
+	for _, state := range []matrix.State{matrix.StateJoining, matrix.StateReplacing} {
+		if got := Ghosts(setCell(base(), "*", hostNew, matrix.Up, state)); len(got) != 0 {
+			t.Errorf("a newcomer whose Service does not know it yet: %+v", got)
+		}
+	}
+}
