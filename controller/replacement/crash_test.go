@@ -14,6 +14,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -217,13 +218,15 @@ func TestOldLeaderAfterCancellation(t *testing.T) {
 	}
 }
 
+// The controller starts anew before each look: the back-off stands on the Service, not in its memory.
 func TestDisruptionBudget(t *testing.T) {
 	w := newWorld(t)
 	w.ask()
 	w.budget = 4
 	r := w.controller()
 	var waits []time.Duration
-	for range turns {
+	for range 2 * turns {
+		r = w.controller()
 		before := len(w.evicted)
 		budget := w.budget
 		res, err, _ := w.reconcile(r)
@@ -245,6 +248,57 @@ func TestDisruptionBudget(t *testing.T) {
 	}
 	if got := w.events(replacement.EventEvictionRefused); len(got) != 1 || !strings.Contains(got[0], "needs 3 healthy pods and has 2") {
 		t.Errorf("events %q", got)
+	}
+	svc, _, _ := w.get()
+	if text, left := svc.Annotations[api.AnnotationReplaceRefused]; left {
+		t.Errorf("the record of the refusal outlives the replacement: %s", text)
+	}
+}
+
+// Every answer that stands until somebody changes something is recorded for people, and nothing else is deleted meanwhile.
+func TestRefusedByTheAPIServer(t *testing.T) {
+	pods, claims := schema.GroupResource{Resource: "pods"}, schema.GroupResource{Resource: "persistentvolumeclaims"}
+	twoBudgets := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500,
+		Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}}
+	for name, tc := range map[string]struct {
+		request string
+		answer  error
+		says    string
+		budget  bool
+	}{
+		"two budgets":                 {"create eviction", twoBudgets, "more than one PodDisruptionBudget", true},
+		"no right to evict":           {"create eviction", apierrors.NewForbidden(pods, target, errors.New("no")), "is forbidden", false},
+		"a policy protects the claim": {"delete PersistentVolumeClaim", apierrors.NewForbidden(claims, "data-"+target, errors.New("denied by policy")), "denied by policy", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ask()
+			asked := 0
+			w.onCall = func(_ int, verb, what string) error {
+				if verb+" "+what != tc.request {
+					return nil
+				}
+				asked++
+				return tc.answer
+			}
+			for range 12 { // 24 seconds: at once, after 5 and after 15
+				if _, err, _ := w.reconcile(w.controller()); err != nil {
+					t.Fatal(err)
+				}
+				w.tick()
+			}
+			svc, pod, pvc := w.get()
+			rec := replacement.ReadRecord(svc.Labels, svc.Annotations).Refused
+			if rec == nil || !strings.Contains(rec.Message, tc.says) || rec.Budget != tc.budget || rec.Times != asked || asked != 3 {
+				t.Errorf("asked %d times, recorded %+v", asked, rec)
+			}
+			if pod.UID != "pod-1" || pvc.UID != "pvc-1" || len(w.evicted) != 0 {
+				t.Errorf("pod %s claim %s evicted %v", pod.UID, pvc.UID, w.evicted)
+			}
+			w.onCall = nil
+			w.run(3 * turns)
+			w.replaced()
+		})
 	}
 }
 

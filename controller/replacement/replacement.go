@@ -8,8 +8,10 @@ package replacement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,9 +46,6 @@ const (
 	afterWait  = 2 * time.Second
 	afterHold  = 10 * time.Second // a check holds it up, or it has failed
 	afterEnd   = time.Minute      // the outcome is said for a while
-
-	firstBackoff = 5 * time.Second
-	maxBackoff   = 2 * time.Minute
 )
 
 // Options are what the reconciler needs; all are required but NewID.
@@ -67,9 +66,8 @@ type Reconciler struct {
 	o Options
 
 	mu sync.Mutex
-	// refused counts refusals of an eviction in a row, for back-off; logged is the last state logged. Both may be lost.
-	refused map[types.UID]int
-	logged  map[types.UID]string
+	// logged is the last state logged. It may be lost.
+	logged map[types.UID]string
 }
 
 // New returns a Reconciler.
@@ -77,7 +75,7 @@ func New(o Options) *Reconciler {
 	if o.NewID == nil {
 		o.NewID = uuid.NewString
 	}
-	return &Reconciler{o: o, refused: map[types.UID]int{}, logged: map[types.UID]string{}}
+	return &Reconciler{o: o, logged: map[types.UID]string{}}
 }
 
 // Register adds the reconciler to a manager. One member is worked on at a time, because one replacement forbids another.
@@ -155,16 +153,14 @@ func (r *Reconciler) take(ctx context.Context, cluster *observe.Cluster, svc *co
 	case replacement.ActionRefuse, replacement.ActionHoldEviction, replacement.ActionFail:
 		r.say(ctx, svc, step)
 		return reconcile.Result{RequeueAfter: afterHold}, nil
+	case replacement.ActionWaitRefused:
+		return reconcile.Result{RequeueAfter: max(step.Refused.Next.Sub(r.o.Clock.Now()), afterWrite)}, nil
 	case replacement.ActionDeletePVC:
 		err = r.deleteClaim(ctx, cluster, step)
 	case replacement.ActionKeepPVC:
 		err = r.keepClaim(ctx, cluster, step)
 	case replacement.ActionEvictPod:
-		var wait time.Duration
-		wait, err = r.evict(ctx, cluster, svc, step)
-		if wait > 0 {
-			return reconcile.Result{RequeueAfter: wait}, nil
-		}
+		err = r.evict(ctx, cluster, svc, step)
 	default:
 		if step.Patch == nil {
 			r.say(ctx, svc, step)
@@ -177,6 +173,8 @@ func (r *Reconciler) take(ctx context.Context, cluster *observe.Cluster, svc *co
 		r.say(ctx, svc, step)
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		again = time.Second
+	case refused(err) && (step.Action == replacement.ActionDeletePVC || step.Action == replacement.ActionEvictPod):
+		return r.refused(ctx, svc, step, err)
 	default:
 		return reconcile.Result{}, fmt.Errorf("replace the node of service %s/%s: %w", svc.Namespace, svc.Name, err)
 	}
@@ -208,61 +206,77 @@ func (r *Reconciler) keepClaim(ctx context.Context, cluster *observe.Cluster, st
 	})
 }
 
-// evict ends the old Pod through the eviction API, so that disruption budgets are heard. A refusal is said and tried again later; nothing
-// else is done meanwhile.
-func (r *Reconciler) evict(ctx context.Context, cluster *observe.Cluster, svc *corev1.Service, step replacement.Step) (time.Duration, error) {
+// evict ends the old Pod through the eviction API, so that disruption budgets are heard.
+func (r *Reconciler) evict(ctx context.Context, cluster *observe.Cluster, svc *corev1.Service, step replacement.Step) error {
 	pod := cluster.Pod(svc.Name)
 	if pod == nil || string(pod.UID) != step.PodUID {
-		return 0, nil
+		return nil
 	}
 	err := r.o.Client.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(pod.UID)}},
 	})
-	if apierrors.IsTooManyRequests(err) {
-		note := fmt.Sprintf("Pod %s (UID %s) cannot be evicted yet: %s; the replacement waits, nothing else is deleted", pod.Name, pod.UID, refusal(err))
-		r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, replacement.EventEvictionRefused, "ReplaceNode", note)
-		r.o.Log.WarnContext(ctx, "eviction refused", "namespace", svc.Namespace, "service", svc.Name, "pod", pod.Name, "reason", refusal(err))
-		wait := r.backoff(svc.UID)
-		if s, ok := apierrors.SuggestsClientDelay(err); ok {
-			wait = max(wait, time.Duration(s)*time.Second)
-		}
-		return wait, nil
-	}
-	r.mu.Lock()
-	delete(r.refused, svc.UID)
-	r.mu.Unlock()
 	if err != nil {
-		return 0, fmt.Errorf("evict pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return fmt.Errorf("evict pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	return 0, nil
+	return nil
 }
 
-// refusal is the API server's sentence with the budget's own message, where it gives one.
-func refusal(err error) string {
-	text := err.Error()
-	if status, ok := err.(apierrors.APIStatus); ok && status.Status().Details != nil {
-		for _, c := range status.Status().Details.Causes {
+// refused tells an answer that stands until somebody changes something from one that was lost: a disruption budget (429, and 500 where a Pod
+// has two), an admission policy, a missing right.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	return apierrors.IsTooManyRequests(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || status.Status().Reason == metav1.StatusReasonUnknown
+}
+
+// refused says that the API server refused the step and records it on the Service, where everybody can read what the replacement waits for; it is
+// tried again later, and nothing else is done meanwhile.
+func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step replacement.Step, cause error) (reconcile.Result, error) {
+	text, budget := refusal(cause)
+	delay := 0
+	if s, ok := apierrors.SuggestsClientDelay(cause); ok {
+		delay = s
+	}
+	what := "Pod " + svc.Name + " (UID " + step.PodUID + ") cannot be evicted"
+	if step.Claim != nil {
+		what = "PersistentVolumeClaim " + step.Claim.Name + " (UID " + step.Claim.UID + ") cannot be deleted"
+	}
+	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, replacement.EventEvictionRefused, "ReplaceNode", fmt.Sprintf(
+		"%s yet: %s; the replacement waits, nothing else is deleted", what, text))
+	now := r.o.Clock.Now()
+	record, patch := step.Refuse(text, budget, now, time.Duration(delay)*time.Second)
+	r.o.Log.WarnContext(ctx, "refused by the API server", "namespace", svc.Namespace, "service", svc.Name, "step", string(step.Action), "reason", text,
+		"times", record.Times, "next", record.Next)
+	err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { patch.Apply(&s.Labels, &s.Annotations) })
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return reconcile.Result{}, fmt.Errorf("record on service %s/%s what was refused: %w", svc.Namespace, svc.Name, err)
+	}
+	return reconcile.Result{RequeueAfter: max(record.Next.Sub(now), afterWrite)}, nil
+}
+
+// refusal is the API server's sentence, with the budget's own message where one gives it.
+func refusal(err error) (text string, budget bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err.Error(), false
+	}
+	text = status.Status().Message
+	if details := status.Status().Details; details != nil {
+		for _, c := range details.Causes {
 			if c.Type == policyv1.DisruptionBudgetCause && c.Message != "" {
-				text += " (" + c.Message + ")"
+				text, budget = text+" ("+c.Message+")", true
 			}
 		}
 	}
-	return text
-}
-
-func (r *Reconciler) backoff(uid types.UID) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := r.refused[uid]
-	r.refused[uid]++
-	return min(firstBackoff<<min(n, 10), maxBackoff)
+	return text, budget || strings.Contains(text, "PodDisruptionBudget")
 }
 
 func (r *Reconciler) forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.refused, uid)
 	delete(r.logged, uid)
 }
 
