@@ -29,6 +29,9 @@ import (
 // oldVersion is the last line of ScyllaDB that replaces nodes by address.
 const oldVersion = "5.1.18"
 
+// newVersion is the first that refuses a replacement while another node is down, where older ones cancel it after the ban.
+const newVersion = "2026.3.0"
+
 // patience bounds every wait: ten times what it takes on a quiet machine of two cores.
 const patience = 3 * time.Minute
 
@@ -67,7 +70,7 @@ func world(t *testing.T) *scenario.World {
 			return
 		}
 		stage.world, stage.err = scenario.Start(ctx, scenario.Options{Root: root, Dir: filepath.Join(root, "bin"), Out: os.Stderr,
-			Versions: []string{images.DefaultVersion, oldVersion}})
+			Versions: []string{images.DefaultVersion, oldVersion, newVersion}})
 		if stage.err == nil {
 			stage.err = stage.world.Install(ctx)
 		}

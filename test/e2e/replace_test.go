@@ -4,7 +4,10 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -72,7 +76,8 @@ func (f *fixture) replaced(member, oldID string, oldClaim types.UID) {
 	}
 	f.healthy()
 	for _, p := range []string{rack1 + "-0", member} {
-		if row := f.pod(p).Annotations[api.AnnotationNodeStatusReport]; strings.Contains(row, oldID) {
+		// The errors of earlier attempts may name it for ever.
+		if row := f.pod(p).Annotations[api.AnnotationNodeStatusReport]; strings.Contains(row, `"hostID":"`+oldID) {
 			f.t.Errorf("%s still lists %s: %s", p, oldID, row)
 		}
 	}
@@ -151,11 +156,12 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 		t.Error("after --cancel the label is still there")
 	}
 
-	// With the other dead node named, it goes ahead; the other one is replaced next.
+	// Asked for in spite of that, this version cancels it after it has placed the request, which has banned the target. With the other dead
+	// node named, as the cure says, another attempt goes ahead; the other one is replaced next.
 	otherID, otherClaim := f.hostID(other), f.claim(other)
-	if r := f.plugin("replace", victim, "--yes", "--ignore-dead", otherID, "--timeout=4m"); r.Code != 0 {
-		t.Fatalf("replace --ignore-dead: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
-	}
+	f.replaceInSpite(victim, "request canceled because some required nodes are dead", "--resume "+victim+" --ignore-dead="+otherID)
+	f.untilRow(rack1+"-0", "Canceled. Dead nodes: {")
+	f.resume(victim, "--ignore-dead="+otherID)
 	if id := f.hostID(victim); id == old {
 		t.Errorf("%s still has host ID %s", victim, id)
 	}
@@ -173,6 +179,235 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 		return err == nil && !open && s.Annotations[api.AnnotationHostID] != otherID, fmt.Sprint(s.Labels, s.Annotations), err
 	})
 	f.replaced(other, otherID, otherClaim)
+}
+
+// replaceInSpite asks for a replacement that ScyllaDB will refuse, skipping the checks that say so, and waits until the refusal is recognised.
+func (f *fixture) replaceInSpite(member, says, cure string) {
+	f.t.Helper()
+	r := f.plugin("replace", member, "--yes", "--skip-check=rows-fresh,others-up", "--timeout=4m")
+	if r.Code != 1 {
+		f.t.Fatalf("replace while another node is down: exit %d, want 1\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	// Whether it found the task manager's words first or the log's depends on the moment.
+	contains(f.t, "replace", r.Stdout, "Failed", cure)
+	contains(f.t, "the error of replace", r.Stderr, "the replacement failed: ", cure)
+	f.failed(member, says, cure)
+}
+
+// failed holds the verbs against each other: each says that the attempt has failed, in ScyllaDB's words, and what to do.
+func (f *fixture) failed(member, says, cure string) {
+	f.t.Helper()
+	for _, verb := range [][]string{{"replace", "--status", member}, {"status", "-o", "json"}, {"barrier", member, "-o", "json"}} {
+		r := f.plugin(verb...)
+		if verb[0] == "replace" && r.Code != 3 {
+			f.t.Errorf("%v: exit %d, want 3", verb, r.Code)
+		}
+		contains(f.t, strings.Join(verb, " "), r.Stdout, says, cure)
+	}
+}
+
+// resume makes another attempt as soon as ScyllaDB has given the failed one up, and follows it to the end.
+func (f *fixture) resume(member string, args ...string) {
+	f.t.Helper()
+	f.waitFor("--resume to be accepted", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, slices.Concat([]string{"replace", "--resume", member, "--yes", "--wait=false", "-n", f.namespace}, args)...)
+		return r.Code == 0, tail(r.Stderr, 5), err
+	})
+	f.finished(member)
+}
+
+// finished waits until the replacement is over, and the status says so.
+func (f *fixture) finished(member string) {
+	f.t.Helper()
+	f.waitFor("the replacement of "+member+" to be finished", func(ctx context.Context) (bool, string, error) {
+		s := &corev1.Service{}
+		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: member}, s)
+		_, open := s.Labels[api.LabelReplace]
+		return err == nil && !open, fmt.Sprint(s.Labels, s.Annotations), err
+	})
+	r := f.plugin("replace", "--status", member)
+	contains(f.t, "the status of a finished replacement", r.Stdout, "Done ", " was replaced by "+f.hostID(member))
+}
+
+// Since 2026.3 ScyllaDB refuses the request instead of placing and cancelling it: no operation is left behind, the volume is not lost, and once the
+// other node is back the same process goes on, without anybody having to ask again.
+func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{Version: newVersion, Mutate: shortGrace})
+	f.must(f.Scale(f.ctx, f.namespace, rack1, 2))
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	f.ready(5)
+	f.healthy()
+	victim, other := rack3+"-0", rack2+"-1"
+	old, claim := f.hostID(victim), f.claim(victim)
+	f.kill(victim, rack1+"-0")
+	f.kill(other, rack1+"-0")
+	f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, old))
+	f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, f.hostID(other)))
+	f.replaceInSpite(victim, "Cannot replace node "+old+" because node "+f.hostID(other)+" is down and not ignored", "bring "+other)
+	if row := f.pod(rack1 + "-0").Annotations[api.AnnotationNodeStatusReport]; strings.Contains(row, "Canceled.") {
+		t.Errorf("the request was placed: %s", row)
+	}
+	fresh := f.claim(victim)
+	f.thaw(other)
+	f.finished(victim)
+	f.replaced(victim, old, claim)
+	if f.claim(victim) != fresh {
+		t.Error("the refused attempt has cost its volume")
+	}
+}
+
+// A member whose Service names a node that cannot be replaced, whoever wrote that: ScyllaDB refuses, the verbs say why, and the commands that they show
+// turn it into a plain new node.
+func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
+	f.healthy()
+	const unknown = "5ca1ab1e-0000-4000-8000-0000000000ff"
+	alive := f.hostID(rack2 + "-0")
+	wrong := map[string]struct{ rack, target, says, cure string }{
+		rack1 + "-1": {rack1, unknown, "Replaced node with Host ID " + unknown + " not found", "host ID " + unknown + " is no member"},
+		rack2 + "-1": {rack2, alive, "tried to replace alive node " + alive, rack2 + "-0 (" + alive[:8] + ") is alive and cannot be replaced"},
+	}
+	for member, w := range wrong {
+		svc := f.service(w.rack + "-0")
+		f.must(f.Client.Create(f.ctx, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: member, Labels: map[string]string{
+				api.LabelManagedBy: api.ManagedByUs, api.LabelServiceType: api.ServiceTypeMember, api.LabelCluster: "demo", api.LabelDatacenter: "dc1",
+				api.LabelRack: svc.Labels[api.LabelRack], api.LabelRackOrdinal: "1", api.LabelReplace: "", api.LabelReplacingNodeHostID: w.target,
+			}},
+			Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Ports: svc.Spec.Ports,
+				Selector: map[string]string{appsv1.StatefulSetPodNameLabel: member}},
+		}))
+		f.must(f.Scale(f.ctx, f.namespace, w.rack, 2))
+	}
+	for member, w := range wrong {
+		f.waitFor("the refusal of "+member+" to be recognised", func(ctx context.Context) (bool, string, error) {
+			r, err := f.Plugin(ctx, "replace", "--status", member, "-n", f.namespace)
+			return strings.Contains(r.Stdout, "Failed"), r.Stdout + r.Stderr, err
+		})
+		f.failed(member, w.says, w.cure)
+	}
+	for member := range wrong {
+		var doc struct{ Items []struct{ Cure string } }
+		r := f.plugin("replace", "--status", member, "-o", "json")
+		f.must(json.Unmarshal([]byte(r.Stdout), &doc))
+		_, commands, _ := strings.Cut(doc.Items[0].Cure, "take the replacement back: ")
+		commands, _, _ = strings.Cut(commands, ";")
+		for command := range strings.SplitSeq(commands, " && ") {
+			out, err := f.Cluster.Kubectl(f.ctx, strings.Fields(strings.TrimPrefix(command, "kubectl "))...)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", command, err, out)
+			}
+		}
+	}
+	f.ready(5)
+	f.healthy()
+	if f.hostID(rack2+"-0") != alive {
+		t.Error("the node that is alive was replaced")
+	}
+}
+
+// A member keeps its address where its Service has one, as under the Scylla Operator: two host IDs are behind one address until the old one has left. A
+// disruption budget that refuses the eviction is named meanwhile, and nothing else is deleted.
+func TestReplaceAtTheSameAddress(t *testing.T) {
+	t.Parallel()
+	w := world(t)
+	f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "20"}, Mutate: func(s *appsv1.StatefulSet) {
+		shortGrace(s)
+		member := s.Name + "-0"
+		labels := maps.Clone(s.Labels)
+		labels[api.LabelServiceType], labels[api.LabelRackOrdinal] = api.ServiceTypeMember, "0"
+		svc := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: member, Labels: labels},
+			Spec: corev1.ServiceSpec{PublishNotReadyAddresses: true, Ports: []corev1.ServicePort{{Name: "inter-node", Port: 7000}},
+				Selector: map[string]string{appsv1.StatefulSetPodNameLabel: member}},
+		}
+		if err := w.Client.Create(t.Context(), svc); err != nil {
+			t.Fatal(err)
+		}
+		c := &s.Spec.Template.Spec.Containers[0]
+		for i, arg := range c.Args {
+			c.Args[i] = strings.Replace(arg, "broadcast-address=$(POD_IP)", "broadcast-address="+svc.Spec.ClusterIP, 1)
+		}
+	}})
+	f.healthy()
+	victim := rack3 + "-0"
+	old, claim, address, pod := f.hostID(victim), f.claim(victim), f.service(victim).Spec.ClusterIP, f.pod(victim).UID
+	f.budget(`{"maxUnavailable":0,"unhealthyPodEvictionPolicy":"IfHealthyBudget"}`)
+	f.kill(victim, rack1+"-0")
+	f.untilRow(rack2+"-0", `"DOWN"`)
+	watched, stop := f.watchRows(old)
+
+	asked := make(chan scenario.Result, 1)
+	go func() {
+		r, err := f.Plugin(f.ctx, "replace", victim, "--yes", "--timeout=4m", "-n", f.namespace)
+		if err != nil {
+			t.Error(err)
+		}
+		asked <- r
+	}()
+	f.waitFor("the refused eviction to be shown", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "replace", "--status", victim, "-n", f.namespace)
+		return r.Code == 3 && strings.Contains(r.Stdout, "disruption budget demo") && strings.Contains(r.Stdout, "refused 2 times since"), r.Stdout + r.Stderr, err
+	})
+	if p := f.pod(victim); p.UID != pod || p.DeletionTimestamp != nil || f.claim(victim) != claim {
+		t.Error("something was deleted while the budget refuses")
+	}
+	f.budget(`{"maxUnavailable":1,"unhealthyPodEvictionPolicy":"AlwaysAllow"}`)
+	r := <-asked
+	if r.Code != 0 {
+		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	contains(t, "the progress of replace", r.Stderr, "Pod "+victim+" cannot be evicted yet", "disruption budget demo", "evicting the dead node's Pod: refused", "next try at ")
+	f.replaced(victim, old, claim)
+	log, err := f.ContainerLog(f.ctx, f.namespace, victim, api.ContainerScyllaDB)
+	f.must(err)
+	contains(t, "ScyllaDB's log", log, fmt.Sprintf("Host %s/%s is replacing %s/%s", f.hostID(victim), address, old, address))
+	stop()
+	if both := <-watched; both == 0 {
+		t.Error("no row had both host IDs at once: the test has not seen what it is about")
+	}
+}
+
+func (f *fixture) budget(spec string) {
+	f.t.Helper()
+	if out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "patch", "poddisruptionbudget", "demo", "--type=merge", "-p", `{"spec":`+spec+`}`); err != nil {
+		f.t.Fatal(out, err)
+	}
+}
+
+// watchRows complains of every row that has a dead host ID UP, and counts those that have it beside a newcomer, until stop is called.
+func (f *fixture) watchRows(dead string) (both <-chan int, stop func()) {
+	f.t.Helper()
+	events, err := f.Client.Watch(f.ctx, &corev1.PodList{}, client.InNamespace(f.namespace))
+	f.must(err)
+	counted := make(chan int, 1)
+	go func() {
+		n := 0
+		for e := range events.ResultChan() {
+			p, ok := e.Object.(*corev1.Pod)
+			if !ok {
+				continue
+			}
+			row, err := api.DecodeNodeStatusReport(p.Annotations[api.AnnotationNodeStatusReport])
+			if err != nil || p.Name == rack3+"-0" {
+				continue
+			}
+			has, joins := false, false
+			for _, o := range row.ObservedNodes {
+				has, joins = has || o.HostID == dead, joins || o.State == api.NodeStateReplacing
+				if o.HostID == dead && o.Status == api.NodeStatusUp {
+					f.t.Errorf("%s has the dead node UP: %s", p.Name, p.Annotations[api.AnnotationNodeStatusReport])
+				}
+			}
+			if has && joins {
+				n++
+			}
+		}
+		counted <- n
+	}()
+	return counted, events.Stop
 }
 
 // A newcomer that dies while it joins is banned, its volume is lost, and the node it was to replace is banned too: --resume goes on with the
