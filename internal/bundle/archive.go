@@ -203,7 +203,7 @@ func (a *Archive) said(c *Cluster) said {
 		out.TakenAt = &t
 	}
 	for _, p := range s.Problems {
-		p.Message = Text(p.Message)
+		p.Message, p.Reason = Text(p.Message), Text(p.Reason)
 		out.Problems = append(out.Problems, p)
 	}
 	for member, row := range s.Live {

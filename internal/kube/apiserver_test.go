@@ -3,7 +3,9 @@
 package kube
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -150,6 +152,23 @@ func TestRealAPIServer(t *testing.T) {
 		_, problems := Live(t.Context(), cfg, []corev1.Pod{*pod}, LiveOptions{})
 		if len(problems) != 1 || problems[0].Kind != ProblemForbidden || problems[0].Resource != "pods/portforward" {
 			t.Errorf("port-forward: %v", problems)
+		}
+		// The right that the message names is enough: nothing is forbidden any more, and there is no such Pod.
+		for _, args := range [][]string{
+			{"-n", key.Namespace, "create", "role", "forward", "--verb=create", "--resource=pods/portforward"},
+			{"-n", key.Namespace, "create", "rolebinding", "forward", "--role=forward", "--user=jane"},
+		} {
+			if _, err := c.Kubectl(t.Context(), args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := cluster.WaitFor(ctx, "the right to forward", 50*time.Millisecond, func(ctx context.Context) (bool, string, error) {
+			_, problems := Live(ctx, cfg, []corev1.Pod{*pod}, LiveOptions{})
+			return len(problems) == 1 && problems[0].Kind == ProblemOther && strings.Contains(problems[0].Message, `pods "demo-rack1-0" not found`), fmt.Sprint(problems), nil
+		}); err != nil {
+			t.Error(err)
 		}
 		if live, _ := Live(t.Context(), c.RESTConfig(), []corev1.Pod{*pod}, LiveOptions{}); live["demo-rack1-0"].Error == nil ||
 			!strings.Contains(*live["demo-rack1-0"].Error, `pods "demo-rack1-0" not found`) {

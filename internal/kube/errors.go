@@ -85,7 +85,7 @@ func classify(ctx context.Context, verb, resource, ns, name string, err error) (
 		p.Message = what + ": it does not exist"
 	case answered && apierrors.IsForbidden(err):
 		p.Kind = ProblemForbidden
-		p.Message = fmt.Sprintf("%s: forbidden; ask for a Role with verb %s on resource %s", what, verb, resource)
+		p.Message = forbiddenMessage(verb, resource, ns, name)
 	case answered && apierrors.IsUnauthorized(err):
 		return nil, &UnreachableError{Attempt: what, Refused: true, Err: err}
 	case answered && (apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)):
@@ -97,6 +97,11 @@ func classify(ctx context.Context, verb, resource, ns, name string, err error) (
 		p.Message = fmt.Sprintf("%s: %v", what, err)
 	}
 	return p, nil
+}
+
+// forbiddenMessage names verb, resource and namespace.
+func forbiddenMessage(verb, resource, ns, name string) string {
+	return fmt.Sprintf("%s: forbidden; ask for a Role with verb %s on resource %s", attempt(verb, resource, ns, name), verb, resource)
 }
 
 // during names what was going on when the API server proved unreachable: which of several parallel requests said so first is chance.
@@ -142,6 +147,58 @@ func (s *Snapshot) Incomplete() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Partial are the Problems by which what is shown of the snapshot is partial. A kind that is not installed and an object that does not exist hide
+// nothing, nor does the controller's Lease; what a node did not answer matters where it was asked.
+func (s *Snapshot) Partial() []Problem {
+	var out []Problem
+	for _, p := range s.Problems {
+		switch {
+		case p.Kind == ProblemNotInstalled || p.Kind == ProblemNotFound || p.Resource == resourceLeases:
+		case p.Resource == resourcePortForward && p.Name != "" && s.Source != SourceLive:
+		default:
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// maxNamed bounds the Pods that one line names.
+const maxNamed = 5
+
+// ProblemLines are the Problems in words, in their order: those of Pods with one reason in one line.
+func ProblemLines(ps []Problem) []string {
+	type group struct{ what, reason string }
+	names := map[group][]string{}
+	var order []group
+	for _, p := range ps {
+		g := group{what: p.Message}
+		if what, ok := strings.CutSuffix(p.Message, onPod(p.Name)+p.Reason); ok && p.Reason != "" {
+			g = group{what, p.Reason}
+		}
+		if names[g] == nil {
+			order = append(order, g)
+		}
+		names[g] = append(names[g], p.Name)
+	}
+	lines := make([]string, len(order))
+	for i, g := range order {
+		pods := names[g]
+		switch {
+		case g.reason == "":
+			lines[i] = g.what
+		case len(pods) == 1:
+			lines[i] = g.what + onPod(pods[0]) + g.reason
+		default:
+			shown := strings.Join(pods[:min(maxNamed, len(pods))], ", ")
+			if more := len(pods) - maxNamed; more > 0 {
+				shown += fmt.Sprintf(" and %d more", more)
+			}
+			lines[i] = g.what + " Pods " + shown + ": " + g.reason
+		}
+	}
+	return lines
 }
 
 func (e *NotFoundError) Error() string {

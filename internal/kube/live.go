@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	constants "k8s.io/apimachinery/pkg/util/portforward"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
@@ -40,8 +44,9 @@ type LiveOptions struct {
 	Port           int
 	// Progress, when set, is called after each node, by one goroutine at a time.
 	Progress func(done, total int)
-	// Ask, when set, is called after a node's row was read, with a client for the same node, from several goroutines.
-	Ask func(ctx context.Context, member string, c *scylla.Client)
+	// Ask, when set, is called after a node's row was read, with a client for the same node, from several goroutines. It gives the questions
+	// that got no answer.
+	Ask func(ctx context.Context, member string, c *scylla.Client) []error
 }
 
 func (o LiveOptions) withDefaults() LiveOptions {
@@ -66,10 +71,11 @@ type LiveFacts struct {
 }
 
 // Live asks the ScyllaDB of each Pod through a port-forward (no local port is opened), keyed by Pod name. A node that could not be
-// asked has a row whose Error says why; a right that is missing is also a Problem, and the other Pods are then not tried.
+// asked has a row whose Error says why. Each Pod that did not answer, or not every question, is a Problem; where the right is missing that is
+// the one Problem, and the other Pods are then not tried.
 func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (map[string]*api.NodeStatusReport, []Problem) {
 	opts = opts.withDefaults()
-	rows := make([]api.NodeStatusReport, len(pods))
+	rows, problems := make([]api.NodeStatusReport, len(pods)), make([]*Problem, len(pods))
 	var (
 		g         errgroup.Group
 		mu        sync.Mutex // guards done and the calls of Progress
@@ -79,11 +85,11 @@ func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOpt
 	g.SetLimit(opts.Parallelism)
 	for i := range pods {
 		g.Go(func() error {
-			row, err := askPod(ctx, cfg, &pods[i], opts, &forbidden)
+			row, gaps, err := askPod(ctx, cfg, &pods[i], opts, &forbidden)
 			if err != nil {
 				row = api.NodeStatusReport{Error: new(err.Error())}
 			}
-			rows[i] = row
+			rows[i], problems[i] = row, partOf(&pods[i], opts.Port, &row, gaps, err)
 			if opts.Progress != nil {
 				mu.Lock()
 				defer mu.Unlock()
@@ -98,21 +104,61 @@ func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOpt
 	for i := range pods {
 		out[pods[i].Name] = &rows[i]
 	}
-	if p := forbidden.Load(); p != nil {
-		return out, []Problem{*p}
+	var found []Problem
+	for _, p := range problems {
+		if p != nil {
+			found = append(found, *p)
+		}
 	}
-	return out, nil
+	return out, sortProblems(found)
 }
 
-func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOptions, forbidden *atomic.Pointer[Problem]) (api.NodeStatusReport, error) {
+// partOf is the Problem of a Pod that did not answer, or not every question; nil for a whole answer.
+func partOf(pod *corev1.Pod, port int, row *api.NodeStatusReport, gaps []error, err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	p := &Problem{Verb: "create", Resource: resourcePortForward, Namespace: pod.Namespace, Name: pod.Name, Kind: ProblemOther, Err: err}
+	var what string
+	switch {
+	case row.Error != nil:
+		what = "no answer from"
+		// The Pod is named already, and Pods with the same reason are put together.
+		key := pod.Namespace + "/" + pod.Name
+		if strings.Contains(*row.Error, noAnswerInTime) || strings.Contains(*row.Error, "no answer within ") {
+			p.Kind = ProblemTimeout
+		}
+		p.Reason = strings.NewReplacer(fmt.Sprintf("forward port %d of pod %s: ", port, key), "", "pod "+key, "the Pod", api.ErrorAskScyllaDB, "",
+			"unable to upgrade connection: ", "", noAnswerInTime, "timed out").Replace(*row.Error)
+	case len(gaps) > 0:
+		what, p.Reason = "no whole answer from", gaps[0].Error()
+		if more := len(gaps) - 1; more > 0 {
+			p.Reason += fmt.Sprintf(" (and %s more)", plural(more, "question"))
+		}
+	default:
+		return nil
+	}
+	p.Message = what + onPod(pod.Name) + p.Reason
+	return p
+}
+
+func onPod(name string) string { return " Pod " + name + ": " }
+
+// askPod gives a node's row, and the questions that got no answer although the row is there.
+func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOptions, forbidden *atomic.Pointer[Problem]) (api.NodeStatusReport, []error, error) {
+	fail := func(err error) (api.NodeStatusReport, []error, error) { return api.NodeStatusReport{}, nil, err }
+	if pod.Status.Phase != corev1.PodRunning {
+		state := string(cmp.Or(pod.Status.Phase, corev1.PodUnknown))
+		if more := podState(pod); more != state {
+			state += ", " + more
+		}
+		return fail(fmt.Errorf("pod %s/%s is %s", pod.Namespace, pod.Name, state))
+	}
 	if p := forbidden.Load(); p != nil {
-		return api.NodeStatusReport{}, p
+		return fail(p)
 	}
 	if err := ctx.Err(); err != nil {
-		return api.NodeStatusReport{}, fmt.Errorf("ask pod %s/%s: %w", pod.Namespace, pod.Name, err)
-	}
-	if pod.Status.Phase != corev1.PodRunning {
-		return api.NodeStatusReport{}, fmt.Errorf("pod %s/%s is %s", pod.Namespace, pod.Name, pod.Status.Phase)
+		return fail(fmt.Errorf("ask pod %s/%s: %w", pod.Namespace, pod.Name, err))
 	}
 	ctx, cancel := context.WithTimeout(ctx, opts.PerNodeTimeout)
 	defer cancel()
@@ -121,21 +167,22 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 		if apierrors.IsForbidden(err) {
 			p := &Problem{
 				Verb: "create", Resource: resourcePortForward, Namespace: pod.Namespace, Kind: ProblemForbidden, Err: err,
-				Message: attempt("create", resourcePortForward, pod.Namespace, "") +
-					": forbidden; ask for a Role with verbs create and get on resource " + resourcePortForward,
+				Message: forbiddenMessage("create", resourcePortForward, pod.Namespace, ""),
 			}
 			forbidden.CompareAndSwap(nil, p)
-			return api.NodeStatusReport{}, p
+			return fail(p)
 		}
-		return api.NodeStatusReport{}, err
+		return fail(err)
 	}
 	defer f.Close()
 	c := scylla.NewClient("http://localhost:"+strconv.Itoa(opts.Port), f.client())
-	row := scylla.ReadRow(ctx, c)
+	r := scylla.NewReader(c)
+	row := r.Read(ctx)
+	gaps := r.Gaps()
 	if opts.Ask != nil && row.Error == nil {
-		opts.Ask(ctx, pod.Name, c)
+		gaps = append(gaps, opts.Ask(ctx, pod.Name, c)...)
 	}
-	return row, nil
+	return row, gaps, nil
 }
 
 // ReadLive asks every Pod's ScyllaDB (see Live), fills Live and Facts and makes Rows use them. It changes s: not for a snapshot that
@@ -144,14 +191,15 @@ func (s *Snapshot) ReadLive(ctx context.Context, cfg *rest.Config, opts LiveOpti
 	var mu sync.Mutex
 	s.Facts = map[string]LiveFacts{}
 	ask := opts.Ask
-	opts.Ask = func(ctx context.Context, member string, c *scylla.Client) {
-		facts := readFacts(ctx, c)
+	opts.Ask = func(ctx context.Context, member string, c *scylla.Client) []error {
+		facts, gaps := readFacts(ctx, c)
 		mu.Lock()
 		s.Facts[member] = facts
 		mu.Unlock()
 		if ask != nil {
-			ask(ctx, member, c)
+			gaps = append(gaps, ask(ctx, member, c)...)
 		}
+		return gaps
 	}
 	live, problems := Live(ctx, cfg, s.Pods, opts)
 	s.setLive(live, problems)
@@ -170,15 +218,38 @@ func (s *Snapshot) setLive(live map[string]*api.NodeStatusReport, problems []Pro
 	s.SourceReason = fmt.Sprintf("ScyllaDB answered on %d of %s", answered, plural(len(s.Pods), "Pod"))
 }
 
-// readFacts reads what it can; what a version or a stage of starting does not have stays empty.
-func readFacts(ctx context.Context, c *scylla.Client) LiveFacts {
-	var f LiveFacts
-	if schemas, err := c.SchemaVersions(ctx); err == nil {
-		f.Schemas = schemas
+// TakeBackLive undoes a ReadLive in which nobody could be asked for want of the right: the objects speak again, as far as want allows, and the
+// missing right stays among the Problems. It changes nothing where a node was asked.
+func (s *Snapshot) TakeBackLive(want Source) {
+	if !s.mayNotAsk() {
+		return
+	}
+	for _, r := range s.Live {
+		if r.Error == nil {
+			return
+		}
+	}
+	s.Live, s.Facts = nil, nil
+	s.Source, s.SourceReason = s.chooseSource(want)
+}
+
+// mayNotAsk is true once a port-forward was forbidden.
+func (s *Snapshot) mayNotAsk() bool {
+	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Resource == resourcePortForward && p.Kind == ProblemForbidden })
+}
+
+// readFacts reads what it can; what a stage of starting does not have stays empty, and is among the questions that got no answer.
+func readFacts(ctx context.Context, c *scylla.Client) (f LiveFacts, gaps []error) {
+	var err error
+	if f.Schemas, err = c.SchemaVersions(ctx); err != nil {
+		f.Schemas, gaps = nil, append(gaps, err)
 	}
 	members, err := c.Members(ctx)
-	if err != nil || len(members) == 0 {
-		return f
+	if err != nil {
+		return f, append(gaps, err)
+	}
+	if len(members) == 0 {
+		return f, gaps
 	}
 	known := map[string]bool{}
 	for _, m := range members {
@@ -186,14 +257,14 @@ func readFacts(ctx context.Context, c *scylla.Client) LiveFacts {
 	}
 	endpoints, err := c.Endpoints(ctx)
 	if err != nil {
-		return f
+		return f, append(gaps, err)
 	}
 	for _, e := range endpoints {
 		if e.HostID != "" && !known[e.HostID] {
 			f.GossipOnly = append(f.GossipOnly, e)
 		}
 	}
-	return f
+	return f, gaps
 }
 
 // forwarder is one port-forward connection to one Pod; each connection through it is a pair of streams.
@@ -204,7 +275,8 @@ type forwarder struct {
 	next atomic.Int64
 }
 
-// forward opens a port-forward: over a websocket, and where the API server or a proxy refuses that, over SPDY.
+// forward opens a port-forward: over a websocket, and where the API server or a proxy refuses that, over SPDY. The former is a GET, which asks
+// for the verb get as well (and since Kubernetes 1.35 for create too), the latter for create alone: only its refusal says that the right is missing.
 func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*forwarder, error) {
 	what := fmt.Sprintf("forward port %d of pod %s/%s", port, ns, pod)
 	target, err := portForwardURL(cfg, ns, pod)
@@ -219,9 +291,12 @@ func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*
 	ready := make(chan result, 1)
 	go func() {
 		conn, err := overWebsocket(ctx, cfg, target)
-		// A clear no is not asked for a second time in another form.
-		if err != nil && !apierrors.IsForbidden(upgradeCause(err)) && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)) {
-			conn, err = overSPDY(ctx, cfg, target)
+		if err != nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)) {
+			first := upgradeCause(err)
+			if conn, err = overSPDY(ctx, cfg, target); err != nil && !apierrors.IsForbidden(err) && apierrors.IsForbidden(first) {
+				// A proxy in between may let nothing but a websocket pass: then it is that right which is needed.
+				err = fmt.Errorf("%w; over a websocket: %s", err, first.Error())
+			}
 		}
 		ready <- result{conn, err}
 	}()
@@ -271,8 +346,31 @@ func overSPDY(ctx context.Context, cfg *rest.Config, target *url.URL) (httpstrea
 	if err != nil {
 		return nil, err
 	}
-	conn, _, err := spdy.NegotiateStreaming(upgrader, &http.Client{Transport: transport}, req, portforward.PortForwardProtocolV1Name)
+	seen := &statusOf{RoundTripper: transport}
+	conn, _, err := spdy.NegotiateStreaming(upgrader, &http.Client{Transport: seen}, req, portforward.PortForwardProtocolV1Name)
+	if err != nil && seen.code == http.StatusForbidden {
+		// The upgrader keeps no more than the text of the API's answer.
+		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+			Message: strings.TrimPrefix(err.Error(), "unable to upgrade connection: "),
+		}}
+	}
 	return conn, err
+}
+
+// statusOf remembers the status of the last answer.
+type statusOf struct {
+	http.RoundTripper
+	code int
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *statusOf) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := s.RoundTripper.RoundTrip(req)
+	if err == nil {
+		s.code = resp.StatusCode
+	}
+	return resp, err
 }
 
 // upgradeCause digs the API's own answer out of a refused upgrade, which hides it from errors.As. An answer without words gives the
@@ -284,11 +382,13 @@ func upgradeCause(err error) error {
 	return err
 }
 
+const noAnswerInTime = "no answer in time"
+
 func timedOut(ctx context.Context) error {
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return errors.New("no answer in time")
+	return errors.New(noAnswerInTime)
 }
 
 func portForwardURL(cfg *rest.Config, ns, pod string) (*url.URL, error) {

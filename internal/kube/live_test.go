@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/websocket"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +33,7 @@ import (
 )
 
 // apiServer is the port-forward of an API server. Instead of an address a Pod can have "refuse" (nobody listens), "hang" (no answer),
-// "forbid" (no right) or "pair" (an error as soon as another request is there too).
+// "forbid" (no right) or "pair" (an error as soon as another request is there too); "create:" before an address is the right to create alone.
 type apiServer struct {
 	// old servers know SPDY only and refuse a websocket.
 	old bool
@@ -50,9 +52,13 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Unlock()
 	name := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/db/pods/"), "/portforward")
 	target, ok := a.pods[name]
+	target, createOnly := strings.CutPrefix(target, "create:")
 	switch {
 	case !ok:
 		writeStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound, fmt.Sprintf("pods %q not found", name))
+		return
+	case createOnly && r.Method == http.MethodGet:
+		writeStatus(w, http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods %q is forbidden: User "me" cannot get resource "pods/portforward"`, name))
 		return
 	case target == "forbid":
 		writeStatus(w, http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods %q is forbidden: User "me" cannot create resource "pods/portforward"`, name))
@@ -71,7 +77,7 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case target == "hang":
 		<-r.Context().Done()
 		return
-	case !a.old:
+	case !a.old && r.Method == http.MethodGet:
 		websocket.Server{
 			Handshake: func(c *websocket.Config, _ *http.Request) error {
 				c.Protocol = []string{"SPDY/3.1+portforward.k8s.io"}
@@ -154,8 +160,9 @@ func writeStatus(w http.ResponseWriter, code int, reason metav1.StatusReason, me
 	})
 }
 
-// scyllaNode answers as the node with that ID in a cluster of the nodes in all; one more gossips without being a member.
-func scyllaNode(t *testing.T, id string, all []string) string {
+// scyllaNode answers as the node with that ID in a cluster of the nodes in all; one more gossips without being a member. It answers the paths in
+// not with that status and no more.
+func scyllaNode(t *testing.T, id string, all []string, not ...func(path string) int) string {
 	t.Helper()
 	type kv struct {
 		Key   string `json:"key"`
@@ -189,6 +196,13 @@ func scyllaNode(t *testing.T, id string, all []string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, ok := answers[strings.TrimSuffix(r.URL.Path, "/")]
 		w.Header().Set("Content-Type", "application/json")
+		for _, status := range not {
+			if code := status(r.URL.Path); code != 0 {
+				w.WriteHeader(code)
+				_ = json.NewEncoder(w).Encode(map[string]any{"message": "not now", "code": code})
+				return
+			}
+		}
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
 			v = map[string]any{"message": "Not found", "code": 404}
@@ -308,10 +322,137 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 	if !strings.Contains(got["demo-rack1-3"], "not found") {
 		t.Errorf("a Pod that is gone: %q", got["demo-rack1-3"])
 	}
+	// Each of them is a Problem, by which what is shown is partial.
+	if diff := cmp.Diff([]string{
+		"no answer from Pod demo-rack1-1: GET /storage_service/hostid/local: an error occurred forwarding 10000 -> 10000: connect: connection refused",
+		"no answer from Pod demo-rack1-2: timed out",
+		`no answer from Pod demo-rack1-3: pods "demo-rack1-3" not found`,
+		"no answer from Pod demo-rack1-4: the Pod is Pending",
+	}, ProblemLines(s.Partial())); diff != "" {
+		t.Errorf("partial (-want +got):\n%s", diff)
+	}
+	if k := s.Partial()[1]; k.Kind != ProblemTimeout || k.Name != "demo-rack1-2" || k.Reason != "timed out" {
+		t.Errorf("problem %+v", k)
+	}
 	for _, r := range s.Rows()[1:] {
 		if r.Error == "" || len(r.Observed) != 0 {
 			t.Errorf("row of %s: %+v", r.Reporter.Member, r)
 		}
+	}
+	// It matters while live rows are looked at.
+	if err := s.Use(SourceReport); err != nil || len(s.Partial()) != 0 {
+		t.Errorf("%v, partial %v", err, s.Partial())
+	}
+}
+
+func TestLiveSaysWhatANodeDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	only := func(code int, paths ...string) func(string) int {
+		return func(path string) int {
+			if slices.Contains(paths, strings.TrimSuffix(path, "/")) {
+				return code
+			}
+			return 0
+		}
+	}
+	for name, tc := range map[string]struct {
+		not     func(string) int
+		rowless bool
+		want    []string
+	}{
+		"all":                                  {not: only(0)},
+		"a version without tasks":              {not: only(404, "/task_manager/list_module_tasks/node_ops")},
+		"tasks that fail":                      {not: only(500, "/task_manager/list_module_tasks/node_ops"), want: []string{"no whole answer from Pod demo-rack1-0: GET /task_manager/list_module_tasks/node_ops: HTTP 500: not now"}},
+		"no mode yet":                          {not: only(404, "/storage_service/operation_mode"), want: []string{"no whole answer from Pod demo-rack1-0: GET /storage_service/operation_mode: HTTP 404: not now"}},
+		"no schema, no list of the dead, ever": {not: only(404, "/storage_proxy/schema_versions", "/gossiper/endpoint/down"), want: []string{"no whole answer from Pod demo-rack1-0: GET /gossiper/endpoint/down: HTTP 404: not now (and 1 question more)"}},
+		"no members": {
+			not: only(500, "/storage_service/host_id", "/storage_proxy/schema_versions"), rowless: true,
+			want: []string{"no answer from Pod demo-rack1-0: GET /storage_service/host_id: HTTP 500: not now"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, 1, 1)
+			_, cfg := serve(t, false, map[string]string{"demo-rack1-0": scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)}, tc.not)})
+			s := st.load(t, LoadOptions{Source: SourceLive})
+			s.ReadLive(t.Context(), cfg, LiveOptions{})
+			if diff := cmp.Diff(tc.want, ProblemLines(s.Partial()), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("partial (-want +got):\n%s", diff)
+			}
+			if r := s.Live["demo-rack1-0"]; (r.Error != nil) != tc.rowless {
+				t.Errorf("row %+v", r)
+			}
+		})
+	}
+}
+
+func TestProblemLines(t *testing.T) {
+	t.Parallel()
+	var ps []Problem
+	add := func(pod, reason string) {
+		ps = append(ps, Problem{Name: pod, Message: "no answer from Pod " + pod + ": " + reason, Reason: reason})
+	}
+	for i := range 7 {
+		add(fmt.Sprintf("a-%d", i), "asleep")
+	}
+	add("b-0", "gone")
+	ps = append(ps, Problem{Message: "list pods: forbidden"})
+	add("b-1", "gone")
+	// What somebody took out of a text leaves the text as it is.
+	ps = append(ps, Problem{Name: "c-0", Message: "no answer from Pod c-0: [redacted]", Reason: "x"})
+	if diff := cmp.Diff([]string{
+		"no answer from Pods a-0, a-1, a-2, a-3, a-4 and 2 more: asleep",
+		"no answer from Pods b-0, b-1: gone",
+		"list pods: forbidden",
+		"no answer from Pod c-0: [redacted]",
+	}, ProblemLines(ps)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A websocket is a GET, which asks for the verb get too; the right to create is enough all the same.
+func TestLiveNeedsOnlyTheRightToCreate(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, 1, 1)
+	_, cfg := serve(t, false, map[string]string{"demo-rack1-0": "create:" + scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)})})
+	s := st.load(t, LoadOptions{Source: SourceLive})
+	s.ReadLive(t.Context(), cfg, LiveOptions{})
+	if s.SourceReason != "ScyllaDB answered on 1 of 1 Pod" || len(s.Problems) != 0 {
+		t.Errorf("%s, %v, %v", s.SourceReason, s.Problems, errorsOf(s.Live))
+	}
+}
+
+func TestTakeBackLive(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		pods   map[string]string
+		source Source
+		reason string
+	}{
+		"forbidden": {map[string]string{"demo-rack1-0": "forbid", "demo-rack1-1": "forbid"}, SourceAnnotation,
+			"no report found; no Pod carries a row either, and ScyllaDB itself may not be asked"},
+		"no answer": {map[string]string{"demo-rack1-0": "refuse", "demo-rack1-1": "refuse"}, SourceLive, "ScyllaDB answered on 0 of 2 Pods"},
+		"one may be asked": {map[string]string{"demo-rack1-0": scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)}), "demo-rack1-1": "forbid"}, SourceLive,
+			"ScyllaDB answered on 1 of 2 Pods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, 1, 2)
+			clear(st.reports)
+			for _, p := range st.pods {
+				p.Annotations = nil
+			}
+			_, cfg := serve(t, false, tc.pods)
+			s := st.load(t, LoadOptions{})
+			s.ReadLive(t.Context(), cfg, LiveOptions{Parallelism: 1})
+			s.TakeBackLive(SourceAuto)
+			if s.Source != tc.source || s.SourceReason != tc.reason || (s.Live == nil) != (tc.source != SourceLive) {
+				t.Errorf("source %s, %q, live %v", s.Source, s.SourceReason, s.Live)
+			}
+			if len(s.Partial()) == 0 {
+				t.Error("it is not partial")
+			}
+		})
 	}
 }
 
@@ -325,7 +466,7 @@ func TestLiveNamesTheMissingRightOnce(t *testing.T) {
 	}
 	a, cfg := serve(t, false, servers)
 	live, problems := Live(t.Context(), cfg, pods, LiveOptions{Parallelism: 1})
-	want := "create pods/portforward in namespace db: forbidden; ask for a Role with verbs create and get on resource pods/portforward"
+	want := "create pods/portforward in namespace db: forbidden; ask for a Role with verb create on resource pods/portforward"
 	if len(problems) != 1 || problems[0].Message != want || problems[0].Kind != ProblemForbidden {
 		t.Errorf("problems %v", problems)
 	}
@@ -334,7 +475,8 @@ func TestLiveNamesTheMissingRightOnce(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	if len(live) != 20 || len(a.requests) != 1 {
+	// Once over a websocket, which needs the verb get as well, and once over SPDY.
+	if len(live) != 20 || len(a.requests) != 2 {
 		t.Errorf("%d rows, %d requests; a clear no need not be asked for 20 times", len(live), len(a.requests))
 	}
 }
@@ -368,7 +510,7 @@ func TestLiveEndsWithItsContext(t *testing.T) {
 func TestLiveOfABadConfig(t *testing.T) {
 	t.Parallel()
 	live, problems := Live(t.Context(), &rest.Config{Host: "http://%zz"}, []corev1.Pod{*newStage(t, 1, 1).pods["demo-rack1-0"]}, LiveOptions{})
-	if r := live["demo-rack1-0"]; r.Error == nil || len(problems) != 0 {
+	if r := live["demo-rack1-0"]; r.Error == nil || len(problems) != 1 || problems[0].Kind != ProblemOther {
 		t.Errorf("row %+v, problems %v", r, problems)
 	}
 }

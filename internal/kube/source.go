@@ -139,7 +139,10 @@ func (s *Snapshot) chooseSource(want Source) (Source, string) {
 		}
 	}
 	if len(s.annotations()) == 0 {
-		if s.Offline {
+		switch {
+		case s.mayNotAsk():
+			return SourceAnnotation, why + "; no Pod carries a row either, and ScyllaDB itself may not be asked"
+		case s.Offline:
 			return SourceAnnotation, why + "; no Pod carries a row either"
 		}
 		return SourceAnnotation, why + "; no Pod carries a row either: --source=live asks ScyllaDB itself"

@@ -54,7 +54,9 @@ type Problem struct {
 	Kind ProblemKind `json:"kind"`
 	// Message is the whole problem in one sentence, with the cure.
 	Message string `json:"message"`
-	Err     error  `json:"-"`
+	// Reason is the end of Message, the cause alone, where several objects may have the same; empty elsewhere. See ProblemLines.
+	Reason string `json:"reason,omitempty"`
+	Err    error  `json:"-"`
 }
 
 // ProblemKind is the cause of a Problem.

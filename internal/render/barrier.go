@@ -67,6 +67,8 @@ type BarrierState struct {
 type BarrierVerdictList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []BarrierVerdict `json:"items"`
+	// Partial is what could not be read: others may wait whom nobody saw.
+	Partial []kube.Problem `json:"partial,omitempty"`
 }
 
 // DeepCopyObject as for ClusterStatus.
@@ -138,6 +140,7 @@ func (d *BarrierVerdict) refuse(self matrix.Ref) {
 func NewBarrierList(snapshots []*kube.Snapshot, now time.Time) (*BarrierVerdictList, error) {
 	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
 	for _, s := range snapshots {
+		l.Partial = append(l.Partial, s.Partial()...)
 		for _, m := range s.Members() {
 			if m.Member == "" || m.State == kube.MemberRemote {
 				continue
@@ -229,8 +232,10 @@ func (d *BarrierVerdict) Text(o Options) string {
 	default:
 		word, style, glyph = "WAIT", Bad, g.down
 	}
-	add(wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+": "+Clean(unnamed(d.Verdict.Summary, d.Name)), o.Width, "  ")...)
+	p := &painter{d: &ClusterStatus{Header: d.Header}, o: o, g: g}
+	add(wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(unnamed(d.Verdict.Summary, d.Name)), o.Width, "  ")...)
 	add(wrap(Dim.Paint(Clean(d.standing(now))), o.Width, "  ")...)
+	add(p.partial(detail{})...)
 	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {
 		title := "The replacement waits for a person"
 		if r.Failure != nil {
@@ -262,8 +267,7 @@ func (d *BarrierVerdict) Text(o Options) string {
 	if warning := d.contradiction(); warning != "" {
 		tail = append(tail, wrap(Warn.Paint("warning:")+" "+Clean(warning), o.Width, "  ")...)
 	}
-	p := &painter{d: &ClusterStatus{Header: d.Header}, o: o, g: g}
-	tail = append(tail, p.partial()...)
+	tail = append(tail, p.notes()...)
 	if len(tail) > 0 {
 		add("")
 		add(tail...)
@@ -344,8 +348,13 @@ func (d *BarrierVerdict) contradiction() string {
 
 // Text draws one line per member that waits, and how to ask for one.
 func (l *BarrierVerdictList) Text(o Options) string {
+	p := &painter{d: &ClusterStatus{Header: Header{Partial: l.Partial}}, o: o}
+	partial := ""
+	for _, line := range p.partial(detail{}) {
+		partial += line + "\n"
+	}
 	if len(l.Items) == 0 {
-		return "No member waits at its barrier.\n"
+		return "No member waits at its barrier" + p.partialMark() + ".\n" + partial
 	}
 	g := o.glyphs()
 	// One namespace is said once, below.
@@ -377,7 +386,7 @@ func (l *BarrierVerdictList) Text(o Options) string {
 	if o.Wide {
 		width = 0
 	}
-	return t.String(width, g.ellipsis) + Dim.Paint("Ask for one: kubectl scylla barrier "+l.Items[0].Name+" -n "+l.Items[0].Namespace) + "\n"
+	return t.String(width, g.ellipsis) + partial + Dim.Paint("Ask for one: kubectl scylla barrier "+l.Items[0].Name+" -n "+l.Items[0].Namespace) + "\n"
 }
 
 // Why is the gravest blocker in one line, the summary where there is none.

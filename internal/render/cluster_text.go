@@ -111,7 +111,7 @@ func (p *painter) of(r matrix.Ref) int {
 }
 
 func (p *painter) draw(level detail) string {
-	sections := [][]string{p.head(level), p.nodes(level), p.views(level), p.blockers(level), p.attention(level), p.partial()}
+	sections := [][]string{p.head(level), p.nodes(level), p.views(level), p.blockers(level), p.attention(level), p.notes()}
 	var b strings.Builder
 	for i, lines := range sections {
 		if len(lines) == 0 {
@@ -137,10 +137,7 @@ func (p *painter) head(level detail) []string {
 	default:
 		word, style, glyph = "NOT HEALTHY", Bad, p.g.down
 	}
-	verdict := style.Paint(glyph+" "+word) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name)
-	if len(p.d.Partial) > 0 {
-		verdict += " " + Warn.Paint("(partial)")
-	}
+	verdict := style.Paint(glyph+" "+word) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
 	lines := p.wrap(verdict+": "+Clean(p.d.Summary), "  ")
 	if level.terse {
 		lines = []string{p.one(verdict + ": " + Clean(p.d.Summary))}
@@ -156,9 +153,38 @@ func (p *painter) head(level detail) []string {
 		from += ", managed by " + p.d.ManagedBy
 	}
 	if level.terse {
-		return append(lines, Dim.Paint(p.one(from)))
+		return append(append(lines, Dim.Paint(p.one(from))), p.partial(level)...)
 	}
-	return append(lines, p.each(Dim, p.wrap(from, "  "))...)
+	return append(append(lines, p.each(Dim, p.wrap(from, "  "))...), p.partial(level)...)
+}
+
+// partialMark stands beside a name whose document does not say everything.
+func (p *painter) partialMark() string {
+	if len(p.d.Partial) == 0 {
+		return ""
+	}
+	return " " + Warn.Paint("(partial)")
+}
+
+// partial says what could not be read, where nobody can overlook it.
+func (p *painter) partial(level detail) []string {
+	most := maxPartial
+	switch {
+	case p.o.Wide:
+		most = 0
+	case level.maxList > 0:
+		most = min(most, level.maxList)
+	}
+	var lines []string
+	for _, text := range p.d.PartialLines(most) {
+		text = Warn.Paint("partial:") + " " + text
+		if level.terse {
+			lines = append(lines, p.one(text))
+		} else {
+			lines = append(lines, p.wrap(text, "  ")...)
+		}
+	}
+	return lines
 }
 
 // one cuts a line at the width.
@@ -828,12 +854,9 @@ func unnamed(summary, name string) string {
 	return summary
 }
 
-// partial says what could not be read.
-func (p *painter) partial() []string {
+// notes are remarks on the reading itself.
+func (p *painter) notes() []string {
 	var lines []string
-	for _, problem := range p.d.Partial {
-		lines = append(lines, p.wrap(Warn.Paint("partial:")+" "+Clean(problem.Message), "  ")...)
-	}
 	for _, note := range p.d.Notes {
 		lines = append(lines, p.wrap(Dim.Paint("note:")+" "+Clean(note), "  ")...)
 	}
@@ -845,6 +868,7 @@ func (l *ClusterStatusList) Text(o Options) string {
 	g := o.glyphs()
 	t := &Table{Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"}, {Header: "UP"}, {Header: "BLOCKERS"},
 		{Header: "NEWCOMERS"}, {Header: "SOURCE"}, {Header: "FIRST BLOCKER", Min: 13}}}
+	var partial []string
 	for _, d := range l.Items {
 		health := Cell{Text: g.up + " healthy", Style: Good}
 		switch {
@@ -854,6 +878,10 @@ func (l *ClusterStatusList) Text(o Options) string {
 		default:
 			health = Cell{Text: g.down + " not healthy", Style: Bad}
 		}
+		if len(d.Partial) > 0 {
+			health.Text += " (partial)"
+		}
+		partial = append(partial, partialOf(&d.Header, d.Name, o)...)
 		first := "-"
 		if groups, _ := matrix.GroupBlockers(d.Blockers); len(groups) > 0 {
 			first = groups[0].Text(d.at())
@@ -867,7 +895,19 @@ func (l *ClusterStatusList) Text(o Options) string {
 	if o.Wide {
 		width = 0
 	}
-	return t.String(width, g.ellipsis)
+	return t.String(width, g.ellipsis) + strings.Join(partial, "")
+}
+
+// partialOf says below a list what could not be read of one cluster.
+func partialOf(h *Header, cluster string, o Options) []string {
+	var lines []string
+	p := &painter{d: &ClusterStatus{Header: *h}, o: o}
+	for _, text := range h.PartialLines(maxPartial) {
+		for _, line := range p.wrap(Warn.Paint("partial:")+" "+Clean(h.Namespace+"/"+cluster)+": "+text, "  ") {
+			lines = append(lines, line+"\n")
+		}
+	}
+	return lines
 }
 
 // FirstBlocker is the gravest blocker in one line, empty when there is none.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,17 +61,13 @@ func header(kind, name string, s *kube.Snapshot, now time.Time) Header {
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: name},
 		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
 		Source:      SourceInfo{Used: s.Source, Reason: s.SourceReason, Offline: s.Offline},
+		Partial:     s.Partial(),
 		Notes:       slices.Clone(s.Notes),
 	}
 	for _, p := range s.Problems {
-		switch {
-		case p.Kind == kube.ProblemNotInstalled || p.Kind == kube.ProblemNotFound:
-			// Nothing is hidden by what does not exist; the reason of the source says so where it matters.
-		case p.Resource == "leases":
+		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != kube.ProblemNotInstalled && p.Kind != kube.ProblemNotFound {
 			// Of the controller's own namespace: who may only see their own loses nothing of the matrix.
 			h.Notes = append(h.Notes, p.Message)
-		default:
-			h.Partial = append(h.Partial, p)
 		}
 	}
 	if !s.TakenAt.IsZero() {
@@ -78,6 +75,22 @@ func header(kind, name string, s *kube.Snapshot, now time.Time) Header {
 		h.TakenAt = &t
 	}
 	return h
+}
+
+// maxPartial is how many lines say near the verdict what is missing.
+const maxPartial = 6
+
+// PartialLines say what could not be read, each without escape sequences; those of Pods with the same reason are one. When there are more than
+// most, the last says how many; zero gives all.
+func (h *Header) PartialLines(most int) []string {
+	lines := kube.ProblemLines(h.Partial)
+	if more := len(lines) - most; most > 0 && more > 0 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more (all with -o wide)", more))
+	}
+	for i := range lines {
+		lines[i] = Clean(lines[i])
+	}
+	return lines
 }
 
 // at is the moment that ages count to; zero leaves ages out.

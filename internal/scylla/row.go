@@ -37,6 +37,8 @@ type Reader struct {
 	seen map[string]string
 	// failures are the error texts of failed tasks by task ID; a task that has failed does not change any more.
 	failures map[string]string
+	// gaps of the last row.
+	gaps []error
 }
 
 // NewReader reads rows through c.
@@ -58,15 +60,22 @@ func (r *Reader) Remember(row api.NodeStatusReport) {
 // node UP where gossip can say who is behind it. Since is not set. The result is sorted by host ID; the same answers give the same row.
 func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	var row api.NodeStatusReport
+	r.gaps = nil
 	// Each of these has its own stage of starting at which it appears; that it is not there yet is no error of the row. When nobody
 	// answers at all, nobody will answer the other questions.
 	var err error
 	if row.HostID, err = r.c.LocalHostID(ctx); IsUnreachable(err) {
 		return failed(row, err)
 	}
-	row.OperationMode, _ = r.c.OperationMode(ctx)
-	row.ScyllaVersion, _ = r.c.ReleaseVersion(ctx)
-	tasks, _ := r.c.NodeOperations(ctx)
+	r.gap(err)
+	row.OperationMode, err = r.c.OperationMode(ctx)
+	r.gap(err)
+	row.ScyllaVersion, err = r.c.ReleaseVersion(ctx)
+	r.gap(err)
+	tasks, err := r.c.NodeOperations(ctx)
+	if !IsMissing(err) { // before 6.2 there is no such list
+		r.gap(err)
+	}
 	row.Operations = r.operations(ctx, tasks)
 
 	p, err := r.picture(ctx)
@@ -83,6 +92,17 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	}
 	return row
 }
+
+// gap notes a question without an answer, once however often it was asked.
+func (r *Reader) gap(err error) {
+	if err != nil && !slices.ContainsFunc(r.gaps, func(known error) bool { return known.Error() == err.Error() }) {
+		r.gaps = append(r.gaps, err)
+	}
+}
+
+// Gaps are the questions that got no answer when the last row was read and cost that row no more than their part: answers of a stage of starting
+// that is not reached yet, or of a node in trouble. What a version does not have is none.
+func (r *Reader) Gaps() []error { return r.gaps }
 
 // ownsNothing is false where a node that observes nobody says that it owns no tokens, else nil.
 //
@@ -156,9 +176,11 @@ func (r *Reader) readOnce(ctx context.Context) (*picture, error) {
 	if p.down, err = r.c.Down(ctx); err != nil && !IsMissing(err) {
 		return nil, err
 	}
+	r.gap(err)
 	if p.endpoints, err = r.c.Endpoints(ctx); err != nil && !IsMissing(err) {
 		return nil, err
 	}
+	r.gap(err)
 	p.derive()
 	return p, nil
 }
@@ -420,6 +442,7 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 		if err != nil && !IsMissing(err) {
 			return err
 		}
+		r.gap(err)
 		for _, a := range found {
 			// With two behind one address the list does not say which is meant.
 			if ids := p.behind[canonicalAddress(a)]; len(ids) == 1 {
@@ -476,6 +499,7 @@ func (r *Reader) ownsTokens(ctx context.Context, id string, p *picture) *bool {
 	}
 	tokens, err := r.c.Tokens(ctx, a)
 	if err != nil {
+		r.gap(err)
 		return nil
 	}
 	owns := len(tokens) > 0

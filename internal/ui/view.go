@@ -178,14 +178,33 @@ func (m *Model) head() []string {
 	if len(d.Partition) > 0 {
 		lines = append(lines, m.look.bad.of(m.fitted(m.partition(), m.width)))
 	}
-	if len(d.Partial) > 0 && m.height > MinHeight {
-		text := "partial: " + render.Clean(d.Partial[0].Message)
-		if n := len(d.Partial) - 1; n > 0 {
-			text = fmt.Sprintf("partial (%d): %s", n+1, render.Clean(d.Partial[0].Message))
-		}
-		lines = append(lines, t.warn.of(m.fitted(text, m.width)))
+	if m.height > MinHeight {
+		lines = append(lines, m.partial()...)
 	}
 	return lines
+}
+
+// partial says what could not be read, as far as an eighth of the screen has room for it.
+func (m *Model) partial() []string {
+	texts, room := m.snap.doc.PartialLines(0), max(1, m.height/8)
+	var lines []line
+	for i, text := range texts {
+		lead := "partial: "
+		if i == 0 && len(texts) > 1 {
+			lead = fmt.Sprintf("partial (%d): ", len(texts))
+		}
+		lines = m.wrapped(lines, m.width, "  ", paint{}, lead+text)
+	}
+	if len(lines) > room {
+		lines = lines[:room]
+		last := &lines[room-1].text
+		*last = m.fitted(*last, m.width-2) + " " + m.g.ellipsis
+	}
+	var out []string
+	for _, l := range lines {
+		out = append(out, m.theme().warn.of(l.text))
+	}
+	return out
 }
 
 // silence is the banner of a connection that is not there; empty while all is well.

@@ -371,7 +371,11 @@ func (r *Reader) readLive(ctx context.Context, s *kube.Snapshot, reason string) 
 	if err != nil {
 		return fmt.Errorf("ask the nodes of %s: %w", s.Key(), err)
 	}
-	if reason != "" {
+	if reason == "" {
+		return nil
+	}
+	// Nobody asked for the nodes: without leave to ask them, what was read before is what there is.
+	if s.TakeBackLive(kube.Source(r.flags.Source)); s.Source == kube.SourceLive {
 		s.SourceReason = reason + "; " + s.SourceReason
 	}
 	return nil

@@ -157,16 +157,11 @@ func newPlanDocument(now time.Time, s *subject, p replacement.Plan) *PlanDocumen
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.member()},
 		GeneratedAt: *stamp(now), Cluster: s.key.Name, Member: s.in.Self, Allowed: !p.Blocked, Resume: p.Resume,
 		ManagedBy: managedBy(s.in.Operator), Version: s.in.Version, Procedure: p.Procedure, Address: p.Address,
-		Claims: p.Claims, Streams: p.Streams, Banned: p.Banned, Checks: p.Checks,
+		Claims: p.Claims, Streams: p.Streams, Banned: p.Banned, Checks: p.Checks, Partial: s.cluster.Snapshot.Partial(),
 	}
 	d.Member.HostID = p.Original
 	if p.Pod != nil {
 		d.Pod = &PodInfo{Name: p.Pod.Name, UID: p.Pod.UID, KubernetesNode: p.Pod.KubernetesNode}
-	}
-	for _, problem := range s.cluster.Snapshot.Problems {
-		if problem.Kind != kube.ProblemNotInstalled && problem.Kind != kube.ProblemNotFound {
-			d.Partial = append(d.Partial, problem)
-		}
 	}
 	return d
 }
@@ -289,8 +284,8 @@ func (d *PlanDocument) Text(o render.Options) string {
 			}
 		}
 	}
-	for _, p := range d.Partial {
-		line("  %s %s", render.Warn.Paint("not read:"), render.Clean(p.Message))
+	for _, text := range kube.ProblemLines(d.Partial) {
+		line("  %s %s", render.Warn.Paint("not read:"), render.Clean(text))
 	}
 	line("")
 	if d.Allowed {

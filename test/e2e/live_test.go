@@ -45,7 +45,8 @@ func TestStatusLive(t *testing.T) {
 	if r.Code != 3 {
 		t.Errorf("status with a frozen node: exit %d, want 3\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	contains(t, "status with a frozen node", r.Stdout, "NOT HEALTHY", "from live (ScyllaDB answered on 2 of 3 Pods)", "DOWN 2/2", victim)
+	contains(t, "status with a frozen node", r.Stdout, "NOT HEALTHY", "from live (ScyllaDB answered on 2 of 3 Pods)", "DOWN 2/2", victim,
+		" (partial): ", "\npartial: no answer from Pod "+victim+": GET /storage_service/hostid/local: no answer within 5s\n")
 
 	f.thaw(victim)
 	f.waitFor("every node to answer again", func(ctx context.Context) (bool, string, error) {

@@ -89,7 +89,7 @@ func HTML(w io.Writer, r *Report) error {
 	if err != nil {
 		return err
 	}
-	v, _ := r.verdict()
+	v := r.verdict()
 	g := newGrid(r)
 	d := &pageData{
 		Report: r, Style: template.CSS(svgStyle + styleText), //nolint:gosec // both are constants of this package

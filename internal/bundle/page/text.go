@@ -232,8 +232,11 @@ func splitStep(step string) (words, command string) {
 // Markdown writes the report for an issue or a chat.
 func Markdown(w io.Writer, r *Report) error {
 	var b strings.Builder
-	word, _ := r.verdict()
+	word := r.verdict()
 	fmt.Fprintf(&b, "# %s %s: %s\n\n%s\n\n", word.glyph, md(r.Namespace+"/"+r.Name), md(word.text), md(r.Summary))
+	for _, text := range r.PartialLines(0) {
+		fmt.Fprintf(&b, "> **Partial:** %s\n\n", md(text))
+	}
 	for _, f := range r.facts() {
 		fmt.Fprintf(&b, "- %s: %s\n", f.Name, md(f.Value))
 	}
@@ -352,14 +355,18 @@ func (r *Report) markdownMatrix(b *strings.Builder) {
 // word is the verdict: text, glyph and kind.
 type word struct{ text, glyph, kind string }
 
-func (r *Report) verdict() (word, bool) {
+func (r *Report) verdict() word {
+	v := word{"NOT HEALTHY", "✗", "bad"}
 	switch {
 	case r.Healthy:
-		return word{"HEALTHY", "✓", "good"}, true
+		v = word{"HEALTHY", "✓", "good"}
 	case r.Counts.Nodes == 0:
-		return word{"UNKNOWN", "?", "odd"}, false
+		v = word{"UNKNOWN", "?", "odd"}
 	}
-	return word{"NOT HEALTHY", "✗", "bad"}, false
+	if len(r.Partial) > 0 {
+		v.text += " (partial)"
+	}
+	return v
 }
 
 type fact struct{ Name, Value string }
@@ -480,11 +487,6 @@ func (r *Report) lists() []list {
 		items = append(items, v+": "+strings.Join(r.Schemas[v], ", "))
 	}
 	add("Schema versions disagree", items)
-	items = nil
-	for _, p := range r.Partial {
-		items = append(items, p.Message)
-	}
-	add("Could not be read", items)
 	add("Notes", r.Notes)
 	return out
 }

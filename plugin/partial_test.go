@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+// trouble is what a port-forward to a Pod comes to.
+type trouble int
+
+const (
+	none trouble = iota
+	hangs
+	refused
+	forbidden
+)
+
+// forwards asks nodes whose ScyllaDB sees everyone UP, but for those in trouble: these are asked as they really are, through an API server whose
+// port-forward does what is said.
+func forwards(t *testing.T, c *plugintest.Cluster, in map[string]trouble) func(context.Context, *kube.Snapshot, kube.LiveOptions) error {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch in[strings.Split(r.URL.Path, "/")[6]] {
+		case hangs:
+			<-r.Context().Done()
+		case forbidden:
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`)
+		default:
+			http.Error(w, "error dialing backend: connection refused", http.StatusInternalServerError)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return func(ctx context.Context, s *kube.Snapshot, _ kube.LiveOptions) error {
+		var asked []corev1.Pod
+		for i := range s.Pods {
+			if in[s.Pods[i].Name] != none || s.Pods[i].Status.Phase != corev1.PodRunning {
+				asked = append(asked, s.Pods[i])
+			}
+		}
+		live, problems := kube.Live(ctx, &rest.Config{Host: server.URL}, asked, kube.LiveOptions{PerNodeTimeout: 200 * time.Millisecond})
+		answered := 0
+		for _, n := range c.Nodes {
+			if live[n.Name] != nil {
+				continue
+			}
+			answered++
+			row := &api.NodeStatusReport{HostID: n.HostID, OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2026.1.0"}
+			for _, m := range c.Nodes {
+				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: m.HostID, Status: api.NodeStatusUp})
+			}
+			live[n.Name] = row
+		}
+		s.Live, s.Problems, s.Source = live, append(s.Problems, problems...), kube.SourceLive
+		s.SourceReason = fmt.Sprintf("ScyllaDB answered on %d of %d Pods", answered, len(s.Pods))
+		return nil
+	}
+}
+
+// shown are the ways in which a person looks at a cluster, each with its first lines in which nobody can overlook that something is missing.
+var shown = map[string]struct {
+	args  []string
+	first int
+}{
+	"status":       {[]string{"status", "demo"}, 8},
+	"wide":         {[]string{"status", "demo", "-o", "wide"}, 8},
+	"clusters":     {[]string{"status", "-l", "scylla/cluster=demo"}, 8},
+	"barrier":      {[]string{"barrier", "demo-dc1-rack2-1"}, 8},
+	"who waits":    {[]string{"barrier"}, 8},
+	"report":       {[]string{"report", "demo"}, 8},
+	"page":         {[]string{"report", "demo", "-o", "html"}, 200},
+	"markdown":     {[]string{"report", "demo", "-o", "markdown"}, 12},
+	"dashboard":    {[]string{"dashboard", "demo", "--once", "--width", "120", "--height", "40"}, 8},
+	"a screen":     {[]string{"status", "demo"}, 8},
+	"document":     {[]string{"status", "demo", "-o", "json"}, 200},
+	"all waiting":  {[]string{"barrier", "-o", "json"}, 9999},
+	"whole report": {[]string{"report", "demo", "-o", "json"}, 9999},
+}
+
+// A node that does not answer, a Pod that does not run and a port-forward that is refused are named everywhere, each with its reason.
+func TestPartialAnswersAreSaidEverywhere(t *testing.T) {
+	c := plugintest.New(4, 1)
+	c.Newcomer("dc1", "rack2", 1)
+	live := forwards(t, c, map[string]trouble{"demo-dc1-rack3-0": hangs, "demo-dc1-rack4-0": refused})
+	want := []string{
+		"no answer from Pod demo-dc1-rack2-1: the Pod is Pending, Init:1/2",
+		"no answer from Pod demo-dc1-rack3-0: timed out",
+		"no answer from Pod demo-dc1-rack4-0: error dialing backend: connection refused",
+	}
+	archive := filepath.Join(t.TempDir(), "a.zip")
+	if res := (plugintest.Run{Args: []string{"report", "demo", "-n", "demo", "--source=live", "--archive", archive}, Objects: c.Objects(), Live: live}).Do(t); res.Code != 0 {
+		t.Fatalf("%+v", res)
+	}
+	for name, s := range shown {
+		t.Run(name, func(t *testing.T) {
+			run := plugintest.Run{Args: append(slices.Clone(s.args), "-n", "demo", "--source=live"), Objects: c.Objects(), Live: live}
+			if name == "a screen" {
+				run.Terminal = cli.Terminal{Out: true, Width: 100, Height: 30}
+			}
+			res := run.Do(t)
+			lines := strings.Split(res.Stdout, "\n")
+			head := lines[:min(s.first, len(lines))]
+			// However a line is broken or escaped, the words are there.
+			text := strings.Join(strings.Fields(strings.NewReplacer("\\", "", `"`, " ").Replace(strings.Join(head, "\n"))), " ")
+			if !strings.Contains(strings.ToLower(text), "partial") {
+				t.Errorf("it does not say that it is partial:\n%s%s", res.Stdout, res.Stderr)
+			}
+			for _, w := range want {
+				if !strings.Contains(text, w) {
+					t.Errorf("it does not say %q:\n%s%s", w, strings.Join(head, "\n"), res.Stderr)
+				}
+			}
+			if slices.Contains(s.args, "-l") {
+				return // an archive is not chosen from by labels
+			}
+			// Who opens the archive elsewhere sees the same.
+			run = plugintest.Run{Args: append(slices.Clone(s.args), "--source=live", "--from", archive), Terminal: run.Terminal}
+			saved := run.Do(t)
+			if strings.HasPrefix(name, "whole") || name == "page" || name == "markdown" || name == "report" {
+				return // it has what nobody reads for a report: versions and logs
+			}
+			if diff := cmp.Diff(res.Stdout, saved.Stdout); diff != "" {
+				t.Errorf("(-live +archive):\n%s%s", diff, saved.Stderr)
+			}
+		})
+	}
+	plugintest.Golden(t, "partial-status.txt", plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--source=live"}, Objects: c.Objects(), Live: live}.Transcript(t))
+	plugintest.Golden(t, "partial-clusters.txt", plugintest.Run{Args: []string{"status", "-A", "--source=live"}, Objects: c.Objects(), Live: live}.Transcript(t))
+	plugintest.Golden(t, "partial-barrier.txt", plugintest.Run{Args: []string{"barrier", "demo-dc1-rack2-1", "-n", "demo", "--source=live"}, Objects: c.Objects(), Live: live}.Transcript(t))
+	plugintest.Golden(t, "partial-dashboard.txt", plugintest.Run{Args: []string{"dashboard", "-n", "demo", "--source=live", "--once", "--width", "80", "--height", "24"}, Objects: c.Objects(), Live: live}.Transcript(t))
+}
+
+// Without leave to ask the nodes, auto shows what the objects say; both name the right.
+func TestWithoutTheRightToForward(t *testing.T) {
+	c := plugintest.New(3, 1).NoReports()
+	in := map[string]trouble{}
+	for _, n := range c.Nodes {
+		c.NoRow(n.Name)
+		in[n.Name] = forbidden
+	}
+	run := plugintest.Run{Objects: c.Objects(), Live: forwards(t, c, in)}
+	for _, verb := range []string{"status", "dashboard", "report"} {
+		for source, from := range map[string]string{"auto": "annotation", "live": "live"} {
+			run.Args = []string{verb, "-n", "demo", "--source", source}
+			if verb == "dashboard" {
+				run.Args = append(run.Args, "--once", "--width", "200")
+			}
+			res := run.Do(t)
+			const right = "partial: create pods/portforward in namespace demo: forbidden; ask for a Role with verb create on resource pods/portforward\n"
+			if !strings.Contains(res.Stdout, "from "+from) || strings.Count(strings.ReplaceAll(res.Stdout, " \n", "\n"), right) != 1 {
+				t.Errorf("%s --source=%s: exit %d\n%s%s", verb, source, res.Code, res.Stdout, res.Stderr)
+			}
+			var doc struct{ Partial []kube.Problem }
+			run.Args = []string{"status", "-n", "demo", "--source", source, "-o", "json"}
+			if err := json.Unmarshal([]byte(run.Do(t).Stdout), &doc); err != nil || len(doc.Partial) != 1 ||
+				doc.Partial[0].Verb != "create" || doc.Partial[0].Resource != "pods/portforward" || doc.Partial[0].Namespace != "demo" {
+				t.Errorf("document: %v %+v", err, doc)
+			}
+		}
+	}
+	run.Args = []string{"status", "-n", "demo"}
+	plugintest.Golden(t, "partial-may-not-ask.txt", run.Transcript(t))
+}
+
+// Who may see no more than the own namespace loses nothing of the cluster: that the controller's Lease may not be read is a remark.
+func TestAControllerThatMayNotBeSeenIsNoGap(t *testing.T) {
+	noLease := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+		if _, ok := obj.(*coordinationv1.Lease); ok {
+			return apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, key.Name, errors.New("no"))
+		}
+		return c.Get(ctx, key, obj, opts...)
+	}}
+	res := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects(), Funcs: noLease}.Do(t)
+	if strings.Contains(res.Stdout, "partial") || !strings.Contains(res.Stdout, "\nnote: get leases.coordination.k8s.io kubectl-scylla/kubectl-scylla-controller: forbidden;") {
+		t.Errorf("exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+}
