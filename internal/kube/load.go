@@ -553,7 +553,7 @@ func namesMember(o metav1.Object) bool {
 func ResolveCluster(ctx context.Context, c client.Reader, ns, name string) (ClusterKey, error) {
 	keys, err := ListClusters(ctx, c, ns, nil)
 	if err != nil {
-		return ClusterKey{}, fmt.Errorf("find cluster: %w", err)
+		return ClusterKey{}, err
 	}
 	if name == "" {
 		switch len(keys) {

@@ -125,19 +125,7 @@ func (s *Snapshot) chooseSource(want Source) (Source, string) {
 	if s.OverrideRef != "" || len(s.Reports) > 0 || s.StatusReport != nil {
 		return SourceReport, s.reportsFound()
 	}
-	why := "no report found"
-	for _, p := range s.Problems {
-		if p.Resource == resourceReports {
-			switch p.Kind {
-			case ProblemNotInstalled:
-				why = "no report found: CRD not installed"
-			case ProblemForbidden:
-				why = "reports may not be listed (forbidden)"
-			default:
-				why = "reports could not be listed"
-			}
-		}
-	}
+	why := s.noReport()
 	if len(s.annotations()) == 0 {
 		switch {
 		case s.mayNotAsk():
@@ -148,6 +136,26 @@ func (s *Snapshot) chooseSource(want Source) (Source, string) {
 		return SourceAnnotation, why + "; no Pod carries a row either: --source=live asks ScyllaDB itself"
 	}
 	return SourceAnnotation, why + "; used " + s.annotationsFound()
+}
+
+const noReportFound = "no report found"
+
+// noReport says that there is no report, and why where that is known.
+func (s *Snapshot) noReport() string {
+	why := noReportFound
+	for _, p := range s.Problems {
+		if p.Resource == resourceReports {
+			switch p.Kind {
+			case ProblemNotInstalled:
+				why = noReportFound + ": CRD not installed"
+			case ProblemForbidden:
+				why = "reports may not be listed (forbidden)"
+			default:
+				why = "reports could not be listed"
+			}
+		}
+	}
+	return why
 }
 
 func (s *Snapshot) annotationsFound() string {
@@ -166,6 +174,8 @@ func (s *Snapshot) reportsFound() string {
 		return fmt.Sprintf("cluster report %s found, named by annotation %s", s.OverrideRef, api.AnnotationStatusReportOverrideRef)
 	case len(s.Reports) == 0 && s.StatusReport != nil:
 		return fmt.Sprintf("no datacenter report found; cluster report %s found", s.StatusReport.Name)
+	case len(s.Reports) == 0 && s.noReport() != noReportFound:
+		return s.noReport()
 	}
 	have := map[string]bool{}
 	for i := range s.Reports {

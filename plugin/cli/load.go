@@ -159,7 +159,7 @@ func (r *Reader) namespace() (string, error) {
 	return r.d.Namespace()
 }
 
-// All loads every cluster that the flags choose. Error: *kube.NotFoundError when there is none.
+// All loads every cluster that the flags choose. An error says where to look when there is none.
 func (r *Reader) All(ctx context.Context) ([]*kube.Snapshot, error) {
 	if r.c == nil {
 		return r.savedIn("")
@@ -194,13 +194,17 @@ func (r *Reader) none(ctx context.Context, ns string) error {
 		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns), r.flags.Selector), "leave --selector out to see all")
 	}
 	err := fmt.Errorf("there is no ScyllaDB cluster in %s", inNamespace(ns))
+	byLabel := "member Services, StatefulSets and reports are found by the label " + api.LabelCluster
 	if ns == "" {
-		return exit.WithHint(err, "member Services, StatefulSets and reports are found by the label "+api.LabelCluster)
+		return exit.WithHint(err, byLabel)
 	}
 	// Most often the namespace is forgotten. Whoever may not list all namespaces is not bothered with that.
 	elsewhere, lerr := kube.ListClusters(ctx, r.c, "", nil)
-	if lerr != nil || len(elsewhere) == 0 {
-		return exit.WithHint(err, "choose another namespace with -n, or look into all with -A")
+	switch {
+	case lerr != nil:
+		return exit.WithHint(err, "choose another namespace with -n, or look into all: kubectl scylla status -A")
+	case len(elsewhere) == 0:
+		return exit.WithHint(err, "there is none in any other either; "+byLabel)
 	}
 	var names []string
 	for _, k := range elsewhere {
@@ -238,7 +242,7 @@ func (r *Reader) savedIn(name string) ([]*kube.Snapshot, error) {
 	return found, nil
 }
 
-// Cluster loads one cluster by name. Errors: *kube.NotFoundError, *kube.AmbiguousError.
+// Cluster loads one cluster by name. Errors: *kube.NotFoundError, *kube.AmbiguousError; where there is no cluster at all that of All.
 func (r *Reader) Cluster(ctx context.Context, name string) (*kube.Snapshot, error) {
 	if r.c == nil {
 		found, err := r.savedIn(name)
@@ -257,6 +261,9 @@ func (r *Reader) Cluster(ctx context.Context, name string) (*kube.Snapshot, erro
 	p := r.d.Busy("looking for cluster " + name)
 	key, err := kube.ResolveCluster(ctx, r.c, ns, name)
 	p.Stop()
+	if e, ok := errors.AsType[*kube.NotFoundError](err); ok && e.Known == 0 {
+		return nil, r.none(ctx, ns) // whatever its name: there is none at all
+	}
 	if err != nil {
 		return nil, err
 	}
