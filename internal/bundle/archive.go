@@ -102,6 +102,7 @@ type said struct {
 	Notes           []string                         `json:"notes,omitempty"`
 	Live            map[string]*api.NodeStatusReport `json:"live,omitempty"`
 	Facts           map[string]kube.LiveFacts        `json:"facts,omitempty"`
+	Conditions      []string                         `json:"conditions,omitempty"`
 	Kubernetes      string                           `json:"kubernetes,omitempty"`
 	LeftOut         []LeftOut                        `json:"leftOut,omitempty"`
 }
@@ -196,7 +197,7 @@ func (a *Archive) said(c *Cluster) said {
 	s := c.Snapshot
 	out := said{
 		ClusterKey: s.Key(), Offline: s.Offline, Requested: cmp.Or(c.Requested, kube.SourceAuto), Source: s.Source, SourceReason: s.SourceReason,
-		Notes: texts(s.Notes), Facts: s.Facts, Kubernetes: c.Kubernetes, LeftOut: c.LeftOut, Unlabelled: unlabelled(s),
+		Notes: texts(s.Notes), Facts: s.Facts, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes, LeftOut: c.LeftOut, Unlabelled: unlabelled(s),
 	}
 	if !s.TakenAt.IsZero() {
 		t := s.TakenAt.UTC()

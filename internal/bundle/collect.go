@@ -22,6 +22,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
@@ -34,6 +35,8 @@ type Cluster struct {
 	Events []corev1.Event
 	// Waiting are the containers that do not run as they should, with the first and last error of their logs.
 	Waiting []Container
+	// Conditions are the Scylla Operator's own words of what it is about; empty where our controller is in charge.
+	Conditions []string
 	// Kubernetes is the API server's version; empty when it was not asked or did not say.
 	Kubernetes string
 	// LeftOut says what was not collected, and why.
@@ -157,6 +160,13 @@ func Gather(ctx context.Context, c client.Reader, s *kube.Snapshot, requested ku
 			cl.leaveOut("version of Kubernetes", err)
 		}
 		cl.Kubernetes = v
+	}
+	if server.Log != nil && c != nil && s.Operator {
+		conditions, err := kube.OperatorConditions(ctx, c, s.Key())
+		if err != nil {
+			cl.leaveOut("conditions of ScyllaDBDatacenter "+s.Cluster, err)
+		}
+		cl.Conditions = conditions
 	}
 	cl.Waiting = waiting(s)
 	if server.Log != nil {
@@ -286,15 +296,20 @@ func (cl *Cluster) related() func(kind, name string) bool {
 	}
 }
 
+// replacements are the members whose node is being replaced.
+func replacements(s *kube.Snapshot) map[string]bool {
+	out := map[string]bool{}
+	for i := range s.Services {
+		rec := replacement.ReadRecord(s.Services[i].Labels, s.Services[i].Annotations)
+		out[s.Services[i].Name] = rec.Requested || rec.Open()
+	}
+	return out
+}
+
 // waiting lists the containers that a person would look at: those that crash, fail, wait with a reason, or hold the others up.
 func waiting(s *kube.Snapshot) []Container {
 	var out []Container
-	replacing := map[string]bool{}
-	for i := range s.Services {
-		l := s.Services[i].Labels
-		_, requested := l[api.LabelReplace]
-		replacing[s.Services[i].Name] = requested || l[api.LabelReplacingNodeHostID] != ""
-	}
+	replacing := replacements(s)
 	for i := range s.Pods {
 		p := &s.Pods[i]
 		sidecar := map[string]bool{}
@@ -353,7 +368,17 @@ func waitingState(st corev1.ContainerStatus, oneShot bool) (string, bool) {
 }
 
 func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, progress func(string)) {
-	list := cl.Waiting
+	// Why a replacement failed is left out last.
+	var list, others []*Container
+	replacing := replacements(cl.Snapshot)
+	for i := range cl.Waiting {
+		if c := &cl.Waiting[i]; c.Container == api.ContainerScyllaDB && replacing[c.Pod] {
+			list = append(list, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	list = append(list, others...)
 	if len(list) > limits.Containers {
 		cl.LeftOut = append(cl.LeftOut, LeftOut{What: "logs", Why: TooBig, Detail: fmt.Sprintf("%d more waiting containers; the logs of the first %d were read", len(list)-limits.Containers, limits.Containers)})
 		list = list[:limits.Containers]
@@ -364,8 +389,8 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 	g.SetLimit(4)
 	for i := range list {
 		g.Go(func() error {
-			c := &list[i]
-			err := c.readLog(ctx, server, cl.Snapshot.Namespace, limits)
+			c := list[i]
+			err := c.ReadLog(ctx, server, cl.Snapshot.Namespace, limits)
 			mu.Lock()
 			defer mu.Unlock()
 			done++
@@ -402,29 +427,28 @@ func trimForbidden(err error) error {
 	return &short
 }
 
-// readLog looks into the run before this one first, where there is one: the first error is soon buried under what follows from it.
-func (c *Container) readLog(ctx context.Context, server Server, namespace string, limits Limits) error {
+// ReadLog fills in what the container's log says. It looks into the run before this one first, where there is one: the first error is soon buried
+// under what follows from it.
+func (c *Container) ReadLog(ctx context.Context, server Server, namespace string, limits Limits) error {
+	limits = limits.withDefaults()
+	before := *c
 	if c.Restarts > 0 {
-		before := *c
-		if head, err := before.fetch(ctx, server, namespace, limits, true); err == nil && before.First != nil {
+		if head, err := before.fetch(ctx, server, namespace, limits, true); err == nil && before.diagnose(head, limits) {
 			*c = before
-			if c.diagnose(head, limits) {
-				return nil
-			}
+			return nil
 		}
 	}
 	now := *c
 	head, err := now.fetch(ctx, server, namespace, limits, false)
-	if err != nil {
-		if c.First != nil {
-			return nil // the run before told
-		}
-		return err
-	}
-	if now.diagnose(head, limits) || c.First == nil {
+	if err == nil && (now.diagnose(head, limits) || before.First == nil) {
 		*c = now
+		return nil
 	}
-	return nil
+	if before.First != nil {
+		*c = before
+		return nil // the run before told
+	}
+	return err
 }
 
 func (c *Container) diagnose(log []byte, limits Limits) bool {

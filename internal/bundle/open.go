@@ -282,7 +282,7 @@ func restore(dir string, files map[string][]byte) (*Cluster, error) {
 	if was.TakenAt != nil {
 		snap.TakenAt = *was.TakenAt
 	}
-	c := &Cluster{Snapshot: snap, Requested: was.Requested, Kubernetes: was.Kubernetes, LeftOut: was.LeftOut}
+	c := &Cluster{Snapshot: snap, Requested: was.Requested, Conditions: was.Conditions, Kubernetes: was.Kubernetes, LeftOut: was.LeftOut}
 	source, err := kube.ParseSource(string(was.Source))
 	if err != nil || source == kube.SourceAuto || source == kube.SourceLive && snap.Live == nil {
 		return nil, fmt.Errorf("decode %s: source %q cannot be", dir+saidName, was.Source)

@@ -19,6 +19,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -201,3 +202,35 @@ func cutNote(note string) string {
 }
 
 var errNothingToWatch = errors.New("nothing to watch")
+
+// OperatorConditions are the Scylla Operator's progressing and degraded conditions about Services and StatefulSets that hold, in its own words.
+func OperatorConditions(ctx context.Context, c client.Reader, key ClusterKey) ([]string, error) {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
+	if err := c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, obj); err != nil {
+		return nil, fmt.Errorf("read ScyllaDBDatacenter %s: %w", key, err)
+	}
+	list, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	if err != nil {
+		return nil, fmt.Errorf("read conditions of ScyllaDBDatacenter %s: %w", key, err)
+	}
+	var out []string
+	for _, item := range list {
+		m, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		text := func(key string) string { v, _ := m[key].(string); return v }
+		typ := text("type")
+		if text("status") != string(metav1.ConditionTrue) || !strings.HasPrefix(typ, "ServiceController") && !strings.HasPrefix(typ, "StatefulSetController") {
+			continue
+		}
+		line := typ + ": " + text("reason")
+		if msg := text("message"); msg != "" {
+			line += ": " + msg
+		}
+		out = append(out, line)
+	}
+	slices.Sort(out)
+	return out, nil
+}

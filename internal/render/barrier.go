@@ -90,7 +90,7 @@ func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, l
 	}
 	d := &BarrierVerdict{Header: header(KindBarrierVerdict, member, s, now), Cluster: s.Cluster, Membership: kube.MemberUnknown, Pod: "None"}
 	var pod *corev1.Pod
-	j := &judge{s: s, now: now, logs: logs}
+	j := newJudge(s, now, logs)
 	strangers := false
 	for _, m := range s.Members() {
 		replaced := j.replacementOf(m, cmp.Or(m.PodState, "None"))

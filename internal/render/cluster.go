@@ -22,7 +22,7 @@ func NewClusterStatus(s *kube.Snapshot, now time.Time) *ClusterStatus {
 
 // NewClusterStatusWithLogs is NewClusterStatus where somebody has read the logs of new nodes that replace others.
 func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *ClusterStatus {
-	j := &judge{s: s, now: now, logs: logs}
+	j := newJudge(s, now, logs)
 	m := s.Matrix(matrix.Options{})
 	members := s.Members()
 	d := &ClusterStatus{Header: header(KindClusterStatus, s.Cluster, s, now), ManagedBy: managedBy(s)}

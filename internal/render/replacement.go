@@ -57,6 +57,14 @@ func (j *judge) learn(hostID, step string) {
 	j.steps[hostID] = step
 }
 
+// newJudge judges as of the moment at which the snapshot was taken, however long it lay in an archive; now is for those that do not say it.
+func newJudge(s *kube.Snapshot, now time.Time, logs Logs) *judge {
+	if !s.TakenAt.IsZero() {
+		now = s.TakenAt
+	}
+	return &judge{s: s, now: now, logs: logs}
+}
+
 // record is what a member's Service says of a replacement; open is false when there is nothing to judge.
 func record(m kube.Member) (rec replacement.Record, open bool) {
 	if m.Service == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -403,6 +404,14 @@ func (r *Reader) Watch(ctx context.Context, snapshots []*kube.Snapshot) <-chan s
 
 // Saved is true when saved objects are read: they never change.
 func (r *Reader) Saved() bool { return r.c == nil }
+
+// Now is the moment that saved objects are looked at as of: when they were saved, where they say it.
+func (r *Reader) Now() time.Time {
+	if r.saved != nil && !r.saved.TakenAt.IsZero() {
+		return r.saved.TakenAt
+	}
+	return r.d.Clock.Now()
+}
 
 // Archived is what an archive or saved objects hold of a cluster beyond its snapshot; nil for a cluster that was read from Kubernetes.
 func (r *Reader) Archived(s *kube.Snapshot) *bundle.Cluster {

@@ -132,7 +132,7 @@ func (o *options) Run(ctx context.Context) error {
 	look := o.d.Options(false)
 	looked := o.read.ControllerNamespace != ""
 	snapshot := ui.NewSnapshot(first, nil, looked, o.d.Clock.Now())
-	opts := ui.Options{Now: o.d.Clock.Now, Profile: look.Profile, ASCII: look.ASCII}
+	opts := ui.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII}
 	if o.once {
 		return o.printOnce(snapshot, opts)
 	}

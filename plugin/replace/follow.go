@@ -5,18 +5,15 @@ package replace
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/observe"
@@ -75,9 +72,6 @@ func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
 	switch step.Action {
 	case replacement.ActionWaitJoin, replacement.ActionWaitReady, replacement.ActionFail:
 	default:
-		return step
-	}
-	if o.reader.Client() == nil {
 		return step
 	}
 	d := o.readLog(ctx, s)
@@ -368,40 +362,16 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 	return verdict{phase: step.Phase().Title(), activity: activity}
 }
 
-// conditions are the Scylla Operator's progressing and degraded conditions about Services and StatefulSets, in its own words.
+// conditions are the Scylla Operator's own words; whoever may not read them sees the labels' story.
 func (o *options) conditions(ctx context.Context, s *subject) []string {
-	c := o.reader.Client()
-	if c == nil {
+	if archived := o.reader.Archived(s.cluster.Snapshot); archived != nil {
+		return archived.Conditions
+	}
+	if o.reader.Client() == nil {
 		return nil
 	}
-	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
-	if err := c.Get(ctx, client.ObjectKey{Namespace: s.key.Namespace, Name: s.key.Name}, obj); err != nil {
-		return nil // whoever may not read it sees the labels' story
-	}
-	list, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, item := range list {
-		m, ok := item.(map[string]any)
-		if !ok {
-			continue
-		}
-		text := func(key string) string { v, _ := m[key].(string); return v }
-		typ := text("type")
-		if text("status") != string(metav1.ConditionTrue) || !strings.HasPrefix(typ, "ServiceController") && !strings.HasPrefix(typ, "StatefulSetController") {
-			continue
-		}
-		line := typ + ": " + text("reason")
-		if msg := text("message"); msg != "" {
-			line += ": " + msg
-		}
-		out = append(out, line)
-	}
-	slices.Sort(out)
-	return out
+	conditions, _ := kube.OperatorConditions(ctx, o.reader.Client(), s.key)
+	return conditions
 }
 
 // readLog looks for the first known error in the log of the new Pod's ScyllaDB.
@@ -410,7 +380,7 @@ func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 	if p == nil || p.Deleting || !p.ScyllaDB.Running && p.ScyllaDB.Exited == nil {
 		return nil
 	}
-	return o.logs.FirstError(ctx, s.key.Namespace, p.Name, p.UID, p.ScyllaDB.Restarts)
+	return o.logs.FirstError(ctx, s.cluster.Snapshot, p.Name, p.UID, p.ScyllaDB.Restarts)
 }
 
 // runStatus lists open replacements, and the last outcome of a member that was named.
@@ -443,7 +413,7 @@ func (o *options) runStatus(ctx context.Context) error {
 			c := observe.New(snapshot, snapshot.PVCs)
 			ghosts(c) // by the reports, as `status` has them, whether or not the nodes are asked below
 			for _, member := range c.Requested() {
-				s := &subject{cluster: c, in: c.Input(member, o.d.Clock.Now(), ""), key: snapshot.Key()}
+				s := &subject{cluster: c, in: c.Input(member, o.reader.Now(), ""), key: snapshot.Key()}
 				add(s)
 				c = s.cluster // the nodes are asked once
 			}
@@ -452,7 +422,7 @@ func (o *options) runStatus(ctx context.Context) error {
 	sortDocuments(list.Items)
 	if o.output.Text() {
 		opts := o.d.Options(false)
-		if err := o.d.Print(list.Text(o.d.Clock.Now(), opts), opts); err != nil {
+		if err := o.d.Print(list.Text(o.reader.Now(), opts), opts); err != nil {
 			return err
 		}
 	} else if err := o.output.Document(o.d, list); err != nil {

@@ -180,7 +180,7 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.reader = reader
+	o.reader, o.logs.Archived = reader, reader.Archived
 	switch {
 	case o.status:
 		return o.runStatus(ctx)
@@ -227,7 +227,7 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 			member = m.Member
 		}
 		c := observe.New(s, s.PVCs)
-		hits = append(hits, &subject{cluster: c, in: c.Input(member, o.d.Clock.Now(), o.newID()), key: s.Key()})
+		hits = append(hits, &subject{cluster: c, in: c.Input(member, o.reader.Now(), o.newID()), key: s.Key()})
 		names = append(names, s.Key().String())
 	}
 	switch len(hits) {

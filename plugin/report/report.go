@@ -151,7 +151,7 @@ func (o *options) Run(ctx context.Context) error {
 		}
 	}
 	if o.archive != "" {
-		return o.pack(c)
+		return o.pack(ctx, c)
 	}
 	return o.show(ctx, c)
 }
@@ -209,7 +209,7 @@ func (o *options) show(ctx context.Context, c *bundle.Cluster) error {
 	return nil
 }
 
-func (o *options) pack(c *bundle.Cluster) error {
+func (o *options) pack(ctx context.Context, c *bundle.Cluster) error {
 	p := o.d.Busy("packing " + o.archive)
 	defer p.Stop()
 	a, err := bundle.Pack([]*bundle.Cluster{c}, o.d.Clock.Now(), bundle.Limits{})
@@ -223,9 +223,11 @@ func (o *options) pack(c *bundle.Cluster) error {
 	}
 	var b bytes.Buffer
 	now := o.d.Clock.Now()
-	r := page.New(saved.Clusters[0], now, nil)
-	if logs := cli.ArchivedReplacements(saved.Clusters[0], r.Replacements); logs != nil {
-		r = page.New(saved.Clusters[0], now, logs)
+	packed := saved.Clusters[0]
+	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
+	r := page.New(packed, now, nil)
+	if found := logs.Replacements(ctx, packed.Snapshot, r.Replacements); found != nil {
+		r = page.New(packed, now, found)
 	}
 	if err := page.HTML(&b, r); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -311,6 +313,11 @@ func TestArchiveWithoutRights(t *testing.T) {
 	}
 }
 
+// generated is the one field of a document that says when that was made.
+var generated = regexp.MustCompile(`"?generatedAt"?: "[^"]*"`)
+
+func ungenerated(document string) string { return generated.ReplaceAllString(document, "generatedAt") }
+
 // Every read verb says of an archive what it said of the cluster, an hour later and letter by letter.
 func TestArchiveShowsWhatWasLive(t *testing.T) {
 	later := clocktesting.NewFakeClock(plugintest.Now.Add(time.Hour))
@@ -373,7 +380,11 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 			if res := packing.Do(t); res.Code != 0 {
 				t.Fatalf("%+v", res)
 			}
-			verbs := [][]string{{"status", cluster}, {"status", cluster, "-o", "wide"}, {"status", "-A"}, {"barrier"}, {"report", cluster, "-o", "svg"}}
+			verbs := [][]string{
+				{"status", cluster}, {"status", cluster, "-o", "wide"}, {"status", cluster, "-o", "yaml"}, {"status", "-A"}, {"barrier"}, {"barrier", "-o", "json"},
+				{"report", cluster, "-o", "svg"}, {"replace", "--status"}, {"replace", "--status", "-o", "json"},
+				{"dashboard", cluster, "--once", "--width", "120", "--height", "60"},
+			}
 			for _, s := range c.cluster.Objects() {
 				if _, ok := s.(*corev1.Service); ok {
 					verbs = append(verbs, []string{"barrier", s.GetName()})
@@ -384,7 +395,7 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 				was.Args = slices.Concat(verb, []string{"-n", "demo"}, source)
 				is.Args = slices.Concat(verb, []string{"--from", file}, source)
 				want, got := was.Do(t), is.Do(t)
-				if diff := cmp.Diff(want.Stdout, got.Stdout); diff != "" || want.Code != got.Code {
+				if diff := cmp.Diff(ungenerated(want.Stdout), ungenerated(got.Stdout)); diff != "" || want.Code != got.Code {
 					t.Errorf("%v: exit %d live, %d saved (-live +saved):\n%s%s%s", verb, want.Code, got.Code, diff, want.Stderr, got.Stderr)
 				}
 				if want.Stdout == "" {
@@ -405,38 +416,113 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 	}
 }
 
-// Why a replacement failed is in a log, which an archive does not have; it has what status would have found in it.
+// What a replacement is about is in logs and in the Scylla Operator's conditions, which are not among the objects of an archive; it has what every
+// verb would have found there.
 func TestArchiveTellsWhyAReplacementFailed(t *testing.T) {
 	const replaced = "demo-dc1-rack3-0"
-	objects := plugintest.New(4, 1).Replacing(replaced).Exited(replaced, 0).Objects()
-	setup := server(t, func(_, _ string, previous bool) (int, string) {
-		if previous {
-			return http.StatusOK, scyllaLog
+	const removed = "ERROR 2026-11-21 12:00:00,000 [shard 0:main] init - Startup failed: std::runtime_error (The node has already been removed from the cluster)\n"
+	now := func(text string) func(_, _ string, previous bool) (int, string) {
+		return func(_, _ string, previous bool) (int, string) {
+			if previous {
+				return http.StatusBadRequest, "there is no run before"
+			}
+			return http.StatusOK, text
 		}
-		return http.StatusOK, "ERROR 2026-11-21 12:00:00,000 [shard 0:main] init - Startup failed: std::runtime_error (The node has already been removed from the cluster)\n"
+	}
+	conditions := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": "demo", "name": "demo"},
+		"status": map[string]any{"conditions": []any{
+			map[string]any{"type": "ServiceControllerProgressing", "status": "True", "reason": "WaitingForPodReadiness", "message": "token=hunter2"},
+		}},
+	}}
+	conditions.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
+	byOperator := slices.DeleteFunc(plugintest.New(4, 1).Replacing(replaced).Operator().Objects(), func(o client.Object) bool {
+		return o.GetObjectKind().GroupVersionKind() == api.ScyllaDBDatacenterGVK
 	})
-	name, res := archive(t, plugintest.Run{Objects: objects, Setup: setup})
-	if res.Code != 0 {
-		t.Fatalf("%+v", res)
+	abandoned := plugintest.New(4, 1).Replacing(replaced)
+	for _, label := range []string{api.LabelReplace, api.LabelReplacingNodeHostID} {
+		delete(abandoned.Service(replaced).Labels, label)
 	}
-	nowhere := func(d *cli.Deps) {
-		d.RESTConfig = func() (*rest.Config, error) {
-			t.Error("an archive sends somebody to a cluster")
-			return nil, errors.New("no")
-		}
+	done := plugintest.New(4, 1)
+	done.Service(replaced).Annotations[api.AnnotationReplaceLast] = `{"request":"r","outcome":"Replaced","hostID":"` + plugintest.HostID(9) + `","newHostID":"` + plugintest.HostID(2) + `","finishedAt":"` + plugintest.Now.Add(-time.Minute).Format(time.RFC3339) + `"}`
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		logs    func(pod, container string, previous bool) (int, string)
+		want    string // in replace --status
+	}{
+		"it failed, and the run before says why": {
+			plugintest.New(4, 1).Replacing(replaced).Exited(replaced, 0).Objects(),
+			func(_, _ string, previous bool) (int, string) {
+				if previous {
+					return http.StatusOK, scyllaLog
+				}
+				return http.StatusOK, removed
+			}, "some required nodes are dead",
+		},
+		"it failed, and no word of the line is an error's": {
+			plugintest.New(4, 1).Replacing(replaced).Exited(replaced, 0).Objects(),
+			func(_, _ string, previous bool) (int, string) {
+				if previous {
+					return http.StatusOK, "the topology coordinator has banned this node: received notification of being banned from the cluster from 10.0.0.1\n"
+				}
+				return http.StatusOK, "ERROR what follows from it\n"
+			}, "banned from the cluster",
+		},
+		"it failed while it runs":     {plugintest.New(4, 1).Replacing(replaced).Objects(), now(removed), "already been removed"},
+		"it hangs":                    {plugintest.New(4, 1).Replacing(replaced).Objects(), now("ERROR 2026-11-21 12:00:00,000 [shard 0:main] init - Startup failed: std::runtime_error (something)\n"), "says: "},
+		"it goes on":                  {plugintest.New(4, 1).Replacing(replaced).Objects(), now("INFO all is well\n"), "Join"},
+		"its labels are gone":         {abandoned.Objects(), now(removed), "was removed too late"},
+		"the Scylla Operator does it": {append(byOperator, conditions), now(removed), "ServiceControllerProgressing: WaitingForPodReadiness"},
+		"it is over":                  {done.Objects(), now(""), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			setup := server(t, tc.logs)
+			archived, res := archive(t, plugintest.Run{Objects: tc.objects, Setup: setup})
+			if res.Code != 0 {
+				t.Fatalf("%+v", res)
+			}
+			nowhere := func(d *cli.Deps) {
+				d.RESTConfig = func() (*rest.Config, error) {
+					t.Error("an archive sends somebody to a cluster")
+					return nil, errors.New("no")
+				}
+			}
+			for _, verb := range [][]string{
+				{"status", "demo"}, {"status", "demo", "-o", "json"}, {"barrier", replaced}, {"report", "demo", "-o", "jsonpath={.replacements}"}, {"dashboard", "demo", "--once"},
+				{"replace", "--status"}, {"replace", "--status", "-o", "json"}, {"replace", "--status", replaced},
+			} {
+				live := plugintest.Run{Args: append(verb[:len(verb):len(verb)], "-n", "demo"), Objects: tc.objects, Setup: setup}.Do(t)
+				saved := plugintest.Run{Args: append(verb[:len(verb):len(verb)], "--from", archived), Setup: nowhere, Clock: clocktesting.NewFakeClock(plugintest.Now.Add(30 * time.Hour))}.Do(t)
+				// What looks like a secret is taken out of an archive.
+				want := strings.ReplaceAll(ungenerated(live.Stdout), "token=hunter2", "token=[redacted]")
+				if diff := cmp.Diff(want, ungenerated(saved.Stdout)); diff != "" || live.Code != saved.Code {
+					t.Errorf("%v: exit %d and %d (-live +saved):\n%s", verb, live.Code, saved.Code, diff)
+				}
+				if verb[0] == "replace" && !strings.Contains(live.Stdout, tc.want) {
+					t.Errorf("%v does not say %q:\n%s", verb, tc.want, live.Stdout)
+				}
+			}
+			if page := unzip(t, archived)["report.html"]; strings.HasPrefix(name, "it failed") && !strings.Contains(page, tc.want) {
+				t.Error("the page does not say why")
+			}
+		})
 	}
-	for _, verb := range [][]string{{"status", "demo"}, {"barrier", replaced}, {"report", "demo", "-o", "jsonpath={.replacements}"}} {
-		live := plugintest.Run{Args: append(verb, "-n", "demo"), Objects: objects, Setup: setup}.Do(t)
-		saved := plugintest.Run{Args: append(verb, "--from", name), Setup: nowhere}.Do(t)
-		if diff := cmp.Diff(live.Stdout, saved.Stdout); diff != "" || live.Code != saved.Code {
-			t.Errorf("%v: exit %d and %d (-live +saved):\n%s", verb, live.Code, saved.Code, diff)
+}
+
+// Plain saved objects have no logs, and nobody looks for them in whatever cluster the kubeconfig happens to name.
+func TestSavedObjectsSendNobodyToACluster(t *testing.T) {
+	const replaced = "demo-dc1-rack3-0"
+	file := plugintest.Save(t, plugintest.New(4, 1).Replacing(replaced).Exited(replaced, 0).Objects())
+	for _, verb := range [][]string{{"status"}, {"barrier", replaced}, {"report"}, {"dashboard", "--once"}, {"replace", "--status"}} {
+		res := plugintest.Run{Args: append(verb, "--from", file), Setup: func(d *cli.Deps) {
+			d.RESTConfig = func() (*rest.Config, error) {
+				t.Errorf("%v asks for a cluster", verb)
+				return nil, errors.New("no")
+			}
+		}}.Do(t)
+		if res.Stdout == "" {
+			t.Errorf("%v: %+v", verb, res)
 		}
-		if !strings.Contains(live.Stdout, "some required nodes are dead") {
-			t.Errorf("%v does not say why:\n%s", verb, live.Stdout)
-		}
-	}
-	if page := unzip(t, name)["report.html"]; !strings.Contains(page, "some required nodes are dead") {
-		t.Error("the page does not say why")
 	}
 }
 
