@@ -21,22 +21,16 @@ import (
 )
 
 type options struct {
-	d      *cli.Deps
-	read   cli.ReadFlags
-	output cli.OutputFlags
-	wait   cli.WaitFlags
-	watch  bool
-	// member as typed; empty asks who waits.
-	member string
-
-	reader *cli.Reader
-	logs   cli.LogReader
+	// The member as typed; empty asks who waits.
+	cli.Argument
+	cli.ShowFlags
+	d *cli.Deps
 }
 
 // NewCmd makes the verb.
 func NewCmd(d *cli.Deps) *cobra.Command {
-	o := &options{d: d, logs: cli.LogReader{Deps: d}}
-	cmd := &cobra.Command{
+	o := &options{d: d}
+	cmd := cli.NewCmd(&cobra.Command{
 		Use:     "barrier [MEMBER]",
 		Aliases: []string{"why"},
 		Short:   "Say why a member waits before it starts ScyllaDB, and what to do about it",
@@ -65,66 +59,24 @@ Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 1 error.
 			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml > saved.yaml",
 			"kubectl scylla barrier demo-dc1-rack2-0 --from saved.yaml -o yaml",
 		),
-		GroupID:               cli.GroupSee,
-		Args:                  cobra.MaximumNArgs(1),
-		DisableFlagsInUseLine: true,
-		ValidArgsFunction:     d.CompleteMembers,
-		RunE:                  cli.Run(o),
-	}
-	o.read.AddFlags(cmd, true)
-	o.output.AddFlags(cmd, "wide")
-	o.wait.AddFlags(cmd, "the member may start")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Show it again whenever it changes, until Ctrl-C.")
-	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
+	}, cli.GroupSee, d.CompleteMembers, o)
+	o.AddFlags(cmd, "the member may start")
 	return cmd
-}
-
-// Complete takes the member's name.
-func (o *options) Complete(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		o.member = args[0]
-	}
-	return nil
 }
 
 // Validate refuses what does not go together.
 func (o *options) Validate(cmd *cobra.Command) error {
-	if o.member == "" && o.wait.Wait {
+	if o.Name == "" && o.Wait.Wait {
 		return exit.Usagef("--wait waits for one member: name it")
 	}
-	if o.read.From != "" && (o.watch || o.wait.Wait) {
-		return exit.Usagef("saved objects do not change: --from goes with neither --watch nor --wait")
-	}
-	if err := o.wait.Validate(cmd); err != nil {
-		return err
-	}
-	if err := o.read.Validate(); err != nil {
-		return err
-	}
-	return o.output.Validate()
+	return o.ShowFlags.Validate(cmd)
 }
 
 // Run says why one member waits, or who waits.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(o.read)
-	if err != nil {
-		return err
-	}
-	o.reader, o.logs.Archived = reader, reader.Archived
-	switch {
-	case o.watch:
-		return o.runWatch(ctx)
-	case o.wait.Wait:
-		return o.runWait(ctx)
-	}
-	doc, _, err := o.load(ctx)
-	if err != nil {
-		return err
-	}
-	if err := o.print(doc); err != nil {
-		return err
-	}
-	return verdict(doc)
+	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[document]{
+		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: o.subject, Wished: o.free,
+	})
 }
 
 // document is a BarrierVerdict or a BarrierVerdictList.
@@ -133,41 +85,37 @@ type document interface {
 	Text(render.Options) string
 }
 
-func (o *options) load(ctx context.Context) (document, []*kube.Snapshot, error) {
-	if o.member == "" {
-		snapshots, err := o.reader.All(ctx)
+func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*kube.Snapshot, error) {
+	if o.Name == "" {
+		snapshots, err := reader.All(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
 		l, err := render.NewBarrierList(snapshots, o.d.Clock.Now())
 		return l, snapshots, err
 	}
-	s, err := o.reader.Member(ctx, o.member)
+	s, err := reader.Member(ctx, o.Name)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := render.NewBarrierVerdict(s, o.member, o.d.Clock.Now())
+	d, err := render.NewBarrierVerdict(s, o.Name, o.d.Clock.Now())
 	if err == nil && d.Replacement != nil {
-		if logs := o.logs.Replacements(ctx, s, []render.Replacement{*d.Replacement}); logs != nil {
-			d, err = render.NewBarrierVerdictWithLogs(s, o.member, o.d.Clock.Now(), logs)
+		if logs := reader.Logs.Replacements(ctx, s, []render.Replacement{*d.Replacement}); logs != nil {
+			d, err = render.NewBarrierVerdictWithLogs(s, o.Name, o.d.Clock.Now(), logs)
 		}
 	}
 	return d, []*kube.Snapshot{s}, err
 }
 
 func (o *options) print(doc document) error {
-	if o.output.Text() {
-		opts := o.d.Options(o.output.Format() == "wide")
+	if o.Output.Text() {
+		opts := o.d.Options(o.Output.Format() == "wide")
 		return o.d.Print(doc.Text(opts), opts)
 	}
-	if l, ok := doc.(*render.BarrierVerdictList); ok && o.output.Name() {
-		items := make([]runtime.Object, len(l.Items))
-		for i := range l.Items {
-			items[i] = &l.Items[i]
-		}
-		return o.output.Document(o.d, items...)
+	if l, ok := doc.(*render.BarrierVerdictList); ok && o.Output.Name() {
+		return o.Output.Document(o.d, cli.Items(l.Items)...)
 	}
-	return o.output.Document(o.d, doc)
+	return o.Output.Document(o.d, doc)
 }
 
 // verdict is exit code 3 when the member, or any that was listed, must wait.
@@ -185,20 +133,6 @@ func verdict(doc document) error {
 		}
 	}
 	return nil
-}
-
-func (o *options) runWatch(ctx context.Context) error {
-	var changed <-chan struct{}
-	return o.d.Watch(ctx, func(ctx context.Context) (cli.Frame, error) {
-		doc, snapshots, err := o.load(ctx)
-		if err != nil {
-			return cli.Frame{}, err
-		}
-		if changed == nil {
-			changed = o.reader.Watch(ctx, snapshots)
-		}
-		return cli.Frame{Key: key(doc), Changed: changed, Draw: func() error { return o.print(doc) }}, nil
-	})
 }
 
 // key is the document without the moment at which it was made.
@@ -219,42 +153,19 @@ func key(doc document) string {
 	return string(data)
 }
 
-func (o *options) runWait(ctx context.Context) error {
-	doc, snapshots, err := o.load(ctx)
-	if err != nil {
-		return err
+func (o *options) subject(_ document, snapshots []*kube.Snapshot) string {
+	return fmt.Sprintf("member %s/%s to be free to start", snapshots[0].Namespace, o.Name)
+}
+
+// free is what --wait waits for.
+func (o *options) free(doc document) (bool, string, error) {
+	d, ok := doc.(*render.BarrierVerdict)
+	if !ok {
+		return false, "", fmt.Errorf("wait for %s: got a list", o.Name)
 	}
-	wctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	first := true
-	werr := o.d.Wait(ctx, cli.Wait{
-		Subject: fmt.Sprintf("member %s/%s to be free to start", snapshots[0].Namespace, o.member), Timeout: o.wait.Timeout,
-		Changed: o.reader.Watch(wctx, snapshots),
-		Check: func(ctx context.Context) (bool, string, error) {
-			if !first {
-				again, _, err := o.load(ctx)
-				if err != nil {
-					return false, "", err
-				}
-				doc = again
-			}
-			first = false
-			d, ok := doc.(*render.BarrierVerdict)
-			if !ok {
-				return false, "", fmt.Errorf("wait for %s: got a list", o.member)
-			}
-			if d.Verdict.Decision == bootstrap.DecisionRefuse {
-				// Waiting cannot help: the person must act.
-				return false, "", exit.ConditionNotMet(nil)
-			}
-			return d.Verdict.Satisfied, d.Why(), nil
-		},
-	})
-	if exit.Code(werr) == exit.CodeInterrupted {
-		return werr
+	if d.Verdict.Decision == bootstrap.DecisionRefuse {
+		// Waiting cannot help: the person must act.
+		return false, "", exit.ConditionNotMet(nil)
 	}
-	if err := o.print(doc); err != nil {
-		return err
-	}
-	return werr
+	return d.Verdict.Satisfied, d.Why(), nil
 }

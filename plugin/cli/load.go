@@ -101,11 +101,14 @@ type Reader struct {
 	flags ReadFlags
 	c     client.WithWatch // nil for saved objects
 	saved *bundle.Saved
+	// Logs looks for errors in the logs that belong to what is read.
+	Logs LogReader
 }
 
 // NewReader opens the file or makes the client.
 func (d *Deps) NewReader(flags ReadFlags) (*Reader, error) {
 	r := &Reader{d: d, flags: flags}
+	r.Logs = LogReader{Deps: d, Archived: r.Archived}
 	if flags.From == "" {
 		c, err := d.NewClient()
 		if err != nil {

@@ -24,10 +24,10 @@ const (
 )
 
 type options struct {
-	d       *cli.Deps
-	read    cli.ReadFlags
-	cluster string
-	once    bool
+	cli.Argument // the cluster
+	d            *cli.Deps
+	read         cli.ReadFlags
+	once         bool
 	// width and height of the frame of --once; 0 is the terminal's.
 	width, height int
 }
@@ -35,7 +35,7 @@ type options struct {
 // NewCmd makes the verb.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
-	cmd := &cobra.Command{
+	cmd := cli.NewCmd(&cobra.Command{
 		Use:     "dashboard [CLUSTER]",
 		Aliases: []string{"tui"},
 		Short:   "Watch who sees whom, live on the whole terminal",
@@ -65,25 +65,12 @@ Exit code: 0 after q, 130 after Ctrl-C; with --once that of status: 0 healthy, 3
 			"# Look around in objects that were saved",
 			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui --from -",
 		),
-		GroupID:               cli.GroupSee,
-		Args:                  cobra.MaximumNArgs(1),
-		DisableFlagsInUseLine: true,
-		ValidArgsFunction:     d.CompleteClusters,
-		RunE:                  cli.Run(o),
-	}
+	}, cli.GroupSee, d.CompleteClusters, o)
 	o.read.AddFlags(cmd, false)
 	cmd.Flags().BoolVar(&o.once, "once", false, "Print one frame to standard output and exit as status does.")
 	cmd.Flags().IntVar(&o.width, "width", 0, "With --once: columns of the frame; the terminal's by default.")
 	cmd.Flags().IntVar(&o.height, "height", 0, "With --once: lines of the frame; the terminal's by default.")
 	return cmd
-}
-
-// Complete takes the cluster's name.
-func (o *options) Complete(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		o.cluster = args[0]
-	}
-	return nil
 }
 
 // Validate refuses what does not go together, and a dashboard without a terminal.
@@ -125,7 +112,7 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	first, err := reader.Cluster(ctx, o.cluster)
+	first, err := reader.Cluster(ctx, o.Name)
 	if err != nil {
 		return err
 	}

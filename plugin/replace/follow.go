@@ -380,7 +380,7 @@ func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 	if p == nil || p.Deleting || !p.ScyllaDB.Running && p.ScyllaDB.Exited == nil {
 		return nil
 	}
-	return o.logs.FirstError(ctx, s.cluster.Snapshot, p.Name, p.UID, p.ScyllaDB.Restarts)
+	return o.reader.Logs.FirstError(ctx, s.cluster.Snapshot, p.Name, p.UID, p.ScyllaDB.Restarts)
 }
 
 // runStatus lists open replacements, and the last outcome of a member that was named.

@@ -54,12 +54,11 @@ type options struct {
 	newID func() string
 
 	reader *cli.Reader
-	logs   cli.LogReader
 }
 
 // NewCmd makes the verb.
 func NewCmd(d *cli.Deps) *cobra.Command {
-	o := &options{d: d, dryRun: cli.DryRunNone, newID: uuid.NewString, logs: cli.LogReader{Deps: d}}
+	o := &options{d: d, dryRun: cli.DryRunNone, newID: uuid.NewString}
 	o.wait.Wait = true
 	cmd := &cobra.Command{
 		Use:   "replace TARGET",
@@ -180,7 +179,7 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.reader, o.logs.Archived = reader, reader.Archived
+	o.reader = reader
 	switch {
 	case o.status:
 		return o.runStatus(ctx)

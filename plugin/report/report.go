@@ -39,19 +39,18 @@ const (
 )
 
 type options struct {
-	d       *cli.Deps
-	read    cli.ReadFlags
-	output  cli.OutputFlags
-	archive string
-	force   bool
-	cluster string
-	logs    cli.LogReader
+	cli.Argument // the cluster
+	d            *cli.Deps
+	read         cli.ReadFlags
+	output       cli.OutputFlags
+	archive      string
+	force        bool
 }
 
 // NewCmd makes the verb.
 func NewCmd(d *cli.Deps) *cobra.Command {
-	o := &options{d: d, logs: cli.LogReader{Deps: d}}
-	cmd := &cobra.Command{
+	o := &options{d: d}
+	cmd := cli.NewCmd(&cobra.Command{
 		Use:   "report [CLUSTER]",
 		Short: "Show the assembled report of a cluster, or pack it for somebody elsewhere",
 		Long: `Show the assembled report of a cluster, or pack it for somebody elsewhere.
@@ -80,26 +79,13 @@ Exit code: 0 the report was made, healthy or not; 1 error; 2 usage, or the file 
 			"kubectl scylla report demo -n demo --archive demo.zip",
 			"kubectl scylla status --from demo.zip",
 		),
-		GroupID:               cli.GroupSee,
-		Args:                  cobra.MaximumNArgs(1),
-		DisableFlagsInUseLine: true,
-		ValidArgsFunction:     d.CompleteClusters,
-		RunE:                  cli.Run(o),
-	}
+	}, cli.GroupSee, d.CompleteClusters, o)
 	o.read.AddFlags(cmd, false)
 	o.output.AddFlags(cmd, formatTable, formatWide, formatHTML, formatSVG, formatMarkdown)
 	cmd.Flags().StringVar(&o.archive, "archive", "", "Pack an archive into this file (FILE.zip) instead of showing the report. -o json and -o yaml then print what it holds.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "With --archive: replace the file when it exists.")
 	_ = cmd.MarkFlagFilename("archive", "zip")
 	return cmd
-}
-
-// Complete takes the cluster's name.
-func (o *options) Complete(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		o.cluster = args[0]
-	}
-	return nil
 }
 
 // Validate refuses what does not go together, and a file that exists before anything is read.
@@ -139,11 +125,10 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := reader.Cluster(ctx, o.cluster)
+	s, err := reader.Cluster(ctx, o.Name)
 	if err != nil {
 		return err
 	}
-	o.logs.Archived = reader.Archived
 	c := reader.Archived(s)
 	if c == nil {
 		if c, err = o.gather(ctx, reader, s); err != nil {
@@ -153,7 +138,7 @@ func (o *options) Run(ctx context.Context) error {
 	if o.archive != "" {
 		return o.pack(ctx, c)
 	}
-	return o.show(ctx, c)
+	return o.show(ctx, reader, c)
 }
 
 // gather reads events, and for an archive also logs and versions.
@@ -177,10 +162,10 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *kube.Snapsh
 	return c, nil
 }
 
-func (o *options) show(ctx context.Context, c *bundle.Cluster) error {
+func (o *options) show(ctx context.Context, reader *cli.Reader, c *bundle.Cluster) error {
 	now := o.d.Clock.Now()
 	r := page.New(c, now, nil)
-	if logs := o.logs.Replacements(ctx, c.Snapshot, r.Replacements); logs != nil {
+	if logs := reader.Logs.Replacements(ctx, c.Snapshot, r.Replacements); logs != nil {
 		r = page.New(c, now, logs)
 	}
 	if !o.output.Text() {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
@@ -21,22 +20,16 @@ import (
 )
 
 type options struct {
-	d      *cli.Deps
-	read   cli.ReadFlags
-	output cli.OutputFlags
-	wait   cli.WaitFlags
-	watch  bool
-	// cluster as typed; empty means all that the flags choose.
-	cluster string
-
-	reader *cli.Reader
-	logs   cli.LogReader
+	// The cluster as typed; empty means all that the flags choose.
+	cli.Argument
+	cli.ShowFlags
+	d *cli.Deps
 }
 
 // NewCmd makes the verb.
 func NewCmd(d *cli.Deps) *cobra.Command {
-	o := &options{d: d, logs: cli.LogReader{Deps: d}}
-	cmd := &cobra.Command{
+	o := &options{d: d}
+	cmd := cli.NewCmd(&cobra.Command{
 		Use:     "status [CLUSTER]",
 		Aliases: []string{"st"},
 		Short:   "Say whether every node sees every node UP, and if not, who does not",
@@ -65,77 +58,35 @@ Exit code: 0 healthy, 3 not healthy, 4 not healthy within --timeout, 1 error.`,
 			"# Look at objects that were saved",
 			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla status --from -",
 		),
-		GroupID:               cli.GroupSee,
-		Args:                  cobra.MaximumNArgs(1),
-		DisableFlagsInUseLine: true,
-		ValidArgsFunction:     d.CompleteClusters,
-		RunE:                  cli.Run(o),
-	}
-	o.read.AddFlags(cmd, true)
-	o.output.AddFlags(cmd, "wide")
-	o.wait.AddFlags(cmd, "the cluster is healthy")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Show it again whenever it changes, until Ctrl-C.")
-	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
+	}, cli.GroupSee, d.CompleteClusters, o)
+	o.AddFlags(cmd, "the cluster is healthy")
 	return cmd
-}
-
-// Complete takes the cluster's name.
-func (o *options) Complete(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		o.cluster = args[0]
-	}
-	return nil
 }
 
 // Validate refuses what does not go together.
 func (o *options) Validate(cmd *cobra.Command) error {
-	if o.cluster != "" && o.read.Selector != "" {
+	if o.Name != "" && o.Read.Selector != "" {
 		return exit.Usagef("name a cluster or choose by --selector, not both")
 	}
-	if o.read.From != "" && (o.watch || o.wait.Wait) {
-		return exit.Usagef("saved objects do not change: --from goes with neither --watch nor --wait")
-	}
-	if err := o.wait.Validate(cmd); err != nil {
-		return err
-	}
-	if err := o.read.Validate(); err != nil {
-		return err
-	}
-	return o.output.Validate()
+	return o.ShowFlags.Validate(cmd)
 }
 
 // Run shows the status once, at every change, or once it is healthy.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(o.read)
-	if err != nil {
-		return err
-	}
-	o.reader, o.logs.Archived = reader, reader.Archived
-	switch {
-	case o.watch:
-		return o.runWatch(ctx)
-	case o.wait.Wait:
-		return o.runWait(ctx)
-	}
-	docs, _, err := o.load(ctx)
-	if err != nil {
-		return err
-	}
-	if err := o.print(docs); err != nil {
-		return err
-	}
-	return verdict(docs)
+	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]render.ClusterStatus]{
+		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy,
+	})
 }
 
-func (o *options) load(ctx context.Context) ([]render.ClusterStatus, []*kube.Snapshot, error) {
+func (o *options) load(ctx context.Context, reader *cli.Reader) ([]render.ClusterStatus, []*kube.Snapshot, error) {
 	var snapshots []*kube.Snapshot
 	var err error
-	if o.cluster != "" {
+	if o.Name != "" {
 		var s *kube.Snapshot
-		s, err = o.reader.Cluster(ctx, o.cluster)
+		s, err = reader.Cluster(ctx, o.Name)
 		snapshots = []*kube.Snapshot{s}
 	} else {
-		snapshots, err = o.reader.All(ctx)
+		snapshots, err = reader.All(ctx)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -143,7 +94,7 @@ func (o *options) load(ctx context.Context) ([]render.ClusterStatus, []*kube.Sna
 	docs := make([]render.ClusterStatus, len(snapshots))
 	for i, s := range snapshots {
 		docs[i] = *render.NewClusterStatus(s, o.d.Clock.Now())
-		if logs := o.logs.Replacements(ctx, s, docs[i].Replacements); logs != nil {
+		if logs := reader.Logs.Replacements(ctx, s, docs[i].Replacements); logs != nil {
 			docs[i] = *render.NewClusterStatusWithLogs(s, o.d.Clock.Now(), logs)
 		}
 	}
@@ -152,25 +103,21 @@ func (o *options) load(ctx context.Context) ([]render.ClusterStatus, []*kube.Sna
 
 // single is true when one document stands for itself: a script that asks for all always gets a list.
 func (o *options) single(docs []render.ClusterStatus) bool {
-	return len(docs) == 1 && !o.read.AllNamespaces && o.read.Selector == ""
+	return len(docs) == 1 && !o.Read.AllNamespaces && o.Read.Selector == ""
 }
 
 func (o *options) print(docs []render.ClusterStatus) error {
-	if o.output.Text() {
-		opts := o.d.Options(o.output.Format() == "wide")
+	if o.Output.Text() {
+		opts := o.d.Options(o.Output.Format() == "wide")
 		return o.d.Print(o.text(docs, opts), opts)
 	}
 	if o.single(docs) {
-		return o.output.Document(o.d, &docs[0])
+		return o.Output.Document(o.d, &docs[0])
 	}
-	if o.output.Name() {
-		items := make([]runtime.Object, len(docs))
-		for i := range docs {
-			items[i] = &docs[i]
-		}
-		return o.output.Document(o.d, items...)
+	if o.Output.Name() {
+		return o.Output.Document(o.d, cli.Items(docs)...)
 	}
-	return o.output.Document(o.d, render.NewClusterStatusList(docs))
+	return o.Output.Document(o.d, render.NewClusterStatusList(docs))
 }
 
 func (o *options) text(docs []render.ClusterStatus, opts render.Options) string {
@@ -197,20 +144,6 @@ func verdict(docs []render.ClusterStatus) error {
 	return nil
 }
 
-func (o *options) runWatch(ctx context.Context) error {
-	var changed <-chan struct{}
-	return o.d.Watch(ctx, func(ctx context.Context) (cli.Frame, error) {
-		docs, snapshots, err := o.load(ctx)
-		if err != nil {
-			return cli.Frame{}, err
-		}
-		if changed == nil {
-			changed = o.reader.Watch(ctx, snapshots)
-		}
-		return cli.Frame{Key: key(docs), Changed: changed, Draw: func() error { return o.print(docs) }}, nil
-	})
-}
-
 // key is the documents without the moments at which they were made.
 func key(docs []render.ClusterStatus) string {
 	var b strings.Builder
@@ -226,44 +159,17 @@ func key(docs []render.ClusterStatus) string {
 	return b.String()
 }
 
-func (o *options) runWait(ctx context.Context) error {
-	docs, snapshots, err := o.load(ctx)
-	if err != nil {
-		return err
+// healthy is what --wait waits for.
+func healthy(docs []render.ClusterStatus) (bool, string, error) {
+	for i := range docs {
+		if !docs[i].Healthy {
+			return false, why(&docs[i], len(docs) > 1), nil
+		}
 	}
-	// The watch must not outlive the wait.
-	wctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	first := true
-	werr := o.d.Wait(ctx, cli.Wait{
-		Subject: subject(docs), Timeout: o.wait.Timeout, Changed: o.reader.Watch(wctx, snapshots),
-		Check: func(ctx context.Context) (bool, string, error) {
-			if !first {
-				again, _, err := o.load(ctx)
-				if err != nil {
-					return false, "", err
-				}
-				docs = again
-			}
-			first = false
-			for i := range docs {
-				if !docs[i].Healthy {
-					return false, why(&docs[i], len(docs) > 1), nil
-				}
-			}
-			return true, "", nil
-		},
-	})
-	if exit.Code(werr) == exit.CodeInterrupted {
-		return werr
-	}
-	if err := o.print(docs); err != nil {
-		return err
-	}
-	return werr
+	return true, "", nil
 }
 
-func subject(docs []render.ClusterStatus) string {
+func subject(docs []render.ClusterStatus, _ []*kube.Snapshot) string {
 	if len(docs) == 1 {
 		return fmt.Sprintf("cluster %s/%s to be healthy", docs[0].Namespace, docs[0].Name)
 	}

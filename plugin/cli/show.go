@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// Argument is the one name that a verb takes, or none.
+type Argument struct {
+	// Name as typed, empty when none was.
+	Name string
+}
+
+// Complete takes the name.
+func (a *Argument) Complete(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		a.Name = args[0]
+	}
+	return nil
+}
+
+// NewCmd makes cmd a command of group that takes a name or none, which complete completes, with v as its body.
+func NewCmd(cmd *cobra.Command, group string, complete cobra.CompletionFunc, v Verb) *cobra.Command {
+	cmd.GroupID, cmd.Args, cmd.DisableFlagsInUseLine = group, cobra.MaximumNArgs(1), true
+	cmd.ValidArgsFunction, cmd.RunE = complete, Run(v)
+	return cmd
+}
+
+// ShowFlags are those of a verb that shows what it reads: once, at every change, or once it is as wished.
+type ShowFlags struct {
+	Read   ReadFlags
+	Output OutputFlags
+	Wait   WaitFlags
+	Watch  bool
+}
+
+// AddFlags binds the flags; until is what --wait waits for.
+func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
+	f.Read.AddFlags(cmd, true)
+	f.Output.AddFlags(cmd, "wide")
+	f.Wait.AddFlags(cmd, until)
+	cmd.Flags().BoolVarP(&f.Watch, "watch", "w", false, "Show it again whenever it changes, until Ctrl-C.")
+	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
+}
+
+// Validate refuses what does not go together.
+func (f *ShowFlags) Validate(cmd *cobra.Command) error {
+	if f.Read.From != "" && (f.Watch || f.Wait.Wait) {
+		return exit.Usagef("saved objects do not change: --from goes with neither --watch nor --wait")
+	}
+	if err := f.Wait.Validate(cmd); err != nil {
+		return err
+	}
+	if err := f.Read.Validate(); err != nil {
+		return err
+	}
+	return f.Output.Validate()
+}
+
+// Shown is what such a verb makes of its document T.
+type Shown[T any] struct {
+	// Load reads, and makes the document of the snapshots.
+	Load func(context.Context, *Reader) (T, []*kube.Snapshot, error)
+	// Print writes it to standard output, Verdict is what the command ends with then.
+	Print   func(T) error
+	Verdict func(T) error
+	// Key is the document without the moment at which it was made: two of one key show the same.
+	Key func(T) string
+	// Subject names what --wait waits for, as in Wait; Wished says whether it is so, and why not yet.
+	Subject func(T, []*kube.Snapshot) string
+	Wished  func(T) (done bool, why string, err error)
+}
+
+// Show reads and shows as the flags ask.
+func Show[T any](ctx context.Context, d *Deps, f *ShowFlags, s Shown[T]) error {
+	reader, err := d.NewReader(f.Read)
+	if err != nil {
+		return err
+	}
+	if f.Watch {
+		return watch(ctx, d, reader, s)
+	}
+	doc, snapshots, err := s.Load(ctx, reader)
+	if err != nil {
+		return err
+	}
+	end := s.Verdict(doc)
+	if f.Wait.Wait {
+		if doc, end = await(ctx, d, reader, f.Wait, s, doc, snapshots); exit.Code(end) == exit.CodeInterrupted {
+			return end
+		}
+	}
+	if err := s.Print(doc); err != nil {
+		return err
+	}
+	return end
+}
+
+func watch[T any](ctx context.Context, d *Deps, reader *Reader, s Shown[T]) error {
+	var changed <-chan struct{}
+	return d.Watch(ctx, func(ctx context.Context) (Frame, error) {
+		doc, snapshots, err := s.Load(ctx, reader)
+		if err != nil {
+			return Frame{}, err
+		}
+		if changed == nil {
+			changed = reader.Watch(ctx, snapshots)
+		}
+		return Frame{Key: s.Key(doc), Changed: changed, Draw: func() error { return s.Print(doc) }}, nil
+	})
+}
+
+// await gives the document that was looked at last, and how the wait ended.
+func await[T any](ctx context.Context, d *Deps, reader *Reader, flags WaitFlags, s Shown[T], doc T, snapshots []*kube.Snapshot) (T, error) {
+	// The watch must not outlive the wait.
+	wctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	first := true
+	err := d.Wait(ctx, Wait{
+		Subject: s.Subject(doc, snapshots), Timeout: flags.Timeout, Changed: reader.Watch(wctx, snapshots),
+		Check: func(ctx context.Context) (bool, string, error) {
+			if !first {
+				again, _, err := s.Load(ctx, reader)
+				if err != nil {
+					return false, "", err
+				}
+				doc = again
+			}
+			first = false
+			return s.Wished(doc)
+		},
+	})
+	return doc, err
+}
+
+// Items are the documents of a list one by one, as -o name prints them.
+func Items[T any, P interface {
+	*T
+	runtime.Object
+}](list []T) []runtime.Object {
+	items := make([]runtime.Object, len(list))
+	for i := range list {
+		items[i] = P(&list[i])
+	}
+	return items
+}
