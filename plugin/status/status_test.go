@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -216,11 +218,22 @@ func change(t *testing.T, clk *clocktesting.FakeClock, d time.Duration, f func()
 func TestWaitUntilHealthy(t *testing.T) {
 	clk := clocktesting.NewFakeClock(plugintest.Now)
 	down := plugintest.New(3, 1).Down("demo-dc1-rack3-0")
-	c := plugintest.NewClient(down.Objects(), interceptor.Funcs{})
+	looked, once := make(chan struct{}), sync.Once{}
+	c := plugintest.NewClient(down.Objects(), interceptor.Funcs{
+		Watch: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+			once.Do(func() { close(looked) }) // it watches once it has read
+			return c.Watch(ctx, l, opts...)
+		},
+	})
 	done := make(chan plugintest.Result, 1)
 	go func() {
 		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait"}, Client: c, Clock: clk}.Do(t)
 	}()
+	select {
+	case <-looked:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it does not watch")
+	}
 	change(t, clk, 0, func() {
 		for _, o := range plugintest.New(3, 1).Objects() {
 			switch o.(type) {
