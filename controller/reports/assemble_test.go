@@ -297,7 +297,7 @@ func TestTheBoundIsAboveTheTruth(t *testing.T) {
 
 func BenchmarkAssembly(b *testing.B) {
 	for _, n := range []int{3, 30, 100, 300, 1000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
 			ids := make([]string, n)
 			for i := range ids {
 				ids[i] = fmt.Sprintf("%08d-0000-4000-8000-000000000000", i)
