@@ -6,7 +6,6 @@ package plugin
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -67,14 +66,15 @@ and what to do about it, and acts when you ask it to.`,
 			"kubectl scylla status -n demo",
 			"",
 			"# Why does this member wait?",
-			"kubectl scylla barrier demo-dc1-rack2-0 -n demo",
+			"kubectl scylla barrier demo-dc1-rack2-1 -n demo",
 			"",
-			"# Let it start all the same",
-			"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo",
+			"# Replace the dead node that it waits for",
+			"kubectl scylla replace demo-dc1-rack3-0 -n demo",
 		),
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		SilenceUsage:       true,
+		SilenceErrors:      true,
+		DisableSuggestions: true, // tidy has better ones
+		CompletionOptions:  cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	if strings.HasPrefix(filepath.Base(argv0), "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: DisplayName}
@@ -90,9 +90,7 @@ and what to do about it, and acts when you ask it to.`,
 	root.SetHelpCommand(helpCmd())
 	d.Flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().Var(&d.Color, "color", "Colour: auto is for terminals only, and heeds NO_COLOR and CLICOLOR_FORCE.")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return exit.WithHint(exit.Usage(err), cli.HelpHint(cmd))
-	})
+	root.SetFlagErrorFunc(wrongFlag)
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, verb := range verbs() {
 		root.AddCommand(verb(d))
@@ -124,7 +122,7 @@ func helpCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sub, _, err := cmd.Root().Find(args)
 			if err != nil {
-				return exit.WithHint(exit.Usage(tidy(err)), cli.HelpHint(cmd.Root()))
+				return exit.WithHint(exit.Usage(tidy(cmd.Root(), err)), cli.HelpHint(cmd.Root()))
 			}
 			sub.InitDefaultHelpFlag()
 			return sub.Help()
@@ -143,7 +141,7 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !ran && exit.Code(err) == exit.CodeError {
 		// Whatever cobra itself refuses is usage: unknown commands, too many arguments, flags that exclude each other.
-		err = exit.WithHint(exit.Usage(tidy(err)), cli.HelpHint(cmd))
+		err = exit.WithHint(exit.Usage(tidy(root, err)), cli.HelpHint(cmd))
 	}
 	if ctx.Err() != nil && err != nil && exit.Code(err) == exit.CodeError {
 		// A request that was cut off by the interrupt fails in many words.
@@ -166,17 +164,6 @@ func wrap(cmd *cobra.Command, ran *bool) {
 	for _, sub := range cmd.Commands() {
 		wrap(sub, ran)
 	}
-}
-
-// tidy makes cobra's errors one line: suggestions come in lines of their own.
-func tidy(err error) error {
-	text := err.Error()
-	head, suggestions, found := strings.Cut(text, "\n\nDid you mean this?\n")
-	if !found {
-		return err
-	}
-	names := strings.Fields(suggestions)
-	return fmt.Errorf("%s; did you mean %s?", head, strings.Join(names, " or "))
 }
 
 // Quiet takes the libraries' logs away: what a person must know is in errors, in one line. It changes the process and not one command, so the

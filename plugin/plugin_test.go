@@ -64,6 +64,11 @@ func TestRefusalsOfTheCommandLine(t *testing.T) {
 		"no shell":                       {"completion"},
 		"an unknown shell":               {"completion", "tcsh"},
 		"help about an unknown command":  {"help", "statsu"},
+		"an alias with a slip":           {"force-boostrap", "x"},
+		"a flag with a slip":             {"barrier", "x", "--wathc"},
+		"a flag of kubectl with a slip":  {"status", "--sever", "x"},
+		"flags that exclude each other":  {"replace", "x", "--resume", "--cancel"},
+		"a namespace to install into":    {"install", "--no-controller", "-n", "demo", "-o", "yaml"},
 	}
 	for name, args := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -242,8 +242,8 @@ func orList(names []string) string {
 	return strings.Join(q[:len(q)-1], ", ") + " or " + q[len(q)-1]
 }
 
-// nearest returns at most three of the known names that are close to the one typed, nearest first.
-func nearest(typed string, known []string) []string {
+// Nearest returns at most three of the known names that are close to the one typed, nearest first.
+func Nearest(typed string, known []string) []string {
 	type near struct {
 		name string
 		dist int

@@ -615,7 +615,7 @@ func clusterNotFound(ctx context.Context, c client.Reader, key ClusterKey) error
 func notFoundAmong(name, ns string, keys []ClusterKey) error {
 	e := &NotFoundError{What: "cluster", Name: name, In: inNamespace(ns), Known: len(keys)}
 	names := keyNames(keys, ns)
-	e.Nearest = nearest(name, names)
+	e.Nearest = Nearest(name, names)
 	switch {
 	case len(keys) == 0 && ns != "":
 		e.Cure = "the namespace has no ScyllaDB cluster; choose another with -n, or list all with \"kubectl scylla status -A\""

@@ -410,7 +410,7 @@ func (s *Snapshot) BootstrapInput(member string) (bootstrap.Input, error) {
 		if _, ok := ix.refs[member]; ok {
 			e.Cure = "its Pod exists and its member Service does not; the controller makes it, see its log"
 		} else {
-			e.Nearest = nearest(member, ix.names())
+			e.Nearest = Nearest(member, ix.names())
 			e.Cure = "\"kubectl scylla status\" lists the members"
 		}
 		return bootstrap.Input{}, e
@@ -542,7 +542,7 @@ func ResolveTarget(s *Snapshot, text string) (Member, error) {
 			Cure: "name a Pod, rack/ordinal, or a host ID or its first 8 characters; \"kubectl scylla status\" lists them",
 		}
 		if want != "" {
-			e.Nearest = nearest(want, targetNames(members))
+			e.Nearest = Nearest(want, targetNames(members))
 		}
 		return Member{}, e
 	}

@@ -334,7 +334,7 @@ func TestNearestNames(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, nearest(tc.typed, known)); diff != "" {
+			if diff := cmp.Diff(tc.want, Nearest(tc.typed, known)); diff != "" {
 				t.Errorf("nearest (-want +got):\n%s", diff)
 			}
 		})

@@ -434,7 +434,7 @@ func (v *view) checkOthersUp() Check {
 	switch {
 	case len(down) > 0:
 		c.Result, c.Evidence = Failed, semicolons(append(down, unsure...))
-		c.Cure = "bring these nodes back; if they are dead for good, name their host IDs with --ignore-dead"
+		c.Cure = "bring these nodes back; if they are dead for good, name them with --ignore-dead"
 	case len(unsure) > 0:
 		c.Result, c.Evidence = Unknown, semicolons(unsure)
 		c.Cure = "wait until every node sees every other one UP"

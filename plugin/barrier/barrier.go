@@ -50,14 +50,14 @@ Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 1 error.
 			"kubectl scylla barrier -n demo",
 			"",
 			"# Why does this one wait?",
-			"kubectl scylla barrier demo-dc1-rack2-0 -n demo",
+			"kubectl scylla barrier demo-dc1-rack2-1 -n demo",
 			"",
 			"# Block until it may start, at most half an hour",
-			"kubectl scylla barrier demo-dc1-rack2-0 -n demo --wait --timeout 30m",
+			"kubectl scylla barrier demo-dc1-rack2-1 -n demo --wait --timeout 30m",
 			"",
 			"# Judge saved objects, with no cluster at all",
 			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml > saved.yaml",
-			"kubectl scylla barrier demo-dc1-rack2-0 --from saved.yaml -o yaml",
+			"kubectl scylla barrier demo-dc1-rack2-1 --from saved.yaml -o yaml",
 		),
 	}, cli.GroupSee, d.CompleteMembers, o)
 	o.AddFlags(cmd, "the member may start")

@@ -57,6 +57,19 @@ func hinted(cmd *cobra.Command, err error) error {
 // HelpHint is the line that points to a command's help.
 func HelpHint(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
 
+// AtMost refuses more arguments than a verb takes, which are none or one: most often an option that lacks its flag.
+func AtMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) <= n:
+			return nil
+		case n == 0:
+			return fmt.Errorf("%s takes no argument, and %q is one", cmd.Name(), args[0])
+		}
+		return fmt.Errorf("%s takes one argument, and %q is one too many", cmd.Name(), args[n])
+	}
+}
+
 // Examples joins lines into the form that help shows.
 func Examples(lines ...string) string {
 	for i, line := range lines {

@@ -28,7 +28,7 @@ func (a *Argument) Complete(_ *cobra.Command, args []string) error {
 
 // NewCmd makes cmd a command of group that takes a name or none, which complete completes, with v as its body.
 func NewCmd(cmd *cobra.Command, group string, complete cobra.CompletionFunc, v Verb) *cobra.Command {
-	cmd.GroupID, cmd.Args, cmd.DisableFlagsInUseLine = group, cobra.MaximumNArgs(1), true
+	cmd.GroupID, cmd.Args, cmd.DisableFlagsInUseLine = group, AtMost(1), true
 	cmd.ValidArgsFunction, cmd.RunE = complete, Run(v)
 	return cmd
 }

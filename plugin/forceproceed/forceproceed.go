@@ -54,31 +54,34 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 
 It shows the blockers that will be ignored and asks. If a node really is down,
 ScyllaDB refuses the newcomer for good: its host ID is banned and its volume cannot
-be used again. Force only when you know better than the reports.
+be used again. Force only when you know better than the reports: a reporter hangs,
+for example. A node that is dead is not forced past but replaced.
 
-A member is forced by an annotation on its Service, which restarts nothing. A whole
-datacenter or cluster is forced by an annotation on its StatefulSets, or, with the
-Scylla Operator, on its ScyllaDBDatacenter or ScyllaCluster. Beware: the Scylla
-Operator copies the annotation of a ScyllaCluster into the Pods, so that all of them
-restart one by one, and never takes it back from the Services. --per-service
-annotates the Services of the members that have not joined instead.
+MEMBER is the name of the Pod. It is forced by an annotation on its Service, which
+restarts nothing. A whole datacenter or cluster is forced by an annotation on its
+StatefulSets, or, with the Scylla Operator, on its ScyllaDBDatacenter or ScyllaCluster.
+Beware: the Scylla Operator copies the annotation of a ScyllaCluster into the Pods, so
+that all of them restart one by one, and never takes it back from the Services.
+--per-service annotates the Services of the members that have not joined instead.
 
-The flag --cluster names the ScyllaDB cluster here, not the kubeconfig's.`,
+The flag --cluster names the ScyllaDB cluster here, not the kubeconfig's.
+
+Exit code: 0 forced or taken back, 1 error, 2 refused or not confirmed.`,
 		Example: cli.Examples(
 			"# See what would be ignored, change nothing",
-			"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --dry-run=client",
+			"kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client",
 			"",
 			"# Force one member, and say why",
-			`kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --reason "rack3 is lost, restore from backup"`,
+			`kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "rack3-0 is UP, only its reporter hangs"`,
 			"",
 			"# Force every member of a datacenter that has not joined",
 			"kubectl scylla force-proceed --datacenter dc1 -n demo --per-service --yes",
 			"",
 			"# Take it back",
-			"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --undo",
+			"kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --undo",
 		),
 		GroupID:               cli.GroupAct,
-		Args:                  cobra.MaximumNArgs(1),
+		Args:                  cli.AtMost(1),
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     d.CompleteMembers,
 		RunE:                  cli.Run(o),
@@ -403,7 +406,7 @@ func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
 		o.d.Say("Every member has joined: nobody waits now. It will hold for every member that is added later.\n")
 	}
 	if n := blockers(docs); n > 0 {
-		o.d.Warn("%d blockers will be ignored: if a node really is down, ScyllaDB refuses the newcomer for good and its volume is lost", n)
+		o.d.Warn("%s will be ignored: if a node really is down, ScyllaDB refuses the newcomer for good and its volume is lost", count(n))
 	}
 	for _, w := range p.warnings {
 		o.d.Warn("%s", w)
@@ -422,6 +425,13 @@ func blockers(docs []*render.BarrierVerdict) int {
 		}
 	}
 	return n
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 blocker"
+	}
+	return fmt.Sprintf("%d blockers", n)
 }
 
 // apply annotates or clears every target, then records who and why.
@@ -533,7 +543,7 @@ func (o *options) record(ctx context.Context, obj client.Object, who string, doc
 		e.Note += ": " + o.reason
 	}
 	if n := blockers(docs); n > 0 {
-		e.Note += fmt.Sprintf(" (%d blockers ignored: %s)", n, docs[0].Why())
+		e.Note += fmt.Sprintf(" (%s ignored: %s)", count(n), docs[0].Why())
 	}
 	if o.undo {
 		e.Type, e.Reason = corev1.EventTypeNormal, EventWithdrawn

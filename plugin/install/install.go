@@ -52,16 +52,16 @@ Nothing of an existing ScyllaDB cluster is touched: the controller looks after
 StatefulSets with the label app.kubernetes.io/managed-by=kubectl-scylla only.`,
 		Example: cli.Examples(
 			"# See what would be applied",
-			"kubectl scylla install --no-controller -o yaml",
+			"kubectl scylla install --image localhost/scylla-agent:dev -o yaml",
 			"",
-			"# Kinds, rights and the controller, with your copy of scylla-agent",
+			"# Apply it, the controller with your copy of the image scylla-agent",
 			"kubectl scylla install --image localhost/scylla-agent:dev --yes",
 			"",
 			"# Kinds and rights only: the controller runs elsewhere (kubectl scylla controller)",
 			"kubectl scylla install --no-controller --yes",
 		),
 		GroupID:               cli.GroupSetup,
-		Args:                  cobra.NoArgs,
+		Args:                  cli.AtMost(0),
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
 	}
@@ -81,6 +81,8 @@ func (*options) Complete(*cobra.Command, []string) error { return nil }
 // Validate refuses what does not go together.
 func (o *options) Validate(*cobra.Command) error {
 	switch {
+	case o.d.NamespaceGiven() != "":
+		return exit.Usagef("--namespace does nothing here: the controller goes to namespace %s", manifests.Namespace)
 	case o.image == "" && !o.noController:
 		return exit.Usagef("give the controller's image with --image, or leave the controller out with --no-controller")
 	case o.image != "" && o.noController:

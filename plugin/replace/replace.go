@@ -61,7 +61,7 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, dryRun: cli.DryRunNone, newID: uuid.NewString}
 	o.wait.Wait = true
 	cmd := &cobra.Command{
-		Use:   "replace TARGET",
+		Use:   "replace (TARGET | --status [TARGET])",
 		Short: "Replace a dead node by its host ID, checked before and followed to the end",
 		Long: `Replace a dead node by its host ID, checked before and followed to the end.
 
@@ -70,7 +70,8 @@ rack/ordinal. It prints what will be deleted and what cannot be undone, makes ev
 check with its evidence, and asks for the first 8 characters of the host ID. Then it
 sets the label scylla/replace on the member Service: our controller (or, where it
 manages the cluster, the Scylla Operator) does the rest, and this command shows how
-far it is. Ctrl-C ends the watching, not the replacement.
+far it is. Ctrl-C ends the watching, not the replacement. --from and -A go with
+--status only.
 
 The cluster bans the dead node as soon as the new one asks to replace it, whether
 that succeeds or not. A failed attempt is therefore not undone but resumed: with
@@ -81,13 +82,13 @@ refused by a check, 4 not replaced within --timeout. With --status: 3 when a
 replacement has failed or is held up.`,
 		Example: cli.Examples(
 			"# What would happen, and would it be allowed?",
-			"kubectl scylla replace demo-dc1-rack2-0 -n demo --dry-run=client",
+			"kubectl scylla replace demo-dc1-rack3-0 -n demo --dry-run=client",
 			"",
-			"# Replace it, by its host ID",
-			"kubectl scylla replace 8ebd0c1a -n demo",
+			"# Replace it, and follow it to the end",
+			"kubectl scylla replace demo-dc1-rack3-0 -n demo",
 			"",
 			"# Another node is dead too, and will be replaced next",
-			"kubectl scylla replace rack2/0 -n demo --ignore-dead 35d0f1a0-5ea1-4d00-8000-000000000000",
+			"kubectl scylla replace rack3/0 -n demo --ignore-dead rack2/0",
 			"",
 			"# How far are the replacements of this namespace? What has failed, and why?",
 			"kubectl scylla replace --status -n demo",
@@ -96,10 +97,10 @@ replacement has failed or is held up.`,
 			"kubectl scylla replace --resume demo-dc1-rack2-0 -n demo",
 			"",
 			"# Withdraw the request, as long as nothing is deleted",
-			"kubectl scylla replace --cancel demo-dc1-rack2-0 -n demo",
+			"kubectl scylla replace --cancel demo-dc1-rack3-0 -n demo",
 		),
 		GroupID:               cli.GroupAct,
-		Args:                  cobra.MaximumNArgs(1),
+		Args:                  cli.AtMost(1),
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     d.CompleteMembers,
 		RunE:                  cli.Run(o),
@@ -111,7 +112,7 @@ replacement has failed or is held up.`,
 	f := cmd.Flags()
 	f.Lookup("timeout").DefValue = defaultTimeout.String()
 	o.wait.Timeout = defaultTimeout
-	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil, "Host IDs of further dead nodes, separated by commas. They are banned too and must be replaced or removed next.")
+	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil, "Further dead nodes, each named as TARGET is, separated by commas. They are banned too and must be replaced or removed next.")
 	f.StringSliceVar(&o.skipChecks, "skip-check", nil, "Names of checks to skip, separated by commas; recorded on the Service and in an Event. One of: "+strings.Join(replacement.CheckNames(), ", ")+".")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
 	f.BoolVar(&o.resume, "resume", false, "Continue a failed attempt: the original host ID, a fresh volume.")
@@ -154,13 +155,6 @@ func (o *options) Validate(cmd *cobra.Command) error {
 			return exit.Usagef("--host-id %q %w", o.hostID, err)
 		}
 		o.hostID = id
-	}
-	for i, raw := range o.ignoreDead {
-		id, err := replacement.ParseHostID(strings.TrimSpace(raw))
-		if err != nil {
-			return exit.Usagef("--ignore-dead: %q %w; give whole host IDs (kubectl scylla status -o wide)", raw, err)
-		}
-		o.ignoreDead[i] = id
 	}
 	for _, name := range o.skipChecks {
 		if !slices.Contains(replacement.CheckNames(), name) {
@@ -299,6 +293,9 @@ func (o *options) runReplace(ctx context.Context) error {
 	if err := o.mayAsk(s); err != nil {
 		return err
 	}
+	if err := o.nameDead(s); err != nil {
+		return err
+	}
 	o.askNodes(ctx, s)
 	id := o.newID()
 	patch := o.patch(s.in, id)
@@ -368,6 +365,26 @@ func (o *options) mayAsk(s *subject) error {
 	if s.in.Operator && len(o.ignoreDead) > 0 {
 		return exit.WithHint(exit.Refusedf("the Scylla Operator cannot pass a list of dead nodes to one member"),
 			"set ignore_dead_nodes_for_replace for the whole cluster in its ScyllaDB configuration, then replace without --ignore-dead and with --skip-check="+replacement.CheckOthersUp)
+	}
+	return nil
+}
+
+// nameDead makes host IDs of the names in --ignore-dead. Whether they are members and DOWN is a check.
+func (o *options) nameDead(s *subject) error {
+	for i, raw := range o.ignoreDead {
+		id, err := replacement.ParseHostID(strings.TrimSpace(raw))
+		if err == nil {
+			o.ignoreDead[i] = id
+			continue
+		}
+		m, err := kube.ResolveTarget(s.cluster.Snapshot, raw)
+		if err != nil {
+			return exit.Refused(fmt.Errorf("--ignore-dead: %w", err))
+		}
+		if m.HostID == "" {
+			return exit.Refusedf("--ignore-dead: the host ID of %s is not known: name it by its host ID", raw)
+		}
+		o.ignoreDead[i] = m.HostID
 	}
 	return nil
 }

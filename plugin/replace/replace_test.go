@@ -91,13 +91,28 @@ func old() *plugintest.Cluster {
 	return c
 }
 
+// A dead node is ignored by any name by which it could be replaced, and recorded by its host ID.
+func TestIgnoreDeadByName(t *testing.T) {
+	want := run(t, ignoring(), target, "--dry-run=client", "-o", "json", "--ignore-dead", plugintest.HostID(4)).Do(t)
+	if want.Code != 0 || !strings.Contains(want.Stdout, plugintest.HostID(4)) {
+		t.Fatalf("exit %d: %s%s", want.Code, want.Stdout, want.Stderr)
+	}
+	for _, name := range []string{"demo-dc2-rack1-0", "dc2/rack1/0", plugintest.HostID(4)[:8], " " + strings.ToUpper(plugintest.HostID(4))} {
+		got := run(t, ignoring(), target, "--dry-run=client", "-o", "json", "--ignore-dead", name).Do(t)
+		if got != want {
+			t.Errorf("--ignore-dead %q: exit %d, want as by host ID:\n%s%s", name, got.Code, got.Stdout, got.Stderr)
+		}
+	}
+}
+
 func TestUsage(t *testing.T) {
 	for name, args := range map[string][]string{
 		"no target":                     {},
 		"two ways":                      {target, "--resume", "--cancel"},
 		"host ID without resume":        {target, "--host-id", oldID},
 		"malformed host ID":             {target, "--resume", "--host-id", "x"},
-		"short ignored host ID":         {target, "--ignore-dead", oldID[:8]},
+		"too short an ignored host ID":  {target, "--ignore-dead", oldID[:7]},
+		"nobody to be ignored":          {target, "--ignore-dead", "demo-dc1-rack9-0"},
 		"unknown check":                 {target, "--skip-check", "luck"},
 		"check that may not be skipped": {target, "--skip-check", "down"},
 		"saved objects":                 {target, "--from", "x.yaml"},

@@ -37,6 +37,7 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Short: "Say which version this is",
 		Long:  "Say which version this is. It asks no API server.",
 		Example: cli.Examples(
+			"# The release and its commit, for a person",
 			"kubectl scylla version",
 			"",
 			"# The release alone, for a script",
@@ -46,7 +47,7 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 			"kubectl scylla version -o json",
 		),
 		GroupID:               cli.GroupSetup,
-		Args:                  cobra.NoArgs,
+		Args:                  cli.AtMost(0),
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
 	}

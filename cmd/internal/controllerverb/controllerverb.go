@@ -31,10 +31,10 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Short: "Run the controller here instead of in the cluster, until Ctrl-C",
 		Long: `Run the controller here instead of in the cluster, until Ctrl-C.
 
-It is the controller of the image: it makes member Services, assembles the reports of
-who sees whom and carries force annotations, for ScyllaDB on plain StatefulSets. It
-uses the current kubeconfig. With leader election, which is the default, it waits
-while another one is at work.
+It is the controller of the image: for ScyllaDB on plain StatefulSets it makes member
+Services, assembles the reports of who sees whom, carries force annotations and replaces
+nodes. It uses the current kubeconfig. With leader election, which is the default, it
+waits while another one is at work.
 
 Barriers trust reports only while the controller renews its Lease: when you stop it
 and no other takes over, newcomers wait.`,
@@ -46,10 +46,10 @@ and no other takes over, newcomers wait.`,
 			"kubectl scylla controller --namespaces demo --log-level debug",
 			"",
 			"# Let Prometheus scrape it",
-			"kubectl scylla controller --metrics-bind-address 127.0.0.1:8080",
+			"kubectl scylla controller --metrics-bind-address 127.0.0.1:18080",
 		),
 		GroupID:               cli.GroupSetup,
-		Args:                  cobra.NoArgs,
+		Args:                  cli.AtMost(0),
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
 	}

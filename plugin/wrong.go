@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// wrongFlag is wrong usage, with the flags that may have been meant.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		err = didYouMean(err, nearestFlags(cmd, unknown.GetSpecifiedName()))
+	}
+	return exit.WithHint(exit.Usage(err), cli.HelpHint(cmd))
+}
+
+// nearestFlags looks among the flags that help explains, and only then among the rest of kubectl's: those are short and near to everything.
+func nearestFlags(cmd *cobra.Command, typed string) []string {
+	var explained, rest []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Hidden:
+		case cmd.Root().PersistentFlags().Lookup(f.Name) == f && !ours[f.Name]:
+			rest = append(rest, f.Name)
+		default:
+			explained = append(explained, f.Name)
+		}
+	})
+	near := kube.Nearest(typed, explained)
+	if len(near) == 0 {
+		near = kube.Nearest(typed, rest)
+	}
+	for i, name := range near {
+		near[i] = "--" + name
+	}
+	return near
+}
+
+// tidy says what cobra refuses in one sentence, with the commands that may have been meant: aliases, too, which cobra forgets.
+func tidy(root *cobra.Command, err error) error {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
+		typed, _, _ := strings.Cut(strings.TrimPrefix(rest, `"`), `"`)
+		return didYouMean(errors.New(text), nearestCommands(root, typed))
+	}
+	// "if any flags in the group [watch wait] are set none of the others can be; [wait watch] were all set"
+	if _, set, ok := strings.Cut(text, "none of the others can be; ["); ok {
+		set, _, _ = strings.Cut(set, "]")
+		return fmt.Errorf("--%s do not go together", strings.Join(strings.Fields(set), " and --"))
+	}
+	return err
+}
+
+// nearestCommands gives one name of each command: its own, or its alias where only that is near.
+func nearestCommands(root *cobra.Command, typed string) []string {
+	of := map[string]*cobra.Command{}
+	var names []string
+	for _, sub := range root.Commands() {
+		for _, name := range append([]string{sub.Name()}, sub.Aliases...) {
+			if sub.IsAvailableCommand() {
+				of[name] = sub
+				names = append(names, name)
+			}
+		}
+	}
+	var near []string
+	seen := map[*cobra.Command]bool{}
+	for _, name := range kube.Nearest(typed, names) {
+		if !seen[of[name]] {
+			seen[of[name]] = true
+			near = append(near, name)
+		}
+	}
+	return near
+}
+
+func didYouMean(err error, names []string) error {
+	if len(names) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean %s?", err, strings.Join(names, " or "))
+}
