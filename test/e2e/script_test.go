@@ -26,7 +26,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -59,8 +58,7 @@ const (
 func TestScripts(t *testing.T) {
 	s := startScriptStage(t)
 	t.Run("script", func(t *testing.T) { testscript.Run(t, s.scriptParams()) })
-	// These change the demo cluster, so they come last and one by one.
-	t.Run("examples", s.examples)
+	t.Run("examples", s.examples) // some install, so they come last
 }
 
 // scriptStage is what all scripts share.
@@ -518,132 +516,4 @@ type firstWrite struct {
 func (w *firstWrite) Write(p []byte) (int, error) {
 	w.once.Do(func() { close(w.seen) })
 	return w.w.Write(p)
-}
-
-// exampleCodes are the exit codes of the examples of help on the demo cluster, in which every node is UP and every member has joined. Every
-// example is here: one that is new, or gone, fails the test. Those with a negative code are not run: they run until Ctrl-C, or change the machine.
-var exampleCodes = map[string]int{
-	"kubectl scylla status -n demo":                                                                0,
-	"kubectl scylla status demo -n demo --wait --timeout 10m":                                      0,
-	"kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status==\"DOWN\")].member}'": 0,
-	// No Kubernetes node runs these Pods, so none answers.
-	"kubectl scylla status -n demo --source live": 3,
-	"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla status --from -": 0,
-
-	"kubectl scylla barrier -n demo":                                                              0,
-	"kubectl scylla barrier demo-dc1-rack2-0 -n demo":                                             0,
-	"kubectl scylla barrier demo-dc1-rack2-0 -n demo --wait --timeout 30m":                        0,
-	"kubectl scylla barrier demo-dc1-rack2-0 --from saved.yaml -o yaml":                           0,
-	"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml > saved.yaml": 0,
-
-	"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --dry-run=client": 0,
-	// Nobody is there to be asked.
-	"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --reason \"rack3 is lost, restore from backup\"": 2,
-	// Every member has joined.
-	"kubectl scylla force-proceed --datacenter dc1 -n demo --per-service --yes": 2,
-	"kubectl scylla force-proceed demo-dc1-rack2-0 -n demo --undo":              0,
-
-	// The node is alive.
-	"kubectl scylla replace demo-dc1-rack2-0 -n demo --dry-run=client":                          2,
-	"kubectl scylla replace 8ebd0c1a -n demo":                                                   2,
-	"kubectl scylla replace rack2/0 -n demo --ignore-dead 35d0f1a0-5ea1-4d00-8000-000000000000": 2,
-	"kubectl scylla replace --status -n demo":                                                   0,
-	"kubectl scylla replace --resume demo-dc1-rack2-0 -n demo":                                  2,
-	"kubectl scylla replace --cancel demo-dc1-rack2-0 -n demo":                                  2,
-
-	"kubectl scylla report -n demo":                          0,
-	"kubectl scylla report demo -n demo -o html > demo.html": 0,
-	"kubectl scylla report demo -n demo -o svg > demo.svg":   0,
-	"kubectl scylla report demo -n demo --archive demo.zip":  0,
-	"kubectl scylla status --from demo.zip":                  0,
-
-	// There is no terminal.
-	"kubectl scylla dashboard -n demo":                                                                             2,
-	"kubectl scylla dashboard demo -n demo --once --width 100 --height 30":                                         0,
-	"kubectl scylla dashboard -n demo --source live":                                                               2,
-	"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui --from -": 2,
-
-	"kubectl scylla version":          0,
-	"kubectl scylla version -o short": 0,
-	"kubectl scylla version -o json":  0,
-
-	"kubectl scylla install --no-controller -o yaml":                  0,
-	"kubectl scylla install --image localhost/scylla-agent:dev --yes": 0,
-	"kubectl scylla install --no-controller --yes":                    0,
-
-	"kubectl scylla completion kubectl | sudo tee /usr/local/bin/kubectl_complete-scylla >/dev/null": -1,
-	"sudo chmod +x /usr/local/bin/kubectl_complete-scylla":                                           -1,
-	"source <(kubectl scylla completion bash)":                                                       0,
-	"kubectl scylla completion zsh > \"${fpath[1]}/_kubectl-scylla\"":                                -1,
-
-	"kubectl scylla controller":                                       -1,
-	"kubectl scylla controller --namespaces demo --log-level debug":   -1,
-	"kubectl scylla controller --metrics-bind-address 127.0.0.1:8080": -1,
-}
-
-func (s *scriptStage) examples(t *testing.T) {
-	dir := t.TempDir()
-	seen := map[string]bool{}
-	for _, verb := range []string{"status", "barrier", "force-proceed", "replace", "report", "dashboard", "version", "install", "completion", "controller"} {
-		stdout, _, code := s.run(t, dir, filepath.Join(s.bin, "kubectl-scylla"), verb, "--help")
-		if code != 0 {
-			t.Fatalf("%s --help: exit code %d", verb, code)
-		}
-		lines := examplesOf(stdout)
-		if titles := strings.Count(stdout, "\n  # "); len(lines) < 3 || titles < 2 {
-			t.Errorf("help of %s has %d examples, want at least 3:\n%s", verb, len(lines), stdout)
-		}
-		for _, line := range lines {
-			seen[line] = true
-			want, known := exampleCodes[line]
-			if !known {
-				t.Errorf("help of %s has an example that is not tried: %s", verb, line)
-				continue
-			}
-			if want < 0 {
-				continue
-			}
-			out, errs, got := s.run(t, dir, "bash", "-c", line)
-			if got != want {
-				t.Errorf("%s\nexit code %d, want %d\n%s%s", line, got, want, out, errs)
-			}
-			if strings.Contains(out+errs, "panic") || got == 1 {
-				t.Errorf("%s\nended with an error:\n%s%s", line, out, errs)
-			}
-			if testing.Verbose() {
-				t.Logf("%s\nexit code %d\n%s%s", line, got, out, errs)
-			}
-		}
-	}
-	for line := range exampleCodes {
-		if !seen[line] {
-			t.Errorf("no help has this example any more: %s", line)
-		}
-	}
-	s.unforce(t)
-}
-
-// examplesOf gives the command lines of the examples in a help text.
-func examplesOf(help string) []string {
-	_, rest, _ := strings.Cut(help, "\nExamples:\n")
-	rest, _, _ = strings.Cut(rest, "\nUsage:\n")
-	var lines []string
-	for line := range strings.Lines(rest) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
-// unforce checks that the examples, the last of which takes the force back, left nothing behind.
-func (s *scriptStage) unforce(t *testing.T) {
-	t.Helper()
-	svc := &corev1.Service{}
-	if err := s.c.Get(s.ctx, client.ObjectKey{Namespace: nsDemo, Name: "demo-dc1-rack2-0"}, svc); err != nil && !apierrors.IsNotFound(err) {
-		t.Fatal(err)
-	}
-	if v, ok := svc.Annotations[api.AnnotationForceProceed]; ok {
-		t.Errorf("after the examples of force-proceed, which end with --undo, the Service still carries %q", v)
-	}
 }

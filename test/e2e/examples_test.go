@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+)
+
+// example is one of help. TestScripts, which reads every help, fails when an example is in neither list or no longer in help.
+type example struct {
+	line string
+	code int
+	says string // what it prints, in part
+	// asks is what a person waits to see in a terminal before typing the answer; examples without it have no terminal.
+	asks   string
+	answer func(*fixture) string
+	// meanwhile examples end by what the next one does.
+	meanwhile bool
+	// do, in a step without a line, brings the demo cluster about what the next examples speak of.
+	do func(*fixture)
+}
+
+// offlineExamples are those that need no node: they run on an API server alone.
+var offlineExamples = []example{
+	{line: "kubectl scylla version", says: "kubectl-scylla "},
+	{line: "kubectl scylla version -o short"},
+	{line: "kubectl scylla version -o json", says: `"kind": "Version"`},
+
+	{line: "kubectl scylla install --image localhost/scylla-agent:dev -o yaml", says: "kind: Deployment"},
+	{line: "kubectl scylla install --image localhost/scylla-agent:dev --yes", says: "deployment.apps/kubectl-scylla-controller applied"},
+	{line: "kubectl scylla install --no-controller --yes", says: "customresourcedefinition"},
+
+	{line: "kubectl scylla completion kubectl > ~/.local/bin/kubectl_complete-scylla"},
+	{line: "chmod +x ~/.local/bin/kubectl_complete-scylla"},
+	{line: "source <(kubectl scylla completion bash)"},
+	{line: "kubectl scylla completion zsh > ~/.kubectl-scylla.zsh"},
+}
+
+const (
+	q        = "q"
+	yes      = "yes\r"
+	ctrlC    = "\x03"
+	newcomer = rack2 + "-1"
+	dead     = rack3 + "-0"
+	deadToo  = rack2 + "-0"
+)
+
+// demoExamples are those that speak of the cluster of `make demo`, in an order in which it comes into the situations that they are for.
+var demoExamples = []example{
+	// Every node sees every node UP.
+	{line: "kubectl scylla status demo -n demo --wait --timeout 10m", says: "✓ HEALTHY demo/demo: 3 of 3 nodes UP in every row"},
+	{line: "kubectl scylla status -n demo", says: "✓ HEALTHY demo/demo: 3 of 3 nodes UP in every row"},
+	{line: "kubectl scylla status -n demo --source live", says: "from live (ScyllaDB answered on 3 of 3 Pods)"},
+	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla status --from -", says: "✓ HEALTHY demo/demo"},
+	{line: "kubectl scylla report -n demo", says: "demo-dc1-rack3-0"},
+	{line: "kubectl scylla report demo -n demo -o html > demo.html"},
+	{line: "kubectl scylla report demo -n demo -o svg > demo.svg"},
+	{line: "kubectl scylla report demo -n demo --archive demo.zip", says: "demo.zip"},
+	{line: "kubectl scylla status --from demo.zip", says: "✓ HEALTHY demo/demo"},
+	{line: "kubectl scylla dashboard demo -n demo --once --width 100 --height 30", says: "✓ HEALTHY demo/demo"},
+	{line: "kubectl scylla dashboard -n demo", asks: "HEALTHY demo/demo", answer: typed(q)},
+	{line: "kubectl scylla dashboard -n demo --source live", asks: "HEALTHY demo/demo", answer: typed(q)},
+	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui --from -",
+		asks: "HEALTHY demo/demo", answer: typed(q)},
+	// The controller of the cluster is at work, so these wait.
+	{line: "kubectl scylla controller", code: 130, asks: "Attempting to acquire leader lease", answer: typed(ctrlC)},
+	{line: "kubectl scylla controller --namespaces demo --log-level debug", code: 130, asks: "Attempting to acquire leader lease", answer: typed(ctrlC)},
+	{line: "kubectl scylla controller --metrics-bind-address 127.0.0.1:18080", code: 130, asks: "Attempting to acquire leader lease", answer: scraped},
+
+	// A reporter hangs, so newcomers wait, although every node is UP.
+	{do: (*fixture).newcomersWait},
+	{line: "kubectl scylla barrier -n demo", code: 3, says: newcomer},
+	{line: "kubectl scylla barrier demo-dc1-rack2-1 -n demo", code: 3, says: "✗ WAIT demo/demo-dc1-rack2-1"},
+	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml > saved.yaml"},
+	{line: "kubectl scylla barrier demo-dc1-rack2-1 --from saved.yaml -o yaml", code: 3, says: "member: " + newcomer},
+	{line: "kubectl scylla barrier demo-dc1-rack2-1 -n demo --wait --timeout 30m", says: "✓ ", meanwhile: true},
+	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client", says: "warning: 1 blocker will be ignored"},
+	{line: `kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "rack3-0 is UP, only its reporter hangs"`,
+		asks: `Type "yes" to go on`, answer: typed(yes), says: "service/demo-dc1-rack2-1 annotated"},
+	{do: func(f *fixture) { f.untilReady(newcomer) }},
+	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --undo", says: "service/demo-dc1-rack2-1 no longer forced"},
+	{line: "kubectl scylla force-proceed --datacenter dc1 -n demo --per-service --yes", says: "service/demo-dc1-rack1-1 annotated"},
+
+	// A node dies.
+	{do: (*fixture).reporterHeals},
+	{do: func(f *fixture) { f.dies(dead) }},
+	{line: `kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`, code: 3, says: dead},
+	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo --dry-run=client", says: "service/demo-dc1-rack3-0 labeled (dry run)"},
+	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo", asks: "to go on:", answer: first8, says: "was replaced by"},
+
+	// It dies again, and another one with it: that is asked for which has to wait.
+	{do: (*fixture).twoDieAndOneIsAskedFor},
+	{line: "kubectl scylla replace --status -n demo", code: 3, says: deadToo},
+	{line: "kubectl scylla replace --cancel demo-dc1-rack3-0 -n demo", says: "service/demo-dc1-rack3-0 unlabeled"},
+	{line: "kubectl scylla replace rack3/0 -n demo --ignore-dead rack2/0", asks: "to go on:", answer: first8, says: "was replaced by"},
+
+	// The newcomer that replaces the other one dies while it joins.
+	{do: func(f *fixture) { f.attemptFails(deadToo) }},
+	{line: "kubectl scylla replace --resume demo-dc1-rack2-0 -n demo", asks: "to go on:",
+		answer: func(f *fixture) string { return f.service(deadToo).Labels[api.LabelReplacingNodeHostID][:8] + "\r" }, says: "was replaced by"},
+	{do: (*fixture).healthy},
+}
+
+func typed(keys string) func(*fixture) string { return func(*fixture) string { return keys } }
+
+// first8 are the characters that a person reads in the plan and types.
+func first8(f *fixture) string { return f.hostID(dead)[:8] + "\r" }
+
+// scraped is Ctrl-C once there are metrics.
+func scraped(f *fixture) string {
+	f.waitFor("metrics", func(ctx context.Context) (bool, string, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:18080/metrics", nil)
+		if err != nil {
+			return false, "", err
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return false, err.Error(), nil
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		return bytes.Contains(text, []byte("\ncontroller_runtime_")), string(text), err
+	})
+	return ctrlC
+}
+
+// Every example of help that speaks of a cluster, in the situation that it is for, in real Pods.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{Namespace: nsDemo, Mutate: func(s *appsv1.StatefulSet) {
+		shortGrace(s)
+		if s.Name == rack2 { // slow enough to die while it joins
+			c := &s.Spec.Template.Spec.Containers[0]
+			c.Env = append(c.Env, corev1.EnvVar{Name: "SCYLLASIM_STREAM_SECONDS", Value: "30"})
+		}
+	}})
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "bin")
+	f.must(os.Mkdir(bin, 0o755))
+	kubectl, err := filepath.EvalSymlinks(f.Cluster.KubectlPath())
+	f.must(err)
+	f.must(os.Symlink(kubectl, filepath.Join(bin, "kubectl")))
+	f.must(os.Symlink(f.Images.Plugin, filepath.Join(bin, "kubectl-scylla")))
+	env := (&scriptStage{bin: bin, env: map[string]string{"KUBECONFIG": f.Cluster.Kubeconfig(), "TERM": "xterm-256color"}}).environ(dir)
+
+	var meanwhile func()
+	for _, e := range demoExamples {
+		began := time.Now()
+		switch {
+		case e.do != nil:
+			e.do(f)
+		case e.meanwhile:
+			ended := make(chan struct{})
+			go func() { defer close(ended); f.try(e, dir, env) }()
+			meanwhile = func() { <-ended }
+		default:
+			f.try(e, dir, env)
+		}
+		if meanwhile != nil && e.answer != nil {
+			meanwhile()
+			meanwhile = nil
+		}
+		t.Logf("%s %s", time.Since(began).Round(time.Millisecond), e.line)
+	}
+	for _, name := range []string{"demo.html", "demo.svg", "saved.yaml"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("an example was to write %s: %v", name, err)
+		}
+	}
+}
+
+// try runs an example as a person would and checks how it ends.
+func (f *fixture) try(e example, dir string, env map[string]string) {
+	ctx, cancel := context.WithTimeout(f.ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", e.line)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, list(env), 5*time.Second
+	var text string
+	var err error
+	if e.answer == nil {
+		var out bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(nil), &out, &out
+		err = cmd.Run()
+		text = out.String()
+	} else {
+		text, err = inTerminal(ctx, cmd, e.asks, func() string { return e.answer(f) })
+	}
+	if cmd.ProcessState == nil {
+		f.t.Errorf("%s\n%v\n%s", e.line, err, text)
+		return
+	}
+	if got := cmd.ProcessState.ExitCode(); got != e.code || !strings.Contains(text, e.says) {
+		f.t.Errorf("%s\nexit code %d (%v), want %d and %q in:\n%s", e.line, got, err, e.code, e.says, text)
+	} else if testing.Verbose() {
+		f.t.Logf("%s\nexit code %d\n%s", e.line, got, text)
+	}
+}
+
+// inTerminal runs a command in a terminal of its own, types the answer once it has asked, and gives all that was on the screen.
+func inTerminal(ctx context.Context, cmd *exec.Cmd, asks string, answer func() string) (string, error) {
+	person, program, err := openTerminal(120, 40)
+	if err != nil {
+		return "", err
+	}
+	defer person.Close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	err = cmd.Start()
+	_ = program.Close() // the command has its own
+	if err != nil {
+		return "", fmt.Errorf("start in a terminal: %w", err)
+	}
+	var mu sync.Mutex
+	var screen bytes.Buffer
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		buf := make([]byte, 4096)
+		for {
+			n, err := person.Read(buf)
+			mu.Lock()
+			screen.Write(buf[:n])
+			mu.Unlock()
+			if err != nil {
+				return // the last one who had it open is gone
+			}
+		}
+	}()
+	shown := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return screen.String()
+	}
+	asked := cluster.WaitFor(ctx, fmt.Sprintf("%q on the screen", asks), 50*time.Millisecond, func(context.Context) (bool, string, error) {
+		select {
+		case <-read:
+			return false, "", cluster.Permanent(io.EOF)
+		default:
+			return strings.Contains(shown(), asks), "", nil
+		}
+	})
+	if asked == nil {
+		_, asked = person.WriteString(answer())
+	}
+	if asked != nil {
+		_ = cmd.Process.Kill()
+	}
+	err = cmd.Wait()
+	<-read
+	if asked != nil {
+		err = asked
+	}
+	return shown(), err
+}
+
+// openTerminal gives the two ends of a new terminal.
+func openTerminal(width, height uint16) (person, program *os.File, err error) {
+	person, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a terminal: %w", err)
+	}
+	conn, err := person.SyscallConn()
+	if err == nil {
+		var number int
+		var failed error
+		err = conn.Control(func(fd uintptr) {
+			if failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); failed == nil {
+				failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: height})
+			}
+			if failed == nil {
+				number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+			}
+		})
+		if err == nil {
+			err = failed
+		}
+		if err == nil {
+			program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+		}
+	}
+	if err != nil {
+		_ = person.Close()
+		return nil, nil, fmt.Errorf("open a terminal: %w", err)
+	}
+	return person, program, nil
+}
+
+func (f *fixture) untilReady(member string) {
+	f.t.Helper()
+	f.waitFor(member+" to be ready", func(ctx context.Context) (bool, string, error) {
+		p := f.pod(member)
+		return scenario.Ready(p), scenario.Describe(p), nil
+	})
+}
+
+// newcomersWait has two of them held back by a reporter that hangs.
+func (f *fixture) newcomersWait() {
+	f.t.Helper()
+	f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, dead, api.ContainerReporter))
+	f.waitFor("the row to be too old", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "status", "-n", f.namespace)
+		return r.Code == 3, r.Stdout, err
+	})
+	for _, rack := range []string{rack1, rack2} {
+		f.must(f.Scale(f.ctx, f.namespace, rack, 2))
+	}
+	f.untilBarrierRuns(rack1 + "-1")
+	f.untilBarrierRuns(newcomer)
+}
+
+func (f *fixture) reporterHeals() {
+	f.t.Helper()
+	f.must(f.Cluster.ResumeContainer(f.ctx, f.namespace, dead, api.ContainerReporter))
+	f.must(f.WaitReady(f.ctx, f.namespace, 5))
+	f.healthy()
+}
+
+// dies has a member dead in everybody's eyes.
+func (f *fixture) dies(member string) {
+	f.t.Helper()
+	id := f.hostID(member)
+	f.kill(member, rack1+"-0")
+	for _, observer := range []string{rack1 + "-0", rack1 + "-1", newcomer} {
+		f.untilRow(observer, fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, id))
+	}
+}
+
+func (f *fixture) twoDieAndOneIsAskedFor() {
+	f.t.Helper()
+	f.healthy()
+	f.dies(dead)
+	f.dies(deadToo)
+	if out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "label", "service", dead, api.LabelReplace+"="); err != nil {
+		f.t.Fatal(out, err)
+	}
+	f.waitFor("the controller to refuse: another node is down", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "replace", "--status", "-n", f.namespace)
+		return strings.Contains(r.Stdout, deadToo), r.Stdout + r.Stderr, err
+	})
+}
+
+// attemptFails has a replacement that can be resumed.
+func (f *fixture) attemptFails(member string) {
+	f.t.Helper()
+	if r := f.plugin("replace", member, "--yes", "--wait=false"); r.Code != 0 {
+		f.t.Fatalf("replace %s: exit %d\n%s%s", member, r.Code, r.Stdout, r.Stderr)
+	}
+	f.untilRow(rack1+"-0", `"REPLACING"`)
+	f.must(f.Cluster.SignalContainer(f.ctx, f.namespace, member, api.ContainerScyllaDB, syscall.SIGKILL))
+	// While ScyllaDB has not given the failed attempt up, another one is refused.
+	f.waitFor("another attempt to be allowed", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "replace", "--resume", member, "--dry-run=client", "-n", f.namespace)
+		return r.Code == 0, tail(r.Stdout+r.Stderr, 5), err
+	})
+}
+
+// examples runs those that need no node, and checks that every example of every help is run here or in real Pods.
+func (s *scriptStage) examples(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, ".local/bin")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.env["PATH"] = s.bin + string(os.PathListSeparator) + folder + string(os.PathListSeparator) + os.Getenv("PATH")
+	for _, e := range offlineExamples {
+		out, errs, got := s.run(t, dir, "bash", "-c", e.line)
+		if got != e.code || !strings.Contains(out, e.says) {
+			t.Errorf("%s\nexit code %d, want %d and %q in:\n%s%s", e.line, got, e.code, e.says, out, errs)
+		}
+	}
+	if out, errs, _ := s.run(t, dir, "kubectl", "__complete", "scylla", "stat"); !strings.Contains(out, "status") {
+		t.Errorf("after the examples of completion kubectl does not complete scylla stat:\n%s%s", out, errs)
+	}
+
+	program := filepath.Join(s.bin, "kubectl-scylla")
+	verbs, errs, code := s.run(t, dir, program, "__complete", "")
+	if code != 0 {
+		t.Fatalf("list the verbs: exit code %d\n%s", code, errs)
+	}
+	helps := [][]string{{"--help"}}
+	for line := range strings.Lines(verbs) {
+		if verb, _, ok := strings.Cut(line, "\t"); ok && verb != "help" {
+			helps = append(helps, []string{verb, "--help"})
+		}
+	}
+	known := slices.Concat(offlineExamples, demoExamples)
+	seen := map[string]bool{"": true} // steps without a line
+	for _, args := range helps {
+		stdout, _, code := s.run(t, dir, program, args...)
+		lines := examplesOf(stdout)
+		if code != 0 || len(lines) < 3 {
+			t.Errorf("%s: exit code %d and %d examples, want at least 3:\n%s", strings.Join(args, " "), code, len(lines), stdout)
+		}
+		for _, line := range lines {
+			seen[line] = true
+			if !slices.ContainsFunc(known, func(e example) bool { return e.line == line }) {
+				t.Errorf("%s has an example that no test runs: %s", strings.Join(args, " "), line)
+			}
+		}
+	}
+	for _, e := range known {
+		if !seen[e.line] {
+			t.Errorf("no help has this example any more: %s", e.line)
+		}
+	}
+}
+
+// examplesOf gives the command lines of the examples in a help text.
+func examplesOf(help string) []string {
+	_, rest, _ := strings.Cut(help, "\nExamples:\n")
+	rest, _, _ = strings.Cut(rest, "\nUsage:\n")
+	var lines []string
+	for line := range strings.Lines(rest) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
