@@ -20,7 +20,27 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
 		err = didYouMean(err, nearestFlags(cmd, unknown.GetSpecifiedName()))
 	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if want := wanted(invalid.GetFlag()); want != "" {
+			err = fmt.Errorf("--%s is %q: give %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+		}
+	}
 	return exit.WithHint(exit.Usage(err), cli.HelpHint(cmd))
+}
+
+// wanted says what a flag takes; empty where the flag's own error does.
+func wanted(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "duration":
+		return "a number with a unit, as 30s, 5m or 1h"
+	case "int", "int32", "int64", "uint", "uint32", "uint64":
+		return "a whole number"
+	case "": // read by the value itself, like a level; its usage lists them
+		return f.Usage
+	}
+	return ""
 }
 
 // nearestFlags looks among the flags that help explains, and only then among the rest of kubectl's: those are short and near to everything.
