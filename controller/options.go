@@ -90,6 +90,12 @@ type validated struct {
 // minStaleAfter leaves room for the interval at which remotes are asked, twice.
 const minStaleAfter = 20 * time.Second
 
+// Validate says what is wrong with the options, before anything is asked of a cluster (exit.CodeUsage).
+func (o Options) Validate() error {
+	_, err := o.validate()
+	return err
+}
+
 func (o Options) validate() (validated, error) {
 	v := validated{Options: o}
 	var err error

@@ -65,12 +65,12 @@ func (o *options) Complete(*cobra.Command, []string) error {
 	return nil
 }
 
-// Validate refuses -n, which would be read as the namespace to look after.
+// Validate refuses -n, which would be read as the namespace to look after, and what the controller itself would refuse.
 func (o *options) Validate(*cobra.Command) error {
 	if ns := o.d.NamespaceGiven(); ns != "" {
 		return exit.Usagef("--namespace does nothing here: say which namespaces to look after with --namespaces %s", ns)
 	}
-	return nil
+	return o.controller.Validate()
 }
 
 // Run runs the controller until ctx ends.
