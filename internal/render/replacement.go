@@ -147,11 +147,6 @@ func (j *judge) replacementOf(m kube.Member, podState string) *Replacement {
 	return &r
 }
 
-// onlyPeers is true for a host ID that nothing in Kubernetes has.
-func onlyPeers(m kube.Member) bool {
-	return m.State == kube.MemberGossipOnly || m.State == kube.MemberGhost && m.Member == "" && !m.Reported
-}
-
 // stranger is true for a host ID that nobody in Kubernetes has: without one there is no ghost to ask about.
 func stranger(m kube.Member) bool { return m.Service == nil && m.Pod == nil && m.HostID != "" }
 
