@@ -83,6 +83,21 @@ func (f *fixture) replaced(member, oldID string, oldClaim types.UID) {
 	}
 }
 
+// twoDead makes it a cluster of five and kills two of them, until rack1's first node sees both DOWN.
+func (f *fixture) twoDead() (victim, other string) {
+	f.t.Helper()
+	f.must(f.Scale(f.ctx, f.namespace, rack1, 2))
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	f.ready(5)
+	f.healthy()
+	victim, other = rack3+"-0", rack2+"-1"
+	for _, m := range []string{victim, other} {
+		f.kill(m, rack1+"-0")
+		f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, f.hostID(m)))
+	}
+	return victim, other
+}
+
 func TestReplaceADeadNode(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
@@ -124,16 +139,8 @@ func TestReplaceADeadNode(t *testing.T) {
 func TestReplaceByLabelAndCancel(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
-	f.must(f.Scale(f.ctx, f.namespace, rack1, 2))
-	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
-	f.ready(5)
-	f.healthy()
-	victim, other := rack3+"-0", rack2+"-1"
+	victim, other := f.twoDead()
 	old, claim := f.hostID(victim), f.claim(victim)
-	f.kill(victim, rack1+"-0")
-	f.kill(other, rack1+"-0")
-	f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, old))
-	f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, f.hostID(other)))
 
 	label := func(value string) {
 		t.Helper()
@@ -234,16 +241,8 @@ func (f *fixture) finished(member string) {
 func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{Version: newVersion, Mutate: shortGrace})
-	f.must(f.Scale(f.ctx, f.namespace, rack1, 2))
-	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
-	f.ready(5)
-	f.healthy()
-	victim, other := rack3+"-0", rack2+"-1"
+	victim, other := f.twoDead()
 	old, claim := f.hostID(victim), f.claim(victim)
-	f.kill(victim, rack1+"-0")
-	f.kill(other, rack1+"-0")
-	f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, old))
-	f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, f.hostID(other)))
 	f.replaceInSpite(victim, "Cannot replace node "+old+" because node "+f.hostID(other)+" is down and not ignored", "bring "+other)
 	if row := f.pod(rack1 + "-0").Annotations[api.AnnotationNodeStatusReport]; strings.Contains(row, "Canceled.") {
 		t.Errorf("the request was placed: %s", row)
