@@ -48,7 +48,7 @@ demo: ## Three real Kubernetes nodes, simulated ScyllaDB, the whole story (DEMO=
 
 .PHONY: test
 test: ## All unit and end-to-end tests; those that need nodes are skipped aloud without root
-	@test/cluster/install-prerequisites.sh --best-effort
+	@test/cluster/install-prerequisites.sh --tests --best-effort
 	@go run ./test/run $(TEST_FLAGS)
 
 .PHONY: e2e
