@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
@@ -504,11 +504,11 @@ func read(ctx context.Context, server Server, namespace, pod string, opts *corev
 }
 
 // errorWords are how ScyllaDB, its scripts, Go programs and shells begin a line of error.
-var errorWords = regexp.MustCompile(`(?i)(^|[^\w-])(error|fatal|panic|critical|exception|traceback|failed|refused|cannot|can't|unable)([^\w-]|$)|level=(error|fatal)|^E\d{4} `)
+var errorWords = pattern.Lazy(`(?i)(^|[^\w-])(error|fatal|panic|critical|exception|traceback|failed|refused|cannot|can't|unable)([^\w-]|$)|level=(error|fatal)|^E\d{4} `)
 
 func errorLines(log []byte) (first, last string) {
 	for line := range bytes.Lines(log) {
-		if errorWords.Match(line[:min(len(line), 4096)]) {
+		if errorWords().Match(line[:min(len(line), 4096)]) {
 			if first == "" {
 				first = string(line)
 			}

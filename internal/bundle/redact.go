@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
 // Redacted stands where a value was taken out.
@@ -433,24 +434,24 @@ func secretName(name string) bool {
 
 var (
 	// userinfo of a URL, up to the last @ before the path.
-	urlCredentials = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s"'<>]*@`)
-	privateKey     = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
-	knownTokens    = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}`)
-	authorization  = regexp.MustCompile(`(?i)\b(bearer\s+|authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|digest|token)\s+)?)[^\s"'\\,;]+`)
-	schemeRedacted = regexp.MustCompile(`^(?i:basic|bearer|digest|token)\s+\[redacted\]`)
+	urlCredentials = pattern.Lazy(`([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s"'<>]*@`)
+	privateKey     = pattern.Lazy(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
+	knownTokens    = pattern.Lazy(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}`)
+	authorization  = pattern.Lazy(`(?i)\b(bearer\s+|authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|digest|token)\s+)?)[^\s"'\\,;]+`)
+	schemeRedacted = pattern.Lazy(`^(?i:basic|bearer|digest|token)\s+\[redacted\]`)
 	// named finds NAME= and NAME: and --NAME followed by a space; what follows is looked at by hand.
-	named = regexp.MustCompile(`(-{0,2}[\pL\pN_][\pL\pN_.-]*)(\\*["']?[ \t]*(?:=|:)[ \t]*|[ \t]+)`)
+	named = pattern.Lazy(`(-{0,2}[\pL\pN_][\pL\pN_.-]*)(\\*["']?[ \t]*(?:=|:)[ \t]*|[ \t]+)`)
 )
 
 func (r redactor) text(s string) string {
 	// Nearly all texts are names, times and states. Each rule below needs one of these.
-	if len(s) < 5 || !strings.ContainsAny(s, "=: ") && !knownTokens.MatchString(s) {
+	if len(s) < 5 || !strings.ContainsAny(s, "=: ") && !knownTokens().MatchString(s) {
 		return s
 	}
-	s = r.replace(privateKey, s, Redacted)
-	s = r.replace(urlCredentials, s, "${1}"+Redacted+"@")
-	s = r.replace(authorization, s, "${1}"+Redacted)
-	s = r.replace(knownTokens, s, Redacted)
+	s = r.replace(privateKey(), s, Redacted)
+	s = r.replace(urlCredentials(), s, "${1}"+Redacted+"@")
+	s = r.replace(authorization(), s, "${1}"+Redacted)
+	s = r.replace(knownTokens(), s, Redacted)
 	return r.namedValues(s)
 }
 
@@ -466,7 +467,7 @@ func (r redactor) replace(p *regexp.Regexp, s, with string) string {
 func (r redactor) namedValues(s string) string {
 	var b strings.Builder
 	for {
-		at := named.FindStringSubmatchIndex(s)
+		at := named().FindStringSubmatchIndex(s)
 		if at == nil {
 			b.WriteString(s)
 			return b.String()
@@ -481,7 +482,7 @@ func (r redactor) namedValues(s string) string {
 		}
 		n := valueLength(rest)
 		value := rest[:n]
-		if n == 0 || schemeRedacted.MatchString(rest) || strings.Contains(value, Redacted) || strings.HasPrefix(rest, Redacted) || strings.TrimSpace(sep) == "" && strings.HasPrefix(value, "-") {
+		if n == 0 || schemeRedacted().MatchString(rest) || strings.Contains(value, Redacted) || strings.HasPrefix(rest, Redacted) || strings.TrimSpace(sep) == "" && strings.HasPrefix(value, "-") {
 			continue
 		}
 		quote := ""

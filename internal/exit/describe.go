@@ -8,19 +8,17 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
 // forbidden reads the API server's own sentence; the verb and the user stand nowhere else in the Status. Compiled when it is needed: most runs
 // never are forbidden anything.
-var forbidden = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)"| at the cluster scope)?`)
-})
+var forbidden = pattern.Lazy(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)"| at the cluster scope)?`)
 
 // Describe gives an error of Kubernetes as one sentence with its cure as hint, and every other error as it is. The exit code stays, and
 // errors.Is and errors.As still find the cause.

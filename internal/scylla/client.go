@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
 // DefaultBaseURL is where ScyllaDB's REST API listens inside its Pod.
@@ -144,7 +146,7 @@ func (c *Client) do(ctx context.Context, method, path string) ([]byte, error) {
 }
 
 // peerPorts matches the two ends of a connection as package net prints them; the first has an ephemeral port.
-var peerPorts = lazy(`\S+:\d+->\S+:\d+`)
+var peerPorts = pattern.Lazy(`\S+:\d+->\S+:\d+`)
 
 // transportMessage is the cause of a failed request without hosts and ports: a kept connection's own port differs at each attempt,
 // and a port-forward's at each command.

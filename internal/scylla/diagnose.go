@@ -8,6 +8,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
 // Diagnosis is a known failure found in a log.
@@ -39,57 +41,57 @@ type known struct {
 // failures that ScyllaDB is known to end with, by its exact texts. The order matters where one message contains another.
 var failures = []known{
 	{"JoinCancelled", true, "A node was down when the coordinator looked, so the request was cancelled and this host ID banned. " + cureNewDirectory + cureUpFirst,
-		lazy(`request canceled because some required nodes are dead|Canceled\. Dead nodes: `)},
+		pattern.Lazy(`request canceled because some required nodes are dead|Canceled\. Dead nodes: `)},
 	{"RackInvalid", true, "Joining would break the replication of a keyspace over racks; see that replication factors and racks fit. " + cureNewDirectory,
-		lazy(`its addition would make some existing keyspace RF-rack-invalid`)},
+		pattern.Lazy(`its addition would make some existing keyspace RF-rack-invalid`)},
 	{"RolledBack", true, "The join was accepted and then rolled back. " + cureNewDirectory + cureUpFirst,
-		lazy(`Rolled back: `)},
+		pattern.Lazy(`Rolled back: `)},
 	{"AlreadyRemoved", true, "The cluster has this host ID among those that left. " + cureNewDirectory,
-		lazy(`The node has already been removed from the cluster|is removed from the cluster\. Can not restart the removed node|A node that already left the cluster cannot be restarted`)},
+		pattern.Lazy(`The node has already been removed from the cluster|is removed from the cluster\. Can not restart the removed node|A node that already left the cluster cannot be restarted`)},
 	{"JoinUnfinished", true, "This host ID has asked to join before and was interrupted. " + cureNewDirectory,
-		lazy(`The node requested to join before but didn't finish the procedure`)},
+		pattern.Lazy(`The node requested to join before but didn't finish the procedure`)},
 	{"Decommissioned", true, "The node was decommissioned. " + cureNewDirectory + " If it is not wanted any more, scale its StatefulSet down.",
-		lazy(`This node was decommissioned and will not rejoin the ring`)},
+		pattern.Lazy(`This node was decommissioned and will not rejoin the ring`)},
 	{"ReplacedNodeNotFound", true, "The host ID to replace is not a member: a wrong one, or a replacement that had finished or failed before. Compare it with `kubectl scylla status`. " + cureReplaceAgain,
-		lazy(`Replaced node with Host ID \S+ not found`)},
+		pattern.Lazy(`Replaced node with Host ID \S+ not found`)},
 	{"ReplaceAliveNode", true, "The node to replace is alive. Stop it first, or do not replace it. " + cureNewDirectory,
-		lazy(`tried to replace alive node|It is only allowed to replace dead nodes`)},
+		pattern.Lazy(`tried to replace alive node|It is only allowed to replace dead nodes`)},
 	{"ReplaceTargetNotNormal", true, "The node to replace is being changed by another operation. See `kubectl scylla status`. " + cureNewDirectory,
-		lazy(`Cannot replace node \S+ because it is not in the 'normal' state`)},
+		pattern.Lazy(`Cannot replace node \S+ because it is not in the 'normal' state`)},
 	{"ReplaceIgnoredAlive", true, "A node on the ignore list is alive: take it off ignore_dead_nodes_for_replace. " + cureNewDirectory,
-		lazy(`Cannot replace node \S+ because ignored node \S+ is alive`)},
+		pattern.Lazy(`Cannot replace node \S+ because ignored node \S+ is alive`)},
 	{"ReplaceOtherDown", true, "Another node is down and not ignored: bring it back, or name its host ID in ignore_dead_nodes_for_replace. " + cureNewDirectory,
-		lazy(`Cannot replace node \S+ because node \S+ is down and not ignored`)},
+		pattern.Lazy(`Cannot replace node \S+ because node \S+ is down and not ignored`)},
 	{"ReplaceOtherPlace", true, "A replacement must be in the same datacenter and rack as the node it replaces: mend the rack's configuration. " + cureNewDirectory,
-		lazy(`Cannot replace node \S+ with a node on a different data center or rack|different data center or rack`)},
+		pattern.Lazy(`Cannot replace node \S+ with a node on a different data center or rack|different data center or rack`)},
 	{"ReplaceBootstrapped", false, "The data directory belongs to a member: take the replace option away, or start with an empty volume.",
-		lazy(`Cannot replace address with a node that is already bootstrapped`)},
+		pattern.Lazy(`Cannot replace address with a node that is already bootstrapped`)},
 	{"AddressExists", false, "A node with this address is a member: replace it (kubectl scylla replace) or remove it first.",
-		lazy(`A node with address \S+ already exists, cancelling join`)},
+		pattern.Lazy(`A node with address \S+ already exists, cancelling join`)},
 	{"NotAliveInTime", true, "A node did not come up for the newcomer within the time the coordinator gives. " + cureNewDirectory + cureUpFirst,
-		lazy(`Failed to mark node as alive in \d+ ms`)},
+		pattern.Lazy(`Failed to mark node as alive in \d+ ms`)},
 	{"JoinRejected", true, "The coordinator refused the request for the reason in the text. " + cureNewDirectory,
-		lazy(`the topology coordinator rejected request to join the cluster|Join is rejected during validation`)},
+		pattern.Lazy(`the topology coordinator rejected request to join the cluster|Join is rejected during validation`)},
 	{"Banned", true, "The cluster has banned this host ID; since 2026.1 the process then ends with exit code 0 and is not started again. " + cureNewDirectory,
-		lazy(`received notification of being banned from the cluster`)},
+		pattern.Lazy(`received notification of being banned from the cluster`)},
 	{"LegacyTopology", false, "The cluster still runs the topology of old versions: upgrade it to Raft-based topology first.",
-		lazy(`Cannot join existing cluster in legacy topology operations mode`)},
+		pattern.Lazy(`Cannot join existing cluster in legacy topology operations mode`)},
 	{"OtherOperation", false, cureWait,
-		lazy(`Other bootstrapping/leaving/moving nodes detected, cannot bootstrap`)},
+		pattern.Lazy(`Other bootstrapping/leaving/moving nodes detected, cannot bootstrap`)},
 	{"GossipStatusUnknown", false, "Gossip has a node without a status: mend or remove it before adding nodes.",
-		lazy(`has gossip status=UNKNOWN\. Try fixing it before adding new node`)},
+		pattern.Lazy(`has gossip status=UNKNOWN\. Try fixing it before adding new node`)},
 	{"NoSeedReached", false, "No seed answered: check the seeds, DNS, network policies and that a seed is running.",
-		lazy(`Unable to gossip with any nodes`)},
+		pattern.Lazy(`Unable to gossip with any nodes`)},
 	{"StartupFailed", false, "ScyllaDB could not start for the reason in the text.",
-		lazy(`Startup failed: `)},
+		pattern.Lazy(`Startup failed: `)},
 }
 
 // prefix is what ScyllaDB's logger puts before a message: "ERROR 2025-09-01 12:00:00,123 [shard 0:main] init - ". Container runtimes
 // put a time stamp of their own before that when asked.
-var prefix = lazy(`^(?:\S+Z? )?(?:(?:TRACE|DEBUG|INFO|WARN|ERROR)\s+)?\d{4}-\d\d-\d\d[ T][\d:,.]+Z?\s+(?:\[[^\]]*\]\s+)?(?:[\w:.-]+ - )?`)
+var prefix = pattern.Lazy(`^(?:\S+Z? )?(?:(?:TRACE|DEBUG|INFO|WARN|ERROR)\s+)?\d{4}-\d\d-\d\d[ T][\d:,.]+Z?\s+(?:\[[^\]]*\]\s+)?(?:[\w:.-]+ - )?`)
 
 // started is the line after which earlier failures are history.
-var started = lazy(`initialization completed\.`)
+var started = pattern.Lazy(`initialization completed\.`)
 
 const maxLine = 16 << 10
 

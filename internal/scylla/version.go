@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
 // Support answers whether a version has a feature. The zero value is unknown, which is neither yes nor no.
@@ -55,11 +57,11 @@ func (v Version) String() string {
 func (v Version) Enterprise() bool { return v.Known && v.Major >= 2000 }
 
 var (
-	versionText = lazy(`^(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})(?:[-~](.+))?$`)
+	versionText = pattern.Lazy(`^(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})(?:[-~](.+))?$`)
 	// Before 5.1 candidates were named 5.0.rc8, with the third number left out.
-	oldCandidate = lazy(`^([1-9]\d?)\.(0|[1-9]\d?)\.(rc\d+)(?:[-~].+)?$`)
+	oldCandidate = pattern.Lazy(`^([1-9]\d?)\.(0|[1-9]\d?)\.(rc\d+)(?:[-~].+)?$`)
 	// A package's release: 0.20240808.a56f7ce21ad4, or 20240904.4c26004e5311 on Enterprise. It follows the version and makes it no less.
-	packageRelease = lazy(`^(?:0\.)?\d{8}\.[0-9a-z]+$`)
+	packageRelease = pattern.Lazy(`^(?:0\.)?\d{8}\.[0-9a-z]+$`)
 )
 
 // ParseVersion reads what `scylla --version`, scylla_release_version or an image tag says: 2026.2.4, 2025.2.0-rc3, 2025.2.0~rc3-0.2025...,
@@ -97,7 +99,7 @@ func ParseVersion(text string) (Version, error) {
 }
 
 // The grammar of an image reference: [host[:port]/]path[:tag][@digest].
-var imageReference = lazy(`^((?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?|\[[0-9a-fA-F:]+\](?::\d+)?)/)?` +
+var imageReference = pattern.Lazy(`^((?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?|\[[0-9a-fA-F:]+\](?::\d+)?)/)?` +
 	`([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)` +
 	`(?::([\w][\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`)
 

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
@@ -170,10 +170,10 @@ func wrap(line string, width, indent int) string {
 		b.WriteString(word)
 		used += utf8.RuneCountInString(word)
 	}
-	return trailing.ReplaceAllString(b.String(), "\n")
+	return trailing().ReplaceAllString(b.String(), "\n")
 }
 
-var trailing = regexp.MustCompile(` +\n`)
+var trailing = pattern.Lazy(` +\n`)
 
 func (r *Report) waitingText(render.Options) string {
 	var b strings.Builder
