@@ -53,6 +53,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	_ "github.com/kubectl-scylla/kubectl-scylla/cmd/internal/lategc" // a fifth of the start-up was one collection
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 )
 
