@@ -113,6 +113,8 @@ type Limits struct {
 	Containers       int
 	LogHead, LogTail int64
 	Line             int
+	// LogTime is how long one container's logs may take: the kubelet of a dead machine does not answer.
+	LogTime time.Duration
 	// Kind is how many bytes of JSON the objects of one kind may be, Total all files together.
 	Kind, Total int64
 }
@@ -127,6 +129,7 @@ func (l Limits) withDefaults() Limits {
 	return Limits{
 		Events: cmp.Or(l.Events, 2000), EventPages: cmp.Or(l.EventPages, 20), Containers: cmp.Or(l.Containers, 50),
 		LogHead: cmp.Or(l.LogHead, 8*mib), LogTail: cmp.Or(l.LogTail, 256<<10), Line: cmp.Or(l.Line, 2048),
+		LogTime: cmp.Or(l.LogTime, 20*time.Second),
 		Kind: cmp.Or(l.Kind, 128*mib), Total: cmp.Or(l.Total, maxTotal),
 	}
 }
@@ -390,7 +393,9 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 	for i := range list {
 		g.Go(func() error {
 			c := list[i]
-			err := c.ReadLog(ctx, server, cl.Snapshot.Namespace, limits)
+			within, cancel := context.WithTimeout(ctx, limits.LogTime)
+			err := c.ReadLog(within, server, cl.Snapshot.Namespace, limits)
+			cancel()
 			mu.Lock()
 			defer mu.Unlock()
 			done++
@@ -406,6 +411,8 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 			case apierrors.IsNotFound(err) || apierrors.IsBadRequest(err):
 				cl.LeftOut = append(cl.LeftOut, LeftOut{What: what, Why: Absent, Detail: Text(err.Error())})
 				return nil
+			case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+				err = fmt.Errorf("no answer within %s; is the machine of the Pod up?", limits.LogTime)
 			}
 			cl.leaveOut(what, err)
 			return nil

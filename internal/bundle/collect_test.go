@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -226,5 +227,27 @@ func TestGatherReadsLogs(t *testing.T) {
 	}
 	if l := got.LeftOut[0]; l.What != "logs" || l.Why != bundle.TooBig && l.Why != bundle.Forbidden {
 		t.Errorf("%+v", got.LeftOut)
+	}
+}
+
+// The kubelet of a dead machine does not answer; the rest of the report must not wait for it.
+func TestGatherGoesOnWithoutALogThatDoesNotCome(t *testing.T) {
+	t.Parallel()
+	silent := bundle.Server{Log: func(ctx context.Context, _, _ string, _ *corev1.PodLogOptions) (io.ReadCloser, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	got, err := bundle.Gather(t.Context(), nil, waits(), "", silent, bundle.Limits{LogTime: time.Millisecond}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Waiting) == 0 {
+		t.Fatal("no container waits")
+	}
+	for _, w := range got.Waiting {
+		want := bundle.LeftOut{What: "log of " + w.Pod + "/" + w.Container, Why: bundle.Failed, Detail: "no answer within 1ms; is the machine of the Pod up?"}
+		if !slices.Contains(got.LeftOut, want) {
+			t.Errorf("left out: %+v, want also %+v", got.LeftOut, want)
+		}
 	}
 }

@@ -56,15 +56,18 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Long: `Show the assembled report of a cluster, or pack it for somebody elsewhere.
 
 The report is all of the status, and the objects that it is assembled from, what changed
-when (as far as rows, events and conditions tell), and the containers that wait. As html
-it is one page that needs nothing else: to mail, to print, to read on a phone.
+when (as far as rows, events and conditions tell), and the containers that wait, with the
+first and last error of their logs. As html it is one page that needs nothing else: to
+mail, to print, to read on a phone.
 
 --archive packs what an expert needs who cannot reach the cluster: reports, member
 Services, Pods with their annotations, StatefulSets, claims, the events of these, versions,
-and the first and last error from the logs of waiting containers. Values of environment
-variables, arguments and annotations that could be secrets are taken out; Secrets and
-ConfigMaps are never read. What could not be collected is listed. Every command that reads
-takes the archive with --from, and shows what it would have shown then.
+and the first and last error from the logs of waiting containers. What could not be
+collected is listed. Every command that reads takes the archive with --from, and shows
+what it would have shown then.
+
+Page and archive alike: values of environment variables, arguments and annotations that
+could be secrets are taken out; Secrets and ConfigMaps are never read.
 
 Exit code: 0 the report was made, healthy or not; 1 error; 2 usage, or the file exists.`,
 		Example: cli.Examples(
@@ -135,23 +138,31 @@ func (o *options) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.archive != "" {
-		return o.pack(ctx, c)
+	// What is shown is what an archive would hold, so that both say the same, and nothing gets onto a page to mail that is taken out of an archive.
+	a, err := bundle.Pack([]*bundle.Cluster{c}, o.d.Clock.Now(), bundle.Limits{})
+	if err != nil {
+		return err
 	}
-	return o.show(ctx, reader, c)
+	saved, err := a.Saved()
+	if err != nil {
+		return fmt.Errorf("open what was packed: %w", err)
+	}
+	r := o.page(ctx, saved)
+	if o.archive != "" {
+		return o.write(a, r)
+	}
+	return o.show(r)
 }
 
-// gather reads events, and for an archive also logs and versions.
+// gather reads events, logs and versions.
 func (o *options) gather(ctx context.Context, reader *cli.Reader, s *kube.Snapshot) (*bundle.Cluster, error) {
-	var server bundle.Server
-	if o.archive != "" {
-		cfg, err := o.d.RESTConfig()
-		if err != nil {
-			return nil, err
-		}
-		if server, err = bundle.NewServer(cfg); err != nil {
-			return nil, err
-		}
+	cfg, err := o.d.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	server, err := bundle.NewServer(cfg)
+	if err != nil {
+		return nil, err
 	}
 	p := o.d.Busy("reading what belongs to cluster " + s.Key().String())
 	defer p.Stop()
@@ -162,12 +173,18 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *kube.Snapsh
 	return c, nil
 }
 
-func (o *options) show(ctx context.Context, reader *cli.Reader, c *bundle.Cluster) error {
-	now := o.d.Clock.Now()
+// page draws the one cluster that was packed.
+func (o *options) page(ctx context.Context, saved *bundle.Saved) *page.Report {
+	c, now := saved.Clusters[0], o.d.Clock.Now()
 	r := page.New(c, now, nil)
-	if logs := reader.Logs.Replacements(ctx, c.Snapshot, r.Replacements); logs != nil {
-		r = page.New(c, now, logs)
+	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
+	if found := logs.Replacements(ctx, c.Snapshot, r.Replacements); found != nil {
+		r = page.New(c, now, found)
 	}
+	return r
+}
+
+func (o *options) show(r *page.Report) error {
 	if !o.output.Text() {
 		return o.output.Document(o.d, r)
 	}
@@ -194,26 +211,11 @@ func (o *options) show(ctx context.Context, reader *cli.Reader, c *bundle.Cluste
 	return nil
 }
 
-func (o *options) pack(ctx context.Context, c *bundle.Cluster) error {
+// write adds the page to the archive and writes it.
+func (o *options) write(a *bundle.Archive, r *page.Report) error {
 	p := o.d.Busy("packing " + o.archive)
 	defer p.Stop()
-	a, err := bundle.Pack([]*bundle.Cluster{c}, o.d.Clock.Now(), bundle.Limits{})
-	if err != nil {
-		return err
-	}
-	// The page is drawn from what the archive holds and not from what was read: nothing gets onto it that was taken out.
-	saved, err := a.Saved()
-	if err != nil {
-		return fmt.Errorf("open what was packed: %w", err)
-	}
 	var b bytes.Buffer
-	now := o.d.Clock.Now()
-	packed := saved.Clusters[0]
-	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
-	r := page.New(packed, now, nil)
-	if found := logs.Replacements(ctx, packed.Snapshot, r.Replacements); found != nil {
-		r = page.New(packed, now, found)
-	}
 	if err := page.HTML(&b, r); err != nil {
 		return err
 	}

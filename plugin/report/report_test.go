@@ -133,6 +133,7 @@ func TestReport(t *testing.T) {
 	}
 	for name, run := range cases {
 		t.Run(name, func(t *testing.T) {
+			run.Setup = server(t, logs)
 			plugintest.Golden(t, fileName(name), strings.ReplaceAll(steady(run.Transcript(t)), filepath.Dir(existing), "DIR"))
 		})
 	}
@@ -314,7 +315,7 @@ func TestArchiveWithoutRights(t *testing.T) {
 }
 
 // generated is the one field of a document that says when that was made.
-var generated = regexp.MustCompile(`"?generatedAt"?: "[^"]*"`)
+var generated = regexp.MustCompile(`"?generatedAt"?: "[^"]*"|Drawn [^<]* by `)
 
 func ungenerated(document string) string { return generated.ReplaceAllString(document, "generatedAt") }
 
@@ -348,41 +349,46 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 		name    string
 		live    func(context.Context, *kube.Snapshot, kube.LiveOptions) error
 		source  string
+		logs    func(pod, container string, previous bool) (int, string)
 	}{
-		"healthy":              {cluster: plugintest.New(3, 2)},
-		"one down":             {cluster: troubled()},
-		"operator's":           {cluster: troubled().Operator()},
-		"annotations only":     {cluster: troubled().NoReports()},
-		"a ghost":              {cluster: ghost},
-		"a row missing":        {cluster: plugintest.New(3, 1).NoRow("demo-dc1-rack2-0")},
-		"forced":               {cluster: forced},
-		"a replacement":        {cluster: replacing},
-		"the source asked for": {cluster: troubled(), source: "annotation"},
-		"what the nodes said":  {cluster: plugintest.New(1, 2), live: live, source: "live"},
-		"asked as none spoke":  {cluster: plugintest.New(1, 2).NoReports().NoRow("demo-dc1-rack1-0").NoRow("demo-dc1-rack1-1"), live: live},
-		"without labels":       {cluster: unlabelled, name: "demo-dc1-rack1"},
-		"two datacenters":      {cluster: plugintest.New(2, 1).AddDatacenter("dc2", 2, 1).Down("demo-dc2-rack1-0")},
+		"healthy":               {cluster: plugintest.New(3, 2)},
+		"one down":              {cluster: troubled()},
+		"no right to read logs": {cluster: troubled(), logs: forbidden},
+		"operator's":            {cluster: troubled().Operator()},
+		"annotations only":      {cluster: troubled().NoReports()},
+		"a ghost":               {cluster: ghost},
+		"a row missing":         {cluster: plugintest.New(3, 1).NoRow("demo-dc1-rack2-0")},
+		"forced":                {cluster: forced},
+		"a replacement":         {cluster: replacing},
+		"the source asked for":  {cluster: troubled(), source: "annotation"},
+		"what the nodes said":   {cluster: plugintest.New(1, 2), live: live, source: "live"},
+		"asked as none spoke":   {cluster: plugintest.New(1, 2).NoReports().NoRow("demo-dc1-rack1-0").NoRow("demo-dc1-rack1-1"), live: live},
+		"without labels":        {cluster: unlabelled, name: "demo-dc1-rack1"},
+		"two datacenters":       {cluster: plugintest.New(2, 1).AddDatacenter("dc2", 2, 1).Down("demo-dc2-rack1-0")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := c.name
 			if cluster == "" {
 				cluster = "demo"
 			}
-			run := plugintest.Run{Objects: c.cluster.Objects(), Live: c.live}
+			if c.logs == nil {
+				c.logs = logs
+			}
+			run := plugintest.Run{Objects: c.cluster.Objects(), Live: c.live, Setup: server(t, c.logs)}
 			file := filepath.Join(t.TempDir(), "a.zip")
 			source := []string{}
 			if c.source != "" {
 				source = []string{"--source", c.source}
 			}
 			packing := run
-			packing.Setup = server(t, forbidden)
 			packing.Args = append([]string{"report", cluster, "-n", "demo", "--archive", file}, source...)
 			if res := packing.Do(t); res.Code != 0 {
 				t.Fatalf("%+v", res)
 			}
 			verbs := [][]string{
 				{"status", cluster}, {"status", cluster, "-o", "wide"}, {"status", cluster, "-o", "yaml"}, {"status", "-A"}, {"barrier"}, {"barrier", "-o", "json"},
-				{"report", cluster, "-o", "svg"}, {"replace", "--status"}, {"replace", "--status", "-o", "json"},
+				{"report", cluster}, {"report", cluster, "-o", "json"}, {"report", cluster, "-o", "html"}, {"report", cluster, "-o", "svg"}, {"report", cluster, "-o", "markdown"},
+				{"replace", "--status"}, {"replace", "--status", "-o", "json"},
 				{"dashboard", cluster, "--once", "--width", "120", "--height", "60"},
 			}
 			for _, s := range c.cluster.Objects() {

@@ -38,7 +38,7 @@ type Report struct {
 	Changes []Change `json:"changes"`
 	// ChangesLeftOut counts older changes that the list has no room for.
 	ChangesLeftOut int `json:"changesLeftOut,omitempty"`
-	// Waiting are containers that do not run as they should; with what their logs say in an archive.
+	// Waiting are containers that do not run as they should, with what their logs say.
 	Waiting []bundle.Container `json:"waitingContainers,omitempty"`
 	// LeftOut is what could not be read beyond what Partial says: events, logs.
 	LeftOut []bundle.LeftOut `json:"leftOut,omitempty"`

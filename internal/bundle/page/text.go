@@ -175,17 +175,22 @@ func wrap(line string, width, indent int) string {
 
 var trailing = pattern.Lazy(` +\n`)
 
-func (r *Report) waitingText(render.Options) string {
+func (r *Report) waitingText(o render.Options) string {
 	var b strings.Builder
+	said := func(label, text string) {
+		b.WriteString("  " + wrap(label+render.Clean(text), width(o)-2, len(label)) + "\n")
+	}
 	for _, c := range r.Waiting {
 		fmt.Fprintf(&b, "%s/%s: %s\n", c.Pod, c.Container, render.Clean(c.State))
-		if c.Diagnosis != nil {
-			fmt.Fprintf(&b, "  %s: %s\n  %s\n", render.Bad.Paint(c.Diagnosis.Code), render.Clean(c.Diagnosis.Text), render.Clean(c.Diagnosis.Cure))
+		if d := c.Diagnosis; d != nil {
+			text := wrap(d.Code+": "+render.Clean(d.Text), width(o)-2, 0)
+			b.WriteString("  " + render.Bad.Paint(d.Code) + strings.TrimPrefix(text, d.Code) + "\n")
+			said("", d.Cure)
 		}
 		if c.First != nil {
-			fmt.Fprintf(&b, "  first error: %s\n", render.Clean(c.First.Line))
+			said("first error: ", c.First.Line)
 			if c.Last != nil && c.Last.Line != c.First.Line {
-				fmt.Fprintf(&b, "  last error:  %s\n", render.Clean(c.Last.Line))
+				said("last error:  ", c.Last.Line)
 			}
 		}
 	}
