@@ -130,7 +130,7 @@ func (l Limits) withDefaults() Limits {
 		Events: cmp.Or(l.Events, 2000), EventPages: cmp.Or(l.EventPages, 20), Containers: cmp.Or(l.Containers, 50),
 		LogHead: cmp.Or(l.LogHead, 8*mib), LogTail: cmp.Or(l.LogTail, 256<<10), Line: cmp.Or(l.Line, 2048),
 		LogTime: cmp.Or(l.LogTime, 20*time.Second),
-		Kind: cmp.Or(l.Kind, 128*mib), Total: cmp.Or(l.Total, maxTotal),
+		Kind:    cmp.Or(l.Kind, 128*mib), Total: cmp.Or(l.Total, maxTotal),
 	}
 }
 

@@ -385,7 +385,7 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 	r.Log.Info("system.local flushed: the data directory now says that this node has bootstrapped", "hostID", row.HostID)
 }
 
-// ready is nil while the row in the annotation is what ScyllaDB says.
+// ready is nil while ScyllaDB is asked, and the row in the annotation is what it says or will be within maxUnwritten.
 func (r *reporter) ready() error {
 	now := r.Clock.Now()
 	r.mu.Lock()

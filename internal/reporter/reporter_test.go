@@ -645,21 +645,25 @@ func TestServesHealthReadinessAndMetrics(t *testing.T) {
 		b, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, string(b)
 	}
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if code, _ := get("/readyz"); code == http.StatusOK {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("never ready: %d", code)
+	// Ready from the first poll on; the write that the poll leads to comes after it.
+	until := func(what string, holds func() bool) {
+		for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("never %s", what)
+			}
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
+	until("ready", func() bool { code, _ := get("/readyz"); return code == http.StatusOK })
+	until("written", func() bool {
+		_, body := get("/metrics")
+		return strings.Contains(body, `kubectl_scylla_reporter_writes_total{result="ok"} 1`)
+	})
 	if code, _ := get("/healthz"); code != http.StatusOK {
 		t.Errorf("healthz %d", code)
 	}
 	_, body := get("/metrics")
 	for _, want := range []string{
-		`kubectl_scylla_reporter_polls_total{result="row"} 1`, `kubectl_scylla_reporter_writes_total{result="ok"} 1`,
+		`kubectl_scylla_reporter_polls_total{result="row"} 1`,
 		`kubectl_scylla_reporter_observed_nodes{status="UP"} 2`, `kubectl_scylla_reporter_flushes_total{result="ok"} 1`, "kubectl_scylla_reporter_row_error 0",
 	} {
 		if !strings.Contains(body, want) {
