@@ -370,14 +370,16 @@ func TestCleanStopIsDownAtOnceAndKillOnlyByDetector(t *testing.T) {
 		t.Errorf("exit code %d after a clean stop", code)
 	}
 	waitDown(t, c.Node(0), c.Node(2).Address())
-	if took := time.Since(began); took > 15*time.Second/testSpeed+500*time.Millisecond {
-		t.Errorf("DOWN %v after a clean stop", took)
-	}
+	stopped := time.Since(began)
 	began = time.Now()
 	c.Node(1).Kill()
 	waitDown(t, c.Node(0), c.Node(1).Address())
-	if took := time.Since(began) * testSpeed; took < 20*time.Second {
-		t.Errorf("DOWN %v after a kill, want at least 22 s less an echo", took)
+	killed := time.Since(began)
+	if killed*testSpeed < 20*time.Second {
+		t.Errorf("DOWN %v after a kill, want at least 22 s less an echo", killed*testSpeed)
+	}
+	if stopped >= killed {
+		t.Errorf("DOWN %v after a clean stop, %v after a kill: the stop was not announced", stopped, killed)
 	}
 	code, body := get(t, c.Node(0), "/gossiper/downtime/"+c.Node(1).Address())
 	if code != 200 || body == "0" {
