@@ -243,8 +243,13 @@ func (st *stage) objects() []client.Object {
 	return append(all, st.more...)
 }
 
+// client gets copies: it numbers the objects that it is given, and tests that run side by side share a stage.
 func (st *stage) client(funcs interceptor.Funcs) client.WithWatch {
-	return fake.NewClientBuilder().WithScheme(NewScheme()).WithObjects(st.objects()...).WithInterceptorFuncs(funcs).Build()
+	var copies []client.Object
+	for _, o := range st.objects() {
+		copies = append(copies, o.DeepCopyObject().(client.Object))
+	}
+	return fake.NewClientBuilder().WithScheme(NewScheme()).WithObjects(copies...).WithInterceptorFuncs(funcs).Build()
 }
 
 func (st *stage) load(t *testing.T, opts LoadOptions) *Snapshot {

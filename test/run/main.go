@@ -187,6 +187,13 @@ func (t *tally) add(out io.Writer, line string, held map[string][]string, failed
 			fmt.Fprintf(out, "ok   %s %.1fs\n", short(e.Package), e.Elapsed)
 		case e.Action == "skip":
 		default:
+			// Tests without a result: they ran as the package panicked, or timed out.
+			for _, unfinished := range slices.Sorted(maps.Keys(held)) {
+				if strings.HasPrefix(unfinished, e.Package+" ") {
+					fmt.Fprint(out, strings.Join(held[unfinished], ""))
+					delete(held, unfinished)
+				}
+			}
 			fmt.Fprint(out, strings.Join(text, ""))
 			fmt.Fprintf(out, "FAIL %s %.1fs\n", short(e.Package), e.Elapsed)
 			if !failedIn[e.Package] {
@@ -198,6 +205,10 @@ func (t *tally) add(out io.Writer, line string, held map[string][]string, failed
 	switch e.Action {
 	case "pass":
 		t.passed++
+		// The race detector speaks whenever it likes: its words stand in the output of any test that ran just then.
+		if strings.Contains(strings.Join(text, ""), "WARNING: DATA RACE") {
+			fmt.Fprint(out, strings.Join(text, ""))
+		}
 	case "fail":
 		t.failed++
 		failedIn[e.Package] = true

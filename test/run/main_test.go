@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,7 @@ func TestTally(t *testing.T) {
 	cases := map[string]struct {
 		events []string
 		want   want
+		prints string // part of the output
 	}{
 		"pass and skip": {
 			events: []string{
@@ -40,6 +42,25 @@ func TestTally(t *testing.T) {
 			},
 			want: want{Failed: 1, Failures: []string{"test/e2e TestC: replace_test.go:7: wait for 3 ready Pods: 2\n        and more"}},
 		},
+		"a data race is printed, whichever test it was said in": {
+			events: []string{
+				`{"Action":"output","Package":"` + pkg + `","Test":"TestD","Output":"WARNING: DATA RACE\n"}`,
+				`{"Action":"pass","Package":"` + pkg + `","Test":"TestD"}`,
+				`{"Action":"output","Package":"` + pkg + `","Test":"TestE","Output":"    testing.go:1712: race detected during execution of test\n"}`,
+				`{"Action":"fail","Package":"` + pkg + `","Test":"TestE"}`,
+				`{"Action":"fail","Package":"` + pkg + `"}`,
+			},
+			want:   want{Passed: 1, Failed: 1, Failures: []string{"test/e2e TestE: testing.go:1712: race detected during execution of test"}},
+			prints: "WARNING: DATA RACE\n",
+		},
+		"a test without a result is printed": {
+			events: []string{
+				`{"Action":"output","Package":"` + pkg + `","Test":"TestF","Output":"panic: test timed out after 15m0s\n"}`,
+				`{"Action":"fail","Package":"` + pkg + `"}`,
+			},
+			want:   want{Broken: []string{"test/e2e"}},
+			prints: "panic: test timed out after 15m0s\n",
+		},
 		"a package that does not compile counts": {
 			events: []string{`{"Action":"fail","Package":"` + pkg + `"}`},
 			want:   want{Broken: []string{"test/e2e"}},
@@ -58,6 +79,9 @@ func TestTally(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, want{got.passed, got.failed, got.skipped, got.skips, got.broken, got.failures}); diff != "" {
 				t.Error(diff)
+			}
+			if !strings.Contains(out.String(), c.prints) {
+				t.Errorf("prints %q, want %q in it", out.String(), c.prints)
 			}
 		})
 	}
