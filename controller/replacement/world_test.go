@@ -21,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -87,6 +88,24 @@ type world struct {
 	failNext  bool // the next join is cancelled
 }
 
+// scheme knows the kinds that a replacement touches and no others: the fake client makes a REST mapping of all of them at every write, and the crash
+// tests write a hundred thousand times.
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Service{}, &corev1.ServiceList{}, &corev1.Pod{}, &corev1.PodList{},
+		&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{})
+	s.AddKnownTypes(appsv1.SchemeGroupVersion, &appsv1.StatefulSet{}, &appsv1.StatefulSetList{})
+	s.AddKnownTypes(eventsv1.SchemeGroupVersion, &eventsv1.Event{}, &eventsv1.EventList{})
+	s.AddKnownTypes(policyv1.SchemeGroupVersion, &policyv1.Eviction{})
+	for _, gv := range []schema.GroupVersion{corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, eventsv1.SchemeGroupVersion, policyv1.SchemeGroupVersion} {
+		metav1.AddToGroupVersion(s, gv)
+	}
+	if err := api.AddToScheme(s); err != nil {
+		panic(err)
+	}
+	return s
+}()
+
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, clock: clocktesting.NewFakeClock(t0), image: image, volumes: map[types.UID]string{}}
@@ -99,17 +118,16 @@ func newWorld(t testing.TB) *world {
 		}
 		objs = append(objs, w.service(name, rack, id), w.set(rack))
 		if name != target {
-			objs = append(objs, w.pod(name, rack, types.UID("uid-"+name)))
+			p := w.pod(name, rack, types.UID("uid-"+name))
+			ready(p)
+			objs = append(objs, p)
 		}
 	}
-	w.raw = fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithObjects(objs...).
+	w.raw = fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(kube.NewMapper()).WithObjects(objs...).
 		WithStatusSubresource(&corev1.Pod{}).Build()
 	w.statefulSet()
 	w.volumes["pvc-1"] = hostOld
 	w.updatePod(target, func(p *corev1.Pod) { p.Status.ContainerStatuses = running(false) })
-	for name := range peers {
-		w.updatePod(name, func(p *corev1.Pod) { ready(p) })
-	}
 	w.rows(nil)
 	return w
 }
@@ -215,10 +233,10 @@ func (w *world) annotate(name string, row *api.NodeStatusReport) {
 	w.must(err)
 	p := &corev1.Pod{}
 	w.must(w.raw.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: name}, p))
-	if p.Annotations == nil {
-		p.Annotations = map[string]string{}
+	if p.Annotations[api.AnnotationNodeStatusReport] == text {
+		return // a reporter writes changes only
 	}
-	p.Annotations[api.AnnotationNodeStatusReport] = text
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationNodeStatusReport, text)
 	w.must(w.raw.Update(context.Background(), p))
 }
 
