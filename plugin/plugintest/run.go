@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,7 +145,8 @@ func (r Run) deps(t testing.TB, out, errOut io.Writer) *cli.Deps {
 	}
 	if c != nil {
 		d.NewClient = func() (client.WithWatch, error) { return c, nil }
-		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: "https://test.invalid"}, nil }
+		host := sync.OnceValue(func() string { return server(t) })
+		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: host()}, nil }
 	}
 	d.ReadLive = func(context.Context, *kube.Snapshot, kube.LiveOptions) error {
 		return fmt.Errorf("this test has no nodes to ask")
@@ -156,6 +159,22 @@ func (r Run) deps(t testing.TB, out, errOut io.Writer) *cli.Deps {
 		r.Setup(d)
 	}
 	return d
+}
+
+// server is an API server for what no fake client has: its version, and containers without a log. Run.Setup gives a run another one.
+func server(t testing.TB) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/version" {
+			fmt.Fprint(w, `{"major":"1","minor":"37","gitVersion":"v1.37.2"}`)
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,"message":"the container has no log"}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // Transcript is the whole of a run as one text for a golden file.

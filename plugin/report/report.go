@@ -147,6 +147,9 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open what was packed: %w", err)
 	}
+	if err := saved.Use(c.Requested); err != nil {
+		return err
+	}
 	r := o.page(ctx, saved)
 	if o.archive != "" {
 		return o.write(a, r)
