@@ -269,7 +269,7 @@ func TestDecide(t *testing.T) {
 		"one DOWN": {
 			in: oneDown, decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonNodeDown},
 			summary: "demo-rack4-0 must wait: demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
-			step:    "start it again, or replace it: kubectl scylla replace " + idB + " -n scylla",
+			step:    "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idB + " -n scylla",
 		},
 		"one DOWN for two": {
 			in: withRows(down(down(cluster(), idA, idC), idB, idC)), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown},

@@ -70,11 +70,11 @@ func TestBlockersByName(t *testing.T) {
 				rows[1].Observed[2] = Observation{HostID: idC, Status: Down, Since: ago(12 * time.Second)}
 				return rows
 			}(),
-			want: []string{"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN since 12s | start it again, or replace it: kubectl scylla replace " + idC},
+			want: []string{"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN since 12s | see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC},
 		},
 		"a node must see itself UP": {
 			rows: func() []Row { rows := three(); rows[0].Observed[0].Status = Down; return rows }(),
-			want: []string{"NodeDown: demo-rack1-0 (8ebd0fc0) sees itself DOWN | start it again, or replace it: kubectl scylla replace " + idA},
+			want: []string{"NodeDown: demo-rack1-0 (8ebd0fc0) sees itself DOWN | see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idA},
 		},
 		"a word that is neither UP nor DOWN is not UP": {
 			rows: func() []Row { rows := three(); rows[0].Observed[1].Status = Unknown; return rows }(),
@@ -143,8 +143,8 @@ func TestBlockersByName(t *testing.T) {
 				return rows
 			}(),
 			want: []string{
-				"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN | start it again, or replace it: kubectl scylla replace " + idC,
-				"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: no route to host | start it again, or replace it: kubectl scylla replace " + idC,
+				"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN | see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC,
+				"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: no route to host | see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC,
 				"NodeUnknown: demo-rack2-0 (35d0f1aa) cannot say whether demo-rack1-0 (8ebd0fc0) is UP | gossip has not settled; if this lasts, compare nodetool status on both nodes",
 				"NodeNotSeen: demo-rack1-0 (8ebd0fc0) does not list demo-rack3-0 (1ffac2bb) | membership has not spread yet; if this lasts, compare nodetool status on both nodes",
 			},
@@ -311,7 +311,7 @@ func TestNextSteps(t *testing.T) {
 	demo := Options{Namespace: "demo"}
 	const (
 		d, e, s, m, g = ReasonNodeDown, ReasonRowError, ReasonRowStale, ReasonRowMissing, ReasonDatacenterUnverified
-		replace       = "start it again, or replace it: kubectl scylla replace " + idC + " -n demo"
+		replace       = "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo"
 		itsLog        = "its log says why: kubectl logs demo-rack3-0 -c scylla -n demo"
 		resume        = "the replacement failed: kubectl scylla replace --resume demo-rack3-0 -n demo"
 		underWay      = "its replacement is under way; how far it is: kubectl scylla replace --status demo-rack3-0 -n demo"
@@ -326,11 +326,11 @@ func TestNextSteps(t *testing.T) {
 	}{
 		"DOWN": {down(StateNormal), demo, []Reason{d, d}, replace},
 		"DOWN, and nobody says in which namespace": {
-			down(StateNormal), Options{}, []Reason{d, d}, "start it again, or replace it: kubectl scylla replace " + idC,
+			down(StateNormal), Options{}, []Reason{d, d}, "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC,
 		},
 		"DOWN, and it lives in another namespace": {
 			both(down(StateNormal), c(func(r *Row) { r.Namespace = "other" })), demo, []Reason{d, d},
-			"start it again, or replace it: kubectl scylla replace " + idC + " -n other",
+			"see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n other",
 		},
 		"DOWN, and its ScyllaDB does not answer": {both(down(StateNormal), failed(FaultScyllaDB)), demo, []Reason{d, d, e}, itsLog + "; if it is lost: kubectl scylla replace " + idC + " -n demo"},
 		"DOWN, and it has no Pod":                {both(down(StateNormal), failed(FaultPod)), demo, []Reason{d, d, e}, replace},

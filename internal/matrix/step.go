@@ -68,7 +68,7 @@ func (m *Matrix) downStep(n *Node) string {
 	if n.Member != "" && n.Row != nil && n.Row.Error != "" && n.Row.Fault == FaultScyllaDB {
 		return "its log says why: " + m.logs(n, api.ContainerScyllaDB) + "; if it is lost: " + replace
 	}
-	return "start it again, or replace it: " + replace
+	return "see that it runs and is reached; if it is lost, replace it: " + replace
 }
 
 // errorStep is for a row that cannot be used of a node that nobody sees DOWN.

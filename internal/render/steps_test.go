@@ -65,7 +65,7 @@ func TestOneStepEverywhere(t *testing.T) {
 		"DOWN": {
 			objects: objects(down().Down(replacedMember)), hostID: id,
 			want: "its log says why: kubectl logs demo-dc1-rack3-0 -c scylla -n demo; if it is lost: kubectl scylla replace " + id + " -n demo",
-			pod:  "start it again, or replace it: kubectl scylla replace " + id + " -n demo",
+			pod:  "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + id + " -n demo",
 		},
 		"a replacement is under way": {objects: objects(down().Replacing(replacedMember)), hostID: id, want: underWay},
 		"a replacement is asked for and held up": {
