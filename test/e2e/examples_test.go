@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -86,7 +87,7 @@ var demoExamples = []example{
 	// The controller of the cluster is at work, so these wait.
 	{line: "kubectl scylla controller", code: 130, asks: "Attempting to acquire leader lease", answer: typed(ctrlC)},
 	{line: "kubectl scylla controller --namespaces demo --log-level debug", code: 130, asks: "Attempting to acquire leader lease", answer: typed(ctrlC)},
-	{line: "kubectl scylla controller --metrics-bind-address 127.0.0.1:18080", code: 130, asks: "Attempting to acquire leader lease", answer: scraped},
+	{line: "kubectl scylla controller --metrics-bind-address " + helpAddress, code: 130, asks: "Attempting to acquire leader lease", answer: scraped},
 
 	// A reporter hangs, so newcomers wait, although every node is UP.
 	{do: (*fixture).newcomersWait},
@@ -127,10 +128,22 @@ func typed(keys string) func(*fixture) string { return func(*fixture) string { r
 // first8 are the characters that a person reads in the plan and types.
 func first8(f *fixture) string { return f.hostID(dead)[:8] + "\r" }
 
+// helpAddress is where the help's example serves metrics, metricsAddress where it does here: the machine may have something else on that port.
+const helpAddress = "127.0.0.1:18080"
+
+var metricsAddress = sync.OnceValue(func() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return helpAddress
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+})
+
 // scraped is Ctrl-C once there are metrics.
 func scraped(f *fixture) string {
 	f.waitFor("metrics", func(ctx context.Context) (bool, string, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:18080/metrics", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+metricsAddress()+"/metrics", nil)
 		if err != nil {
 			return false, "", err
 		}
@@ -194,7 +207,7 @@ func TestExamples(t *testing.T) {
 func (f *fixture) try(e example, dir string, env map[string]string) {
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-c", e.line)
+	cmd := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(e.line, helpAddress, metricsAddress()))
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, list(env), 5*time.Second
 	var text string
 	var err error
