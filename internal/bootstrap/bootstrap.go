@@ -262,18 +262,7 @@ func (in *Input) precondition(m *matrix.Matrix, notes []string) ([]matrix.Blocke
 			blockers = append(blockers, matrix.Blocker{Reason: matrix.ReasonReportMissing, Detail: why, NextStep: step})
 		}
 	}
-	for i := range in.Peers {
-		p := &in.Peers[i]
-		if p.HostID == "" || p.HostID == in.Self.HostID || p.Joined == nil || !*p.Joined || m.Empty() {
-			continue
-		}
-		if _, ok := m.Index(p.HostID); !ok {
-			blockers = append(blockers, matrix.Blocker{
-				Reason: matrix.ReasonRowMissing, Observed: p.Ref, Detail: "its Service says that it has joined, and no report mentions it",
-				NextStep: "see that the controller runs: the report is older than the member",
-			})
-		}
-	}
+	blockers = append(blockers, Behind(m, slices.DeleteFunc(slices.Clone(in.Peers), func(p Peer) bool { return p.HostID == in.Self.HostID }))...)
 	if in.ControllerSilent != "" {
 		blockers = append(blockers, matrix.Blocker{
 			Reason: matrix.ReasonControllerSilent, Detail: in.ControllerSilent, Since: in.ControllerSilentSince,
@@ -282,6 +271,36 @@ func (in *Input) precondition(m *matrix.Matrix, notes []string) ([]matrix.Blocke
 	}
 	matrix.SortBlockers(blockers)
 	return blockers, append(notes, remarks(m)...)
+}
+
+// Behind lists the members that have joined by the word of their Services while the rows are older than that: nobody's row mentions them, or
+// the rows still have them as joining and none of their own has come. What such a member sees is not known, whatever the rows say. Of an empty
+// matrix it says nothing: that no member has a row is one finding, not many.
+func Behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
+	if m.Empty() {
+		return nil
+	}
+	var list []matrix.Blocker
+	for i := range members {
+		p := &members[i]
+		if p.HostID == "" || p.Joined == nil || !*p.Joined {
+			continue
+		}
+		detail := "its Service says that it has joined, and no report mentions it"
+		if at, ok := m.Index(p.HostID); ok {
+			n := &m.Nodes()[at]
+			newcomer := n.State == matrix.StateJoining || n.State == matrix.StateReplacing
+			if n.Reports || !newcomer || m.Lenient() {
+				continue // it has a row, or the matrix says itself that it lacks one
+			}
+			detail = "its Service says that it has joined, and the report has it as " + strings.ToLower(n.State.String()) + " still"
+		}
+		list = append(list, matrix.Blocker{
+			Reason: matrix.ReasonRowMissing, Observed: p.Ref, Detail: detail,
+			NextStep: "see that the controller runs: the report is older than the member",
+		})
+	}
+	return list
 }
 
 // remarks says what was taken on trust.

@@ -290,6 +290,15 @@ func TestDecide(t *testing.T) {
 			summary: "demo-rack4-0 may start: all 4 nodes are seen UP by every one that reports",
 			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
 		},
+		"a second newcomer that has joined since the report was written": {
+			in: func(in *Input) {
+				in.Matrix = newMatrix(cluster(own(matrix.Up, matrix.StateJoining)))
+				in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(true)})
+			}, decision: DecisionWait,
+			summary: "demo-rack4-0 must wait: nothing is known of whom demo-rack5-0 (77770000) sees: its Service says that it has joined, and the report has it as joining still",
+			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
+			reasons: []matrix.Reason{matrix.ReasonRowMissing},
+		},
 		"a node whose replacement is open elsewhere": {
 			in: func(in *Input) {
 				in.Matrix = newMatrix(cluster(own(matrix.Down, matrix.StateBeingReplaced)))

@@ -430,17 +430,25 @@ func (s *Snapshot) BootstrapInput(member string) (bootstrap.Input, error) {
 	if err := s.knowsEnough(rows, in.Self); err != nil {
 		return bootstrap.Input{}, fmt.Errorf("judge member %s/%s: without any row it cannot be told from the first node of all: %w", s.Namespace, member, err)
 	}
-	for i := range s.Services {
-		if p := &s.Services[i]; p.Name != member {
-			in.Peers = append(in.Peers, bootstrap.Peer{Ref: ix.refs[p.Name], Joined: joined(p)})
-		}
-	}
+	in.Peers = slices.DeleteFunc(s.peers(ix), func(p bootstrap.Peer) bool { return p.Member == member })
 	if src == SourceReport && s.ours() && s.Lease != nil && !s.TakenAt.IsZero() {
 		if l := LeaseAt(s.Lease, s.TakenAt); l.Silent {
 			in.ControllerSilent, in.ControllerSilentSince = cmp.Or(l.Holder, s.Lease.Name), l.Since
 		}
 	}
 	return in, nil
+}
+
+// Peers are the members by their Services, those that have not joined among them.
+func (s *Snapshot) Peers() []bootstrap.Peer { return s.peers(s.index()) }
+
+func (s *Snapshot) peers(ix *index) []bootstrap.Peer {
+	peers := make([]bootstrap.Peer, len(s.Services))
+	for i := range s.Services {
+		v := &s.Services[i]
+		peers[i] = bootstrap.Peer{Ref: ix.refs[v.Name], Joined: joined(v)}
+	}
+	return peers
 }
 
 // knowsEnough is an error when nothing speaks of a cluster and something that could have spoken was not readable: then a decision would

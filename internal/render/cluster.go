@@ -77,10 +77,19 @@ func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *Clust
 	d.Partition = m.Partition()
 	d.Schemas = disagreement(s)
 
-	h := j.know(m).Health()
-	d.Healthy = h.AllUp
-	d.Blockers = h.Blockers
-	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total, len(d.Newcomers)
+	m = j.know(m)
+	h := m.Health()
+	// What holds up a newcomer's barrier is no healthy cluster here either.
+	behind := bootstrap.Behind(m, s.Peers())
+	d.Blockers = append(slices.Clip(h.Blockers), behind...)
+	matrix.SortBlockers(d.Blockers)
+	d.Healthy = h.AllUp && len(behind) == 0
+	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total+len(behind), len(d.Newcomers)
+	for _, b := range behind {
+		if _, ok := m.Index(b.Observed.HostID); !ok {
+			d.Counts.Nodes++ // of the matrix it is no node
+		}
+	}
 	for _, n := range m.Nodes() {
 		if n.Reports {
 			d.Counts.Reporting++

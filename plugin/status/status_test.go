@@ -96,6 +96,7 @@ func TestStatus(t *testing.T) {
 		"annotations, as no report is there": {Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).NoReports().Objects()},
 		"annotations, asked for":             {Args: []string{"status", "-n", "demo", "--source", "annotation"}, Objects: healthy.Objects()},
 		"a cluster that begins":              {Args: []string{"status", "-n", "demo"}, Objects: begins()},
+		"a report older than the members":    {Args: []string{"status", "-n", "demo"}, Objects: older(plugintest.New(3, 1))},
 		"the operator's cluster":             {Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Operator().Objects()},
 		"live with saved objects":            {Args: []string{"status", "--from", "x.yaml", "--source", "live"}},
 		"a file that is not there":           {Args: []string{"status", "--from", "nowhere.yaml"}},
@@ -120,6 +121,54 @@ func begins() []client.Object {
 	c := plugintest.New(0, 0)
 	c.Newcomer("dc1", "rack1", 0)
 	return c.Objects()
+}
+
+// older is a cluster whose report was written when its first member had joined and its second was joining; its Services are newer.
+func older(c *plugintest.Cluster) []client.Object {
+	all := c.Objects()
+	for _, o := range all {
+		if r, ok := o.(*api.ScyllaDBDatacenterNodesStatusReport); ok {
+			r.Racks = r.Racks[:1]
+			row := &r.Racks[0].Nodes[0]
+			row.ObservedNodes = row.ObservedNodes[:2]
+			row.ObservedNodes[1].State = api.NodeStateJoining
+		}
+	}
+	return all
+}
+
+// Nothing is healthy here that holds up a newcomer there.
+func TestHealthyIsWhatABarrierWouldSay(t *testing.T) {
+	lost := plugintest.New(3, 1)
+	lost.Ghost("demo-dc1-rack3-0")
+	for name, c := range map[string]struct {
+		cluster *plugintest.Cluster
+		change  func(*plugintest.Cluster) []client.Object
+		healthy bool
+	}{
+		"all UP":                          {plugintest.New(3, 1), (*plugintest.Cluster).Objects, true},
+		"one DOWN":                        {plugintest.New(3, 1).Down("demo-dc1-rack2-0"), (*plugintest.Cluster).Objects, false},
+		"a row missing":                   {plugintest.New(3, 1).NoRow("demo-dc1-rack2-0"), (*plugintest.Cluster).Objects, false},
+		"a report older than the members": {plugintest.New(3, 1), older, false},
+		"a member without a Pod":          {lost, (*plugintest.Cluster).Objects, false},
+		"two datacenters, one DOWN":       {plugintest.New(2, 1).AddDatacenter("dc2", 2, 1).Down("demo-dc2-rack1-0"), (*plugintest.Cluster).Objects, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			newcomer := c.cluster.Newcomer("dc1", "rack1", 7)
+			objects := c.change(c.cluster)
+			for _, source := range []string{"report", "auto"} {
+				status := plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--source", source}, Objects: objects}.Do(t)
+				barrier := plugintest.Run{Args: []string{"barrier", newcomer, "-n", "demo", "--source", source}, Objects: objects}.Do(t)
+				want := 3
+				if c.healthy {
+					want = 0
+				}
+				if status.Code != want || barrier.Code != want {
+					t.Errorf("--source=%s: status ends with %d, the newcomer's barrier with %d, want %d\n%s\n%s", source, status.Code, barrier.Code, want, status.Stdout, barrier.Stdout)
+				}
+			}
+		})
+	}
 }
 
 // Saved objects show what the API server shows, from a file and from standard input, but for ages and the word that says so.
