@@ -168,6 +168,11 @@ func TestExamples(t *testing.T) {
 			c.Env = append(c.Env, corev1.EnvVar{Name: "SCYLLASIM_STREAM_SECONDS", Value: "30"})
 		}
 	}})
+	// A Pod is ready before the report knows its node: the first examples speak of all three.
+	f.waitFor("three nodes in the report", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "status", "-n", f.namespace, "-o", "jsonpath={.counts.nodes} {.healthy}")
+		return r.Stdout == "3 true", r.Stdout + r.Stderr, err
+	})
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
 	f.must(os.Mkdir(bin, 0o755))
