@@ -240,7 +240,8 @@ func (f *fixture) finished(member string) {
 // other node is back the same process goes on, without anybody having to ask again.
 func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 	t.Parallel()
-	f := deploy(t, scenario.Cluster{Version: newVersion, Mutate: shortGrace})
+	// As fast as the wall: a minute after a refused node was first seen ScyllaDB bans it, and the verbs below take their time.
+	f := deploy(t, scenario.Cluster{Version: newVersion, Mutate: shortGrace, Env: map[string]string{"SCYLLASIM_SPEED": "1"}})
 	victim, other := f.twoDead()
 	old, claim := f.hostID(victim), f.claim(victim)
 	f.replaceInSpite(victim, "Cannot replace node "+old+" because node "+f.hostID(other)+" is down and not ignored", "bring "+other)
