@@ -31,6 +31,7 @@ import (
 
 // The dashboard as a person has it: the real binary in a real terminal against a real API server, which then goes away and comes back.
 func TestDashboardInATerminal(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: a real API server is left out")
 	}

@@ -18,6 +18,7 @@ import (
 
 // install works on a bare Kubernetes, changes nothing on dry runs, and can be repeated.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: a real control plane is left out")
 	}

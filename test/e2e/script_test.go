@@ -56,6 +56,7 @@ const (
 // TestScripts runs the built plugin, as kubectl-scylla and as "kubectl scylla", against a real API server: testdata/script holds a script per
 // verb, in the language of testscript (scriptParams says what it has besides).
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	s := startScriptStage(t)
 	t.Run("script", func(t *testing.T) { testscript.Run(t, s.scriptParams()) })
 	t.Run("examples", s.examples) // some install, so they come last
