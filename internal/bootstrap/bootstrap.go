@@ -262,21 +262,32 @@ func (in *Input) precondition(m *matrix.Matrix, notes []string) ([]matrix.Blocke
 			blockers = append(blockers, matrix.Blocker{Reason: matrix.ReasonReportMissing, Detail: why, NextStep: step})
 		}
 	}
-	blockers = append(blockers, Behind(m, slices.DeleteFunc(slices.Clone(in.Peers), func(p Peer) bool { return p.HostID == in.Self.HostID }))...)
-	if in.ControllerSilent != "" {
-		blockers = append(blockers, matrix.Blocker{
-			Reason: matrix.ReasonControllerSilent, Detail: in.ControllerSilent, Since: in.ControllerSilentSince,
-			NextStep: "start the controller again; until then nobody can tell whether the reports are still true",
-		})
-	}
+	others := slices.DeleteFunc(slices.Clone(in.Peers), func(p Peer) bool { return p.HostID == in.Self.HostID })
+	blockers = append(blockers, Outdated(m, others, in.ControllerSilent, in.ControllerSilentSince)...)
 	matrix.SortBlockers(blockers)
 	return blockers, append(notes, remarks(m)...)
 }
 
-// Behind lists the members that have joined by the word of their Services while the rows are older than that: nobody's row mentions them, or
+// Outdated lists why rows that say UP may no longer be what the nodes say: members that have joined since, and a controller that keeps
+// the reports no more. silent and since are as in Input.
+func Outdated(m *matrix.Matrix, members []Peer, silent string, since time.Time) []matrix.Blocker {
+	return append(behind(m, members), silence(silent, since)...)
+}
+
+func silence(controller string, since time.Time) []matrix.Blocker {
+	if controller == "" {
+		return nil
+	}
+	return []matrix.Blocker{{
+		Reason: matrix.ReasonControllerSilent, Detail: controller, Since: since,
+		NextStep: "start the controller again; until then nobody can tell whether the reports are still true",
+	}}
+}
+
+// behind lists the members that have joined by the word of their Services while the rows are older than that: nobody's row mentions them, or
 // the rows still have them as joining and none of their own has come. What such a member sees is not known, whatever the rows say. Of an empty
 // matrix it says nothing: that no member has a row is one finding, not many.
-func Behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
+func behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
 	if m.Empty() {
 		return nil
 	}

@@ -431,12 +431,29 @@ func (s *Snapshot) BootstrapInput(member string) (bootstrap.Input, error) {
 		return bootstrap.Input{}, fmt.Errorf("judge member %s/%s: without any row it cannot be told from the first node of all: %w", s.Namespace, member, err)
 	}
 	in.Peers = slices.DeleteFunc(s.peers(ix), func(p bootstrap.Peer) bool { return p.Member == member })
-	if src == SourceReport && s.ours() && s.Lease != nil && !s.TakenAt.IsZero() {
-		if l := LeaseAt(s.Lease, s.TakenAt); l.Silent {
-			in.ControllerSilent, in.ControllerSilentSince = cmp.Or(l.Holder, s.Lease.Name), l.Since
-		}
-	}
+	in.ControllerSilent, in.ControllerSilentSince = s.silent(src)
 	return in, nil
+}
+
+// ControllerSilent names our controller, and since when, where the rows are its reports and it keeps them no more; empty otherwise, also where its Lease
+// could not be read.
+func (s *Snapshot) ControllerSilent() (controller string, since time.Time) {
+	src := s.Source
+	if src == "" || src == SourceAuto {
+		src, _ = s.chooseSource(SourceAuto)
+	}
+	return s.silent(src)
+}
+
+func (s *Snapshot) silent(src Source) (controller string, since time.Time) {
+	if src != SourceReport || !s.ours() || s.Lease == nil || s.TakenAt.IsZero() {
+		return "", time.Time{}
+	}
+	l := LeaseAt(s.Lease, s.TakenAt)
+	if !l.Silent {
+		return "", time.Time{}
+	}
+	return cmp.Or(l.Holder, s.Lease.Name), l.Since
 }
 
 // Peers are the members by their Services, those that have not joined among them.

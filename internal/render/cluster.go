@@ -80,13 +80,14 @@ func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *Clust
 	m = j.know(m)
 	h := m.Health()
 	// What holds up a newcomer's barrier is no healthy cluster here either.
-	behind := bootstrap.Behind(m, s.Peers())
-	d.Blockers = append(slices.Clip(h.Blockers), behind...)
+	silent, since := s.ControllerSilent()
+	outdated := bootstrap.Outdated(m, s.Peers(), silent, since)
+	d.Blockers = append(slices.Clip(h.Blockers), outdated...)
 	matrix.SortBlockers(d.Blockers)
-	d.Healthy = h.AllUp && len(behind) == 0
-	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total+len(behind), len(d.Newcomers)
-	for _, b := range behind {
-		if _, ok := m.Index(b.Observed.HostID); !ok {
+	d.Healthy = h.AllUp && len(outdated) == 0
+	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total+len(outdated), len(d.Newcomers)
+	for _, b := range outdated {
+		if _, ok := m.Index(b.Observed.HostID); !ok && b.Observed.HostID != "" {
 			d.Counts.Nodes++ // of the matrix it is no node
 		}
 	}

@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -97,6 +99,7 @@ func TestStatus(t *testing.T) {
 		"annotations, asked for":             {Args: []string{"status", "-n", "demo", "--source", "annotation"}, Objects: healthy.Objects()},
 		"a cluster that begins":              {Args: []string{"status", "-n", "demo"}, Objects: begins()},
 		"a report older than the members":    {Args: []string{"status", "-n", "demo"}, Objects: older(plugintest.New(3, 1))},
+		"a silent controller":                {Args: []string{"status", "-n", "demo"}, Objects: kept(plugintest.New(3, 1), 10*time.Minute)},
 		"the operator's cluster":             {Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Operator().Objects()},
 		"live with saved objects":            {Args: []string{"status", "--from", "x.yaml", "--source", "live"}},
 		"a file that is not there":           {Args: []string{"status", "--from", "nowhere.yaml"}},
@@ -137,6 +140,16 @@ func older(c *plugintest.Cluster) []client.Object {
 	return all
 }
 
+// kept is a cluster whose controller was last heard that long ago.
+func kept(c *plugintest.Cluster, ago time.Duration) []client.Object {
+	return append(c.Objects(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: cli.DefaultControllerNamespace, Name: api.LeaseName},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: new("kubectl-scylla-controller-0"), LeaseDurationSeconds: new(int32(15)), RenewTime: new(metav1.NewMicroTime(plugintest.Now.Add(-ago))),
+		},
+	})
+}
+
 // Nothing is healthy here that holds up a newcomer there.
 func TestHealthyIsWhatABarrierWouldSay(t *testing.T) {
 	lost := plugintest.New(3, 1)
@@ -150,6 +163,8 @@ func TestHealthyIsWhatABarrierWouldSay(t *testing.T) {
 		"one DOWN":                        {plugintest.New(3, 1).Down("demo-dc1-rack2-0"), (*plugintest.Cluster).Objects, false},
 		"a row missing":                   {plugintest.New(3, 1).NoRow("demo-dc1-rack2-0"), (*plugintest.Cluster).Objects, false},
 		"a report older than the members": {plugintest.New(3, 1), older, false},
+		"a controller that is heard":      {plugintest.New(3, 1), func(c *plugintest.Cluster) []client.Object { return kept(c, time.Second) }, true},
+		"a silent controller":             {plugintest.New(3, 1), func(c *plugintest.Cluster) []client.Object { return kept(c, 10*time.Minute) }, false},
 		"a member without a Pod":          {lost, (*plugintest.Cluster).Objects, false},
 		"two datacenters, one DOWN":       {plugintest.New(2, 1).AddDatacenter("dc2", 2, 1).Down("demo-dc2-rack1-0"), (*plugintest.Cluster).Objects, false},
 	} {
