@@ -451,6 +451,10 @@ func TestHoldsWhileANodeIsDownAndReleasesAfter(t *testing.T) {
 		if got := w.eventReasons(); !slices.Equal(got, []string{EventWaiting}) {
 			t.Errorf("events %v", got)
 		}
+		// That the controller's Lease has not been seen to advance yet is no news in the first seconds.
+		if note := w.events()[0].Note; !strings.Contains(note, " must wait: ") || !strings.Contains(note, "DOWN") || strings.Contains(note, "silent") {
+			t.Errorf("the Event says %q", note)
+		}
 
 		r := allUp()
 		w.update(r, func() { r.Racks = allUp().Racks })

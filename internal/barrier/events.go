@@ -44,15 +44,17 @@ type events struct {
 
 func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	now := e.Clock.Now()
-	worth := v
-	worth.Blockers = slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
+	blockers := slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
 		return b.Reason == ReasonAPIUnreachable || (b.Reason == matrix.ReasonControllerSilent && now.Sub(e.started) < settling)
 	})
-	if len(worth.Blockers) == 0 {
+	if len(blockers) == 0 {
 		return
 	}
+	if len(blockers) < len(v.Blockers) {
+		v = v.Only(blockers)
+	}
 	// Which nodes and why; ages and counts change all the time.
-	text := strings.Join(texts(worth, time.Time{}), "\n")
+	text := strings.Join(texts(v, time.Time{}), "\n")
 	if text == e.told || (e.told != "" && now.Sub(e.toldAt) < eventPause) {
 		return
 	}

@@ -71,7 +71,7 @@ func Decide(in Input) Verdict {
 	case len(v.Blockers) > 0:
 		v.Blockers = slices.Clip(v.Blockers)
 		v.Decision = DecisionWait
-		v.Summary = who + " must wait: " + reasons(v.Blockers)
+		v = v.Only(v.Blockers)
 	case m.Empty():
 		return v.open(DecisionGenesis, who+" may start as the first node: no member of this cluster has ever joined")
 	default:
@@ -94,6 +94,12 @@ func (in *Input) replaces() string {
 
 func (v Verdict) open(d Decision, summary string) Verdict {
 	v.Satisfied, v.Decision, v.Summary = true, d, summary
+	return v
+}
+
+// Only is a Verdict that waits, with these of its blockers alone, at least one: for who knows the others to be of no weight.
+func (v Verdict) Only(blockers []matrix.Blocker) Verdict {
+	v.Blockers, v.Summary = blockers, v.Self.Name()+" must wait: "+reasons(blockers)
 	return v
 }
 
