@@ -69,9 +69,8 @@ func Decide(in Input) Verdict {
 	matrix.SortBlockers(v.Blockers)
 	switch {
 	case len(v.Blockers) > 0:
-		v.Blockers = slices.Clip(v.Blockers)
 		v.Decision = DecisionWait
-		v = v.Only(v.Blockers)
+		v = v.Only(slices.Clip(v.Blockers))
 	case m.Empty():
 		return v.open(DecisionGenesis, who+" may start as the first node: no member of this cluster has ever joined")
 	default:

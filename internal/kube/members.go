@@ -415,7 +415,7 @@ func (s *Snapshot) BootstrapInput(member string) (bootstrap.Input, error) {
 		}
 		return bootstrap.Input{}, e
 	}
-	rows, src := s.rows(ix)
+	rows, _ := s.rows(ix)
 	in := bootstrap.Input{
 		Self: ix.refs[member], Namespace: s.Namespace, SelfJoined: joined(svc),
 		ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations,
@@ -431,22 +431,14 @@ func (s *Snapshot) BootstrapInput(member string) (bootstrap.Input, error) {
 		return bootstrap.Input{}, fmt.Errorf("judge member %s/%s: without any row it cannot be told from the first node of all: %w", s.Namespace, member, err)
 	}
 	in.Peers = slices.DeleteFunc(s.peers(ix), func(p bootstrap.Peer) bool { return p.Member == member })
-	in.ControllerSilent, in.ControllerSilentSince = s.silent(src)
+	in.ControllerSilent, in.ControllerSilentSince = s.ControllerSilent()
 	return in, nil
 }
 
 // ControllerSilent names our controller, and since when, where the rows are its reports and it keeps them no more; empty otherwise, also where its Lease
 // could not be read.
 func (s *Snapshot) ControllerSilent() (controller string, since time.Time) {
-	src := s.Source
-	if src == "" || src == SourceAuto {
-		src, _ = s.chooseSource(SourceAuto)
-	}
-	return s.silent(src)
-}
-
-func (s *Snapshot) silent(src Source) (controller string, since time.Time) {
-	if src != SourceReport || !s.ours() || s.Lease == nil || s.TakenAt.IsZero() {
+	if s.used() != SourceReport || !s.ours() || s.Lease == nil || s.TakenAt.IsZero() {
 		return "", time.Time{}
 	}
 	l := LeaseAt(s.Lease, s.TakenAt)

@@ -193,10 +193,7 @@ func (s *Snapshot) Rows() []matrix.Row {
 }
 
 func (s *Snapshot) rows(ix *index) ([]matrix.Row, Source) {
-	src := s.Source
-	if src == "" || src == SourceAuto {
-		src, _ = s.chooseSource(SourceAuto)
-	}
+	src := s.used()
 	var rows []matrix.Row
 	switch src {
 	case SourceLive:

@@ -112,6 +112,15 @@ func (s *Snapshot) decodeAnnotations() map[string]decoded {
 	return out
 }
 
+// used is the source that rows come from.
+func (s *Snapshot) used() Source {
+	if s.Source != "" && s.Source != SourceAuto {
+		return s.Source
+	}
+	src, _ := s.chooseSource(SourceAuto)
+	return src
+}
+
 // chooseSource settles which source Rows uses, and says in words why.
 func (s *Snapshot) chooseSource(want Source) (Source, string) {
 	switch want {
