@@ -13,17 +13,19 @@ FUZZ_TIME  ?= 10s
 BENCH_TIME ?= 0.2s
 DEMO       ?=
 TEST_FLAGS ?=
+SEEDS      ?= 2000
 
 # One way to compile for every target (and .goreleaser.yaml, and test/cluster/image), so that a bare machine compiles Kubernetes' packages once
-# and once more with the race detector. 3 MB of the plugin would be inlined copies of their functions, which wait for the network anyway;
+# and once more with the race detector. 4 MB of the plugin would be inlined copies of their functions, which wait for the network anyway;
 # ours stay inlined.
-export GOFLAGS     += -trimpath -gcflags=k8s.io/...=-l -gcflags=sigs.k8s.io/...=-l
+export GOFLAGS     += -trimpath -gcflags=k8s.io/...=-l -gcflags=sigs.k8s.io/...=-l -gcflags=google.golang.org/protobuf/...=-l -gcflags=github.com/google/gnostic-models/...=-l
 export CGO_ENABLED := 0
 
 # Tools, pinned; run through the module proxy, never installed into the system.
 GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0
-GOVULNCHECK    := go run golang.org/x/vuln/cmd/govulncheck@v1.1.4
+GORELEASER     := go run github.com/goreleaser/goreleaser/v2@v2.16.0
+GOVULNCHECK    := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
 .DEFAULT_GOAL := help
 
@@ -56,6 +58,10 @@ e2e: ## End-to-end tests only, on a real Kubernetes
 	@test/cluster/install-prerequisites.sh
 	go test -count=1 -timeout 30m ./test/e2e/... ./test/cluster/...
 
+.PHONY: simulation
+simulation: ## 2,000 seeds of kills, partitions and lost disks against the decisions (SEEDS=n)
+	go test ./test/simulation -count=1 -timeout 30m -run 'TestSeeds$$' -v -seeds=$(SEEDS)
+
 .PHONY: race
 race: ## Unit tests with the race detector, shuffled
 	CGO_ENABLED=1 go test -race -shuffle=on ./cmd/... ./internal/... ./plugin/... ./controller/... ./test/scyllasim/...
@@ -80,9 +86,17 @@ fmt: ## Format all Go code
 	gofmt -s -w cmd internal plugin controller test
 
 .PHONY: gen
-gen: ## Generate CRDs, deep copies, reference docs, man pages and completions
+gen: ## Generate CRDs, deep copies, man pages, completions, and the pages that are made from the source
 	$(CONTROLLER_GEN) object:headerFile=/dev/null crd:crdVersions=v1 paths=./internal/api output:crd:dir=internal/api/crds output:object:dir=internal/api
 	go run ./cmd/gen
+
+.PHONY: samples
+samples: ## Make docs/samples anew from simulated clusters
+	go test -count=1 ./test/samples -update
+
+.PHONY: pictures
+pictures: samples ## Make docs/pictures anew from the samples (needs Chromium)
+	go test -count=1 ./test/pictures -update
 
 .PHONY: verify
 verify: ## Fail when generated files, formatting or modules differ from what is committed (go vet is part of lint)
@@ -90,8 +104,8 @@ verify: ## Fail when generated files, formatting or modules differ from what is 
 	go mod tidy -diff
 	go mod verify
 	@$(MAKE) --no-print-directory gen
-	@git diff --exit-code -- go.mod go.sum internal/api docs/reference docs/man completions || { echo "generated files differ: run make gen and commit"; exit 1; }
-	@test -z "$$(git status --porcelain -- internal/api docs/reference docs/man completions)" || { echo "generated files are not committed"; exit 1; }
+	@git diff --exit-code -- go.mod go.sum internal/api docs/reference docs/man docs/install docs/troubleshooting.md docs/metrics.md docs/health-policy.md completions || { echo "generated files differ: run make gen and commit"; exit 1; }
+	@test -z "$$(git status --porcelain -- internal/api docs/reference docs/man docs/install docs/troubleshooting.md docs/metrics.md docs/health-policy.md completions)" || { echo "generated files are not committed"; exit 1; }
 
 .PHONY: size
 size: build ## Binary sizes, start-up time and template symbols against the budget
@@ -101,9 +115,24 @@ size: build ## Binary sizes, start-up time and template symbols against the budg
 image: ## Write bin/scylla-agent.tar and bin/scylla-*.tar, OCI archives without Docker
 	@go run ./test/images/cmd/build-images -o $(BIN)
 
+.PHONY: snapshot
+snapshot: ## What a release would have, for this machine's target, in dist/ (SNAPSHOT=-all for every target)
+	@if command -v goreleaser >/dev/null; then goreleaser build --snapshot --clean --single-target; else \
+	  echo "SKIPPED goreleaser: it is not on PATH, and building it by version compiles some 1,500 packages, longer than CI may take; test/release makes the same from .goreleaser.yaml"; fi
+	go run ./test/release/cmd/snapshot $(SNAPSHOT)
+
+.PHONY: release
+release: ## goreleaser by version, for the tag that is checked out; AGENT_IMAGE is the repository of scylla-agent's image
+	$(GORELEASER) release --clean
+
 .PHONY: vuln
-vuln: ## Known vulnerabilities in what we link
-	$(GOVULNCHECK) ./...
+vuln: ## Known vulnerabilities in what we link; skipped aloud where their database cannot be reached
+	@mkdir -p $(BIN)
+	@GOBIN=$(CURDIR)/$(BIN) go install $(GOVULNCHECK)
+	@status=0; $(BIN)/govulncheck ./... >$(BIN)/vuln.txt 2>&1 || status=$$?; tail -n 40 $(BIN)/vuln.txt; \
+	if [ $$status -eq 0 ]; then exit 0; fi; \
+	if grep -q '^govulncheck: fetching vulnerabilities: ' $(BIN)/vuln.txt; then echo "SKIPPED: the database of vulnerabilities cannot be reached, so nothing was checked"; exit 0; fi; \
+	exit $$status
 
 .PHONY: clean
 clean: ## Remove bin/ and dist/

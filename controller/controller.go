@@ -8,15 +8,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -28,12 +32,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/force"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/keep"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/reports"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
@@ -48,6 +54,9 @@ const (
 // shutdownTimeout is how long reconciliations may take to end; a Pod is given ten seconds.
 const shutdownTimeout = 8 * time.Second
 
+// epochTimeout bounds the reading of the Lease of the election.
+const epochTimeout = 5 * time.Second
+
 // Run runs the controller until ctx ends, which is no error. Errors: options that are not usable (exit.CodeUsage), kinds that are not
 // installed, an API server that cannot be reached, a lost leadership.
 func Run(ctx context.Context, cfg *rest.Config, o Options) error {
@@ -59,14 +68,15 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if cfg.QPS == 0 {
 		cfg.QPS, cfg.Burst = qps, burst
 	}
-	mgr, err := newManager(cfg, v)
+	progress := kube.NewProgress()
+	mgr, err := newManager(cfg, v, progress)
 	if err != nil {
 		return fmt.Errorf("make the controller for %s: %w", cfg.Host, err)
 	}
 	if err := installed(mgr); err != nil {
 		return err
 	}
-	if err := register(mgr, v); err != nil {
+	if err := register(mgr, v, progress); err != nil {
 		return err
 	}
 	v.Log.InfoContext(ctx, "controller starts", "namespaces", v.Namespaces, "leaderElect", v.LeaderElect, "leaseNamespace", v.LeaseNamespace,
@@ -78,14 +88,17 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	return nil
 }
 
-func newManager(cfg *rest.Config, v validated) (ctrl.Manager, error) {
+// cacheOptions say what is held in memory: objects of clusters alone, and of them what is read.
+func cacheOptions(v validated) (cache.Options, error) {
 	ours, err := labels.NewRequirement(api.LabelCluster, selection.Exists, nil)
 	if err != nil {
-		return nil, err
+		return cache.Options{}, err
 	}
-	ofCluster := cache.ByObject{Label: labels.NewSelector().Add(*ours)}
+	ofCluster := labels.NewSelector().Add(*ours)
 	byObject := map[client.Object]cache.ByObject{
-		&corev1.Pod{}: ofCluster, &corev1.Service{}: ofCluster, &appsv1.StatefulSet{}: ofCluster,
+		&corev1.Pod{}:         {Label: ofCluster, Transform: slimPod},
+		&corev1.Service{}:     {Label: ofCluster}, // which are written: they are kept but for their field managers
+		&appsv1.StatefulSet{}: {Label: ofCluster, Transform: slimSet},
 	}
 	if v.remoteSelector != nil {
 		byObject[&corev1.Secret{}] = cache.ByObject{Namespaces: map[string]cache.Config{v.RemoteKubeconfigNamespace: {LabelSelector: v.remoteSelector}}}
@@ -97,15 +110,29 @@ func newManager(cfg *rest.Config, v validated) (ctrl.Manager, error) {
 		}
 		namespaces[ns] = cache.Config{}
 	}
+	return cache.Options{
+		Scheme: kube.NewScheme(), DefaultNamespaces: namespaces, ByObject: byObject, DefaultTransform: cache.TransformStripManagedFields(),
+	}, nil
+}
+
+func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Manager, error) {
+	held, err := cacheOptions(v)
+	if err != nil {
+		return nil, err
+	}
 	return ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                        kube.NewScheme(),
-		Logger:                        logr.FromSlogHandler(v.Log.Handler()),
-		Cache:                         cache.Options{DefaultNamespaces: namespaces, ByObject: byObject, DefaultTransform: cache.TransformStripManagedFields()},
+		Scheme: held.Scheme,
+		Logger: logr.FromSlogHandler(v.Log.Handler()),
+		Cache:  held,
+		NewCache: func(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
+			o.HTTPClient = nil // a connection of its own, on which silence is noticed
+			return cache.New(progress.Config(cfg), o)
+		},
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&eventsv1.Event{}}}},
 		Metrics:                       metricsserver.Options{BindAddress: v.MetricsBindAddress},
 		HealthProbeBindAddress:        v.HealthProbeBindAddress,
 		LeaderElection:                v.LeaderElect,
-		LeaderElectionID:              api.LeaseName,
+		LeaderElectionID:              api.LeaseElection,
 		LeaderElectionNamespace:       v.LeaseNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &v.LeaseDuration,
@@ -138,7 +165,33 @@ func installed(mgr ctrl.Manager) error {
 	return nil
 }
 
-func register(mgr ctrl.Manager, v validated) error {
+// holder is this process's name in the Lease; a Pod's name says where its log is.
+func holder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "controller"
+	}
+	return host + "_" + string(uuid.NewUUID())
+}
+
+// epoch reads which term of the leadership this is, from 1. Without an election there is one, and each process continues after the stored view's.
+func epoch(live client.Reader, v validated) func(context.Context) (int64, error) {
+	return func(ctx context.Context) (int64, error) {
+		if !v.LeaderElect {
+			return 1, nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, epochTimeout)
+		defer cancel()
+		l := &coordinationv1.Lease{}
+		if err := live.Get(ctx, types.NamespacedName{Namespace: v.LeaseNamespace, Name: api.LeaseElection}, l); err != nil {
+			return 0, fmt.Errorf("read Lease %s/%s: %w", v.LeaseNamespace, api.LeaseElection, err)
+		}
+		return int64(ptr.Deref(l.Spec.LeaseTransitions, 0)) + 1, nil
+	}
+}
+
+// Long: one registration after the other, with what each needs.
+func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 	m, err := metrics.New(crmetrics.Registry)
 	if err != nil {
 		return err
@@ -157,10 +210,17 @@ func register(mgr ctrl.Manager, v validated) error {
 	}
 
 	options := reports.Options{
-		Client: mgr.GetClient(), Clock: v.Clock, Notice: said, Metrics: m, Log: log.With("controller", "reports"),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said, Metrics: m, Log: log.With("controller", "reports"),
 		Off: !v.synchronise, StaleAfter: v.RemoteStaleAfter, Concurrency: v.Concurrency, Pulse: p.beat,
 	}
-	sources := []source.Source{p.source()}
+	tracker := views.New(views.Options{Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v)})
+	if v.synchronise {
+		options.Views = tracker
+		if err := mgr.Add(tracker); err != nil {
+			return fmt.Errorf("register the tracker of views: %w", err)
+		}
+	}
+	sources := []source.Source{p.source(), tracker.Source()}
 	if v.remoteSelector != nil {
 		set := remote.New(remote.Options{
 			Client: mgr.GetClient(), Notice: said, Log: log.With("controller", "remotes"), Clock: v.Clock,
@@ -172,7 +232,23 @@ func register(mgr ctrl.Manager, v validated) error {
 		options.Remotes = set
 		sources = append(sources, set.Source())
 	}
-	if err := reports.Register(mgr, reports.New(options), sources...); err != nil {
+	var keeper *keep.Keeper
+	if v.LeaderElect {
+		options.Kept = func(key types.NamespacedName, began time.Time, err error) { keeper.Assembled(key, began, err) }
+	}
+	r := reports.New(options)
+	if v.LeaderElect {
+		keeper = keep.New(keep.Options{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Log: log.With("controller", "keep"),
+			Namespace: v.LeaseNamespace, Holder: holder(), Duration: v.LeaseDuration, Interval: v.RetryPeriod, Clusters: r.Clusters,
+			Alive: func() error { return errors.Join(progress.Check(), p.silent(max(v.LeaseDuration, 3*pulseInterval))) },
+		})
+		if err := errors.Join(mgr.Add(keeper), mgr.AddReadyzCheck("kept", keeper.Check(mgr.Elected()))); err != nil {
+			return fmt.Errorf("register the keeper of the Lease: %w", err)
+		}
+		sources = append(sources, keeper.Source())
+	}
+	if err := reports.Register(mgr, r, sources...); err != nil {
 		return err
 	}
 

@@ -36,6 +36,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
 )
 
 // place is one Kubernetes cluster with the controller's rights installed.
@@ -47,15 +48,7 @@ type place struct {
 
 func start(t *testing.T) *place {
 	t.Helper()
-	c, err := cluster.StartControlPlane(t.Context(), cluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := plane.Start(t)
 	cl, err := kube.NewClient(c.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +119,7 @@ func (p *place) get(ctx context.Context, ns, name string, o client.Object) error
 	return p.client.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, o)
 }
 
-// say plays reporter and kubelet: the row, and a reporter container that runs.
+// say plays reporter and kubelet: the row, and a Pod whose containers run and are ready.
 func (p *place) say(pod, row string) {
 	p.t.Helper()
 	p.eventually("a row of "+pod, func(ctx context.Context) error {
@@ -146,8 +139,13 @@ func (p *place) say(pod, row string) {
 			return nil
 		}
 		before = o.DeepCopy()
-		o.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerReporter, Image: "x", ImageID: "x", Ready: true, Started: ptr.To(true),
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		running := func(name string) []corev1.ContainerStatus {
+			return []corev1.ContainerStatus{{Name: name, Image: "x", ImageID: "x", Ready: true, Started: ptr.To(true),
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		}
+		o.Status.Phase = corev1.PodRunning
+		o.Status.InitContainerStatuses, o.Status.ContainerStatuses = running(api.ContainerReporter), running(api.ContainerScyllaDB)
+		o.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		return p.client.Status().Patch(ctx, o, client.MergeFrom(before))
 	})
 }
@@ -236,6 +234,12 @@ func freeAddress(t *testing.T) string {
 
 func (p *place) run(change func(*controller.Options)) *run {
 	p.t.Helper()
+	return p.runWith(nil, change)
+}
+
+// runWith also changes how the API server is reached.
+func (p *place) runWith(reach func(**rest.Config), change func(*controller.Options)) *run {
+	p.t.Helper()
 	r := &run{health: freeAddress(p.t), metrics: freeAddress(p.t), done: make(chan error, 1), log: &logBuffer{}}
 	o := controller.DefaultOptions()
 	o.HealthProbeBindAddress, o.MetricsBindAddress = r.health, r.metrics
@@ -247,7 +251,11 @@ func (p *place) run(change func(*controller.Options)) *run {
 	}
 	ctx, cancel := context.WithCancel(p.t.Context())
 	r.cancel = cancel
-	go func() { r.done <- controller.Run(ctx, p.asController(), o) }()
+	cfg := p.asController()
+	if reach != nil {
+		reach(&cfg)
+	}
+	go func() { r.done <- controller.Run(ctx, cfg, o) }()
 	p.t.Cleanup(func() {
 		cancel()
 		<-r.done
@@ -294,9 +302,6 @@ func (r *run) ready(ctx context.Context) error {
 const h0, h1, h9 = "00000000-0000-4000-8000-000000000000", "11111111-0000-4000-8000-000000000000", "99999999-0000-4000-8000-000000000000"
 
 func TestControllerWithTheRightsThatAreShipped(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
 	p := start(t)
 
 	missing := controller.DefaultOptions()
@@ -475,7 +480,7 @@ func TestADatacenterInAnotherKubernetesCluster(t *testing.T) {
 	there.create(&api.ScyllaDBDatacenterNodesStatusReport{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: "demo", Name: "demo-dc2", Labels: map[string]string{api.LabelReportSelector: "demo"}},
 		DatacenterName: "dc2",
-		Racks: []api.RackReport{{Name: "r", Nodes: []api.NodeReport{{HostID: ptr.To(h9), ObservedNodes: []api.ObservedNodeStatusReport{
+		Racks: []api.RackReport{{Name: "r", Nodes: []api.NodeReport{{HostID: ptr.To(h9), ObservedNodes: []api.ObservedNode{
 			{HostID: h0, Status: api.NodeStatusUp}, {HostID: h9, Status: api.NodeStatusUp}}}}}},
 	})
 	kubeconfig, err := os.ReadFile(there.Kubeconfig())

@@ -84,16 +84,21 @@ func (p *pulse) check(limit time.Duration) func(*http.Request) error {
 		default:
 			return nil
 		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.last.IsZero() {
-			return nil // elected a moment ago; Start is about to run
-		}
-		if silent := p.clock.Since(p.last); silent > limit {
-			return fmt.Errorf("the loop that assembles reports has been silent for %s", silent.Round(time.Second))
-		}
-		return nil
+		return p.silent(limit)
 	}
+}
+
+// silent is an error when the loop has been silent for longer than limit.
+func (p *pulse) silent(limit time.Duration) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last.IsZero() {
+		return nil // elected a moment ago; Start is about to run
+	}
+	if silent := p.clock.Since(p.last); silent > limit {
+		return fmt.Errorf("the loop that assembles reports has been silent for %s", silent.Round(time.Second))
+	}
+	return nil
 }
 
 // synced fails until the caches have everything.

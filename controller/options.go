@@ -24,8 +24,8 @@ import (
 type Options struct {
 	// Namespaces to look after; none means all.
 	Namespaces []string
-	// LeaderElect makes one of several controllers the one that acts, and keeps the Lease going by which barriers know that
-	// somebody looks after the reports.
+	// LeaderElect makes one of several controllers the one that acts. Only then the Lease is renewed by which barriers know that somebody
+	// keeps the reports.
 	LeaderElect    bool
 	LeaseNamespace string
 	// LeaseDuration, RenewDeadline and RetryPeriod are those of Kubernetes' own components.
@@ -64,7 +64,7 @@ func DefaultOptions() Options {
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "namespaces to look after, separated by commas; none means all")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect,
-		"elect a leader among several controllers; without it there is no Lease, and barriers that look for one wait")
+		"elect a leader among several controllers; without it no Lease says that reports are kept, and barriers wait")
 	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the Lease "+api.LeaseName+"; barriers are told the same")
 	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", o.LeaseDuration, "how long others wait before they take over from a leader that is silent")
 	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", o.RenewDeadline, "how long the leader tries to renew before it gives up and ends")

@@ -58,7 +58,7 @@ func TestEveryVerbSaysTheSameOfNothing(t *testing.T) {
 		"barrier": {"barrier"}, "barrier of one": {"barrier", "demo-dc1-rack1-0"},
 		"report": {"report"}, "report of one": {"report", "demo"}, "archive": {"report", "--archive", filepath.Join(t.TempDir(), "x.zip")},
 		"dashboard": {"dashboard", "--once"}, "dashboard of one": {"dashboard", "demo", "--once"},
-		"replace": {"replace", "demo-dc1-rack1-0"}, "replacements": {"replace", "--status"}, "replacement of one": {"replace", "--status", "demo-dc1-rack1-0"},
+		"replace": {"replace", "demo-dc1-rack1-0"}, "replacements": {"replace", "status"}, "replacement of one": {"replace", "status", "demo-dc1-rack1-0"},
 		"force": {"force-proceed", "demo-dc1-rack1-0"}, "force a datacenter": {"force-proceed", "--datacenter", "dc1"}, "force a cluster": {"force-proceed", "--cluster", "demo"},
 	}
 	elsewhere := append(plugintest.New(1, 1).Objects(), plugintest.NewNamed("prod", "analytics", "eu", 1, 1).Objects()...)

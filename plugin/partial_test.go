@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
@@ -42,7 +44,7 @@ const (
 
 // forwards asks nodes whose ScyllaDB sees everyone UP, but for those in trouble: these are asked as they really are, through an API server whose
 // port-forward does what is said.
-func forwards(t *testing.T, c *plugintest.Cluster, in map[string]trouble) func(context.Context, *kube.Snapshot, kube.LiveOptions) error {
+func forwards(t *testing.T, c *plugintest.Cluster, in map[string]trouble) func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch in[strings.Split(r.URL.Path, "/")[6]] {
@@ -57,29 +59,33 @@ func forwards(t *testing.T, c *plugintest.Cluster, in map[string]trouble) func(c
 		}
 	}))
 	t.Cleanup(server.Close)
-	return func(ctx context.Context, s *kube.Snapshot, _ kube.LiveOptions) error {
-		var asked []corev1.Pod
+	return func(ctx context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
+		// Only those that never answer are given up soon: the others have all the time that a busy machine needs.
+		var silent, answering []corev1.Pod
 		for i := range s.Pods {
-			if in[s.Pods[i].Name] != none || s.Pods[i].Status.Phase != corev1.PodRunning {
-				asked = append(asked, s.Pods[i])
+			switch {
+			case in[s.Pods[i].Name] == hangs:
+				silent = append(silent, s.Pods[i])
+			case in[s.Pods[i].Name] != none || s.Pods[i].Status.Phase != corev1.PodRunning:
+				answering = append(answering, s.Pods[i])
 			}
 		}
-		live, problems := kube.Live(ctx, &rest.Config{Host: server.URL}, asked, kube.LiveOptions{PerNodeTimeout: 200 * time.Millisecond})
-		answered := 0
+		cfg := &rest.Config{Host: server.URL}
+		live, problems := kube.Live(ctx, cfg, answering, kube.LiveOptions{PerNodeTimeout: time.Minute})
+		more, silence := kube.Live(ctx, cfg, silent, kube.LiveOptions{PerNodeTimeout: 200 * time.Millisecond})
+		maps.Copy(live, more)
+		problems = append(problems, silence...)
 		for _, n := range c.Nodes {
 			if live[n.Name] != nil {
 				continue
 			}
-			answered++
 			row := &api.NodeStatusReport{HostID: n.HostID, OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2026.1.0"}
 			for _, m := range c.Nodes {
 				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: m.HostID, Status: api.NodeStatusUp})
 			}
 			live[n.Name] = row
 		}
-		s.Live, s.Problems, s.Source = live, append(s.Problems, problems...), kube.SourceLive
-		s.SourceReason = fmt.Sprintf("ScyllaDB answered on %d of %d Pods", answered, len(s.Pods))
-		return nil
+		return s.WithLive(live, nil, problems), nil
 	}
 }
 
@@ -97,7 +103,7 @@ var shown = map[string]struct {
 	"page":         {[]string{"report", "demo", "-o", "html"}, 200},
 	"markdown":     {[]string{"report", "demo", "-o", "markdown"}, 12},
 	"dashboard":    {[]string{"dashboard", "demo", "--once", "--width", "120", "--height", "40"}, 8},
-	"a screen":     {[]string{"status", "demo"}, 8},
+	"a screen":     {[]string{"status", "demo"}, 10},
 	"document":     {[]string{"status", "demo", "-o", "json"}, 200},
 	"all waiting":  {[]string{"barrier", "-o", "json"}, 9999},
 	"whole report": {[]string{"report", "demo", "-o", "json"}, 9999},
@@ -142,7 +148,7 @@ func TestPartialAnswersAreSaidEverywhere(t *testing.T) {
 			// Who opens the archive elsewhere sees the same.
 			run = plugintest.Run{Args: append(slices.Clone(s.args), "--source=live", "--from", archive), Terminal: run.Terminal}
 			saved := run.Do(t)
-			if diff := cmp.Diff(res.Stdout, saved.Stdout); diff != "" {
+			if diff := cmp.Diff(plugintest.AsArchived(res.Stdout), saved.Stdout); diff != "" {
 				t.Errorf("(-live +archive):\n%s%s", diff, saved.Stderr)
 			}
 		})
@@ -173,7 +179,7 @@ func TestWithoutTheRightToForward(t *testing.T) {
 			if !strings.Contains(res.Stdout, "from "+from) || strings.Count(strings.ReplaceAll(res.Stdout, " \n", "\n"), right) != 1 {
 				t.Errorf("%s --source=%s: exit %d\n%s%s", verb, source, res.Code, res.Stdout, res.Stderr)
 			}
-			var doc struct{ Partial []kube.Problem }
+			var doc struct{ Partial []cluster.Problem }
 			run.Args = []string{"status", "-n", "demo", "--source", source, "-o", "json"}
 			if err := json.Unmarshal([]byte(run.Do(t).Stdout), &doc); err != nil || len(doc.Partial) != 1 ||
 				doc.Partial[0].Verb != "create" || doc.Partial[0].Resource != "pods/portforward" || doc.Partial[0].Namespace != "demo" {

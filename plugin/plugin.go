@@ -19,14 +19,24 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/barrier"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/check"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/completion"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cqlsh"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/demo"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/exec"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/forceproceed"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/logs"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/nodetool"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/report"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/status"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/uninstall"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/version"
 )
 
@@ -38,8 +48,18 @@ func verbs() []func(*cli.Deps) *cobra.Command {
 		barrier.NewCmd,
 		replace.NewCmd,
 		report.NewCmd,
+		describe.NewCmd,
+		logs.NewCmd,
+		exec.NewCmd,
+		nodetool.NewCmd,
+		cqlsh.NewCmd,
 		forceproceed.NewCmd,
+		demo.NewCmd,
 		install.NewCmd,
+		uninstall.NewCmd,
+		check.NewCmd,
+		inject.NewCmd,
+		remote.NewCmd,
 		completion.NewCmd,
 		version.NewCmd,
 	}
@@ -94,9 +114,6 @@ and what to do about it, and acts when you ask it to.`,
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, verb := range verbs() {
 		root.AddCommand(verb(d))
-	}
-	if d.Controller != nil {
-		root.AddCommand(d.Controller(d))
 	}
 	root.SetUsageFunc(usage)
 	return root

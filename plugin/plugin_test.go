@@ -5,7 +5,6 @@ package plugin_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,7 +69,7 @@ func TestRefusalsOfTheCommandLine(t *testing.T) {
 		"an alias with a slip":           {"force-boostrap", "x"},
 		"a flag with a slip":             {"barrier", "x", "--wathc"},
 		"a flag of kubectl with a slip":  {"status", "--sever", "x"},
-		"flags that exclude each other":  {"replace", "x", "--resume", "--cancel"},
+		"flags that exclude each other":  {"status", "--watch", "--wait"},
 		"a namespace to install into":    {"install", "--no-controller", "-n", "demo", "-o", "yaml"},
 	}
 	for name, args := range cases {
@@ -259,20 +258,10 @@ func TestRunsDoNotTouchEachOther(t *testing.T) {
 	}
 }
 
-func TestControllerVerbOnlyWhenTheMainBringsIt(t *testing.T) {
-	without := plugintest.Run{Args: []string{"controller"}}.Do(t)
-	if without.Code != 2 || !strings.Contains(without.Stderr, `unknown command "controller"`) {
-		t.Errorf("exit %d: %s", without.Code, without.Stderr)
-	}
-	with := plugintest.Run{Args: []string{"controller"}, Setup: func(d *cli.Deps) {
-		d.Controller = func(d *cli.Deps) *cobra.Command {
-			return &cobra.Command{Use: "controller", GroupID: cli.GroupSetup, RunE: func(*cobra.Command, []string) error {
-				_, err := fmt.Fprintln(d.Streams.Out, "runs")
-				return err
-			}}
-		}
-	}}.Do(t)
-	if with.Code != 0 || with.Stdout != "runs\n" {
-		t.Errorf("exit %d: %s%s", with.Code, with.Stdout, with.Stderr)
+// The controller is the image's program: the plugin names it and does not carry it.
+func TestControllerIsTheAgents(t *testing.T) {
+	r := plugintest.Run{Args: []string{"controller", "--namespaces", "demo"}}.Do(t)
+	if want := "the controller is not part of the plugin: run scylla-agent controller --kubeconfig FILE"; r.Code != 2 || !strings.Contains(r.Stderr, want) {
+		t.Errorf("exit %d: %s", r.Code, r.Stderr)
 	}
 }

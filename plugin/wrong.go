@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -55,9 +55,9 @@ func nearestFlags(cmd *cobra.Command, typed string) []string {
 			explained = append(explained, f.Name)
 		}
 	})
-	near := kube.Nearest(typed, explained)
+	near := cluster.Nearest(typed, explained)
 	if len(near) == 0 {
-		near = kube.Nearest(typed, rest)
+		near = cluster.Nearest(typed, rest)
 	}
 	for i, name := range near {
 		near[i] = "--" + name
@@ -70,6 +70,9 @@ func tidy(root *cobra.Command, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
 		typed, _, _ := strings.Cut(strings.TrimPrefix(rest, `"`), `"`)
+		if typed == "controller" {
+			return exit.WithHint(errors.New(text), "the controller is not part of the plugin: run scylla-agent controller --kubeconfig FILE")
+		}
 		return didYouMean(errors.New(text), nearestCommands(root, typed))
 	}
 	// "if any flags in the group [watch wait] are set none of the others can be; [wait watch] were all set"
@@ -94,7 +97,7 @@ func nearestCommands(root *cobra.Command, typed string) []string {
 	}
 	var near []string
 	seen := map[*cobra.Command]bool{}
-	for _, name := range kube.Nearest(typed, names) {
+	for _, name := range cluster.Nearest(typed, names) {
 		if !seen[of[name]] {
 			seen[of[name]] = true
 			near = append(near, name)

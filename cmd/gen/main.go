@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gen writes what is made from the command tree: docs/reference, docs/man and completions. It is not shipped, so that the generators'
+// Command gen writes what is made from the command tree, from what it installs and from the source: docs/reference, docs/man, completions, docs/install, docs/troubleshooting.md,
+// docs/metrics.md and docs/health-policy.md. It is not shipped, so that the generators'
 // dependencies stay out of the plugin. The same tree gives the same bytes on every machine.
 //
 //	go run ./cmd/gen [DIR]    writes below DIR, the current directory by default
@@ -20,10 +21,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
 
-	"github.com/kubectl-scylla/kubectl-scylla/cmd/internal/controllerverb"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/completion"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
 )
 
 func main() {
@@ -77,7 +79,6 @@ func run(dir string) error {
 func tree() *cobra.Command {
 	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}, clock.RealClock{}, nil,
 		func() cli.Terminal { return cli.Terminal{} })
-	d.Controller = controllerverb.NewCmd
 	root := plugin.NewCmd(d, plugin.Name)
 	// Its default is in the home folder of whoever runs the generator.
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
@@ -106,7 +107,51 @@ func generate() ([]file, error) {
 		}
 		files = append(files, file{name: "completions/" + name, mode: mode, data: b.Bytes()})
 	}
-	return files, nil
+	files, err := documents(files)
+	if err != nil {
+		return nil, err
+	}
+	return kustomize(files)
+}
+
+// documents adds the pages that are made from the source and from what is registered.
+func documents(files []file) ([]file, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSource(root)
+	if err != nil {
+		return nil, err
+	}
+	page, _ := troubleshooting(s)
+	numbers, err := metricsPage()
+	if err != nil {
+		return nil, err
+	}
+	return append(files, file{name: "docs/troubleshooting.md", mode: 0o644, data: page}, file{name: "docs/metrics.md", mode: 0o644, data: numbers},
+		file{name: "docs/health-policy.md", mode: 0o644, data: policyPage()}), nil
+}
+
+// kustomize adds docs/install, the same objects as `kubectl scylla install` applies.
+func kustomize(files []file) ([]file, error) {
+	objects, err := manifests.Objects(manifests.Options{Image: "scylla-agent"})
+	if err != nil {
+		return nil, fmt.Errorf("generate docs/install: %w", err)
+	}
+	b, err := install.Documents(objects)
+	if err != nil {
+		return nil, fmt.Errorf("generate docs/install: %w", err)
+	}
+	base := `# kubectl apply --server-side -k docs/install, or a base of your own kustomization. Set the image to your copy of scylla-agent.
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [kubectl-scylla.yaml]
+images:
+  - {name: scylla-agent, newName: localhost/scylla-agent, newTag: dev}
+`
+	return append(files, file{name: "docs/install/kubectl-scylla.yaml", mode: 0o644, data: b},
+		file{name: "docs/install/kustomization.yaml", mode: 0o644, data: []byte(base)}), nil
 }
 
 // manDate stands in every page; a date of generation would make each run another.

@@ -5,10 +5,15 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
 func TestGeneratedFilesAreThoseOfTheCommandTree(t *testing.T) {
@@ -91,4 +96,141 @@ func TestRunRemovesPagesOfVerbsThatAreGone(t *testing.T) {
 	if info.Mode()&0o111 == 0 {
 		t.Errorf("kubectl_complete-scylla is not executable: %v", info.Mode())
 	}
+}
+
+// What the page about symptoms must have: every reason, every finding, every next step that the source names, and only commands that exist.
+func TestTroubleshootingHasEverySymptom(t *testing.T) {
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := readSource(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, used := troubleshooting(s)
+	for _, r := range matrix.Reasons() {
+		if !used[string(r)] {
+			t.Errorf("reason %s is not on the page", r)
+		}
+	}
+	for _, pkg := range []string{"matrix", "bootstrap", "barrier", "diagnosis", "preflight"} {
+		steps := 0
+		for constant, value := range s.strings[pkg] {
+			if !strings.HasPrefix(strings.ToLower(constant), "step") {
+				continue
+			}
+			steps++
+			if !used[value] {
+				t.Errorf("next step %s of package %s is not on the page: is it made where the generator looks?", value, pkg)
+			}
+		}
+		if steps == 0 {
+			t.Errorf("package %s has no next steps: has it moved?", pkg)
+		}
+	}
+	for _, k := range scylla.KnownFailures() {
+		if !strings.Contains(string(page), "`"+k.Code+"`") {
+			t.Errorf("ScyllaDB's %s is not on the page", k.Code)
+		}
+	}
+	for _, m := range regexp.MustCompile("`kubectl scylla ([^`]*)`").FindAllStringSubmatch(string(page), -1) {
+		wrongCommand(t, m[1])
+	}
+}
+
+// wrongCommand complains about a command of the plugin that it does not have, or that has not such a flag.
+func wrongCommand(t *testing.T, line string) {
+	t.Helper()
+	cmd, rest, err := tree().Find(strings.Fields(line))
+	if err != nil || !cmd.HasParent() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		t.Errorf("kubectl scylla %s: there is no such command: %v", line, err)
+		return
+	}
+	for _, arg := range rest {
+		flag, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		switch {
+		case strings.HasPrefix(arg, "--") && cmd.Flag(flag) == nil:
+			t.Errorf("kubectl scylla %s: there is no flag %s", line, arg)
+		case !strings.HasPrefix(arg, "--") && strings.HasPrefix(arg, "-") && cmd.Flags().ShorthandLookup(flag) == nil && cmd.InheritedFlags().ShorthandLookup(flag) == nil:
+			t.Errorf("kubectl scylla %s: there is no flag %s", line, arg)
+		}
+	}
+}
+
+// What the pages that people write tell to type must exist.
+func TestPagesNameCommandsThatExist(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inText := regexp.MustCompile("`kubectl scylla ([^`]+)`")
+	inBlock := regexp.MustCompile(`(?m)^ {4,}kubectl scylla ([^|>#\n]+)`)
+	n := 0
+	for _, page := range append(pages, filepath.Join("..", "..", "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range slices.Concat(inText.FindAllStringSubmatch(string(text), -1), inBlock.FindAllStringSubmatch(string(text), -1)) {
+			line := m[1]
+			if cut := strings.IndexAny(line, "|>"); cut >= 0 {
+				line = line[:cut]
+			}
+			n++
+			wrongCommand(t, strings.TrimSpace(line))
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d commands were found: do the patterns still fit?", n)
+	}
+}
+
+func TestLinksInPagesLead(t *testing.T) {
+	var pages []string
+	for _, pattern := range []string{"docs/*.md", "docs/reference/*.md", "*.md", "test/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	link := regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			to := page
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1]))
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: link %s leads nowhere", page, m[0])
+				continue
+			}
+			if m[2] != "" && !anchors(t, to)[m[2]] {
+				t.Errorf("%s: %s has no heading %s", page, to, m[2])
+			}
+		}
+	}
+}
+
+// anchors are those that a Markdown page's headings make.
+func anchors(t *testing.T, page string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		id := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		out["#"+strings.ReplaceAll(id, " ", "-")] = true
+	}
+	return out
 }

@@ -16,7 +16,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
 
-	"github.com/kubectl-scylla/kubectl-scylla/cmd/internal/controllerverb"
 	_ "github.com/kubectl-scylla/kubectl-scylla/cmd/internal/lategc" // a fifth of the start-up was one collection
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -27,7 +26,6 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	d := cli.New(streams, clock.RealClock{}, os.Environ(), terminal)
-	d.Controller = controllerverb.NewCmd
 	code := plugin.Execute(ctx, d, os.Args)
 	stop()
 	os.Exit(code)

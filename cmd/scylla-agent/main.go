@@ -34,6 +34,7 @@
 //	--pvc-name NAME                     for messages; default the claim of the member
 //	--scylla-image IMAGE, --scylla-version VERSION   which ScyllaDB the query ran in; the version wins
 //	--lease-namespace NAMESPACE         of the controller's Lease; default kubectl-scylla
+//	--stabilisation 10s                 how long all must be UP without a break before it opens; 0 opens at once
 //	--single-report-allow-non-reporting-host-ids     as with the Scylla Operator, for clusters with external seeds
 //	--feature-gates BootstrapSynchronisation=true|false   off: ends at once
 //	--metrics-bind-address :8082        /metrics and /healthz while waiting; 0 serves nothing

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,10 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // asAgent makes the test binary be scylla-agent, so that signals and exit codes are those of a process.
 const asAgent = "SCYLLA_AGENT_TEST_RUN"
@@ -52,19 +49,7 @@ func TestHelp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", "help-"+strings.TrimSuffix("agent-"+name, "-")+".txt")
-			if *update {
-				if err := os.WriteFile(golden, out, 0o644); err != nil { //nolint:gosec // a test file
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(out)); diff != "" {
-				t.Errorf("help has changed (run with -update when that is wanted):\n%s", diff)
-			}
+			golden.Text(t, "help-"+strings.TrimSuffix("agent-"+name, "-")+".txt", string(out))
 		})
 	}
 }

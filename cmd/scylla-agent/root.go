@@ -30,6 +30,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/reporter"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 )
 
@@ -196,7 +197,7 @@ func (a *agent) barrierCommand() *cobra.Command {
 	var own pod
 	o := barrier.Options{
 		QueryFile: api.FileBootstrappedQuery, DataDir: barrier.DefaultDataDir,
-		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog,
+		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog, Stabilisation: barrier.DefaultStabilisation,
 	}
 	var gates, address string
 	cmd := &cobra.Command{
@@ -209,9 +210,12 @@ func (a *agent) barrierCommand() *cobra.Command {
 				return exit.Usagef("--feature-gates: %w", err)
 			}
 			if o.Version != "" {
-				if _, err := scylla.ParseVersion(o.Version); err != nil {
+				if _, err := release.Parse(o.Version); err != nil {
 					return exit.Usagef("--scylla-version: %w", err)
 				}
+			}
+			if o.Stabilisation < 0 {
+				return exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", o.Stabilisation, barrier.DefaultStabilisation)
 			}
 			o.Disabled, o.NewClient, o.Log = !enabled, a.client, a.log
 			o.Namespace, o.Pod, o.PodUID = own.namespace, own.name, types.UID(own.uid)
@@ -237,6 +241,7 @@ func (a *agent) barrierCommand() *cobra.Command {
 	fs.StringVar(&o.TerminationLog, "termination-log", o.TerminationLog, "file for the reason of a refusal, written only when it exists")
 	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
 		"with one report only, accept host IDs that do not report when all who report see them UP (external seeds)")
+	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation, "how long all must be UP without a break before the barrier opens; 0 opens at once")
 	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false; default true")
 	fs.StringVar(&address, "metrics-bind-address", ":8082", "address of /metrics and /healthz while waiting; 0 serves nothing")
 	return cmd

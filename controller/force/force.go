@@ -40,6 +40,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
@@ -99,6 +100,8 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 }
 
 // Reconcile brings the annotations of one cluster's member Services up to date.
+//
+// Long: the cases of one annotation, in the order in which they are asked.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	in := []client.ListOption{client.InNamespace(req.Namespace), client.MatchingLabels{api.LabelCluster: req.Name}}
 	var services corev1.ServiceList
@@ -121,13 +124,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	forced, ours, conflict := 0, 0, false
 	for i := range services.Items {
 		svc := &services.Items[i]
-		if !scope.Managed(svc) || svc.Labels[api.LabelServiceType] != api.ServiceTypeMember {
+		if !cluster.Managed(svc) || svc.Labels[api.LabelServiceType] != api.ServiceTypeMember {
 			continue
 		}
 		ours++
 		objects := above
-		if o := metav1.GetControllerOf(svc); o != nil && o.Kind == "StatefulSet" && bySet[o.Name] != nil {
-			objects = append([]object{{kind: "StatefulSet", Object: bySet[o.Name]}}, above...)
+		if name, ok := scope.StatefulSetOf(svc.Name); ok && bySet[name] != nil {
+			objects = append([]object{{kind: "StatefulSet", Object: bySet[name]}}, above...)
 		}
 		var sources []Source
 		for _, o := range objects {

@@ -289,12 +289,12 @@ func service(name, set string) *corev1.Service {
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, UID: types.UID(set), Controller: ptr.To(true)}}}}
 }
 
-func cluster() []client.Object {
+func demoCluster() []client.Object {
 	return []client.Object{set("demo-r1"), set("demo-r2"), service("demo-r1-0", "demo-r1"), service("demo-r1-1", "demo-r1"), service("demo-r2-0", "demo-r2")}
 }
 
 func TestForceFromAStatefulSetAndBack(t *testing.T) {
-	b := newBench(t, cluster()...)
+	b := newBench(t, demoCluster()...)
 	if w := b.reconcile(); len(w) > 0 {
 		t.Errorf("nobody said anything, and written were %q", w)
 	}
@@ -330,7 +330,7 @@ func TestForceFromTheScyllaOperatorsObjects(t *testing.T) {
 		t.Run(gvk.Kind, func(t *testing.T) {
 			o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Annotations: map[string]string{key: "true"}}}
 			o.SetGroupVersionKind(gvk)
-			b := newBench(t, append(cluster(), o)...)
+			b := newBench(t, append(demoCluster(), o)...)
 			b.reconcile()
 			for _, name := range []string{"demo-r1-0", "demo-r1-1", "demo-r2-0"} {
 				if a := b.annotations(name); a[key] != "true" || a[from] != gvk.Kind+"/demo" {
@@ -349,7 +349,7 @@ func TestForceFromTheScyllaOperatorsObjects(t *testing.T) {
 }
 
 func TestAValueThatOpensNothingIsShownAndHeals(t *testing.T) {
-	b := newBench(t, cluster()...)
+	b := newBench(t, demoCluster()...)
 	b.annotate("demo-r1", key, "yes")
 	b.reconcile()
 	if a := b.annotations("demo-r1-0"); a[key] != "yes" || a[from] != "StatefulSet/demo-r1" {
@@ -394,7 +394,7 @@ func TestServicesThatAreNotOursAreLeftAlone(t *testing.T) {
 }
 
 func TestALostRaceIsRunAgain(t *testing.T) {
-	b := newBench(t, cluster()...)
+	b := newBench(t, demoCluster()...)
 	b.annotate("demo-r1", key, "true")
 	b.fail = apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "demo-r1-0", errors.New("changed meanwhile"))
 	if res, err := b.Reconcile(t.Context(), demo); err != nil || res.RequeueAfter == 0 {

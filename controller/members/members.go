@@ -31,7 +31,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // lookAgain is how often a member that is to go is looked at. It costs no request: everything is read from the cache.
@@ -59,7 +61,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("members").
 		For(&appsv1.StatefulSet{}).
-		Owns(&corev1.Service{}).
+		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(setOfService)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &appsv1.StatefulSet{}),
 			builder.WithPredicates(nodeSaysMore)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)}).
@@ -84,7 +86,7 @@ var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if errA != nil || errB != nil {
 		return true
 	}
-	return a.HostID != b.HostID || a.OperationMode != b.OperationMode || !ptr.Equal(a.OwnsTokens, b.OwnsTokens)
+	return a.HostID != b.HostID || a.OperationMode != b.OperationMode || !ptr.Equal(cluster.SaysJoined(a), cluster.SaysJoined(b))
 }}
 
 // Reconcile brings the member Services of one StatefulSet up to date.
@@ -92,11 +94,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	set := &appsv1.StatefulSet{}
 	if err := r.o.Client.Get(ctx, req.NamespacedName, set); err != nil {
 		if apierrors.IsNotFound(err) {
-			return reconcile.Result{}, nil // its Services go with their owner
+			return r.orphans(ctx, req.NamespacedName)
 		}
 		return reconcile.Result{}, fmt.Errorf("read statefulset %s: %w", req, err)
 	}
-	if !scope.Managed(set) || set.DeletionTimestamp != nil {
+	if !cluster.Managed(set) || set.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
 	place, err := scope.PlaceOf(set)
@@ -104,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.o.Notice.Emit(ctx, set, corev1.EventTypeWarning, "LabelMissing", "MakeMemberServices", err.Error())
 		return reconcile.Result{}, nil
 	}
-	w, err := r.read(ctx, set, place)
+	w, err := r.read(ctx, set, place.Namespace, place.Cluster)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -124,7 +126,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	waiting := false
 	for _, svc := range w.services {
 		ordinal, ok := scope.Ordinal(svc.Name, set.Name)
-		if !ok || !scope.Managed(svc) || !metav1.IsControlledBy(svc, set) {
+		if !ok || !cluster.Managed(svc) || owned(svc, set.Name) {
 			continue
 		}
 		if err := r.record(ctx, w, svc); err != nil {
@@ -144,6 +146,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, nil
 }
 
+// owned is true when something other than the StatefulSet controls a Service.
+func owned(svc *corev1.Service, set string) bool {
+	o := metav1.GetControllerOf(svc)
+	return o != nil && (o.Kind != kindStatefulSet || o.Name != set)
+}
+
 // settle turns a lost race into another look: the newer object is on its way into the cache.
 func settle(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
@@ -152,7 +160,7 @@ func settle(err error) (reconcile.Result, error) {
 	return reconcile.Result{}, err
 }
 
-// world is what one reconciliation looks at, all of it from the cache.
+// world is what one reconciliation looks at, all of it from the cache. set is nil when it is gone.
 type world struct {
 	set      *appsv1.StatefulSet
 	sets     []appsv1.StatefulSet
@@ -161,19 +169,19 @@ type world struct {
 	pods     map[string]*corev1.Pod
 }
 
-func (r *Reconciler) read(ctx context.Context, set *appsv1.StatefulSet, place scope.Place) (*world, error) {
-	in := []client.ListOption{client.InNamespace(set.Namespace), client.MatchingLabels{api.LabelCluster: place.Cluster}}
+func (r *Reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespace, cluster string) (*world, error) {
+	in := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{api.LabelCluster: cluster}}
 	var services corev1.ServiceList
 	if err := r.o.Client.List(ctx, &services, in...); err != nil {
-		return nil, fmt.Errorf("list services of cluster %s/%s: %w", set.Namespace, place.Cluster, err)
+		return nil, fmt.Errorf("list services of cluster %s/%s: %w", namespace, cluster, err)
 	}
 	var pods corev1.PodList
 	if err := r.o.Client.List(ctx, &pods, in...); err != nil {
-		return nil, fmt.Errorf("list pods of cluster %s/%s: %w", set.Namespace, place.Cluster, err)
+		return nil, fmt.Errorf("list pods of cluster %s/%s: %w", namespace, cluster, err)
 	}
 	var sets appsv1.StatefulSetList
 	if err := r.o.Client.List(ctx, &sets, in...); err != nil {
-		return nil, fmt.Errorf("list statefulsets of cluster %s/%s: %w", set.Namespace, place.Cluster, err)
+		return nil, fmt.Errorf("list statefulsets of cluster %s/%s: %w", namespace, cluster, err)
 	}
 	w := &world{set: set, sets: sets.Items, byName: map[string]*corev1.Service{}, pods: map[string]*corev1.Pod{}}
 	for i := range services.Items {
@@ -194,7 +202,7 @@ func (w *world) overlaps(place scope.Place) string {
 	for i := range w.sets {
 		s := &w.sets[i]
 		p, err := scope.PlaceOf(s)
-		if err != nil || p != place || s.Name == w.set.Name || !scope.Managed(s) {
+		if err != nil || p != place || s.Name == w.set.Name || !cluster.Managed(s) {
 			continue
 		}
 		older := s.CreationTimestamp.Before(&w.set.CreationTimestamp) || s.CreationTimestamp.Equal(&w.set.CreationTimestamp) && s.Name < w.set.Name
@@ -223,19 +231,20 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 			return fmt.Errorf("read service %s/%s: %w", want.Namespace, want.Name, err)
 		}
 	}
-	if !scope.Managed(svc) {
-		if !scope.OperatorOwned(svc) {
+	if !cluster.Managed(svc) {
+		if !cluster.OwnedByOperator(svc) {
 			r.o.Notice.Emit(ctx, w.set, corev1.EventTypeWarning, "MemberServiceConflict", "MakeMemberServices", fmt.Sprintf(
 				"service %s is in the way of the member of that name: delete it, or hand it over with the label %s=%s", svc.Name, api.LabelManagedBy, api.ManagedByUs))
 		}
 		return nil
 	}
-	if o := metav1.GetControllerOf(svc); o != nil && (o.Kind != "StatefulSet" || o.Name != w.set.Name) {
+	if owned(svc, w.set.Name) {
+		o := metav1.GetControllerOf(svc)
 		r.o.Notice.Emit(ctx, w.set, corev1.EventTypeWarning, "MemberServiceConflict", "MakeMemberServices", fmt.Sprintf(
 			"service %s belongs to %s %s: give the StatefulSets names that do not collide", svc.Name, o.Kind, o.Name))
 		return nil
 	}
-	if err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { adopt(s, want) }); err != nil {
+	if err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { adopt(s, want, w.set.Name) }); err != nil {
 		return fmt.Errorf("label service %s/%s: %w", svc.Namespace, svc.Name, err)
 	}
 	if svc.Spec.PublishNotReadyAddresses && maps.Equal(svc.Spec.Selector, want.Spec.Selector) {
@@ -256,6 +265,11 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 	if len(set) == 0 {
 		return nil
 	}
+	if why := w.foreign(svc.Name, row.HostID); why != "" {
+		r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, "HostIDRefused", "RecordMember", fmt.Sprintf(
+			"the Pod says that its node's host ID is %s, which is not recorded: %s", words.Clean(fmt.Sprintf("%.80q", row.HostID)), why))
+		return nil
+	}
 	old := svc.Annotations[api.AnnotationHostID]
 	err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) {
 		if s.Annotations == nil {
@@ -271,40 +285,26 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 	return nil
 }
 
-// retire deletes the Service of an ordinal that is gone once its node is no member any more. gone is false while it has to wait.
-func (r *Reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) (gone bool, err error) {
-	if svc.DeletionTimestamp != nil {
-		return true, nil
+// foreign says why a host ID cannot be that of a member's own node; empty when it can.
+func (w *world) foreign(member, hostID string) string {
+	if !api.IsHostID(hostID) {
+		return "it is no UUID"
 	}
-	if w.pods[svc.Name] != nil {
-		return false, nil
-	}
-	for _, l := range []string{api.LabelReplace, api.LabelReplacingNodeHostID} {
-		if _, open := svc.Labels[l]; open {
-			return false, nil
-		}
-	}
-	d := Departure{HostID: svc.Annotations[api.AnnotationHostID], Joined: svc.Annotations[api.AnnotationNodeJoined] == "true"}
 	for _, s := range w.services {
-		if s.Name == svc.Name || s.Labels[api.LabelServiceType] != api.ServiceTypeMember {
-			continue
+		if s.Name != member && s.Annotations[api.AnnotationHostID] == hostID {
+			return "it is that of member " + s.Name + " by its Service; if its volume was moved, delete that Service first"
 		}
-		pod := w.pods[s.Name]
-		row, _ := rowOf(pod)
-		d.Peers = append(d.Peers, PeerRow{Member: s.Name, Joined: s.Annotations[api.AnnotationNodeJoined] == "true", Stale: scope.Stale(pod) != "", Row: row})
 	}
-	left, why := d.Left()
-	if !left {
-		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "MemberServiceKept", "RetireMember", fmt.Sprintf(
-			"ordinal is gone and the node may still be a member: %s; decommission or remove the node", why))
-		return false, nil
+	return ""
+}
+
+// stale is true when nobody keeps the row of a Pod up to date.
+func stale(pod *corev1.Pod) bool {
+	if pod == nil {
+		return true
 	}
-	err = r.o.Client.Delete(ctx, svc, client.Preconditions{UID: &svc.UID, ResourceVersion: &svc.ResourceVersion})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return false, fmt.Errorf("delete service %s/%s: %w", svc.Namespace, svc.Name, err)
-	}
-	r.o.Log.InfoContext(ctx, "member service deleted", "namespace", svc.Namespace, "member", svc.Name, "why", why)
-	return true, nil
+	why, _ := cluster.Stale(pod)
+	return !why.IsZero()
 }
 
 // rowOf decodes the row in a Pod's annotation; nil when there is none or it cannot be decoded, which package reports complains about.

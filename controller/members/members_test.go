@@ -37,6 +37,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const ns = "demo"
 
+// Host IDs.
+const (
+	h0 = "00000000-0000-4000-8000-00000000000a"
+	h1 = "11111111-0000-4000-8000-00000000000a"
+	h2 = "22222222-0000-4000-8000-00000000000a"
+	h7 = "77777777-0000-4000-8000-00000000000a"
+)
+
 type bench struct {
 	*Reconciler
 	t      testing.TB
@@ -125,7 +133,10 @@ func set(replicas int32) *appsv1.StatefulSet {
 func pod(name string, row *api.NodeStatusReport) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{api.LabelCluster: "demo"}},
-		Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{
+		Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, InitContainerStatuses: []corev1.ContainerStatus{
 			{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
 	}
 	if row != nil {
@@ -158,7 +169,6 @@ func TestOneServicePerOrdinal(t *testing.T) {
 				"app.kubernetes.io/managed-by": "kubectl-scylla", "scylla-operator.scylladb.com/scylla-service-type": "member",
 				"scylla/cluster": "demo", "scylla/datacenter": "dc1", "scylla/rack": "r1", "scylla/rack-ordinal": "1",
 			},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", UID: "set", Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}},
 		},
 		Spec: corev1.ServiceSpec{ClusterIP: "None", PublishNotReadyAddresses: true, Selector: map[string]string{"statefulset.kubernetes.io/pod-name": "demo-r1-1"}},
 	}
@@ -186,13 +196,13 @@ func TestOrdinalsMayBeginElsewhere(t *testing.T) {
 }
 
 func TestTheNodesWordIsRecorded(t *testing.T) {
-	b := newBench(t, set(1), pod("demo-r1-0", sees("h0", false)))
+	b := newBench(t, set(1), pod("demo-r1-0", sees(h0, false)))
 	b.reconcile("demo-r1")
 	b.reconcile("demo-r1")
-	if a := b.service("demo-r1-0").Annotations; a[api.AnnotationHostID] != "h0" || a[api.AnnotationNodeJoined] != "false" {
+	if a := b.service("demo-r1-0").Annotations; a[api.AnnotationHostID] != h0 || a[api.AnnotationNodeJoined] != "false" {
 		t.Errorf("annotations %v", a)
 	}
-	p := pod("demo-r1-0", sees("h0", true, "h0"))
+	p := pod("demo-r1-0", sees(h0, true, h0))
 	if err := b.client.Update(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -204,10 +214,10 @@ func TestTheNodesWordIsRecorded(t *testing.T) {
 		t.Errorf("nothing has changed, and written were %q", w)
 	}
 	// The volume is lost, and a node with another host ID starts there.
-	if err := b.client.Update(t.Context(), pod("demo-r1-0", sees("h7", false))); err != nil {
+	if err := b.client.Update(t.Context(), pod("demo-r1-0", sees(h7, false))); err != nil {
 		t.Fatal(err)
 	}
-	if _, w := b.reconcile("demo-r1"); len(w) > 0 || b.service("demo-r1-0").Annotations[api.AnnotationHostID] != "h0" {
+	if _, w := b.reconcile("demo-r1"); len(w) > 0 || b.service("demo-r1-0").Annotations[api.AnnotationHostID] != h0 {
 		t.Errorf("the host ID that is to be replaced is lost: %q, %v", w, b.service("demo-r1-0").Annotations)
 	}
 	// A row that cannot be read says nothing.
@@ -224,7 +234,7 @@ func TestTheNodesWordIsRecorded(t *testing.T) {
 // grown is a cluster of two joined members whose StatefulSet now wants one.
 func grown(t *testing.T, second *corev1.Pod, first *corev1.Pod) *bench {
 	t.Helper()
-	b := newBench(t, set(2), pod("demo-r1-0", sees("h0", true, "h0", "h1")), pod("demo-r1-1", sees("h1", true, "h0", "h1")))
+	b := newBench(t, set(2), pod("demo-r1-0", sees(h0, true, h0, h1)), pod("demo-r1-1", sees(h1, true, h0, h1)))
 	b.reconcile("demo-r1")
 	b.reconcile("demo-r1")
 	for _, p := range []*corev1.Pod{first, second} {
@@ -257,35 +267,35 @@ func TestTheServiceOfAMemberThatPeersListStays(t *testing.T) {
 	if res.RequeueAfter == 0 || len(w) != 1 || !strings.HasPrefix(w[0], "create *v1.Event") {
 		t.Errorf("%+v, written: %q", res, w)
 	}
-	if e := b.events(); len(e) != 1 || !strings.Contains(e[0], "MemberServiceKept Service/demo-r1-1") || !strings.Contains(e[0], "demo-r1-0 lists host ID h1") {
+	if e := b.events(); len(e) != 1 || !strings.Contains(e[0], "MemberServiceKept Service/demo-r1-1") || !strings.Contains(e[0], "demo-r1-0 lists host ID "+h1) {
 		t.Errorf("events %q", e)
 	}
 	if _, w := b.reconcile("demo-r1"); len(w) > 0 {
 		t.Errorf("nothing has changed, and written were %q", w)
 	}
-	if s := b.service("demo-r1-1"); s.Annotations[api.AnnotationHostID] != "h1" {
+	if s := b.service("demo-r1-1"); s.Annotations[api.AnnotationHostID] != h1 {
 		t.Errorf("annotations %v", s.Annotations)
 	}
 }
 
 func TestTheServiceOfANodeThatLeftGoes(t *testing.T) {
-	b := grown(t, nil, pod("demo-r1-0", sees("h0", true, "h0")))
+	b := grown(t, nil, pod("demo-r1-0", sees(h0, true, h0)))
 	if res, w := b.reconcile("demo-r1"); res.RequeueAfter != 0 || len(w) != 1 || w[0] != "delete *v1.Service demo-r1-1" {
 		t.Errorf("%+v, written: %q", res, w)
 	}
 }
 
 func TestTheServiceOfAPodThatIsStillThereStays(t *testing.T) {
-	b := grown(t, pod("demo-r1-1", sees("h1", true)), pod("demo-r1-0", sees("h0", true, "h0")))
+	b := grown(t, pod("demo-r1-1", sees(h1, true)), pod("demo-r1-0", sees(h0, true, h0)))
 	if res, w := b.reconcile("demo-r1"); res.RequeueAfter == 0 || len(w) > 0 {
 		t.Errorf("%+v, written: %q", res, w)
 	}
 }
 
 func TestTheServiceOfAnOpenReplacementStays(t *testing.T) {
-	b := grown(t, nil, pod("demo-r1-0", sees("h0", true, "h0")))
+	b := grown(t, nil, pod("demo-r1-0", sees(h0, true, h0)))
 	s := b.service("demo-r1-1")
-	s.Labels[api.LabelReplacingNodeHostID] = "h1"
+	s.Labels[api.LabelReplacingNodeHostID] = h1
 	if err := b.client.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -324,8 +334,8 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 			s.DeletionTimestamp, s.Finalizers = ptr.To(metav1.Now()), []string{"x/y"}
 			return s
 		}()}},
-		"a Service of the Scylla Operator": {objects: []client.Object{set(1), theirs(func(s *corev1.Service) { s.Labels[api.LabelManagedBy] = api.ManagedByOperator }), pod("demo-r1-0", sees("h0", true))}},
-		"a Service of a person":            {objects: []client.Object{set(1), theirs(func(*corev1.Service) {}), pod("demo-r1-0", sees("h0", true))}, events: 1},
+		"a Service of the Scylla Operator": {objects: []client.Object{set(1), theirs(func(s *corev1.Service) { s.Labels[api.LabelManagedBy] = api.ManagedByOperator }), pod("demo-r1-0", sees(h0, true))}},
+		"a Service of a person":            {objects: []client.Object{set(1), theirs(func(*corev1.Service) {}), pod("demo-r1-0", sees(h0, true))}, events: 1},
 		"a Service outside the cache":      {objects: []client.Object{set(1), theirs(func(s *corev1.Service) { s.Labels = nil })}, events: 1},
 		"a Service of another StatefulSet": {objects: []client.Object{set(1), theirs(func(s *corev1.Service) {
 			s.Labels[api.LabelManagedBy] = api.ManagedByUs
@@ -358,28 +368,25 @@ func TestDriftIsMended(t *testing.T) {
 	s := b.service("demo-r1-0")
 	s.Labels[api.LabelRack] = "other"
 	s.Labels["team"] = "a"
-	s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", UID: "deleted with its Pods orphaned", Controller: ptr.To(true)}}
+	s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", UID: "set", Controller: ptr.To(true)},
+		{APIVersion: "v1", Kind: "ConfigMap", Name: "theirs", UID: "theirs"}}
 	s.Spec.PublishNotReadyAddresses = false
 	if err := b.client.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	b.reconcile("demo-r1")
 	s = b.service("demo-r1-0")
-	if s.Labels[api.LabelRack] != "r1" || s.Labels["team"] != "a" || s.OwnerReferences[0].UID != "set" || !s.Spec.PublishNotReadyAddresses {
+	if s.Labels[api.LabelRack] != "r1" || s.Labels["team"] != "a" || !s.Spec.PublishNotReadyAddresses {
 		t.Errorf("%+v", s)
 	}
-	s.OwnerReferences = nil
-	if err := b.client.Update(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	b.reconcile("demo-r1")
-	if s = b.service("demo-r1-0"); len(s.OwnerReferences) != 1 {
-		t.Errorf("not adopted: %+v", s.OwnerReferences)
+	// Garbage collection must not take it with the StatefulSet; what else owns it is not ours to judge.
+	if len(s.OwnerReferences) != 1 || s.OwnerReferences[0].Name != "theirs" {
+		t.Errorf("owners %+v", s.OwnerReferences)
 	}
 }
 
 func TestALostRaceIsRunAgain(t *testing.T) {
-	b := newBench(t, set(1), pod("demo-r1-0", sees("h0", true)))
+	b := newBench(t, set(1), pod("demo-r1-0", sees(h0, true)))
 	b.reconcile("demo-r1")
 	b.fail = func(verb string, obj client.Object) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "services"}, obj.GetName(), errors.New("changed meanwhile"))
@@ -427,18 +434,18 @@ func TestTwoStatefulSetsInOnePlace(t *testing.T) {
 }
 
 func TestARowThatSaysNothingNewOfItsNodeWakesNobody(t *testing.T) {
-	was := pod("demo-r1-0", sees("h0", true, "h0"))
+	was := pod("demo-r1-0", sees(h0, true, h0))
 	for name, c := range map[string]struct {
 		is   *corev1.Pod
 		want bool
 	}{
-		"the same":           {pod("demo-r1-0", sees("h0", true, "h0")), false},
-		"a peer more":        {pod("demo-r1-0", sees("h0", true, "h0", "h1")), false},
-		"another host ID":    {pod("demo-r1-0", sees("h1", true, "h0")), true},
-		"no tokens any more": {pod("demo-r1-0", sees("h0", false, "h0")), true},
+		"the same":           {pod("demo-r1-0", sees(h0, true, h0)), false},
+		"a peer more":        {pod("demo-r1-0", sees(h0, true, h0, h1)), false},
+		"another host ID":    {pod("demo-r1-0", sees(h1, true, h0)), true},
+		"no tokens any more": {pod("demo-r1-0", sees(h0, false, h0)), true},
 		"nothing":            {pod("demo-r1-0", nil), true},
 		"another cluster's label": {func() *corev1.Pod {
-			p := pod("demo-r1-0", sees("h0", true, "h0"))
+			p := pod("demo-r1-0", sees(h0, true, h0))
 			p.Labels = nil
 			return p
 		}(), true},
@@ -446,5 +453,30 @@ func TestARowThatSaysNothingNewOfItsNodeWakesNobody(t *testing.T) {
 		if got := nodeSaysMore.Update(event.UpdateEvent{ObjectOld: was, ObjectNew: c.is}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// A member says its own host ID. What is none, or another member's, is a lie or a mistake, and stays out of the Service that everybody reads.
+func TestAHostIDThatCannotBeTheMembersOwnIsNotRecorded(t *testing.T) {
+	for name, said := range map[string]string{
+		"a command": "x; touch /tmp/p #", "a word": "h0", "hidden characters": h7 + "\u202e", "a UUID in braces": "{" + h7 + "}", "a live peer's": h1, "none is set": "00000000-0000-0000-0000-000000000000",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, set(2), pod("demo-r1-0", sees(h0, true, h0, h1)), pod("demo-r1-1", sees(h1, true, h0, h1)))
+			b.reconcile("demo-r1")
+			b.reconcile("demo-r1")
+			if err := b.client.Update(t.Context(), pod("demo-r1-0", sees(said, true, said, h1))); err != nil {
+				t.Fatal(err)
+			}
+			b.reconcile("demo-r1")
+			if got := b.service("demo-r1-0").Annotations[api.AnnotationHostID]; got != h0 {
+				t.Errorf("recorded %q", got)
+			}
+			_, malformed := api.DecodeNodeStatusReport(pod("x", sees(said, true)).Annotations[api.AnnotationNodeStatusReport])
+			// Of a row that is malformed package reports complains.
+			if e := strings.Join(b.events(), "\n"); malformed == nil && !strings.Contains(e, "HostIDRefused") {
+				t.Errorf("events:\n%s", e)
+			}
+		})
 	}
 }

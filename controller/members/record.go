@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 // operationDecommissioned is ScyllaDB's word for a node that has left by itself.
@@ -23,10 +24,10 @@ func Record(annotations map[string]string, row *api.NodeStatusReport) map[string
 		return nil
 	}
 	recorded, joined := annotations[api.AnnotationHostID], annotations[api.AnnotationNodeJoined] == strconv.FormatBool(true)
-	owns := row.OwnsTokens != nil && *row.OwnsTokens
+	says := cluster.SaysJoined(row)
 	want := map[string]string{}
 	switch {
-	case owns:
+	case says != nil && *says:
 		want[api.AnnotationHostID], want[api.AnnotationNodeJoined] = row.HostID, strconv.FormatBool(true)
 	case joined && recorded != "" && recorded != row.HostID:
 		return nil
@@ -37,7 +38,7 @@ func Record(annotations map[string]string, row *api.NodeStatusReport) map[string
 		}
 	default:
 		want[api.AnnotationHostID] = row.HostID
-		if row.OwnsTokens != nil {
+		if says != nil {
 			want[api.AnnotationNodeJoined] = strconv.FormatBool(false)
 		}
 	}

@@ -33,12 +33,18 @@ func TestRecord(t *testing.T) {
 		row      *api.NodeStatusReport
 		want     map[string]string
 	}{
-		"nothing said":                                     {recorded: said("a", "true")},
-		"a node that does not know its host ID":            {recorded: said("a", "true"), row: &api.NodeStatusReport{}},
-		"a new node knows its host ID":                     {row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
-		"a new node owns no tokens yet":                    {row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false)}, want: said("a", "false")},
-		"a new node owns tokens":                           {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: said("", "true")},
-		"a new node tries again with another host ID":      {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}, want: said("b", "")},
+		"nothing said":                                {recorded: said("a", "true")},
+		"a node that does not know its host ID":       {recorded: said("a", "true"), row: &api.NodeStatusReport{}},
+		"a new node knows its host ID":                {row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
+		"a new node owns no tokens yet":               {row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false)}, want: said("a", "false")},
+		"a new node owns tokens":                      {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: said("", "true")},
+		"a new node tries again with another host ID": {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}, want: said("b", "")},
+		"B1: a zero-token node serves": {recorded: said("a", "false"), row: &api.NodeStatusReport{
+			HostID: "a", OwnsTokens: flag(false), OperationMode: "NORMAL", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: api.NodeStatusUp}},
+		}, want: said("", "true")},
+		"B1: a zero-token node joins": {row: &api.NodeStatusReport{
+			HostID: "a", OwnsTokens: flag(false), OperationMode: "JOINING", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: api.NodeStatusUp}},
+		}, want: said("a", "false")},
 		"a member that is silent about tokens":             {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a"}},
 		"a member that restarts and owns none yet":         {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false), OperationMode: "STARTING"}},
 		"a member that was decommissioned":                 {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false), OperationMode: "DECOMMISSIONED"}, want: said("", "false")},

@@ -4,17 +4,20 @@ package members
 
 import (
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
+
+const kindStatefulSet = "StatefulSet"
 
 // ports of a ScyllaDB node, by the Scylla Operator's names.
 var ports = []struct {
@@ -30,15 +33,15 @@ var ports = []struct {
 	{"prometheus", 9180},
 }
 
-// desiredService is the member Service of one ordinal, named as the Pod.
+// desiredService is the member Service of one ordinal, named as the Pod. It has no owner: what it records must outlive the StatefulSet,
+// which is deleted and made again in routine, or a member with a new volume would found a second cluster.
 func desiredService(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Service {
 	name := s.Name + "-" + strconv.Itoa(int(ordinal))
 	svc := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace:       s.Namespace,
-			Name:            name,
-			Labels:          desiredLabels(place, ordinal),
-			OwnerReferences: []metav1.OwnerReference{owner(s)},
+			Namespace: s.Namespace,
+			Name:      name,
+			Labels:    desiredLabels(place, ordinal),
 		},
 		Spec: corev1.ServiceSpec{
 			// Headless: peers connect to the Pod's address, and a node that is not ready yet must be found by those it joins.
@@ -50,7 +53,20 @@ func desiredService(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *co
 	for _, p := range ports {
 		svc.Spec.Ports = append(svc.Spec.Ports, corev1.ServicePort{Name: p.name, Protocol: corev1.ProtocolTCP, Port: p.port, TargetPort: intstr.FromInt32(p.port)})
 	}
+	if claims := claims(s, name); claims != "" {
+		svc.Annotations = map[string]string{api.AnnotationMemberClaims: claims}
+	}
 	return svc
+}
+
+// claims are the names of a member's claims, with commas between; empty when its StatefulSet has no claim templates.
+func claims(s *appsv1.StatefulSet, member string) string {
+	var names []string
+	for i := range s.Spec.VolumeClaimTemplates {
+		names = append(names, s.Spec.VolumeClaimTemplates[i].Name+"-"+member)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ",")
 }
 
 func desiredLabels(place scope.Place, ordinal int32) map[string]string {
@@ -64,31 +80,16 @@ func desiredLabels(place scope.Place, ordinal int32) map[string]string {
 	}
 }
 
-func owner(s *appsv1.StatefulSet) metav1.OwnerReference {
-	return metav1.OwnerReference{
-		APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "StatefulSet", Name: s.Name, UID: s.UID,
-		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
-	}
-}
-
 // adopt makes metadata that drifted right again and leaves everybody else's labels, annotations and owners alone.
-func adopt(svc *corev1.Service, want *corev1.Service) {
+func adopt(svc *corev1.Service, want *corev1.Service, set string) {
 	if svc.Labels == nil {
 		svc.Labels = map[string]string{}
 	}
 	maps.Copy(svc.Labels, want.Labels)
-	w := want.OwnerReferences[0]
-	for i, o := range svc.OwnerReferences {
-		if o.Kind == w.Kind && o.Name == w.Name {
-			// A StatefulSet that was deleted with its Pods orphaned and made again has another UID.
-			if o.UID != w.UID || o.Controller == nil || !*o.Controller {
-				svc.OwnerReferences[i] = w
-			}
-			return
-		}
-		if o.Controller != nil && *o.Controller {
-			return
-		}
+	if svc.Annotations == nil && len(want.Annotations) > 0 {
+		svc.Annotations = map[string]string{}
 	}
-	svc.OwnerReferences = append(svc.OwnerReferences, w)
+	maps.Copy(svc.Annotations, want.Annotations)
+	// Garbage collection would take the Service with its StatefulSet.
+	svc.OwnerReferences = slices.DeleteFunc(svc.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == kindStatefulSet && o.Name == set })
 }

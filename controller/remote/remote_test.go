@@ -60,7 +60,7 @@ func newFar(objects ...client.Object) *far {
 		f.writes = append(f.writes, verb+" "+obj.GetName())
 		return nil
 	}
-	f.WithWatch = interceptor.NewClient(fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(objects...).Build(), interceptor.Funcs{
+	f.WithWatch = interceptor.NewClient(fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithReturnManagedFields().WithObjects(objects...).Build(), interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			f.mu.Lock()
 			err := f.down

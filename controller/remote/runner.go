@@ -281,11 +281,12 @@ func labelValue(datacenter string) string {
 }
 
 func (r *runner) remove(ctx context.Context, t *api.ScyllaDBDatacenterNodesStatusReport) error {
-	if err := r.client.Delete(ctx, t, client.Preconditions{UID: &t.UID}); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete report %s/%s: %w", t.Namespace, t.Name, err)
+	err := r.writer.Delete(ctx, r.client, r.client, t)
+	if left, ok := errors.AsType[*write.NotOursError](err); ok {
+		r.log.WarnContext(ctx, "a report there is left alone", "namespace", t.Namespace, "report", t.Name, "why", left.Why)
+		return nil
 	}
-	r.writer.Forget(client.ObjectKeyFromObject(t))
-	return nil
+	return err
 }
 
 // prune deletes what was pushed in this remote's name. It is called when the remote has been taken out of the configuration.
@@ -427,7 +428,4 @@ func reasonOf(err error) string {
 	return "its API server cannot be reached"
 }
 
-func (r *runner) sameAs(c Config) bool {
-	return r.config.Name == c.Name && r.config.Namespace == c.Namespace && r.config.Cluster == c.Cluster &&
-		r.config.RemoteNamespace == c.RemoteNamespace && r.config.RemoteCluster == c.RemoteCluster && string(r.config.kubeconfig) == string(c.kubeconfig)
-}
+func (r *runner) sameAs(c Config) bool { return r.config.Same(c) }

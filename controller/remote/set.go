@@ -43,7 +43,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 )
+
+// Config is one remote, as its Secret says.
+type Config = shared.Config
+
+// FromSecret reads it.
+var FromSecret = shared.FromSecret
 
 // StaleAfter is how long a remote may be silent before its rows count as old.
 const StaleAfter = 30 * time.Second

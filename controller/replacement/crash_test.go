@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,6 +24,17 @@ import (
 )
 
 const turns = 60
+
+// sampled says whether a position is tried: all positions near a write, where state is lost or doubled, and every sample-th of the reads between them.
+func sampled(calls []string, k int) bool {
+	const sample = 7
+	for i := max(k-1, 0); i <= min(k+1, len(calls)-1); i++ {
+		if !strings.HasPrefix(calls[i], "get") && !strings.HasPrefix(calls[i], "list") {
+			return true
+		}
+	}
+	return k%sample == 0
+}
 
 // plain runs a replacement without trouble and returns the controller's requests.
 func plain(t *testing.T) []string {
@@ -42,7 +54,7 @@ func TestReplacementWithoutTrouble(t *testing.T) {
 			writes = append(writes, c)
 		}
 	}
-	if got, want := strings.Join(writes, ", "), "patch Service, delete PersistentVolumeClaim, create eviction, patch Service"; got != want {
+	if got, want := strings.Join(writes, ", "), "patch Service, patch PersistentVolumeClaim, delete PersistentVolumeClaim, create eviction, patch Service"; got != want {
 		t.Errorf("writes are %s, want %s", got, want)
 	}
 }
@@ -50,10 +62,13 @@ func TestReplacementWithoutTrouble(t *testing.T) {
 // The controller dies at every single request, once before it takes effect and once after.
 func TestKilledAtEveryRequest(t *testing.T) {
 	t.Parallel()
-	n := len(plain(t))
-	t.Logf("%d positions", n)
+	calls := plain(t)
+	t.Logf("%d positions", len(calls))
 	for _, when := range []string{"before", "after"} {
-		for k := range n {
+		for k := range calls {
+			if !sampled(calls, k) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s request %d", when, k), func(t *testing.T) {
 				w := newWorld(t)
 				w.ask()
@@ -79,8 +94,8 @@ func TestKilledAtEveryRequest(t *testing.T) {
 func TestKilledTwice(t *testing.T) {
 	t.Parallel()
 	n := len(plain(t))
-	for k := 0; k < n; k += 8 {
-		for l := k + 1; l < n+10; l += 9 {
+	for k := 0; k < n; k += 24 {
+		for l := k + 1; l < n+10; l += 29 {
 			w := newWorld(t)
 			w.ask()
 			w.onDone = func(n int, _, _ string) error {
@@ -116,7 +131,7 @@ func TestEveryRequestFailsOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for k := range n {
 				switch {
-				case tc.length == 1 && !strings.HasPrefix(calls[k], tc.only),
+				case !sampled(calls, k), tc.length == 1 && !strings.HasPrefix(calls[k], tc.only),
 					tc.effect && (strings.HasPrefix(calls[k], "get") || strings.HasPrefix(calls[k], "list")),
 					tc.length > 1 && k%3 != 0: // the outages overlap
 					continue
@@ -149,8 +164,11 @@ func TestEveryRequestFailsOnce(t *testing.T) {
 // A leader that was cut off goes on with a request that it had prepared, after its successor has finished everything.
 func TestOldLeaderGoesOn(t *testing.T) {
 	t.Parallel()
-	n := len(plain(t))
-	for k := range n {
+	calls := plain(t)
+	for k := range calls {
+		if !sampled(calls, k) {
+			continue
+		}
 		w := newWorld(t)
 		w.ask()
 		w.onCall = func(n int, _, _ string) error {
@@ -171,9 +189,13 @@ func TestOldLeaderGoesOn(t *testing.T) {
 // The same, and meanwhile the person has withdrawn the request: the old leader must not delete.
 func TestOldLeaderAfterCancellation(t *testing.T) {
 	t.Parallel()
-	n := len(plain(t))
+	calls := plain(t)
+	n := len(calls)
 	cancelled := 0
-	for k := range n {
+	for k := range calls {
+		if !sampled(calls, k) {
+			continue
+		}
 		w := newWorld(t)
 		w.ask()
 		w.onCall = func(n int, _, _ string) error {
@@ -281,7 +303,7 @@ func TestRefusedByTheAPIServer(t *testing.T) {
 				asked++
 				return tc.answer
 			}
-			for range 12 { // 24 seconds: at once, after 5 and after 15
+			for range 17 { // 34 seconds: at once, after 5 and after 15, and the mark of the claim before each
 				if _, err, _ := w.reconcile(w.controller()); err != nil {
 					t.Fatal(err)
 				}
@@ -331,7 +353,7 @@ func TestCancelTooLate(t *testing.T) {
 	w.ask()
 	r := w.controller()
 	for len(w.deleted) == 0 {
-		w.reconcile(r)
+		w.steps(r, 1, time.Second)
 	}
 	svc, _, _ := w.get()
 	delete(svc.Labels, api.LabelReplace)
@@ -355,7 +377,7 @@ func TestFailedAttemptAndResume(t *testing.T) {
 	w.ask()
 	w.failNext = true
 	w.run(25)
-	if got := w.events(replacement.EventFailed); len(got) != 1 || !strings.Contains(got[0], "Dead nodes") || !strings.Contains(got[0], "--resume "+target) {
+	if got := w.events(replacement.EventFailed); len(got) != 1 || !strings.Contains(got[0], "Dead nodes") || !strings.Contains(got[0], "replace resume "+target) {
 		t.Fatalf("events %q", got)
 	}
 	if len(w.deleted) != 1 || len(w.starts) != 1 {
@@ -396,8 +418,11 @@ func TestResumeKilledAtEveryRequest(t *testing.T) {
 	}
 	w := prepare()
 	w.run(turns)
-	n := len(w.calls)
-	for k := range n {
+	calls := w.calls
+	for k := range calls {
+		if !sampled(calls, k) {
+			continue
+		}
 		w := prepare()
 		w.onDone = func(n int, _, _ string) error {
 			if n == k {
@@ -534,5 +559,16 @@ func TestTheEndIsSaidLater(t *testing.T) {
 	w.clock.Step(time.Hour)
 	if res, _, _ := w.reconcile(r); res.RequeueAfter != 0 {
 		t.Errorf("it comes back for ever: %v", res)
+	}
+}
+
+// The proof that a cancelled request deletes nothing rests on this order.
+func TestClaimsAreReadFirst(t *testing.T) {
+	w := newWorld(t)
+	w.ask()
+	w.reconcile(w.controller())
+	claims, services := slices.Index(w.calls, "list PersistentVolumeClaimList"), slices.Index(w.calls, "list ServiceList")
+	if claims < 0 || services < claims {
+		t.Errorf("requests %v", w.calls)
 	}
 }

@@ -22,7 +22,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,11 +31,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
-	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/observe"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // How soon a member with an open replacement is looked at again. Changes of its Service and Pod come by themselves; rows of other members and
@@ -109,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{}, fmt.Errorf("read service %s: %w", req, err)
 	}
-	if !scope.Managed(cached) || !concerned(cached) {
+	if !cluster.Managed(cached) || !concerned(cached) {
 		return reconcile.Result{}, nil
 	}
 	now := r.o.Clock.Now()
@@ -125,27 +124,50 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{}, nil
 	}
-	cluster, err := observe.Load(ctx, r.o.Live, kube.ClusterKey{Namespace: req.Namespace, Name: cached.Labels[api.LabelCluster]}, observe.Options{Now: r.o.Clock.Now})
+	reading, err := r.read(ctx, cluster.Key{Namespace: req.Namespace, Name: cached.Labels[api.LabelCluster]})
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("read the cluster of service %s: %w", req, err)
 	}
-	if err := cluster.Snapshot.Incomplete(); err != nil {
-		return reconcile.Result{}, fmt.Errorf("read the cluster of service %s: %w", req, err)
-	}
-	in := cluster.Input(req.Name, now, r.o.NewID())
-	svc := cluster.Service(req.Name)
-	if in == nil || !scope.Managed(svc) {
+	in := reading.Input(req.Name, now, r.o.NewID())
+	svc := reading.Cluster.Service(req.Name)
+	if in == nil || !cluster.Managed(svc) {
 		return reconcile.Result{}, nil
 	}
 	step := replacement.Next(*in)
 	r.log(ctx, svc, step)
-	return r.take(ctx, cluster, svc, step)
+	return r.take(ctx, reading, svc, step)
+}
+
+// read lists the claims before everything else: the proof that a cancelled request deletes nothing rests on this order.
+func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replacement.Reading, error) {
+	var claims corev1.PersistentVolumeClaimList
+	if err := r.o.Live.List(ctx, &claims, client.InNamespace(key.Namespace)); err != nil {
+		return nil, fmt.Errorf("list persistentvolumeclaims in namespace %s: %w", key.Namespace, err)
+	}
+	taken := r.o.Clock.Now()
+	objects, err := kube.Load(ctx, r.o.Live, key, kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true, StatusReport: true})
+	if err != nil {
+		return nil, err
+	}
+	objects.PVCs = claims.Items
+	objects.Read |= cluster.KindPVCs
+	c := cluster.New(objects, cluster.SourceAuto, taken)
+	if err := c.Incomplete(); err != nil {
+		return nil, err
+	}
+	return replacement.Read(c), nil
 }
 
 // take does what the step says. A conflict means that the step was judged by an older state: it is judged again, not repeated.
-func (r *Reconciler) take(ctx context.Context, cluster *observe.Cluster, svc *corev1.Service, step replacement.Step) (reconcile.Result, error) {
+func (r *Reconciler) take(ctx context.Context, reading *replacement.Reading, svc *corev1.Service, step replacement.Step) (reconcile.Result, error) {
 	var err error
 	again := afterWrite
+	switch step.Action {
+	case replacement.ActionRefuse, replacement.ActionHoldEviction, replacement.ActionWaitRefused, replacement.ActionFail:
+		if changed, err := r.recallDeletions(ctx, reading, svc.Name); err != nil || changed {
+			return reconcile.Result{RequeueAfter: afterWrite}, err
+		}
+	}
 	switch step.Action {
 	case replacement.ActionNone:
 		r.say(ctx, svc, step)
@@ -156,11 +178,14 @@ func (r *Reconciler) take(ctx context.Context, cluster *observe.Cluster, svc *co
 	case replacement.ActionWaitRefused:
 		return reconcile.Result{RequeueAfter: max(step.Refused.Next.Sub(r.o.Clock.Now()), afterWrite)}, nil
 	case replacement.ActionDeletePVC:
-		err = r.deleteClaim(ctx, cluster, step)
+		var wait time.Duration
+		if wait, err = r.deleteClaim(ctx, reading, step); err == nil && wait > 0 {
+			return reconcile.Result{RequeueAfter: wait}, nil
+		}
 	case replacement.ActionKeepPVC:
-		err = r.keepClaim(ctx, cluster, step)
+		err = r.keepClaim(ctx, reading, step)
 	case replacement.ActionEvictPod:
-		err = r.evict(ctx, cluster, svc, step)
+		err = r.evict(ctx, reading, svc, step)
 	default:
 		if step.Patch == nil {
 			r.say(ctx, svc, step)
@@ -181,47 +206,6 @@ func (r *Reconciler) take(ctx context.Context, cluster *observe.Cluster, svc *co
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-func (r *Reconciler) deleteClaim(ctx context.Context, cluster *observe.Cluster, step replacement.Step) error {
-	claim := cluster.Claim(step.Claim.UID)
-	if claim == nil {
-		return nil
-	}
-	err := r.o.Client.Delete(ctx, claim, client.Preconditions{UID: ptr.To(claim.UID), ResourceVersion: ptr.To(claim.ResourceVersion)})
-	if err != nil {
-		return fmt.Errorf("delete persistentvolumeclaim %s/%s: %w", claim.Namespace, claim.Name, err)
-	}
-	return nil
-}
-
-func (r *Reconciler) keepClaim(ctx context.Context, cluster *observe.Cluster, step replacement.Step) error {
-	claim := cluster.Claim(step.Claim.UID)
-	if claim == nil {
-		return nil
-	}
-	return kube.PatchMetadata(ctx, r.o.Client, claim, func(p *corev1.PersistentVolumeClaim) {
-		if p.Annotations == nil {
-			p.Annotations = map[string]string{}
-		}
-		p.Annotations[api.AnnotationReplaceKept] = step.Request
-	})
-}
-
-// evict ends the old Pod through the eviction API, so that disruption budgets are heard.
-func (r *Reconciler) evict(ctx context.Context, cluster *observe.Cluster, svc *corev1.Service, step replacement.Step) error {
-	pod := cluster.Pod(svc.Name)
-	if pod == nil || string(pod.UID) != step.PodUID {
-		return nil
-	}
-	err := r.o.Client.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
-		ObjectMeta:    metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(pod.UID)}},
-	})
-	if err != nil {
-		return fmt.Errorf("evict pod %s/%s: %w", pod.Namespace, pod.Name, err)
-	}
-	return nil
-}
-
 // refused tells an answer that stands until somebody changes something from one that was lost: a disruption budget (429, and 500 where a Pod
 // has two), an admission policy, a missing right.
 func refused(err error) bool {
@@ -240,12 +224,7 @@ func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step repl
 	if s, ok := apierrors.SuggestsClientDelay(cause); ok {
 		delay = s
 	}
-	what := "Pod " + svc.Name + " (UID " + step.PodUID + ") cannot be evicted"
-	if step.Claim != nil {
-		what = "PersistentVolumeClaim " + step.Claim.Name + " (UID " + step.Claim.UID + ") cannot be deleted"
-	}
-	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, replacement.EventEvictionRefused, "ReplaceNode", fmt.Sprintf(
-		"%s yet: %s; the replacement waits, nothing else is deleted", what, text))
+	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, replacement.EventEvictionRefused, "ReplaceNode", words.Text(step.RefusedNote(svc.Name, text)))
 	now := r.o.Clock.Now()
 	record, patch := step.Refuse(text, budget, now, time.Duration(delay)*time.Second)
 	r.o.Log.WarnContext(ctx, "refused by the API server", "namespace", svc.Namespace, "service", svc.Name, "step", string(step.Action), "reason", text,
@@ -286,13 +265,14 @@ func (r *Reconciler) say(ctx context.Context, svc *corev1.Service, step replacem
 		if e.Warning {
 			typ = corev1.EventTypeWarning
 		}
-		r.o.Notice.Emit(ctx, svc, typ, e.Reason, "ReplaceNode", e.Note)
+		r.o.Notice.Emit(ctx, svc, typ, e.Reason, "ReplaceNode", words.Upper(words.Text(e.Note)))
 	}
 }
 
 // log tells each new state once.
 func (r *Reconciler) log(ctx context.Context, svc *corev1.Service, step replacement.Step) {
-	state := string(step.Action) + " " + step.Message
+	message := words.Text(step.Message)
+	state := string(step.Action) + " " + message
 	r.mu.Lock()
 	known := r.logged[svc.UID] == state
 	r.logged[svc.UID] = state
@@ -307,9 +287,9 @@ func (r *Reconciler) log(ctx context.Context, svc *corev1.Service, step replacem
 	}
 	for _, e := range step.Events {
 		if e.Reason == replacement.EventAddressDeprecated {
-			r.o.Log.WarnContext(ctx, e.Note, "namespace", svc.Namespace, "service", svc.Name)
+			r.o.Log.WarnContext(ctx, words.Text(e.Note), "namespace", svc.Namespace, "service", svc.Name)
 		}
 	}
 	r.o.Log.Log(ctx, level, "replacement", "namespace", svc.Namespace, "service", svc.Name, "request", step.Request, "step", string(step.Action),
-		"hostID", step.Original, "newHostID", step.NewHostID, "message", step.Message)
+		"hostID", step.Original, "newHostID", step.NewHostID, "code", string(step.Message.Code), "message", message)
 }

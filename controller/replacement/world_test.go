@@ -53,6 +53,9 @@ var (
 		"demo-c-0": "cccccccc-0000-4000-8000-000000000003",
 	}
 	key = client.ObjectKey{Namespace: ns, Name: target}
+
+	// The old node has been dead for longer than a restart takes.
+	longAgo = metav1.NewTime(t0.Add(-time.Hour))
 )
 
 // start is one start of ScyllaDB on an empty volume.
@@ -86,6 +89,9 @@ type world struct {
 	deleted   []types.UID // claims whose deletion took effect
 	evicted   []types.UID
 	failNext  bool // the next join is cancelled
+	// hold keeps deletions of claims on their way: the controller waits in vain, and late runs them afterwards.
+	hold bool
+	late []func() error
 }
 
 // scheme knows the kinds that a replacement touches and no others: the fake client makes a REST mapping of all of them at every write, and the crash
@@ -177,7 +183,7 @@ func (w *world) pod(name, rack string, uid types.UID) *corev1.Pod {
 	l[api.LabelPodType] = api.PodTypeNode
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: ns, UID: uid, Labels: l, Finalizers: []string{"test/kubelet"}, CreationTimestamp: metav1.NewTime(t0),
+			Name: name, Namespace: ns, UID: uid, Labels: l, Finalizers: []string{"test/kubelet"}, CreationTimestamp: metav1.NewTime(t0.Add(-time.Hour)),
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-" + rack, UID: types.UID("set-" + rack), Controller: &yes}},
 		},
 		Spec: w.podSpec(),
@@ -217,7 +223,7 @@ func (w *world) rows(more []api.ObservedNodeStatusReport, operations ...api.Node
 			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: peer, Status: api.NodeStatusUp})
 		}
 		if old && w.phase != 3 && w.phase != 4 {
-			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostOld, Status: api.NodeStatusDown})
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostOld, Status: api.NodeStatusDown, Since: &longAgo})
 		}
 		for _, o := range more {
 			if o.Status != "" {
@@ -360,7 +366,7 @@ func (w *world) scylla() {
 	switch w.phase {
 	case 1:
 		w.rows([]api.ObservedNodeStatusReport{
-			{HostID: id, Status: api.NodeStatusUp, State: api.NodeStateReplacing}, {HostID: hostOld, Status: api.NodeStatusDown, State: api.NodeStateBeingReplaced},
+			{HostID: id, Status: api.NodeStatusUp, State: api.NodeStateReplacing}, {HostID: hostOld, Status: api.NodeStatusDown, State: api.NodeStateBeingReplaced, Since: &longAgo},
 		}, api.NodeOperation{Type: "replace", State: "running", HostID: id})
 	case 2:
 		w.rows([]api.ObservedNodeStatusReport{{HostID: id, Status: api.NodeStatusUp}})
@@ -431,7 +437,17 @@ func (w *world) client(dead *atomic.Bool) client.WithWatch {
 			return do("patch", kind(o), func() error { return c.Patch(ctx, o, p, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return do("delete", kind(o), func() error { return w.delete(ctx, c, o, opts...) })
+			return do("delete", kind(o), func() error {
+				if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > deleteTimeout {
+					return errors.New("a deletion is waited for without end")
+				}
+				if w.hold {
+					o := o.DeepCopyObject().(client.Object)
+					w.late = append(w.late, func() error { return w.delete(context.Background(), c, o, opts...) })
+					return context.DeadlineExceeded
+				}
+				return w.delete(ctx, c, o, opts...)
+			})
 		},
 		SubResourceCreate: func(ctx context.Context, c client.Client, sub string, o client.Object, body client.Object, opts ...client.SubResourceCreateOption) error {
 			return do("create", sub, func() error { return w.evict(ctx, o, body) })
@@ -479,8 +495,9 @@ func (w *world) evict(ctx context.Context, o, body client.Object) error {
 	if err := w.raw.Get(ctx, client.ObjectKeyFromObject(o), p); err != nil {
 		return err
 	}
-	if e.DeleteOptions == nil || e.DeleteOptions.Preconditions == nil || *e.DeleteOptions.Preconditions.UID != p.UID {
-		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, p.Name, errors.New("the UID in the precondition does not match"))
+	if e.DeleteOptions == nil || e.DeleteOptions.Preconditions == nil || *e.DeleteOptions.Preconditions.UID != p.UID ||
+		e.DeleteOptions.Preconditions.ResourceVersion == nil || *e.DeleteOptions.Preconditions.ResourceVersion != p.ResourceVersion {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, p.Name, errors.New("the UID or resourceVersion in the precondition does not match"))
 	}
 	w.evicted = append(w.evicted, p.UID)
 	return w.raw.Delete(ctx, p)

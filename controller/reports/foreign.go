@@ -14,19 +14,21 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/write"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 type report = api.ScyllaDBDatacenterNodesStatusReport
 
 // foreign works out the datacenters that are assembled elsewhere: the copies that should stand here, what the cluster report says of
 // them, and the remotes of which nothing is known. A datacenter that was ever read never drops out by itself: it becomes old.
-func (r *Reconciler) foreign(key types.NamespacedName, m *memory, w *world, local []Datacenter, now time.Time) (
-	copies []*report, out []Foreign, unread []string, again time.Duration,
+func (r *Reconciler) foreign(key types.NamespacedName, m *memory, w *world, local []cluster.LocalReport, now time.Time) (
+	copies []*report, out []cluster.Foreign, unread []string, again time.Duration,
 ) {
 	f := &foreigners{key: key, w: w, now: now, taken: map[string]bool{}}
 	for _, d := range local {
-		f.taken[d.Name] = true
+		f.taken[d.Datacenter] = true
 	}
 	configured := map[string]bool{}
 	for _, s := range w.remotes {
@@ -48,8 +50,8 @@ func (r *Reconciler) foreign(key types.NamespacedName, m *memory, w *world, loca
 	for _, name := range slices.Sorted(maps.Keys(w.reports)) {
 		e := w.reports[name]
 		// Whatever else barriers of this cluster would judge by belongs into the cluster report too.
-		if e.Labels[api.LabelManagedBy] != api.ManagedByUs {
-			f.add(Foreign{Name: e.DatacenterName, Racks: e.Racks})
+		if write.Foreign(e) != "" {
+			f.add(cluster.Foreign{Name: e.DatacenterName, Racks: e.Racks})
 		}
 	}
 	return f.copies, f.out, f.unread, again
@@ -61,15 +63,15 @@ type foreigners struct {
 	now    time.Time
 	taken  map[string]bool // datacenters that are spoken for
 	copies []*report
-	out    []Foreign
+	out    []cluster.Foreign
 	unread []string
 }
 
 func pulled(e *report) bool {
-	return e.Labels[api.LabelManagedBy] == api.ManagedByUs && e.Annotations[api.AnnotationCopy] == api.CopyPulled
+	return write.Foreign(e) == "" && e.Annotations[api.AnnotationCopy] == api.CopyPulled
 }
 
-func (f *foreigners) add(d Foreign) {
+func (f *foreigners) add(d cluster.Foreign) {
 	if !f.taken[d.Name] {
 		f.taken[d.Name] = true
 		f.out = append(f.out, d)
@@ -93,7 +95,7 @@ func (f *foreigners) pull(s remote.State) {
 			}
 			fresh[t.DatacenterName] = true
 			f.copies = append(f.copies, f.copyOf(s.Name, t.DatacenterName, t.Namespace+"/"+t.Name, t.Racks))
-			f.add(Foreign{Name: t.DatacenterName, Racks: t.Racks})
+			f.add(cluster.Foreign{Name: t.DatacenterName, Racks: t.Racks})
 		}
 	}
 	if !s.Read && len(existing) == 0 {
@@ -114,7 +116,7 @@ func (f *foreigners) pull(s remote.State) {
 		case !old:
 			// This process has not had the time to read the remote. What the last one left stands until it has.
 			f.copies = append(f.copies, f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], e.Racks))
-			f.add(Foreign{Name: dc, Racks: e.Racks})
+			f.add(cluster.Foreign{Name: dc, Racks: e.Racks})
 			continue
 		}
 		began, err := time.Parse(time.RFC3339, since)
@@ -124,11 +126,11 @@ func (f *foreigners) pull(s remote.State) {
 				began = s.FailedSince
 			}
 		}
-		c := f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], withoutObservations(e.Racks))
+		c := f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], cluster.WithoutObservations(e.Racks))
 		c.Annotations[api.AnnotationStaleSince] = began.UTC().Format(time.RFC3339)
 		c.Annotations[api.AnnotationStaleReason] = reason
 		f.copies = append(f.copies, c)
-		f.add(Foreign{Name: dc, Racks: e.Racks, Stale: true, StaleSince: began, Reason: reason})
+		f.add(cluster.Foreign{Name: dc, Racks: e.Racks, Stale: true, StaleSince: began, Reason: reason})
 	}
 }
 
@@ -156,7 +158,7 @@ func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(f.w.reports)) {
 		e := f.w.reports[name]
-		if e.Labels[api.LabelManagedBy] != api.ManagedByUs || e.Annotations[api.AnnotationCopy] != api.CopyPushed || f.taken[e.DatacenterName] {
+		if write.Foreign(e) != "" || e.Annotations[api.AnnotationCopy] != api.CopyPushed || f.taken[e.DatacenterName] {
 			continue
 		}
 		seen[name] = true
@@ -173,7 +175,7 @@ func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 		case left > 0:
 			again = min(cmp.Or(again, left), left)
 			if !marked {
-				f.add(Foreign{Name: e.DatacenterName, Racks: e.Racks})
+				f.add(cluster.Foreign{Name: e.DatacenterName, Racks: e.Racks})
 				continue
 			}
 			// Its origin, or the controller here before this one, found it old: it is until its pusher says otherwise.
@@ -186,9 +188,9 @@ func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 		}
 		c := e.DeepCopy()
 		c.Annotations[api.AnnotationStaleSince], c.Annotations[api.AnnotationStaleReason] = began.UTC().Format(time.RFC3339), reason
-		c.Racks = withoutObservations(e.Racks)
+		c.Racks = cluster.WithoutObservations(e.Racks)
 		f.copies = append(f.copies, c)
-		f.add(Foreign{Name: e.DatacenterName, Racks: e.Racks, Stale: true, StaleSince: began, Reason: reason})
+		f.add(cluster.Foreign{Name: e.DatacenterName, Racks: e.Racks, Stale: true, StaleSince: began, Reason: reason})
 	}
 	maps.DeleteFunc(m.renewed, func(name string, _ renewal) bool { return !seen[name] })
 	return again

@@ -15,17 +15,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 // both sees the two nodes here and the one there UP.
-const both = `{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h9","status":"UP"}]}` + "\n"
+var both = stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h9","status":"UP"}]}`) + "\n"
 
 // three is a cluster of two nodes here that see a third in a datacenter elsewhere.
 func three() []client.Object {
 	o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1)}
-	o = append(o, member("demo-r1-0", "dc1", "r1", 0, "h0", both)...)
-	return append(o, member("demo-r2-0", "dc1", "r2", 0, "h1", both)...)
+	o = append(o, member("demo-r1-0", "dc1", "r1", 0, stage.UUID("h0"), both)...)
+	return append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), both)...)
 }
 
 // there is the report of that datacenter as its own controller keeps it.
@@ -33,7 +35,7 @@ func there() api.ScyllaDBDatacenterNodesStatusReport {
 	return api.ScyllaDBDatacenterNodesStatusReport{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: "far", Name: "demo-dc2-abcde", UID: "far"},
 		DatacenterName: "dc2",
-		Racks:          []api.RackReport{{Name: "r1", Nodes: []api.NodeReport{{HostID: ptr.To("h9"), ObservedNodes: sees("UP", "h0", "h1", "h9")}}}},
+		Racks:          []api.RackReport{{Name: "r1", Nodes: []api.NodeReport{{HostID: ptr.To(stage.UUID("h9")), ObservedNodes: api.Plain(sees("UP", stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h9")))}}}},
 	}
 }
 
@@ -113,8 +115,8 @@ func TestAVanishedRemoteKeepsItsLastRowsAndBlocks(t *testing.T) {
 			t.Errorf("%s: annotations %v", when, c.Annotations)
 		}
 		d := b.status().Datacenters[1]
-		row, ok := Expand(d.Nodes[0], b.status().Membership)
-		if !d.Stale || !d.StaleSince.Time.Equal(failed) || !ok || cmp.Diff(sees("UP", "h0", "h1", "h9"), row) != "" {
+		row, ok := cluster.Expand(d.Nodes[0], b.status().Membership)
+		if !d.Stale || !d.StaleSince.Time.Equal(failed) || !ok || cmp.Diff(sees("UP", stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h9")), row) != "" {
 			t.Errorf("%s: datacenter %+v, row %v", when, d, row)
 		}
 		if !b.blocked() {
@@ -205,8 +207,9 @@ func TestCopiesGoWithTheirConfigurationOnly(t *testing.T) {
 func pushedCopy() *api.ScyllaDBDatacenterNodesStatusReport {
 	r := there()
 	r.ObjectMeta = metav1.ObjectMeta{Namespace: ns, Name: "pushed",
-		Labels:      map[string]string{api.LabelReportSelector: "demo", api.LabelManagedBy: api.ManagedByUs, api.LabelRemoteReport: "dc2"},
-		Annotations: map[string]string{api.AnnotationCopy: api.CopyPushed, api.AnnotationCopyRenewed: "1", api.AnnotationCopyPusher: "far"}}
+		Labels:        map[string]string{api.LabelReportSelector: "demo", api.LabelManagedBy: api.ManagedByUs, api.LabelRemoteReport: "dc2"},
+		Annotations:   map[string]string{api.AnnotationCopy: api.CopyPushed, api.AnnotationCopyRenewed: "1", api.AnnotationCopyPusher: "far"},
+		ManagedFields: writtenBy(api.FieldOwnerController)}
 	return &r
 }
 
@@ -242,7 +245,7 @@ func TestAPushedCopyIsBelievedWhileItsPusherLives(t *testing.T) {
 	if !b.blocked() {
 		t.Error("its pusher is silent, and nothing blocks")
 	}
-	if d := b.status().Datacenters[1]; !d.Stale || d.Nodes[0].HostID != "h9" {
+	if d := b.status().Datacenters[1]; !d.Stale || d.Nodes[0].HostID != stage.UUID("h9") {
 		t.Errorf("datacenter %+v", d)
 	}
 	if got := b.reconcile(); len(got) > 0 {

@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -20,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 // Register adds the reconciler to a manager. Sources tell, by a cluster's namespace and name, of what happens outside this Kubernetes
@@ -29,7 +30,7 @@ import (
 func Register(mgr ctrl.Manager, r *Reconciler, sources ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("reports").
-		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(metadataOrDeletion)).
+		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(setSaysMore)).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(metadataOrDeletion)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(podSaysMore)).
 		Watches(&api.ScyllaDBDatacenterNodesStatusReport{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelReportSelector))).
@@ -55,7 +56,14 @@ func byLabel(label string) handler.MapFunc {
 	}
 }
 
-// metadataOrDeletion lets pass what changes labels, annotations or owners: nothing else of StatefulSets and Services is in a report.
+// setSaysMore lets pass what changes a StatefulSet's labels and annotations, and its status, which says whether a rollout is in progress.
+var setSaysMore = predicate.Or(metadataOrDeletion, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	was, ok := e.ObjectOld.(*appsv1.StatefulSet)
+	is, ok2 := e.ObjectNew.(*appsv1.StatefulSet)
+	return !ok || !ok2 || was.Generation != is.Generation || !equality.Semantic.DeepEqual(was.Status, is.Status)
+}})
+
+// metadataOrDeletion lets pass what changes labels, annotations or owners: nothing else of a Service is in a report.
 var metadataOrDeletion = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
 		!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID()
@@ -69,5 +77,5 @@ var podSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return true
 	}
 	return was.UID != is.UID || was.Annotations[api.AnnotationNodeStatusReport] != is.Annotations[api.AnnotationNodeStatusReport] ||
-		scope.Stale(was) != scope.Stale(is) || scope.Serving(was) != scope.Serving(is) || was.Labels[api.LabelCluster] != is.Labels[api.LabelCluster]
+		cluster.SaysMore(was, is) || was.Labels[api.LabelCluster] != is.Labels[api.LabelCluster]
 }}

@@ -8,18 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -33,11 +29,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/write"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// MinInterval is how long after one assembly the next may begin. The first change after a quiet time is written at once, and all that follow
-// within the interval together at its end.
-const MinInterval = time.Second
+// MinInterval is how long after one write the next may come: rows that change all the time cost no more. The first change after a quiet time is
+// written at once, and all that follow within the interval together at its end.
+const MinInterval = 2 * time.Second
+
+// equalPart is after which part of MinInterval a cluster is assembled again of which nothing had to be written.
+const equalPart = 4
 
 // Remotes is what the reconciler needs of package remote.
 type Remotes interface {
@@ -45,15 +46,26 @@ type Remotes interface {
 	Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport)
 }
 
+// Views makes the view of a cluster that was just assembled; stored is the one in its report.
+type Views interface {
+	View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView
+	Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation
+	Forget(key types.NamespacedName)
+}
+
 // Options are what the reconciler needs.
 type Options struct {
-	Client  client.Client
+	Client client.Client
+	// Live reads from the API server itself: the cache keeps no field managers.
+	Live    client.Reader
 	Clock   clock.PassiveClock
 	Notice  *notice.Recorder
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
 	// Remotes is nil when remote datacenters are turned off: copies that are there then count as old.
 	Remotes Remotes
+	// Views is nil where the report has no view.
+	Views Views
 	// Off removes the reports instead of keeping them: a report that nobody keeps must not be judged by.
 	Off bool
 	// MinInterval and StaleAfter have their defaults when zero.
@@ -61,6 +73,9 @@ type Options struct {
 	Concurrency             int
 	// Pulse is called for each empty request: what comes through the queue shows that the loop lives. May be nil.
 	Pulse func()
+	// Kept is told of each assembly, with when it began to read: nil when all of the cluster's reports are written or were found equal. May be
+	// nil.
+	Kept func(key types.NamespacedName, began time.Time, err error)
 }
 
 // Reconciler reconciles the reports of one cluster, named by its namespace and its scylla/cluster label.
@@ -75,15 +90,12 @@ type Reconciler struct {
 // memory is what is remembered of a cluster between reconciliations. All of it may be lost.
 type memory struct {
 	next    time.Time // no assembly before
-	decoded map[string]decoded
+	wrote   bool      // by the assembly that runs
+	said    bool      // by it: the cluster report's status is as it should be
+	decoder *cluster.Decoder
 	renewed map[string]renewal
 	allUp   metav1.ConditionStatus
-}
-
-type decoded struct {
-	text string
-	row  *api.NodeStatusReport
-	err  error
+	pruned  pruning
 }
 
 // renewal is when a pushed copy was last seen to change its mark, by our clock.
@@ -113,8 +125,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if wait := m.next.Sub(now); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	w, err := r.read(ctx, key)
+	w, err := r.read(ctx, key, m, now)
 	if err != nil {
+		r.kept(key, now, err)
 		return reconcile.Result{}, err
 	}
 	if len(w.sets) == 0 || r.o.Off {
@@ -123,17 +136,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if problems := validation.IsDNS1123Subdomain(key.Name); len(problems) > 0 {
 		r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "ClusterNameInvalid", "AssembleReport", fmt.Sprintf(
 			"label %s is %q, which cannot name a report: %s", api.LabelCluster, key.Name, problems[0]))
+		r.kept(key, now, fmt.Errorf("label %s cannot name a report: %s", api.LabelCluster, problems[0]))
 		return reconcile.Result{}, nil
 	}
-	m.next = now.Add(r.o.MinInterval)
+	m.wrote = false
 	again, err := r.bring(ctx, key, m, w, now)
+	if m.next = now.Add(r.o.MinInterval); !m.wrote && err == nil {
+		m.next = now.Add(r.o.MinInterval / equalPart)
+	}
 	r.o.Metrics.Assembled(now.Unix())
 	switch {
 	case err == nil:
+		r.kept(key, now, nil)
 		return reconcile.Result{RequeueAfter: again}, nil
 	case onlyConflicts(err):
 		return reconcile.Result{RequeueAfter: r.o.MinInterval}, nil // the newer object is on its way into the cache
 	}
+	r.kept(key, now, err)
+	r.notKept(ctx, key, m, w, err, now)
 	return reconcile.Result{}, err
 }
 
@@ -142,7 +162,7 @@ func (r *Reconciler) remember(key types.NamespacedName) *memory {
 	defer r.mu.Unlock()
 	m := r.clusters[key]
 	if m == nil {
-		m = &memory{decoded: map[string]decoded{}, renewed: map[string]renewal{}}
+		m = &memory{decoder: &cluster.Decoder{}, renewed: map[string]renewal{}}
 		r.clusters[key] = m
 	}
 	return m
@@ -157,15 +177,14 @@ func onlyConflicts(err error) bool {
 
 // world is what one reconciliation looks at, all of it from the cache.
 type world struct {
-	sets     []appsv1.StatefulSet // ours, with a place
-	services []corev1.Service     // ours
-	pods     map[string]*corev1.Pod
-	reports  map[string]*api.ScyllaDBDatacenterNodesStatusReport // selected by the cluster's barriers, by name
-	status   *api.ScyllaDBStatusReport
-	remotes  []remote.State
+	*cluster.Cluster
+	sets    []appsv1.StatefulSet // ours, with a place
+	reports map[string]*report   // selected by the cluster's barriers, by name
+	status  *api.ScyllaDBStatusReport
+	remotes []remote.State
 }
 
-func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*world, error) {
+func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, m *memory, now time.Time) (*world, error) {
 	in := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{api.LabelCluster: key.Name}}
 	var sets appsv1.StatefulSetList
 	var services corev1.ServiceList
@@ -183,21 +202,16 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*world
 			return nil, fmt.Errorf("list %s of cluster %s: %w", l.what, key, err)
 		}
 	}
-	w := &world{pods: map[string]*corev1.Pod{}, reports: map[string]*api.ScyllaDBDatacenterNodesStatusReport{}}
+	w := &world{reports: map[string]*report{}}
 	for _, s := range sets.Items {
-		if _, err := scope.PlaceOf(&s); err == nil && scope.Managed(&s) {
+		if _, err := scope.PlaceOf(&s); err == nil && cluster.Managed(&s) {
 			w.sets = append(w.sets, s)
 		}
 	}
 	slices.SortFunc(w.sets, func(a, b appsv1.StatefulSet) int { return strings.Compare(a.Name, b.Name) })
-	for _, s := range services.Items {
-		if scope.Managed(&s) && s.Labels[api.LabelServiceType] == api.ServiceTypeMember {
-			w.services = append(w.services, s)
-		}
-	}
-	for i := range pods.Items {
-		w.pods[pods.Items[i].Name] = &pods.Items[i]
-	}
+	services.Items = slices.DeleteFunc(services.Items, func(s corev1.Service) bool {
+		return !cluster.Managed(&s) || s.Labels[api.LabelServiceType] != api.ServiceTypeMember
+	})
 	for i := range reports.Items {
 		w.reports[reports.Items[i].Name] = &reports.Items[i]
 	}
@@ -214,13 +228,18 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*world
 			return nil, err
 		}
 	}
+	w.Cluster = cluster.New(cluster.Objects{
+		Key: cluster.Key{Namespace: key.Namespace, Name: key.Name}, Services: services.Items, Pods: pods.Items, StatefulSets: w.sets, Reports: reports.Items,
+		StatusReport: w.status, Decoder: m.decoder,
+		Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport,
+	}, cluster.SourceAnnotation, now)
 	return w, nil
 }
 
 // bring writes what is different. again is when to look although nothing has happened, zero for never.
 func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *memory, w *world, now time.Time) (again time.Duration, err error) {
-	local := r.assemble(m, w)
-	local = r.complain(ctx, key, w, local)
+	local := w.LocalReports()
+	r.complain(ctx, key, w, local)
 	copies, foreign, unread, again := r.foreign(key, m, w, local, now)
 
 	var errs []error
@@ -231,16 +250,20 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 		return err == nil
 	}
 	wanted := map[string]bool{}
-	var publish []api.ScyllaDBDatacenterNodesStatusReport
+	var publish []report
 	for _, want := range append(datacenterReports(key, w, local), copies...) {
 		wanted[want.Name] = true
 		existing := w.reports[want.Name]
-		if existing != nil && existing.Labels[api.LabelManagedBy] != api.ManagedByUs {
-			try(fmt.Errorf("report %s/%s is in the way and not ours: delete it", want.Namespace, want.Name))
-			continue
+		if existing != nil {
+			if why := write.Foreign(existing); why != "" {
+				try(fmt.Errorf("report %s/%s is in the way and not ours (%s): delete it", want.Namespace, want.Name, why))
+				continue
+			}
 		}
-		if r.writer.Differs(existing, want) && try(r.writer.Write(ctx, r.o.Client, existing, want)) {
-			r.o.Metrics.Wrote("ScyllaDBDatacenterNodesStatusReport")
+		if r.writer.Differs(existing, want) {
+			if m.wrote = true; try(r.writer.Write(ctx, r.o.Client, existing, want)) {
+				r.o.Metrics.Wrote("ScyllaDBDatacenterNodesStatusReport")
+			}
 		}
 		out := *want
 		if existing != nil {
@@ -250,10 +273,10 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 	}
 	for name, existing := range w.reports {
 		if !wanted[name] && r.superfluous(existing, copies) {
-			try(r.delete(ctx, existing))
+			try(r.delete(ctx, &w.sets[0], existing))
 		}
 	}
-	try(r.bringStatus(ctx, key, m, w, ClusterInput{Local: local, Foreign: foreign, Unread: unread, Previous: w.status}, now))
+	m.said = try(r.bringStatus(ctx, key, m, w, local, foreign, unread, errors.Join(errs...), now))
 	if r.o.Remotes != nil {
 		r.o.Remotes.Publish(key.Namespace, key.Name, publish)
 	}
@@ -264,7 +287,7 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 // copy whose remote was taken out of the configuration, or one that was pushed here by a remote that is now pulled.
 func (r *Reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusReport, copies []*api.ScyllaDBDatacenterNodesStatusReport) bool {
 	if existing.Labels[api.LabelManagedBy] != api.ManagedByUs {
-		return false
+		return false // and nobody would expect it to go
 	}
 	switch existing.Annotations[api.AnnotationCopy] {
 	case api.CopyPushed:
@@ -278,13 +301,16 @@ func (r *Reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusRepo
 	return true
 }
 
-func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
-	uid := obj.GetUID()
-	if err := r.o.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete report %s/%s: %w", obj.GetNamespace(), obj.GetName(), err)
+// delete deletes a report that is ours in every respect. One that is not is left alone, with an Event about regarding.
+func (r *Reconciler) delete(ctx context.Context, regarding, obj client.Object) error {
+	err := r.writer.Delete(ctx, r.o.Client, r.o.Live, obj)
+	if left, ok := errors.AsType[*write.NotOursError](err); ok {
+		r.o.Notice.Emit(ctx, regarding, corev1.EventTypeWarning, "ReportLeftAlone", "AssembleReport", fmt.Sprintf(
+			"report %s carries label %s=%s and is left alone, as it is not ours in every respect: %s; take the label off it",
+			obj.GetName(), api.LabelManagedBy, api.ManagedByUs, left.Why))
+		return nil
 	}
-	r.writer.Forget(client.ObjectKeyFromObject(obj))
-	return nil
+	return err
 }
 
 // remove takes away the reports of a cluster that was deleted or taken out of our hands.
@@ -293,15 +319,18 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	delete(r.clusters, key)
 	r.mu.Unlock()
 	r.o.Metrics.Forget(key.Namespace, key.Name)
+	if r.o.Views != nil {
+		r.o.Views.Forget(key)
+	}
 	var errs []error
 	for _, existing := range w.reports {
 		// What another controller pushed here is that controller's to take back.
 		if existing.Labels[api.LabelManagedBy] == api.ManagedByUs && existing.Annotations[api.AnnotationCopy] != api.CopyPushed {
-			errs = append(errs, r.delete(ctx, existing))
+			errs = append(errs, r.delete(ctx, existing, existing))
 		}
 	}
 	if w.status != nil && w.status.Labels[api.LabelManagedBy] == api.ManagedByUs {
-		errs = append(errs, r.delete(ctx, w.status))
+		errs = append(errs, r.delete(ctx, w.status, w.status))
 	}
 	if err := errors.Join(errs...); err != nil && !onlyConflicts(err) {
 		return reconcile.Result{}, err
@@ -309,90 +338,20 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	return reconcile.Result{}, nil
 }
 
-// assemble makes each local datacenter's rows.
-func (r *Reconciler) assemble(m *memory, w *world) []Datacenter {
-	inputs := map[string]*Input{}
-	at := func(dc string) *Input {
-		if inputs[dc] == nil {
-			inputs[dc] = &Input{Datacenter: dc, Decode: m.decode}
-		}
-		return inputs[dc]
+// complain leaves an Event for each row that could not be decoded and each report that would be too large.
+func (r *Reconciler) complain(ctx context.Context, key types.NamespacedName, w *world, local []cluster.LocalReport) {
+	for _, bad := range w.Malformed() {
+		r.o.Notice.Emit(ctx, bad.Pod, corev1.EventTypeWarning, "NodeStatusReportMalformed", "AssembleReport", fmt.Sprintf(
+			"annotation %s of pod %s/%s cannot be decoded, so its node counts as not having reported: %v; its reporter writes a new one",
+			api.AnnotationNodeStatusReport, bad.Pod.Namespace, bad.Pod.Name, bad.Err))
 	}
-	for i := range w.sets {
-		p, _ := scope.PlaceOf(&w.sets[i]) // read kept only those that have one
-		in := at(p.Datacenter)
-		in.Racks = append(in.Racks, p.Rack)
-	}
-	for i := range w.services {
-		s := &w.services[i]
-		p, err := scope.PlaceOf(s)
-		ordinal, ok := scope.MemberOrdinal(s)
-		if err != nil || !ok {
-			continue // package members mends the labels
-		}
-		pod := w.pods[s.Name]
-		said, recorded := s.Annotations[api.AnnotationNodeJoined]
-		member := Member{
-			Name: s.Name, Namespace: s.Namespace, Rack: p.Rack, Ordinal: ordinal, HostID: s.Annotations[api.AnnotationHostID],
-			// A node that serves and of which nothing has been recorded yet is a member that has not reported. Without its row a cluster that
-			// was handed over a moment ago would look like one that has no nodes, and the next newcomer like its first.
-			Joined: said == "true" || !recorded && scope.Serving(pod),
-		}
-		member.Stale = scope.Stale(pod)
-		if pod != nil {
-			if text, ok := pod.Annotations[api.AnnotationNodeStatusReport]; ok {
-				member.Annotation = &text
-			}
-		}
-		in := at(p.Datacenter)
-		in.Members = append(in.Members, member)
-	}
-	for name := range m.decoded {
-		if w.pods[name] == nil {
-			delete(m.decoded, name)
-		}
-	}
-	var out []Datacenter
-	for _, dc := range slices.Sorted(maps.Keys(inputs)) {
-		out = append(out, Assemble(*inputs[dc]))
-	}
-	return out
-}
-
-// decode remembers each member's row: of 1,000 Pods one has changed, and decoding all is most of the work.
-func (m *memory) decode(member, text string) (*api.NodeStatusReport, error) {
-	if d, ok := m.decoded[member]; ok && d.text == text {
-		return d.row, d.err
-	}
-	row, err := api.DecodeNodeStatusReport(text)
-	if err == nil {
-		// Every row names the same host IDs: kept once, they are kilobytes and not tens of megabytes.
-		for i := range row.ObservedNodes {
-			o := &row.ObservedNodes[i]
-			o.HostID, o.Status = unique.Make(o.HostID).Value(), unique.Make(o.Status).Value()
-		}
-		row.ObservedNodes = sorted(row.ObservedNodes)
-	}
-	m.decoded[member] = decoded{text: text, row: row, err: err}
-	return row, err
-}
-
-// complain leaves an Event for each row that could not be decoded and each report that would be too large, and bounds the latter.
-func (r *Reconciler) complain(ctx context.Context, key types.NamespacedName, w *world, local []Datacenter) []Datacenter {
-	for i := range local {
-		for _, bad := range local[i].Malformed {
-			r.o.Notice.Emit(ctx, w.pods[bad.Pod], corev1.EventTypeWarning, "NodeStatusReportMalformed", "AssembleReport", fmt.Sprintf(
-				"annotation %s of pod %s/%s cannot be decoded, so its node counts as not having reported: %v; its reporter writes a new one",
-				api.AnnotationNodeStatusReport, bad.Namespace, bad.Pod, bad.Err))
-		}
-		local[i].Bound(MaxReportBytes)
-		if local[i].TooLarge {
+	for _, d := range local {
+		if d.TooLarge {
 			r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "DatacenterReportTooLarge", "AssembleReport", fmt.Sprintf(
 				"the report of datacenter %s would pass %d bytes, so its rows are without observations: let barriers judge by ScyllaDBStatusReport %s (annotation %s)",
-				local[i].Name, MaxReportBytes, key.Name, api.AnnotationStatusReportOverrideRef))
+				d.Datacenter, cluster.MaxReportBytes, key.Name, api.AnnotationStatusReportOverrideRef))
 		}
 	}
-	return local
 }
 
 // owners of a report: garbage collection takes it when the last of them is gone.
@@ -407,216 +366,24 @@ func owners(sets []appsv1.StatefulSet, datacenter string) []metav1.OwnerReferenc
 	return out
 }
 
-func datacenterReports(key types.NamespacedName, w *world, local []Datacenter) []*api.ScyllaDBDatacenterNodesStatusReport {
-	var out []*api.ScyllaDBDatacenterNodesStatusReport
+func datacenterReports(key types.NamespacedName, w *world, local []cluster.LocalReport) []*report {
+	var out []*report
 	for _, d := range local {
-		o := owners(w.sets, d.Name)
+		o := owners(w.sets, d.Datacenter)
 		if len(o) == 0 {
 			// Services are left of a datacenter whose StatefulSets are gone: its nodes may be members still.
 			o = owners(w.sets, "")
 		}
 		out = append(out, &api.ScyllaDBDatacenterNodesStatusReport{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: key.Namespace, Name: scope.ObjectName(key.Name, d.Name), OwnerReferences: o,
+				Namespace: key.Namespace, Name: scope.ObjectName(key.Name, d.Datacenter), OwnerReferences: o,
 				Labels: map[string]string{
-					api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name, api.LabelDatacenter: d.Name, api.LabelReportSelector: key.Name,
+					api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name, api.LabelDatacenter: d.Datacenter, api.LabelReportSelector: key.Name,
 				},
 			},
-			DatacenterName: d.Name,
+			DatacenterName: d.Datacenter,
 			Racks:          d.Racks,
 		})
 	}
 	return out
-}
-
-// bringStatus writes the cluster report.
-func (r *Reconciler) bringStatus(ctx context.Context, key types.NamespacedName, m *memory, w *world, in ClusterInput, now time.Time) error {
-	if w.status != nil && w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
-		return fmt.Errorf("cluster report %s is in the way and not ours: delete it, or label it %s=%s", key, api.LabelManagedBy, api.ManagedByUs)
-	}
-	want := Aggregate(in)
-	allUp, reasons, health := judge(want)
-	conditions := []metav1.Condition{allUp, rowsDecoded(in.Local), remotesReachable(w.remotes, in, r.o.Remotes != nil)}
-	if c, ok := overridden(ctx, r.o.Client, key, w); ok {
-		conditions = append(conditions, c)
-	}
-	if c, ok := reportsComplete(key, in.Local); ok {
-		conditions = append(conditions, c)
-	}
-	if w.status != nil {
-		want.Status.Conditions = slices.Clone(w.status.Status.Conditions)
-	}
-	for _, t := range []string{api.ConditionOverridden, api.ConditionReportsComplete} {
-		if !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == t }) {
-			meta.RemoveStatusCondition(&want.Status.Conditions, t)
-		}
-	}
-	for _, c := range conditions {
-		c.LastTransitionTime = metav1.NewTime(now)
-		meta.SetStatusCondition(&want.Status.Conditions, c)
-	}
-	r.measure(key, w, in, health.Nodes, health.Up, health.AllUp, reasons)
-
-	obj := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-	if w.status != nil {
-		obj = w.status.DeepCopy()
-	}
-	if obj.Labels == nil {
-		obj.Labels = map[string]string{}
-	}
-	maps.Copy(obj.Labels, map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name})
-	obj.OwnerReferences = owners(w.sets, "")
-	obj.Membership, obj.Datacenters = want.Membership, want.Datacenters
-	switch {
-	case w.status == nil:
-		if err := r.o.Client.Create(ctx, obj); err != nil {
-			return fmt.Errorf("create cluster report %s: %w", key, err)
-		}
-		r.o.Metrics.Wrote("ScyllaDBStatusReport")
-	case !equality.Semantic.DeepEqual(obj, w.status):
-		if err := r.o.Client.Update(ctx, obj); err != nil {
-			return fmt.Errorf("update cluster report %s: %w", key, err)
-		}
-		r.o.Metrics.Wrote("ScyllaDBStatusReport")
-	}
-	// The rows go first: between the two requests a row may look fresher than it is for as long as it did before, never longer.
-	if w.status == nil || !equality.Semantic.DeepEqual(want.Status, w.status.Status) {
-		obj.Status = want.Status
-		if err := r.o.Client.Status().Update(ctx, obj); err != nil {
-			return fmt.Errorf("update status of cluster report %s: %w", key, err)
-		}
-	}
-	r.announce(ctx, m, obj, allUp)
-	return nil
-}
-
-// announce leaves an Event and a log line when a newcomer could join and no longer can, or the reverse.
-func (r *Reconciler) announce(ctx context.Context, m *memory, report *api.ScyllaDBStatusReport, allUp metav1.Condition) {
-	if m.allUp == allUp.Status {
-		return
-	}
-	first := m.allUp == ""
-	m.allUp = allUp.Status
-	if first {
-		return
-	}
-	typ, reason := corev1.EventTypeNormal, "AllNodesUp"
-	if allUp.Status != metav1.ConditionTrue {
-		typ, reason = corev1.EventTypeWarning, "NotAllNodesUp"
-	}
-	r.o.Notice.Emit(ctx, report, typ, reason, "AssembleReport", allUp.Message)
-	r.o.Log.InfoContext(ctx, "cluster changed", "namespace", report.Namespace, "cluster", report.Name, "allNodesUp", allUp.Status, "reason", allUp.Reason, "message", allUp.Message)
-}
-
-func (r *Reconciler) measure(key types.NamespacedName, w *world, in ClusterInput, nodes, up int, allUp bool, reasons map[string]int) {
-	c := metrics.Cluster{Nodes: nodes, Up: up, AllUp: allUp, Blockers: reasons, Remotes: map[string]bool{}}
-	for _, d := range in.Local {
-		c.RowsMalformed += len(d.Malformed)
-		for _, m := range d.Members {
-			if m.RowStale {
-				c.RowsStale++
-			}
-		}
-	}
-	for _, s := range w.remotes {
-		c.Remotes[s.Name] = s.Read && !s.Stale
-	}
-	r.o.Metrics.Set(key.Namespace, key.Name, c)
-}
-
-func rowsDecoded(local []Datacenter) metav1.Condition {
-	var words []string
-	for _, d := range local {
-		for _, bad := range d.Malformed {
-			words = append(words, fmt.Sprintf("pod %s/%s: %v", bad.Namespace, bad.Pod, bad.Err))
-		}
-	}
-	if len(words) == 0 {
-		return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionTrue, Reason: "AllDecoded", Message: "every row can be read"}
-	}
-	if more := len(words) - shownBlockers; more > 0 {
-		words = append(words[:shownBlockers], fmt.Sprintf("and %d more", more))
-	}
-	return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionFalse, Reason: "Malformed", Message: strings.Join(words, "; ")}
-}
-
-func remotesReachable(states []remote.State, in ClusterInput, on bool) metav1.Condition {
-	c := metav1.Condition{Type: api.ConditionRemotesReachable, Status: metav1.ConditionTrue}
-	var words []string
-	for _, s := range states {
-		if s.Stale {
-			words = append(words, fmt.Sprintf("remote %s: %s", s.Name, s.Reason))
-		}
-	}
-	for _, f := range in.Foreign {
-		if f.Stale {
-			words = append(words, fmt.Sprintf("datacenter %s: %s", f.Name, f.Reason))
-		}
-	}
-	if len(words) > 0 {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Unreachable", strings.Join(words, "; ")
-		return c
-	}
-	for _, s := range states {
-		if s.PushReason != "" {
-			words = append(words, fmt.Sprintf("remote %s: %s", s.Name, s.PushReason))
-		}
-	}
-	switch {
-	case len(words) > 0:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "CopiesNotWritten", strings.Join(words, "; ")
-	case slices.ContainsFunc(states, func(s remote.State) bool { return !s.Read }):
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "NotReadYet", "a remote has not been read yet"
-	case len(states) > 0:
-		c.Reason, c.Message = "Reachable", fmt.Sprintf("%d remotes have been read", len(states))
-	case on:
-		c.Reason, c.Message = "NoRemotes", "no remote is configured"
-	default:
-		c.Reason, c.Message = "NoRemotes", "remote datacenters are turned off"
-	}
-	return c
-}
-
-// overridden says which other report barriers judge by, when an annotation on a StatefulSet makes them.
-func overridden(ctx context.Context, c client.Reader, key types.NamespacedName, w *world) (metav1.Condition, bool) {
-	by := map[string][]string{}
-	for _, s := range w.sets {
-		if ref := s.Annotations[api.AnnotationStatusReportOverrideRef]; ref != "" && ref != key.Name {
-			by[ref] = append(by[ref], s.Labels[api.LabelDatacenter])
-		}
-	}
-	if len(by) == 0 {
-		return metav1.Condition{}, false
-	}
-	out := metav1.Condition{Type: api.ConditionOverridden, Status: metav1.ConditionTrue, Reason: "OverrideRef"}
-	var words []string
-	for _, ref := range slices.Sorted(maps.Keys(by)) {
-		dcs := by[ref]
-		slices.Sort(dcs)
-		text := fmt.Sprintf("barriers of %s judge by ScyllaDBStatusReport %s", strings.Join(slices.Compact(dcs), ", "), ref)
-		if err := c.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: ref}, &api.ScyllaDBStatusReport{}); err != nil {
-			out.Status, out.Reason = metav1.ConditionFalse, "NotFound"
-			text += ", which cannot be read: they wait"
-		}
-		words = append(words, text)
-	}
-	out.Message = strings.Join(words, "; ")
-	return out, true
-}
-
-func reportsComplete(key types.NamespacedName, local []Datacenter) (metav1.Condition, bool) {
-	var words []string
-	for _, d := range local {
-		if d.TooLarge {
-			words = append(words, d.Name)
-		}
-	}
-	if len(words) == 0 {
-		return metav1.Condition{}, false
-	}
-	return metav1.Condition{
-		Type: api.ConditionReportsComplete, Status: metav1.ConditionFalse, Reason: "TooLarge",
-		Message: fmt.Sprintf("the report of %s would pass %d bytes and is without observations, which blocks; set annotation %s=%s on the StatefulSets",
-			strings.Join(words, ", "), MaxReportBytes, api.AnnotationStatusReportOverrideRef, key.Name),
-	}, true
 }

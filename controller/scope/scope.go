@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scope says which objects are our controller's to write and where in a ScyllaDB cluster they belong. It reads labels and owner
-// references; it must not talk to anything.
+// Package scope says where in a ScyllaDB cluster the objects that our controller writes belong, and how they are named. It reads labels; it must
+// not talk to anything.
 package scope
 
 import (
@@ -31,27 +31,6 @@ func PlaceOf(obj metav1.Object) (Place, error) {
 	return Place{Namespace: obj.GetNamespace(), Cluster: l[api.LabelCluster], Datacenter: l[api.LabelDatacenter], Rack: l[api.LabelRack]}, nil
 }
 
-// OperatorOwned is true for what the Scylla Operator made: our controller keeps its hands off.
-func OperatorOwned(obj metav1.Object) bool {
-	if obj.GetLabels()[api.LabelManagedBy] == api.ManagedByOperator {
-		return true
-	}
-	if _, ok := obj.GetAnnotations()[api.AnnotationManagedHash]; ok {
-		return true
-	}
-	for _, o := range obj.GetOwnerReferences() {
-		if strings.HasPrefix(o.APIVersion, api.GroupVersion.Group+"/") && o.Controller != nil && *o.Controller {
-			return true
-		}
-	}
-	return false
-}
-
-// Managed is true for what was handed to our controller by its label, or made by it.
-func Managed(obj metav1.Object) bool {
-	return obj.GetLabels()[api.LabelManagedBy] == api.ManagedByUs && !OperatorOwned(obj)
-}
-
 // Ordinal is the number at the end of a member's name, given the name of its StatefulSet.
 func Ordinal(member, statefulSet string) (int32, bool) {
 	text, ok := strings.CutPrefix(member, statefulSet+"-")
@@ -65,6 +44,18 @@ func Ordinal(member, statefulSet string) (int32, bool) {
 	return int32(n), true
 }
 
+// StatefulSetOf is the name of the StatefulSet that a member's name belongs to; no two StatefulSets have members of one name.
+func StatefulSetOf(member string) (string, bool) {
+	dash := strings.LastIndexByte(member, '-')
+	if dash <= 0 {
+		return "", false
+	}
+	if _, ok := Ordinal(member, member[:dash]); !ok {
+		return "", false
+	}
+	return member[:dash], true
+}
+
 // Ordinals is the half-open range of ordinals that a StatefulSet wants.
 func Ordinals(s *appsv1.StatefulSet) (start, end int32) {
 	replicas := int32(1)
@@ -75,15 +66,4 @@ func Ordinals(s *appsv1.StatefulSet) (start, end int32) {
 		start = s.Spec.Ordinals.Start
 	}
 	return start, start + replicas
-}
-
-// MemberOrdinal is the ordinal that a member Service or Pod says by its label, or by the end of its name.
-func MemberOrdinal(obj metav1.Object) (int32, bool) {
-	text := obj.GetLabels()[api.LabelRackOrdinal]
-	if text == "" {
-		name := obj.GetName()
-		text = name[strings.LastIndexByte(name, '-')+1:]
-	}
-	n, err := strconv.ParseInt(text, 10, 32)
-	return int32(n), err == nil && n >= 0
 }

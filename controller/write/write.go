@@ -24,14 +24,17 @@ import (
 // ownPrefix of annotations that this project alone writes: on our reports those that are not wanted any more are taken off.
 const ownPrefix = "kubectl-scylla.scylladb.com/"
 
+// owner is the field manager by which Delete knows what is ours.
+const owner = client.FieldOwner(api.FieldOwnerController)
+
 // Reports writes datacenter reports through one client. The zero value is not usable. It is safe for concurrent use.
 type Reports struct {
 	mu    sync.Mutex
 	marks map[types.NamespacedName]mark
 }
 
-// mark remembers what became of a write. With the Scylla Operator's own CustomResourceDefinition the API server takes our additive fields
-// off, and comparing with what came back would write for ever.
+// mark remembers what became of a write. Where the API server, or what changes objects on their way into it, keeps something else than was written,
+// comparing with what came back would write for ever.
 type mark struct {
 	resourceVersion string
 	sum             [sha256.Size]byte
@@ -62,13 +65,13 @@ func (w *Reports) Write(ctx context.Context, c client.Client, existing, want *ap
 	if existing == nil {
 		obj = want.DeepCopy()
 		s = sum(obj)
-		if err := c.Create(ctx, obj); err != nil {
+		if err := c.Create(ctx, obj, owner); err != nil {
 			return fmt.Errorf("create report %s/%s: %w", want.Namespace, want.Name, err)
 		}
 	} else {
 		obj = merge(existing, want)
 		s = sum(obj)
-		if err := c.Update(ctx, obj); err != nil {
+		if err := c.Update(ctx, obj, owner); err != nil {
 			return fmt.Errorf("update report %s/%s: %w", want.Namespace, want.Name, err)
 		}
 	}

@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // DecodeNodeStatusReport reads a pod annotation in the shipped shape (flat observedNodes) or the proposal's (nested
-// nodeStatusReport). Unknown fields are skipped and statuses kept as they are; anything after the first JSON value is an error.
+// nodeStatusReport). Host IDs become canonical and must be UUIDs, where there are any: a cell without one is nobody's, and blocks. Unknown fields are skipped and statuses kept as they are; anything after the first JSON value is an error.
 func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	var both struct {
 		NodeStatusReport
@@ -21,8 +22,11 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 			ObservedNodes []ObservedNodeStatusReport `json:"observedNodes"`
 		} `json:"nodeStatusReport"`
 	}
+	if len(value) > maxRowBytes {
+		return nil, fmt.Errorf("decode node status report: it has %d bytes, more than %d", len(value), maxRowBytes)
+	}
 	if err := json.Unmarshal([]byte(value), &both); err != nil {
-		return nil, fmt.Errorf("decode node status report: %w", err)
+		return nil, fmt.Errorf("decode node status report: %.300s", err.Error()) // which repeats what it has read
 	}
 	r := both.NodeStatusReport
 	if both.Nested != nil {
@@ -33,7 +37,104 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 			r.ObservedNodes = both.Nested.ObservedNodes
 		}
 	}
+	if n := max(len(r.ObservedNodes), len(r.Operations)); n > maxRowItems {
+		return nil, fmt.Errorf("decode node status report: it lists %d nodes or operations, more than %d", n, maxRowItems)
+	}
+	r.boundTexts()
+	r.HostID = CanonicalHostID(r.HostID)
+	if r.HostID != "" && !IsHostID(r.HostID) { // empty: the node does not know it yet
+		return nil, fmt.Errorf("decode node status report: hostID %.80q is no host ID", r.HostID)
+	}
+	if r.Coordinator = CanonicalHostID(r.Coordinator); r.Coordinator != "" && !IsHostID(r.Coordinator) {
+		return nil, fmt.Errorf("decode node status report: coordinator %.80q is no host ID", r.Coordinator)
+	}
+	for i := range r.ObservedNodes {
+		o := &r.ObservedNodes[i]
+		if o.HostID = CanonicalHostID(o.HostID); o.HostID != "" && !IsHostID(o.HostID) {
+			return nil, fmt.Errorf("decode node status report: observedNodes[%d].hostID %.80q is no host ID", i, o.HostID)
+		}
+		if t := o.Since; t != nil && !writable(t.Time) {
+			return nil, fmt.Errorf("decode node status report: observedNodes[%d].since lies outside the years 1 to 9999, which no report can say", i)
+		}
+	}
+	for i := range r.Operations {
+		o := &r.Operations[i]
+		if o.HostID = CanonicalHostID(o.HostID); o.HostID != "" && !IsHostID(o.HostID) {
+			return nil, fmt.Errorf("decode node status report: operations[%d].hostID %.80q is no host ID", i, o.HostID)
+		}
+	}
 	return &r, nil
+}
+
+// What a row may be: an annotation comes from a Pod. A row of 1,000 nodes has 100 kB at most.
+const (
+	maxRowBytes = 256 << 10
+	maxRowItems = 4096
+	maxRowText  = 2000 // of an error, in bytes
+	maxRowWord  = 200
+)
+
+// boundTexts cuts what is shown to people and copied into reports: a report that is too large could not be written at all.
+func (r *NodeStatusReport) boundTexts() {
+	if r.Error != nil {
+		text := cut(*r.Error, maxRowText)
+		r.Error = &text
+	}
+	for _, word := range []*string{&r.Fault, &r.OperationMode, &r.ScyllaVersion} {
+		*word = cut(*word, maxRowWord)
+	}
+	for i := range r.Operations {
+		o := &r.Operations[i]
+		o.Type, o.State, o.Error = cut(o.Type, maxRowWord), cut(o.State, maxRowWord), cut(o.Error, maxRowText)
+	}
+	for i := range r.ObservedNodes {
+		o := &r.ObservedNodes[i]
+		o.Status, o.State = NodeStatus(cut(string(o.Status), maxRowWord)), NodeState(cut(string(o.State), maxRowWord))
+	}
+}
+
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "..."
+}
+
+// writable says whether a time can be written as it was read. One of the year 9999 in a zone west of Greenwich is of the year 10000 in UTC, which
+// is what a report would say, and the API server would refuse all of it.
+func writable(t time.Time) bool {
+	y := t.UTC().Year()
+	return y >= 1 && y <= 9999
+}
+
+// CanonicalHostID is the one spelling of a host ID, which is ScyllaDB's own: lower case without blanks around it. Whoever reads a host ID from the wire
+// makes it so; inside, host IDs are compared as they are.
+func CanonicalHostID(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
+
+// IsHostID says whether a text is a host ID as CanonicalHostID makes it: a UUID of 36 characters, and not the zero UUID, which is ScyllaDB's "not set".
+func IsHostID(text string) bool {
+	const dashes = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+	if len(text) != len(dashes) {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if dash := dashes[i] == '-'; dash != (c == '-') || !dash && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return strings.Trim(text, "0-") != ""
+}
+
+// SplitList splits a comma list; blanks around items and empty items do not count.
+func SplitList(s string) []string {
+	var out []string
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			out = append(out, item)
+		}
+	}
+	return out
 }
 
 // EncodeNodeStatusReport writes the shipped shape plus our additive fields: rows sorted by host ID, one JSON line that ends in
@@ -51,6 +152,27 @@ func EncodeNodeStatusReport(r *NodeStatusReport) (string, error) {
 		return "", fmt.Errorf("encode node status report: %w", err)
 	}
 	return string(b) + "\n", nil
+}
+
+// Plain is a row as a datacenter report has it: without states and without ages.
+func Plain(cells []ObservedNodeStatusReport) []ObservedNode {
+	if cells == nil {
+		return nil
+	}
+	out := make([]ObservedNode, len(cells))
+	for i := range cells {
+		out[i] = ObservedNode{HostID: cells[i].HostID, Status: cells[i].Status}
+	}
+	return out
+}
+
+// AppendCells appends a datacenter report's row to cells.
+func AppendCells(cells []ObservedNodeStatusReport, row []ObservedNode) []ObservedNodeStatusReport {
+	cells = slices.Grow(cells, len(row))
+	for _, o := range row {
+		cells = append(cells, ObservedNodeStatusReport{HostID: o.HostID, Status: o.Status})
+	}
+	return cells
 }
 
 // NewMembership sorts, deduplicates and digests host IDs.

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 // statusReportCase is one case of status-report-cases.json: the annotation that the Scylla Operator's sidecar wrote.
@@ -30,7 +31,7 @@ func readVectors(t testing.TB, name string, into any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := json.Unmarshal([]byte(stage.UUIDs(string(data))), into); err != nil {
 		t.Fatalf("decode %s: %v", name, err)
 	}
 }
@@ -65,22 +66,22 @@ func TestDecodeNodeStatusReport(t *testing.T) {
 		value string
 		want  *api.NodeStatusReport // nil for an error
 	}{
-		"shipped shape":           {`{"observedNodes":[{"hostID":"a","status":"UP"}]}` + "\n", &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UP"}}}},
+		"shipped shape":           {`{"observedNodes":[{"hostID":"a","status":"UP"}]}` + "\n", &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: stage.UUID("a"), Status: "UP"}}}},
 		"shipped error":           {`{"error":"connection refused"}`, &api.NodeStatusReport{Error: &boom}},
-		"proposal's shape":        {`{"nodeStatusReport":{"hostID":"a","observedNodes":[{"hostID":"a","status":"UP"}]}}`, &api.NodeStatusReport{HostID: "a", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UP"}}}},
+		"proposal's shape":        {`{"nodeStatusReport":{"hostID":"a","observedNodes":[{"hostID":"a","status":"UP"}]}}`, &api.NodeStatusReport{HostID: stage.UUID("a"), ObservedNodes: []api.ObservedNodeStatusReport{{HostID: stage.UUID("a"), Status: "UP"}}}},
 		"proposal's error":        {`{"error":"connection refused","nodeStatusReport":null}`, &api.NodeStatusReport{Error: &boom}},
-		"both: the flat one wins": {`{"hostID":"f","observedNodes":[],"nodeStatusReport":{"hostID":"n","observedNodes":[{"hostID":"a","status":"UP"}]}}`, &api.NodeStatusReport{HostID: "f", ObservedNodes: []api.ObservedNodeStatusReport{}}},
+		"both: the flat one wins": {`{"hostID":"f","observedNodes":[],"nodeStatusReport":{"hostID":"n","observedNodes":[{"hostID":"a","status":"UP"}]}}`, &api.NodeStatusReport{HostID: stage.UUID("f"), ObservedNodes: []api.ObservedNodeStatusReport{}}},
 		"our additions": {
 			`{"observedNodes":[{"hostID":"a","status":"UNKNOWN","state":"JOINING","since":"2026-11-21T12:00:00Z"}],"hostID":"o","operationMode":"NORMAL","ownsTokens":true,"scyllaVersion":"2025.2.1","operations":[{"type":"bootstrap","state":"running","hostID":"a"}]}`,
 			&api.NodeStatusReport{
-				ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UNKNOWN", State: "JOINING", Since: &metav1.Time{Time: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}}},
-				HostID:        "o", OperationMode: "NORMAL", OwnsTokens: &yes, ScyllaVersion: "2025.2.1",
-				Operations: []api.NodeOperation{{Type: "bootstrap", State: "running", HostID: "a"}},
+				ObservedNodes: []api.ObservedNodeStatusReport{{HostID: stage.UUID("a"), Status: "UNKNOWN", State: "JOINING", Since: &metav1.Time{Time: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}}},
+				HostID:        stage.UUID("o"), OperationMode: "NORMAL", OwnsTokens: &yes, ScyllaVersion: "2025.2.1",
+				Operations: []api.NodeOperation{{Type: "bootstrap", State: "running", HostID: stage.UUID("a")}},
 			},
 		},
 		"empty":                          {`{}`, &api.NodeStatusReport{}},
-		"fields of tomorrow are skipped": {`{"observedNodes":[{"hostID":"a","status":"UP","load":7}],"tomorrow":{"x":[]}}`, &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UP"}}}},
-		"words of tomorrow are kept":     {`{"observedNodes":[{"hostID":"a","status":"Up"}]}`, &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "Up"}}}},
+		"fields of tomorrow are skipped": {`{"observedNodes":[{"hostID":"a","status":"UP","load":7}],"tomorrow":{"x":[]}}`, &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: stage.UUID("a"), Status: "UP"}}}},
+		"words of tomorrow are kept":     {`{"observedNodes":[{"hostID":"a","status":"Up"}]}`, &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{{HostID: stage.UUID("a"), Status: "Up"}}}},
 		"no value":                       {``, nil},
 		"not JSON":                       {`UP`, nil},
 		"cut short":                      {`{"observedNodes":[{"hostID":"a","status":"UP"}`, nil},
@@ -91,7 +92,7 @@ func TestDecodeNodeStatusReport(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := api.DecodeNodeStatusReport(tc.value)
+			got, err := api.DecodeNodeStatusReport(stage.UUIDs(tc.value))
 			if tc.want == nil {
 				if err == nil || !strings.HasPrefix(err.Error(), "decode node status report: ") {
 					t.Errorf("error %v, want one that says what was attempted", err)
@@ -110,7 +111,7 @@ func TestDecodeNodeStatusReport(t *testing.T) {
 
 func TestEncodeIsStableAndLeavesItsInputAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-f0-9]{4}`), 0, 8, rapid.ID[string]).Draw(t, "host IDs")
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-f0-9]{8}-0000-4000-8000-000000000000`), 0, 8, rapid.ID[string]).Draw(t, "host IDs")
 		r := &api.NodeStatusReport{}
 		for _, id := range ids {
 			r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: rapid.SampledFrom([]api.NodeStatus{"UP", "DOWN", "UNKNOWN"}).Draw(t, "status")})
@@ -197,4 +198,113 @@ func FuzzNodeStatusReport(f *testing.F) {
 			t.Errorf("written twice: %q and %q", once, twice)
 		}
 	})
+}
+
+// A row whose time cannot be written as it was read would have the API server refuse the whole report.
+func TestTimesThatNoReportCanSayAreMalformed(t *testing.T) {
+	row := func(since string) string {
+		return `{"observedNodes":[{"hostID":"11111111-0000-4000-8000-000000000000","status":"DOWN","since":"` + since + `"}]}`
+	}
+	for since, ok := range map[string]bool{
+		"9999-12-31T23:59:59-23:00": false, "9999-12-31T23:59:59-00:01": false, "0000-12-31T00:00:00Z": false, "0001-01-01T00:00:00+23:00": false,
+		"9999-12-31T23:59:59Z": true, "0001-01-01T00:00:00Z": true, "2026-11-22T12:00:00-23:00": true,
+	} {
+		r, err := api.DecodeNodeStatusReport(row(since))
+		if (err == nil) != ok {
+			t.Errorf("%s: %v, want it to be well formed: %v", since, err, ok)
+		}
+		if err != nil {
+			continue
+		}
+		text, err := api.EncodeNodeStatusReport(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := api.DecodeNodeStatusReport(text); err != nil {
+			t.Errorf("%s: written back it is %s: %v", since, text, err)
+		}
+	}
+}
+
+// A host ID is shown to people and becomes part of commands: what cannot be one costs its row.
+func TestHostIDsThatAreNoneAreMalformed(t *testing.T) {
+	const good = "11111111-0000-4000-8000-000000000000"
+	for _, bad := range []string{"x; touch /tmp/p #", "$(id)", "a b", "a\nb", "\u202e" + good, good + "\u200b", strings.Repeat("a", 65), "a'b", `a"b`, "a\x1b[2J"} {
+		text, err := json.Marshal(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range []string{
+			`{"hostID":` + string(text) + `}`, `{"observedNodes":[{"hostID":` + string(text) + `,"status":"UP"}]}`,
+			`{"nodeStatusReport":{"hostID":` + string(text) + `}}`, `{"operations":[{"type":"x","state":"y","hostID":` + string(text) + `}]}`,
+		} {
+			if _, err := api.DecodeNodeStatusReport(row); err == nil {
+				t.Errorf("%s is taken", row)
+			}
+		}
+		if api.IsHostID(bad) {
+			t.Errorf("%q is a host ID", bad)
+		}
+	}
+	for text, is := range map[string]bool{
+		good: true, "": false, "h0": false, strings.ToUpper("aaaaaaaa" + good[8:]): false, "00000000-0000-0000-0000-000000000000": false, good[1:] + "-": false,
+	} {
+		if api.IsHostID(text) != is {
+			t.Errorf("%q is a host ID: %v, want %v", text, !is, is)
+		}
+	}
+}
+
+// TestAttack5AHostIDThatIsNoUUIDMakesItsRowMalformed: wherever in the row it stands, the reporter's own word of itself among them. What is left out is none.
+func TestAttack5AHostIDThatIsNoUUIDMakesItsRowMalformed(t *testing.T) {
+	good := stage.UUID("a")
+	for _, bad := range []string{
+		"h0", "x; touch /tmp/p #", "$(id)", good + "'", good[:35], good + "0", "00000000-0000-0000-0000-000000000000", "\u202e" + good, good[:8] + "\u200b" + good[8:],
+		strings.Repeat("a", 200_000), "6100000000000000000000000000000000000", "--help", "../x", "{" + good + "}",
+	} {
+		for where, shape := range map[string]string{
+			"hostID": `{"hostID":%s}`, "observedNodes[1].hostID": `{"observedNodes":[{"hostID":"` + good + `","status":"UP"},{"hostID":%s,"status":"UP"}]}`,
+			"operations[0].hostID": `{"operations":[{"type":"replace","state":"running","hostID":%s}]}`, "coordinator": `{"coordinator":%s}`,
+		} {
+			text, err := json.Marshal(bad)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = api.DecodeNodeStatusReport(strings.Replace(shape, "%s", string(text), 1))
+			if err == nil || !strings.Contains(err.Error(), where) || !strings.Contains(err.Error(), "no host ID") || len(err.Error()) > 300 {
+				t.Errorf("%s %.50q: %.400v", where, bad, err)
+			}
+		}
+	}
+	for _, is := range []string{"", good, " " + strings.ToUpper(good) + "\n"} {
+		text, err := json.Marshal(is)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := api.DecodeNodeStatusReport(`{"hostID":` + string(text) + `}`)
+		if err != nil || r.HostID != strings.ToLower(strings.TrimSpace(is)) {
+			t.Errorf("%q: %+v, %v", is, r, err)
+		}
+	}
+}
+
+// TestAttack6ARowIsBounded: what is too much makes that row malformed, what is too long is cut, and no error repeats what it has read.
+func TestAttack6ARowIsBounded(t *testing.T) {
+	huge := strings.Repeat("x", 200_000)
+	for name, value := range map[string]string{
+		"80,000 empty cells": `{"observedNodes":[` + strings.Repeat("{},", 79_999) + `{}]}`,
+		"5,000 operations":   `{"operations":[` + strings.Repeat("{},", 4_999) + `{}]}`,
+		"300 kB":             `{"error":"` + huge + huge[:100_000] + `"}`,
+		"a huge number":      `{"hostID":` + strings.Repeat("9", 200_000) + `}`,
+		"a huge host ID":     `{"hostID":"` + huge + `"}`,
+		"a huge field":       `{"observedNodes":[{"since":"` + huge + `"}]}`,
+	} {
+		if _, err := api.DecodeNodeStatusReport(value); err == nil || len(err.Error()) > 400 {
+			t.Errorf("%s: %.500v", name, err)
+		}
+	}
+	r, err := api.DecodeNodeStatusReport(`{"error":"` + huge + `","operationMode":"` + huge[:50_000] + `"}`)
+	if err != nil || len(*r.Error) > 2100 || len(r.OperationMode) > 300 {
+		t.Errorf("a huge error: %v", err)
+	}
 }

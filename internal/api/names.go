@@ -10,6 +10,13 @@ const (
 	AnnotationNodeStatusReport = "internal.scylla.scylladb.com/scylladb-node-status-report"
 )
 
+// AnnotationInjected is on StatefulSets that `kubectl scylla inject` has changed, with what they were before as JSON, and on the objects that it added,
+// with InjectedAdded. Only that verb reads and writes it.
+const (
+	AnnotationInjected = "kubectl-scylla.scylladb.com/injected"
+	InjectedAdded      = "added"
+)
+
 // Annotations on member Services.
 const (
 	// AnnotationHostID is the member's ScyllaDB host ID. Written by the Scylla Operator's sidecar as soon as the node knows it
@@ -20,6 +27,10 @@ const (
 	// AnnotationNodeJoined is "true" once the member's node owns tokens and "false" while it does not. Same writers as
 	// AnnotationHostID; the Scylla Operator has it since 1.22. Read by report assembly: only joined members get a row.
 	AnnotationNodeJoined = "internal.scylla-operator.scylladb.com/node-joined-scylladb-cluster"
+
+	// AnnotationMemberClaims names the claims of a member's volumes ("data-demo-rack1-0", with commas between). Written by our controller when it
+	// makes the Service, read by it once no StatefulSet of the cluster is left: while a claim exists, the cluster does.
+	AnnotationMemberClaims = "kubectl-scylla.scylladb.com/member-claims"
 
 	// AnnotationForceProceed set to exactly "true" opens the barrier whatever the reports say. Written by a person (on the
 	// member Service, on ScyllaCluster or ScyllaDBDatacenter, and with our controller on the StatefulSet), propagated to the
@@ -82,6 +93,9 @@ const (
 	ManagedByOperator = "scylla-operator"
 )
 
+// FieldOwnerController is the field manager of the reports that our controller writes, in this Kubernetes cluster and in others.
+const FieldOwnerController = "kubectl-scylla-controller"
+
 // Labels on reports.
 const (
 	// LabelReportSelector selects the datacenter reports that a barrier judges by: with the Scylla Operator the name of its
@@ -92,6 +106,10 @@ const (
 	// ScyllaDBCluster's name there, our controller the remote's name.
 	LabelRemoteReport = "scylla-operator.scylladb.com/remote-cluster-scylladb-datacenter-nodes-status-report"
 )
+
+// LabelParentScyllaDBCluster names the ScyllaDBCluster that an object is a part of. Written by the Scylla Operator on whatever it makes for one of that
+// cluster's datacenters; read to tell that a cluster may have datacenters which are not here.
+const LabelParentScyllaDBCluster = "scylla-operator.scylladb.com/parent-scylladbcluster-name"
 
 // ForceProceedValue is the only value of AnnotationForceProceed that opens a barrier.
 const ForceProceedValue = "true"
@@ -109,5 +127,10 @@ const (
 	FileBootstrappedQuery = MountShared + "/bootstrapped.json"
 )
 
-// LeaseName is the leader election Lease of our controller in its own namespace.
-const LeaseName = "kubectl-scylla-controller"
+// Where the Scylla Operator's own manifests put it, and its leader election Lease; we only read them, to tell whether it runs. The Lease's name is a
+// constant of the operator "that cannot be changed".
+const (
+	OperatorNamespace = "scylla-operator"
+	OperatorName      = "scylla-operator"
+	OperatorLeaseName = "scylla-operator-lock"
+)

@@ -50,6 +50,10 @@ const (
 	// ConditionOverridden is True when AnnotationStatusReportOverrideRef makes barriers of the cluster judge by another
 	// ScyllaDBStatusReport, which the message names, and False when that one does not exist.
 	ConditionOverridden = "Overridden"
+	// ConditionReportsKept is there, and False, while a report cannot be written: barriers then do not trust any of the cluster's.
+	ConditionReportsKept = "ReportsKept"
+	// ConditionFieldsKept is False while the kind's definition that is installed takes fields off what the controller writes: rows are then without states.
+	ConditionFieldsKept = "FieldsKept"
 	// ConditionReportsComplete is False when a datacenter's report would pass the size that the API server takes: its rows are then
 	// written without observations, and only the cluster report says who sees whom.
 	ConditionReportsComplete = "DatacenterReportsComplete"

@@ -67,5 +67,10 @@ const (
 // cancellation yet fails to delete it.
 const AnnotationReplaceKept = "kubectl-scylla.scylladb.com/replace-kept"
 
+// AnnotationReplaceDeleting, on a PersistentVolumeClaim, is that its deletion is about to be asked for: the identity of the request, a blank, and when
+// (RFC 3339). Written by the controller before it looks at everything once more and deletes, and taken off when it decides otherwise: each
+// changes the claim's resourceVersion, without which no deletion that is still on its way takes effect.
+const AnnotationReplaceDeleting = "kubectl-scylla.scylladb.com/replace-deleting"
+
 // ReplaceNone is the value of AnnotationReplacePVCUIDs and AnnotationReplacePodUID when there was none to delete or evict.
 const ReplaceNone = "none"

@@ -15,6 +15,7 @@ var GroupVersion = schema.GroupVersion{Group: "scylla.scylladb.com", Version: "v
 var (
 	ScyllaClusterGVK      = schema.GroupVersionKind{Group: GroupVersion.Group, Version: "v1", Kind: "ScyllaCluster"}
 	ScyllaDBDatacenterGVK = GroupVersion.WithKind("ScyllaDBDatacenter")
+	ScyllaDBClusterGVK    = GroupVersion.WithKind("ScyllaDBCluster")
 )
 
 // AddToScheme registers the kinds of this package.

@@ -28,7 +28,7 @@ const (
 	NodeStateDecommissioned NodeState = "DECOMMISSIONED"
 )
 
-// ObservedNodeStatusReport is one cell of the matrix.
+// ObservedNodeStatusReport is one cell of the matrix, as annotations and our own kind have it. The Scylla Operator's kind has ObservedNode.
 type ObservedNodeStatusReport struct {
 	// HostID of the observed node.
 	HostID string `json:"hostID"`
@@ -42,8 +42,11 @@ type ObservedNodeStatusReport struct {
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// ErrorAskScyllaDB begins the error of a row that ScyllaDB gave no answer for, or none that a row could be made of.
-const ErrorAskScyllaDB = "ask the local ScyllaDB: "
+// Faults of rows that could not be made.
+const (
+	FaultScyllaDB       = "ScyllaDBNoAnswer" // ScyllaDB gave no answer, or none that a row could be made of
+	FaultPodUnreachable = "PodUnreachable"   // nobody got as far as asking ScyllaDB
+)
 
 // NodeStatusReport is the value of AnnotationNodeStatusReport: the row of one node. The shipped shape is observedNodes and
 // error; the rest is additive, and stable: the same facts give the same bytes.
@@ -52,6 +55,8 @@ type NodeStatusReport struct {
 	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
 	// Error says why the row could not be made; the row is then empty.
 	Error *string `json:"error,omitempty"`
+	// Fault is the code of Error; empty is ScyllaDBNoAnswer, as the Scylla Operator's reporter writes no code. Additive.
+	Fault string `json:"fault,omitempty"`
 
 	// HostID of the reporting node itself, as soon as it knows it, joined or not.
 	HostID string `json:"hostID,omitempty"`
@@ -61,6 +66,11 @@ type NodeStatusReport struct {
 	OwnsTokens *bool `json:"ownsTokens,omitempty"`
 	// ScyllaVersion is the running node's release, "2025.2.1-0.20250901.abc".
 	ScyllaVersion string `json:"scyllaVersion,omitempty"`
+	// LegacyTopology is set where the node says that its cluster's topology is not managed by Raft. Additive.
+	LegacyTopology bool `json:"legacyTopology,omitempty"`
+	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of group 0, whose own view of gossip alone decides a join.
+	// Empty where it knows none, as in every version before 6.0. Additive.
+	Coordinator string `json:"coordinator,omitempty"`
 	// Operations lists topology operations that the task manager shows as open or failed.
 	Operations []NodeOperation `json:"operations,omitempty"`
 }
@@ -71,10 +81,20 @@ type NodeOperation struct {
 	Type string `json:"type"`
 	// State is created, running, done or failed.
 	State string `json:"state"`
-	// HostID of the node that the operation is about.
+	// HostID of the node that the operation is about; empty where ScyllaDB does not say, as in every version up to 2025.4.
 	HostID string `json:"hostID"`
 	// Error is the task's error text, when it failed.
 	Error string `json:"error,omitempty"`
+}
+
+// ObservedNode is one cell of a datacenter report: what the Scylla Operator's kind has, and nothing else.
+type ObservedNode struct {
+	// HostID of the observed node.
+	// +optional
+	HostID string `json:"hostID"`
+	// Status as the reporter sees it: UP, DOWN or UNKNOWN.
+	// +optional
+	Status NodeStatus `json:"status"`
 }
 
 // NodeReport is the row of one member in a datacenter report.
@@ -87,7 +107,7 @@ type NodeReport struct {
 	HostID *string `json:"hostID,omitempty"`
 	// ObservedNodes, sorted by host ID. Absent when the member has not reported.
 	// +optional
-	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
+	ObservedNodes []ObservedNode `json:"observedNodes,omitempty"`
 }
 
 // RackReport holds the rows of one rack.
@@ -102,8 +122,6 @@ type RackReport struct {
 // no time stamp.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,path=scylladbdatacenternodesstatusreports,singular=scylladbdatacenternodesstatusreport
-// +kubebuilder:printcolumn:name="DATACENTER",type=string,JSONPath=`.datacenterName`
-// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
 type ScyllaDBDatacenterNodesStatusReport struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -128,6 +146,9 @@ type StatusReportNode struct {
 	// HostID of the reporting node.
 	// +optional
 	HostID string `json:"hostID"`
+	// Member is the name of its Service and Pod, where these are in the namespace of the report.
+	// +optional
+	Member string `json:"member,omitempty"`
 	// MembershipDigest, when set, says that this node sees every host ID of the membership with that digest UP except those
 	// in observedNodes. When empty, observedNodes is the whole row, as in the proposal.
 	// +optional
@@ -135,6 +156,27 @@ type StatusReportNode struct {
 	// ObservedNodes is the whole row, or with a membershipDigest its exceptions.
 	// +optional
 	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
+	// Fault is why the row is missing or cannot be used.
+	// +optional
+	Fault *RowTrouble `json:"fault,omitempty"`
+	// Stale is why the row may be old: it is then the last one known, and blocks.
+	// +optional
+	Stale *RowTrouble `json:"stale,omitempty"`
+}
+
+// RowTrouble is why a row is missing or may be old, as a code.
+type RowTrouble struct {
+	// Code is one of the codes of package matrix: ScyllaDBNoAnswer, RowMalformed, PodGone, ...
+	Code string `json:"code"`
+	// Object is the container, Kubernetes node, host ID or digest that the code is about.
+	// +optional
+	Object string `json:"object,omitempty"`
+	// Words are ScyllaDB's or Kubernetes' own.
+	// +optional
+	Words string `json:"words,omitempty"`
+	// Since is when it began, where that is known.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
 }
 
 // StatusReportDatacenter holds the rows of one datacenter in a cluster report.
@@ -177,7 +219,7 @@ type StatusReportMember struct {
 	// Joined is true once the node owned tokens.
 	// +optional
 	Joined bool `json:"joined,omitempty"`
-	// State as the majority of its peers have it.
+	// State as every row that mentions the node has it; empty when they do not agree.
 	// +optional
 	State NodeState `json:"state,omitempty"`
 	// OperationMode and ScyllaVersion as the node itself says.
@@ -185,12 +227,9 @@ type StatusReportMember struct {
 	OperationMode string `json:"operationMode,omitempty"`
 	// +optional
 	ScyllaVersion string `json:"scyllaVersion,omitempty"`
-	// RowError says why the member's row is missing (not decodable, the reporter's own error).
+	// Coordinator is the host ID of the topology coordinator as the node knows it.
 	// +optional
-	RowError string `json:"rowError,omitempty"`
-	// RowStale is set when the reporter that wrote the row no longer runs.
-	// +optional
-	RowStale bool `json:"rowStale,omitempty"`
+	Coordinator string `json:"coordinator,omitempty"`
 }
 
 // ScyllaDBStatusReportStatus is our part of the cluster report.
@@ -215,6 +254,15 @@ type ScyllaDBStatusReportStatus struct {
 	// Operations that are open or failed, without duplicates.
 	// +optional
 	Operations []NodeOperation `json:"operations,omitempty"`
+	// View is the controller's summary of the cluster. It is written when it says something else than before.
+	// +optional
+	View *StatusReportView `json:"view,omitempty"`
+	// Initialized is set once and for ever: the cluster has had its first node, and nobody may found it again.
+	// +optional
+	Initialized bool `json:"initialized,omitempty"`
+	// Initialization says how that was learned. Written with Initialized and never changed.
+	// +optional
+	Initialization *StatusReportInitialization `json:"initialization,omitempty"`
 }
 
 // Condition types and reasons of ScyllaDBStatusReport.

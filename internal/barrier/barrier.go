@@ -23,23 +23,23 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-)
-
-// Reasons of blockers that are about the asking and not about the cluster, beside those of package matrix.
-const (
-	ReasonServiceMissing matrix.Reason = "MemberServiceMissing" // the member Service is not there (yet)
-	ReasonAPIUnreachable matrix.Reason = "APIUnreachable"       // the API server does not answer
-	ReasonIncomplete     matrix.Reason = "ReadingIncomplete"    // part of what the decision needs may not be read
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
 	// DefaultDataDir is where ScyllaDB's volume is looked at when it is mounted.
-	DefaultDataDir = "/var/lib/scylla"
+	DefaultDataDir = volume.DefaultDir
 	// DefaultLeaseNamespace is where the controller is installed.
 	DefaultLeaseNamespace = "kubectl-scylla"
+	// DefaultStabilisation is how long all must be UP without a break.
+	DefaultStabilisation = view.Stabilisation
 	// DefaultTerminationLog is where Kubernetes reads a container's last words.
 	DefaultTerminationLog = "/dev/termination-log"
 
@@ -50,8 +50,10 @@ const (
 	missingService = 2 * time.Second
 	// quiet gathers changes: hundreds of members may report the same flip within a second.
 	quiet = 500 * time.Millisecond
-	// requestTimeout bounds one reading of the cluster.
-	requestTimeout = 15 * time.Second
+	// stabilityLook is how often the cluster is judged while all has to stay UP.
+	stabilityLook = 2 * time.Second
+	// judgeTimeout bounds one reading of the cluster, with the last look before opening.
+	judgeTimeout = 30 * time.Second
 )
 
 // Options of Run.
@@ -76,6 +78,10 @@ type Options struct {
 	LeaseNamespace string
 	// Image of ScyllaDB's container and Version of ScyllaDB, either may be empty; Version wins.
 	Image, Version string
+	// Stabilisation is how long all must be UP without a break before the barrier opens; 0 opens at once.
+	Stabilisation time.Duration
+	// Ask is nil for a reporter at host:port that is ready; over the network when nil.
+	Ask func(ctx context.Context, address string) error
 	// Disabled is feature gate BootstrapSynchronisation switched off.
 	Disabled bool
 	// Listen opens the port of /metrics and /healthz when waiting begins; nil serves nothing.
@@ -89,6 +95,8 @@ type Options struct {
 
 // Run returns nil when ScyllaDB may start. Errors: a refusal (exit code 2), when waiting cannot help, with the cure in its text; wrong
 // options (exit code 2); ctx's error when it ends first. It never returns nil on something that it could not read.
+//
+// Long: the whole life of a barrier in one place, in the order in which it happens.
 func Run(ctx context.Context, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -100,7 +108,8 @@ func Run(ctx context.Context, o Options) error {
 		o.Pod = o.Service
 	}
 	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics()}
-	b.Log = b.Log.With("namespace", o.Namespace, "member", o.Service)
+	b.last = b.Log.With("namespace", o.Namespace, "member", o.Service)
+	b.Log = slog.New(newBudget(b.last.Handler(), o.Clock))
 	if o.Disabled {
 		b.Log.Info("open: feature gate BootstrapSynchronisation is off, nothing was checked")
 		return nil
@@ -114,8 +123,11 @@ func Run(ctx context.Context, o Options) error {
 		v := bootstrap.Decide(bootstrap.Input{
 			Self: bootstrap.Place(o.Service, nil), Namespace: o.Namespace, Disk: b.disk, DiskDetail: b.diskDetail, PVC: b.claim(""),
 		})
+		if v.Satisfied && b.volumeHostID != "" {
+			v = b.ownVolume(ctx, v)
+		}
 		if v.Satisfied {
-			b.Log.Info("open: "+v.Summary, "decision", string(v.Decision))
+			b.Log.Info("open: "+words.Verdict(v), "decision", string(v.Decision))
 			return nil
 		}
 		if v.Decision == bootstrap.DecisionRefuse {
@@ -150,17 +162,23 @@ func Run(ctx context.Context, o Options) error {
 
 type barrier struct {
 	Options
+	last    *slog.Logger // of the line that ends the waiting, which no budget holds back
 	client  client.WithWatch
 	lease   *leaseWatch
 	events  *events
 	metrics *metrics
+	said    said
 	started time.Time
 
+	stability stability
+
 	disk       bootstrap.Bootstrapped
-	diskDetail string
-	dirEmpty   bool // somebody looked, and there is nothing in it
-	dirUsed    bool // somebody looked, and there is something in it
-	notes      []string
+	diskDetail code.Message
+	volume     bootstrap.Volume
+	// volumeDetail is why nobody could look into the volume, volumeHostID the host ID that the query found in it.
+	volumeDetail code.Message
+	volumeHostID string
+	notes        []code.Message
 
 	ctx       context.Context // of the watch: it lives as long as the waiting
 	watching  bool
@@ -179,6 +197,7 @@ func (b *barrier) wait(ctx context.Context) error {
 			return ctx.Err()
 		}
 		b.metrics.observe(v)
+		b.say(ctx, v)
 		switch {
 		case v.Satisfied:
 			b.opened(ctx, v, svc)
@@ -210,6 +229,11 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonControllerSilent }):
 		// A controller that lives renews its Lease every two seconds.
 		return time.Second
+	case b.stability.refused > 0:
+		return max(time.Millisecond, b.stability.next.Sub(b.Clock.Now()))
+	case !b.stability.since.IsZero():
+		// A watch that has silently broken must not hide that a node went DOWN and came back.
+		return max(time.Millisecond, min(b.unstable(bootstrap.Verdict{Decision: bootstrap.DecisionAllUp}), stabilityLook))
 	}
 	return reevaluate
 }
@@ -217,38 +241,33 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 // judge reads the cluster afresh and decides. Each opening is decided on what was read in the same moment, never on what a watch
 // remembers: a watch that has silently broken looks like a cluster in which nothing happens.
 func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
 	defer cancel()
 	key, trouble := b.key(ctx)
 	if trouble != nil {
 		return b.blocked(*trouble), nil
 	}
 	b.watch(key)
-	// Pods cost the square of the cluster's size to read. Our controller marks rows of Pods that do not run itself; for other
-	// writers of reports it is worth it, but only in the moment that would open.
-	v, snap, svc := b.decide(ctx, key, kube.LoadOptions{Source: kube.SourceReport, NoPods: true, StatusReport: true, Member: b.Service, Now: b.Clock.Now})
-	if v.Decision == bootstrap.DecisionAllUp && !ours(snap) {
-		v, _, svc = b.decide(ctx, key, kube.LoadOptions{Source: kube.SourceReport, StatusReport: true, Member: b.Service, Now: b.Clock.Now})
-	}
-	return v, svc
+	// Pods cost the square of the cluster's size to read: that is left to the last look.
+	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Member: b.Service})
+	return b.settle(ctx, key, v, known), svc
 }
 
-func (b *barrier) decide(ctx context.Context, key kube.ClusterKey, opts kube.LoadOptions) (bootstrap.Verdict, *kube.Snapshot, *corev1.Service) {
+func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOptions) (bootstrap.Verdict, *cluster.Cluster, *corev1.Service) {
 	b.metrics.evaluations.Inc()
-	snap, err := kube.Load(ctx, b.client, key, opts)
+	taken := b.Clock.Now()
+	objects, err := kube.Load(ctx, b.client, key, opts)
 	if err != nil {
 		return b.blocked(b.unread(err)), nil, nil
 	}
-	in, err := snap.BootstrapInput(b.Service)
+	snap := cluster.New(objects, opts.Source, taken)
+	in, err := b.input(snap)
 	if err != nil {
-		return b.blocked(b.noService(err.Error())), snap, nil
+		return b.blocked(noService(words.Clean(err.Error()), code.Message{})), snap, nil
 	}
 	svc := serviceOf(snap, b.Service)
-	in.Disk, in.DiskDetail, in.DataDirectoryEmpty = b.disk, b.diskDetail, b.dirEmpty
-	in.PVC, in.AllowNonReporting = b.claim(in.PVC), b.AllowNonReporting
-	in.Banned = b.banned(snap, in)
-	in.ControllerSilent, in.ControllerSilentSince = "", time.Time{}
 	if ours(snap) {
+		b.lease.key = key
 		in.ControllerSilent, in.ControllerSilentSince = b.lease.look(ctx, b.client, b.Clock.Now())
 	}
 	v := bootstrap.Decide(in)
@@ -256,49 +275,63 @@ func (b *barrier) decide(ctx context.Context, key kube.ClusterKey, opts kube.Loa
 	// Only what rests on the reports being whole is held back by a part that could not be read.
 	if err := snap.Incomplete(); err != nil && (v.Decision == bootstrap.DecisionAllUp || v.Decision == bootstrap.DecisionGenesis) {
 		b.metrics.apiErrors.Inc()
-		x := b.blocked(matrix.Blocker{
-			Reason: ReasonIncomplete, Detail: oneLine(err),
-			NextStep: "give the Pod's ServiceAccount the rights of ClusterRole kubectl-scylla-member",
-		})
+		x := b.blocked(matrix.Blocker{Reason: ReasonIncomplete, Detail: oneLine(err), Step: code.New(stepGrantMember)})
 		x.Notes = v.Notes
 		return x, snap, svc
 	}
 	return v, snap, svc
 }
 
+// input is everything that the decision looks at, with what only this Pod knows. What the barrier itself has said is not among it, nor whether the
+// controller is silent.
+func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
+	in, err := snap.BootstrapInput(b.Service)
+	if err != nil {
+		return bootstrap.Input{}, err
+	}
+	in.Disk, in.DiskDetail, in.Volume = b.disk, b.diskDetail, b.volume
+	in.VolumeDetail, in.VolumeHostID = b.volumeDetail, b.volumeHostID
+	in.PVC, in.AllowNonReporting = b.claim(in.PVC), b.AllowNonReporting
+	in.Banned = b.banned(snap, in)
+	if v, _, err := b.version(); err == nil {
+		in.Version = v // as it was given to this barrier
+	}
+	in.ControllerSilent, in.ControllerSilentSince, in.Held = code.Message{}, time.Time{}, nil
+	return in, nil
+}
+
 // key is the cluster that the member Service belongs to.
-func (b *barrier) key(ctx context.Context) (kube.ClusterKey, *matrix.Blocker) {
+func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 	if b.Cluster != "" {
-		return kube.ClusterKey{Namespace: b.Namespace, Name: b.Cluster}, nil
+		return cluster.Key{Namespace: b.Namespace, Name: b.Cluster}, nil
 	}
 	var svc corev1.Service
 	err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Service}, &svc)
 	switch {
 	case apierrors.IsNotFound(err):
-		x := b.noService("Service " + b.Namespace + "/" + b.Service + " does not exist")
-		return kube.ClusterKey{}, &x
+		x := noService("", code.New(causeNoService, "namespace", b.Namespace, "service", b.Service))
+		return cluster.Key{}, &x
 	case err != nil:
 		x := b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err))
-		return kube.ClusterKey{}, &x
+		return cluster.Key{}, &x
 	case svc.Labels[api.LabelCluster] == "":
-		return kube.ClusterKey{}, &matrix.Blocker{
+		return cluster.Key{}, &matrix.Blocker{
 			Reason: matrix.ReasonLabelMissing, Observed: bootstrap.Place(b.Service, svc.Labels),
-			Detail:   "label " + api.LabelCluster + " is missing or empty on its Service",
-			NextStep: "label the Service with the cluster's name, or give the barrier --selector-label-value",
+			Cause: code.New(bootstrap.CauseLabelMissing, "label", api.LabelCluster), Step: code.New(stepNameCluster),
 		}
 	}
 	b.Cluster = svc.Labels[api.LabelCluster]
-	return kube.ClusterKey{Namespace: b.Namespace, Name: b.Cluster}, nil
+	return cluster.Key{Namespace: b.Namespace, Name: b.Cluster}, nil
 }
 
 // watch begins once, when the cluster is known. A watch that cannot be had only makes the barrier slower: it judges at intervals too.
-func (b *barrier) watch(key kube.ClusterKey) {
+func (b *barrier) watch(key cluster.Key) {
 	if b.watching {
 		return
 	}
 	b.watching = true
 	changes, err := kube.Watch(b.ctx, b.client, key, kube.WatchOptions{
-		Services: true, Reports: true, StatusReports: true, Quiet: quiet,
+		Kinds: cluster.KindServices | cluster.KindReports | cluster.KindStatusReport, Quiet: quiet,
 		Connected: func(ok bool, err error) {
 			switch {
 			case ok:
@@ -308,7 +341,9 @@ func (b *barrier) watch(key kube.ClusterKey) {
 				b.Log.Warn("a watch broke off, opening it again", "error", oneLine(err))
 			}
 		},
-		Problem: func(p kube.Problem) { b.Log.Warn("cannot watch, looking at intervals instead", "problem", p.Message) },
+		Problem: func(p cluster.Problem) {
+			b.Log.Warn("cannot watch, looking at intervals instead", "problem", p.Message)
+		},
 	})
 	if err != nil {
 		b.Log.Warn("cannot watch, looking at intervals instead", "error", oneLine(err))
@@ -318,34 +353,28 @@ func (b *barrier) watch(key kube.ClusterKey) {
 }
 
 func (b *barrier) blocked(x matrix.Blocker) bootstrap.Verdict {
-	self := bootstrap.Place(b.Service, nil)
-	return bootstrap.Verdict{
-		Decision: bootstrap.DecisionWait, Self: self, Blockers: []matrix.Blocker{x},
-		Summary: b.Service + " must wait: " + x.Detail, Notes: slices.Clone(b.notes),
-	}
+	v := bootstrap.Wait(bootstrap.Place(b.Service, nil), x)
+	v.Notes = slices.Clone(b.notes)
+	return v
 }
 
-func (b *barrier) noService(detail string) matrix.Blocker {
-	return matrix.Blocker{
-		Reason: ReasonServiceMissing, Detail: detail,
-		NextStep: "the controller makes one Service for each member: see that it runs, and that the StatefulSet has label " +
-			api.LabelManagedBy + "=" + api.ManagedByUs,
-	}
+func noService(detail string, cause code.Message) matrix.Blocker {
+	return matrix.Blocker{Reason: ReasonServiceMissing, Detail: detail, Cause: cause, Step: code.New(stepSeeController)}
 }
 
 func (b *barrier) unread(err error) matrix.Blocker {
 	b.metrics.apiErrors.Inc()
-	if e, ok := errors.AsType[*kube.NotFoundError](err); ok {
-		return b.noService(e.Error())
+	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
+		return noService(words.Clean(e.Error()), code.Message{})
 	}
-	return matrix.Blocker{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), NextStep: "the barrier never opens without having read the reports, and goes on trying"}
+	return matrix.Blocker{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}
 }
 
 // refuse makes the one message of a refusal; whoever runs the barrier prints it.
 func (b *barrier) refuse(v bootstrap.Verdict) error {
-	text := v.Summary
-	if len(v.Blockers) > 0 && v.Blockers[0].NextStep != "" {
-		text += "; " + v.Blockers[0].NextStep
+	text := words.Verdict(v)
+	if next := nextStep(v); next != "" {
+		text += "; " + next
 	}
 	if b.TerminationLog != "" {
 		// Only where Kubernetes has made the file: elsewhere /dev is no place to write to.
@@ -361,19 +390,19 @@ func (b *barrier) refuse(v bootstrap.Verdict) error {
 func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
 	attrs := []any{"decision", string(v.Decision), "waited", b.Clock.Since(b.started).Round(time.Second).String()}
 	if len(v.Notes) > 0 {
-		attrs = append(attrs, "notes", v.Notes)
+		attrs = append(attrs, "notes", words.Texts(v.Notes))
 	}
 	if v.Decision == bootstrap.DecisionForced {
 		attrs = append(attrs, "force", forcedBy(svc), "overruled", texts(v, time.Time{}))
 	}
-	b.Log.Info("open: "+v.Summary, attrs...)
+	b.last.Info("open: "+words.Verdict(v), attrs...)
 	b.events.opened(ctx, v, svc)
 }
 
 // show logs a change of blockers at once, and what still blocks each minute.
 func (b *barrier) show(v bootstrap.Verdict) {
 	now := b.Clock.Now()
-	fresh := v.Summary + "\n" + strings.Join(texts(v, time.Time{}), "\n")
+	fresh := words.Verdict(v) + "\n" + strings.Join(texts(v, time.Time{}), "\n")
 	if fresh == b.shown && now.Sub(b.lastShown) < repeat {
 		return
 	}
@@ -387,9 +416,9 @@ func (b *barrier) show(v bootstrap.Verdict) {
 		attrs = append(attrs, "nextStep", next)
 	}
 	if len(v.Notes) > 0 {
-		attrs = append(attrs, "notes", v.Notes)
+		attrs = append(attrs, "notes", words.Texts(v.Notes))
 	}
-	b.Log.Info(what+": "+v.Summary, attrs...)
+	b.Log.Info(what+": "+words.Verdict(v), attrs...)
 }
 
 // texts are the blockers, one line per node that is in the way; with the zero time without ages.
@@ -402,20 +431,15 @@ func texts(v bootstrap.Verdict, now time.Time) []string {
 			out = append(out, fmt.Sprintf("and others: %d blockers in all", total))
 			break
 		}
-		text := g.Text(now)
-		// The reasons of this package are not package matrix' own, which then says the code itself.
-		if code := string(g.Reason) + ": "; !strings.HasPrefix(text, code) {
-			text = code + text
-		}
-		out = append(out, text)
+		out = append(out, string(g.Reason)+": "+words.Group(g, now))
 	}
 	return out
 }
 
 func nextStep(v bootstrap.Verdict) string {
 	for _, x := range v.Blockers {
-		if x.NextStep != "" {
-			return x.NextStep
+		if !x.Step.IsZero() {
+			return words.Text(x.Step)
 		}
 	}
 	return ""
@@ -462,13 +486,9 @@ func (b *barrier) claim(known string) string {
 	return "data-" + b.Service
 }
 
-func ours(s *kube.Snapshot) bool {
-	return s != nil && (slices.ContainsFunc(s.Reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool {
-		return r.Labels[api.LabelManagedBy] == api.ManagedByUs
-	}) || s.StatusReport != nil && s.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs)
-}
+func ours(s *cluster.Cluster) bool { return s != nil && s.Ours() }
 
-func serviceOf(s *kube.Snapshot, name string) *corev1.Service {
+func serviceOf(s *cluster.Cluster, name string) *corev1.Service {
 	for i := range s.Services {
 		if s.Services[i].Name == name {
 			return &s.Services[i]
@@ -477,4 +497,6 @@ func serviceOf(s *kube.Snapshot, name string) *corev1.Service {
 	return nil
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func oneLine(err error) string {
+	return words.Clean(strings.Join(strings.Fields(err.Error()), " "))
+}

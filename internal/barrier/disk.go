@@ -3,22 +3,30 @@
 package barrier
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // maxQuery bounds what is read of the query's output; the right one has 30 bytes.
 const maxQuery = 1 << 20
+
+var (
+	limitQuery = bounded.Limit{Bytes: maxQuery, Cure: "give --query-file the file that the query's init container wrote"}
+	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must hold an exit code"}
+)
 
 // readDisk learns what the volume says: by the query's output, by looking into it, and by which version of ScyllaDB was asked.
 func (b *barrier) readDisk() {
@@ -30,93 +38,130 @@ func (b *barrier) readDisk() {
 		b.Log.Info("version of ScyllaDB", "version", version.String(), "from", from)
 	}
 
-	stdout, err := readFile(b.QueryFile)
+	stdout, err := limitQuery.ReadFile("query file", b.QueryFile)
 	switch {
 	case err != nil:
-		b.disk, b.diskDetail = bootstrap.BootstrappedUnknown, "no answer of the query: "+err.Error()
+		b.disk, b.diskDetail = bootstrap.BootstrappedUnknown, code.New(diskNoAnswer, "error", err.Error())
 	default:
-		code, cerr := exitCode(b.QueryFile + ".code")
+		exitCode, cerr := exitCode(b.QueryFile + ".code")
 		if cerr != nil {
 			b.Log.Warn("exit code of the query is not known, taken as 0", "error", cerr.Error())
 		}
-		b.disk, b.diskDetail = bootstrap.ParseQuery(stdout, code)
+		b.disk, b.diskDetail = bootstrap.ParseQuery(stdout, exitCode)
+		b.volumeHostID = bootstrap.ParseHostID(stdout)
 	}
 	if b.disk == bootstrap.BootstrappedNo || b.disk == bootstrap.BootstrappedUnknown {
 		switch {
-		case version.SupportsBootstrapSynchronisation() == scylla.SupportNo:
+		case version.SupportsBootstrapSynchronisation() == release.No:
 			b.disk = bootstrap.BootstrappedUnknown
-			b.diskDetail = fmt.Sprintf("ScyllaDB %s is older than 2025.2.0 and has no sstable query: the data directory cannot be asked", version)
-		case b.disk == bootstrap.BootstrappedUnknown && version.MishandlesNullBootstrapped() == scylla.SupportYes:
-			b.diskDetail += fmt.Sprintf("; ScyllaDB %s fails on a node that has started and not joined, 2025.2.3 is mended", version)
+			b.diskDetail = code.New(diskQueryTooOld, "version", version.String())
+		case b.disk == bootstrap.BootstrappedUnknown && version.MishandlesNullBootstrapped() == release.Yes:
+			b.diskDetail = code.New(diskQueryDefect, "detail", b.diskDetail, "version", version.String())
 		}
 	}
-	b.look(strings.Contains(string(stdout), `"bootstrapped"`))
-	b.Log.Info("data directory", "bootstrapped", word(b.disk), "detail", b.diskDetail, "empty", b.dirEmpty)
+	b.volume, b.volumeDetail = look(b.DataDir)
+	if b.volume != bootstrap.VolumeUsed && strings.Contains(string(stdout), `"bootstrapped"`) {
+		b.volume = bootstrap.VolumeUsed // the query has read a row of it
+	}
+	b.Log.Info("data directory", "bootstrapped", word(b.disk), "detail", words.Text(b.diskDetail), "volume", volumeWord(b.volume),
+		"why", words.Text(b.volumeDetail), "hostID", b.volumeHostID)
 }
 
-func (b *barrier) version() (scylla.Version, string, error) {
+func (b *barrier) version() (release.Version, string, error) {
 	if b.Version != "" {
-		v, err := scylla.ParseVersion(b.Version)
+		v, err := release.Parse(b.Version)
 		return v, "flag --scylla-version", err
 	}
-	v, from, err := scylla.EffectiveVersion("", b.Image)
+	v, from, err := release.Effective("", b.Image)
 	return v, from, err
 }
 
-// look finds out whether there is anything in the volume, where it is mounted and may be read.
-func (b *barrier) look(rowFound bool) {
-	b.dirUsed = rowFound
-	if b.DataDir == "" {
-		return
+// look finds out whether ScyllaDB's own files are in the volume, or why nobody could look.
+func look(dir string) (bootstrap.Volume, code.Message) {
+	if dir == "" {
+		return bootstrap.VolumeUnreadable, code.New(diskNotNamed)
 	}
-	found := errors.New("found")
-	err := filepath.WalkDir(b.DataDir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && d.Name() == "lost+found":
-			return filepath.SkipDir // a new ext4 has it, and only root may look inside
-		case !d.IsDir():
-			return found
-		}
-		return nil
-	})
+	v, err := volume.Look(dir)
+	if err != nil {
+		return v, code.New(diskNotLooked, "dir", dir, "error", err.Error())
+	}
+	return v, code.Message{}
+}
+
+// ownVolumePatience is how long the API server is asked whose the volume is before a bootstrapped one starts without its answer.
+const ownVolumePatience = 5 * time.Second
+
+// ownVolume compares the host ID in a bootstrapped volume with what the member's Service records and its peers list: one that was bound to the wrong
+// member is no restart. Where nobody answers in time the volume's own word opens: a restart must work while the API server is away.
+func (b *barrier) ownVolume(ctx context.Context, v bootstrap.Verdict) bootstrap.Verdict {
+	ctx, cancel := context.WithTimeout(ctx, ownVolumePatience)
+	defer cancel()
+	known, err := b.compareVolume(ctx)
 	switch {
-	case err == nil:
-		b.dirEmpty = !rowFound
-	case errors.Is(err, found):
-		b.dirUsed = true
-	case !errors.Is(err, fs.ErrNotExist):
-		b.Log.Warn("cannot look into the data directory", "error", err.Error())
+	case err != nil:
+		b.Log.Warn("nobody could say whether the volume is this member's, its own word counts", "hostID", b.volumeHostID, "error", oneLine(err))
+		return v
+	case known.Decision == bootstrap.DecisionRefuse:
+		return known
 	}
+	return v
+}
+
+func (b *barrier) compareVolume(ctx context.Context) (bootstrap.Verdict, error) {
+	c, err := b.NewClient()
+	if err != nil {
+		return bootstrap.Verdict{}, err
+	}
+	b.client = c
+	key, trouble := b.key(ctx)
+	if trouble != nil {
+		return bootstrap.Verdict{}, errors.New(words.Blocker(*trouble, time.Time{}))
+	}
+	objects, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatusReport: true, Member: b.Service})
+	if err != nil {
+		return bootstrap.Verdict{}, err
+	}
+	in, err := b.input(cluster.New(objects, cluster.SourceReport, b.Clock.Now()))
+	if err != nil {
+		return bootstrap.Verdict{}, err
+	}
+	return bootstrap.Decide(in), nil
+}
+
+func volumeWord(v bootstrap.Volume) string {
+	switch v {
+	case bootstrap.VolumeUnreadable:
+		return "could not be looked into"
+	case bootstrap.VolumeEmpty:
+		return "has nothing of ScyllaDB's"
+	case bootstrap.VolumeUsed:
+		return "has ScyllaDB's files"
+	}
+	return "not looked into"
 }
 
 // banned is the evidence that the cluster has banned the host ID of this very volume: an operation that was to make it a member and
 // failed, and nobody who lists it. The recorded host ID may be that of an earlier volume, so nothing is concluded while this one may be new.
-func (b *barrier) banned(s *kube.Snapshot, in bootstrap.Input) string {
+func (b *barrier) banned(s *cluster.Cluster, in bootstrap.Input) code.Message {
 	id := in.Self.HostID
-	if !b.dirUsed || id == "" || s.StatusReport == nil {
-		return ""
+	if b.volume != bootstrap.VolumeUsed || id == "" || s.StatusReport == nil {
+		return code.Message{}
 	}
 	if in.Matrix != nil {
 		if _, member := in.Matrix.Index(id); member {
-			return ""
+			return code.Message{}
 		}
 	}
 	if in.SelfJoined != nil && *in.SelfJoined {
-		return ""
+		return code.Message{}
 	}
 	for _, op := range s.StatusReport.Status.Operations {
 		if op.HostID != id || op.State != "failed" || (op.Type != "bootstrap" && op.Type != "replace") {
 			continue
 		}
-		text := op.Type + " of host ID " + id + " failed"
-		if op.Error != "" {
-			text += ": " + op.Error
-		}
-		return text
+		return code.New(factBannedByError, "operation", op.Type, "hostID", id, "error", op.Error)
 	}
-	return ""
+	return code.Message{}
 }
 
 func word(d bootstrap.Bootstrapped) string {
@@ -131,24 +176,8 @@ func word(d bootstrap.Bootstrapped) string {
 	return "unknown"
 }
 
-func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	b, err := io.ReadAll(io.LimitReader(f, maxQuery+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(b) > maxQuery:
-		return nil, fmt.Errorf("%s is larger than %d KiB", name, maxQuery>>10)
-	}
-	return b, nil
-}
-
 func exitCode(name string) (int, error) {
-	b, err := readFile(name)
+	b, err := limitCode.ReadFile("exit code of the query", name)
 	if err != nil {
 		return 0, err
 	}

@@ -3,7 +3,7 @@
 // Package barrier owns the init container that holds a new node back until every node sees every other node UP, and says why it waits.
 //
 // It gathers what package bootstrap decides on and acts on the verdict: ends, waits, or refuses. It must not decide by itself, must not
-// open on anything it could not read, and writes nothing but Events on its own Pod.
+// open on anything it could not read, and writes nothing but Events and one annotation on its own Pod.
 //
 // # The query
 //
@@ -11,7 +11,7 @@
 // because only that image has the tool. Its command must always succeed, as the barrier judges the answer:
 //
 //	/bin/sh -c '/usr/bin/scylla sstable query --system-schema --scylla-data-dir=/var/lib/scylla/data --output-format=json
-//	  --keyspace=system --table=local --query="SELECT bootstrapped FROM scylla_sstable.local"
+//	  --keyspace=system --table=local --query="SELECT bootstrapped, host_id FROM scylla_sstable.local"
 //	  /var/lib/scylla/data/system/local-*/*-Data.db > /mnt/shared/bootstrapped.json; echo $? > /mnt/shared/bootstrapped.json.code'
 //
 // (one line). /mnt/shared is an emptyDir that both mount. Mounting the data volume here too, read-only at /var/lib/scylla, lets the barrier tell an

@@ -3,6 +3,7 @@
 package barrier
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Reasons of the Events on the own Pod.
@@ -28,8 +30,10 @@ const (
 const (
 	// eventPause is the least time between two Events about blockers; what changes in between is told by the next one.
 	eventPause = 30 * time.Second
-	// settling is how long a blocker that is only about seeing the controller's Lease advance is not worth an Event.
-	settling     = 10 * time.Second
+	// settling is how long a blocker that is only about seeing the controller's Lease advance is not worth an Event, nor a shorter wait for all to stay UP.
+	settling = 10 * time.Second
+	// eventRepeat is how often the same blockers are told again: the API server counts the Event up, and after an hour it has forgotten it.
+	eventRepeat  = 10 * time.Minute
 	eventTimeout = 5 * time.Second
 )
 
@@ -39,13 +43,15 @@ type events struct {
 	pod    *corev1.Pod
 	told   string // the blockers of the last Event
 	toldAt time.Time
+	reason string // of the last one: it is told again under the same name
 	failed bool
 }
 
 func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	now := e.Clock.Now()
 	blockers := slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
-		return b.Reason == ReasonAPIUnreachable || (b.Reason == matrix.ReasonControllerSilent && now.Sub(e.started) < settling)
+		return b.Reason == ReasonAPIUnreachable || b.Reason == matrix.ReasonControllerSilent && now.Sub(e.started) < settling ||
+			b.Reason == matrix.ReasonStabilising && e.Stabilisation < settling
 	})
 	if len(blockers) == 0 {
 		return
@@ -55,15 +61,19 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	}
 	// Which nodes and why; ages and counts change all the time.
 	text := strings.Join(texts(v, time.Time{}), "\n")
-	if text == e.told || (e.told != "" && now.Sub(e.toldAt) < eventPause) {
+	pause := eventPause
+	if text == e.told {
+		pause = eventRepeat
+	}
+	if e.told != "" && now.Sub(e.toldAt) < pause {
 		return
 	}
-	reason := EventChanged
-	if e.told == "" {
-		reason = EventWaiting
+	if e.told != "" && text != e.told {
+		e.reason = EventChanged
 	}
 	e.told, e.toldAt = text, now
-	note := v.Summary
+	reason := cmp.Or(e.reason, EventWaiting)
+	note := words.Verdict(v)
 	if next := nextStep(v); next != "" {
 		note += ". Next step: " + next
 	}
@@ -72,15 +82,15 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 
 func (e *events) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
 	if v.Decision == bootstrap.DecisionForced {
-		note := v.Summary + " (" + forcedBy(svc) + ")"
+		note := words.Verdict(v) + " (" + forcedBy(svc) + ")"
 		e.emit(ctx, kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Note: note})
 		return
 	}
-	e.emit(ctx, kube.Event{Type: corev1.EventTypeNormal, Reason: EventOpened, Note: v.Summary})
+	e.emit(ctx, kube.Event{Type: corev1.EventTypeNormal, Reason: EventOpened, Note: words.Verdict(v)})
 }
 
 func (e *events) refused(ctx context.Context, v bootstrap.Verdict) {
-	note := v.Summary
+	note := words.Verdict(v)
 	if next := nextStep(v); next != "" {
 		note += "; " + next
 	}

@@ -4,7 +4,6 @@ package barrier
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -13,22 +12,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // leaseWatch judges whether the controller that keeps the reports is alive. It believes only in renewals that it has seen happen: a
 // report that says all UP is worth nothing when its writer died an hour ago, and two machines' clocks are not to be compared.
 type leaseWatch struct {
 	namespace string
-	monitor   kube.LeaseMonitor
+	key       cluster.Key // whose reports must be kept
+	monitor   cluster.LeaseMonitor
 	first     time.Time // first look, own clock
 	renewed   time.Time // the Lease's word at the last look
 	looked    bool
 	advanced  bool // a renewal by a holder was seen
 }
 
-// look reads the Lease; silent is empty when the controller is alive, else it says who is silent or why that cannot be told.
-func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (silent string, since time.Time) {
+// look reads the Lease; silent is zero when the controller is alive, else it says which is silent or why that cannot be told.
+func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (silent code.Message, since time.Time) {
 	if w.first.IsZero() {
 		w.first = now
 	}
@@ -38,11 +39,11 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 	switch {
 	case apierrors.IsNotFound(err):
 		w.monitor.Observe(nil, now)
-		return "there is no Lease " + name + ", so no controller has led there (is --lease-namespace right?)", w.first
+		return code.New(causeNoLease, "lease", name), w.first
 	case apierrors.IsForbidden(err):
-		return "Lease " + name + " may not be read, so nobody can tell whether the controller lives: bind Role kubectl-scylla-lease-reader", w.first
+		return code.New(causeLeaseForbidden, "lease", name), w.first
 	case err != nil:
-		return "Lease " + name + " cannot be read: " + oneLine(err), w.first
+		return code.New(causeLeaseUnread, "lease", name, "error", oneLine(err)), w.first
 	}
 	holder := ""
 	if l.Spec.HolderIdentity != nil {
@@ -61,15 +62,18 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 	switch who, since, gone := w.monitor.Silent(now); {
 	case holder == "":
 		w.advanced = false
-		return "no controller leads: Lease " + name + " has no holder", w.first
+		return code.New(causeLeaseNotHeld, "lease", name), w.first
 	case gone:
 		w.advanced = false
 		if who == "" {
 			who = holder
 		}
-		return fmt.Sprintf("controller %s has not renewed Lease %s for more than twice its duration", who, name), since
+		return code.New(causeLeaseNotRenewed, "controller", who, "lease", name), since
 	case !w.advanced:
-		return fmt.Sprintf("controller %s has not been seen to renew Lease %s yet", holder, name), w.first
+		return code.New(causeLeaseNotSeen, "controller", holder, "lease", name), w.first
+	// The Lease lives, and its holder may still be unable to write this cluster's reports.
+	case !cluster.Keeps(&l, w.key):
+		return code.New(cluster.CauseNotKept, "controller", holder, "lease", name), time.Time{}
 	}
-	return "", time.Time{}
+	return code.Message{}, time.Time{}
 }

@@ -40,8 +40,21 @@ func newMetrics() *metrics {
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("waiting_since_timestamp_seconds"),
 			Help: "When waiting began, Unix time."}),
 	}
-	m.registry.MustRegister(m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting)
+	m.registry.MustRegister(m.collectors()...)
 	return m
+}
+
+func (m *metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting}
+}
+
+// RegisterMetrics registers every metric that is served, without values, for who writes of them.
+func RegisterMetrics(r prometheus.Registerer) error {
+	var errs []error
+	for _, c := range newMetrics().collectors() {
+		errs = append(errs, r.Register(c))
+	}
+	return errors.Join(errs...)
 }
 
 func (m *metrics) observe(v bootstrap.Verdict) {

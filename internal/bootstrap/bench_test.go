@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package bootstrap_test
 
 import (
 	"fmt"
 	"testing"
 
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // BenchmarkDecide is the whole decision of a newcomer in a cluster of N nodes that are all UP, the matrix being there already.
@@ -22,7 +24,7 @@ func BenchmarkDecide(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if v := Decide(in); v.Satisfied == down {
-						b.Fatal(v.Summary)
+						b.Fatal(words.Verdict(v))
 					}
 				}
 			})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package bootstrap_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 var (
@@ -47,9 +50,9 @@ func genRows(t *rapid.T) []matrix.Row {
 		}
 		switch rapid.IntRange(0, 15).Draw(t, "trouble") {
 		case 0:
-			r.Stale = "pod is gone"
+			r.Stale = matrix.Trouble{Code: matrix.StalePodGone}
 		case 1:
-			r.Error = "connection refused"
+			r.Trouble = matrix.Trouble{Code: matrix.TroubleScyllaDB, Words: "connection refused"}
 		case 2:
 			r.Reported = false
 		}
@@ -65,12 +68,12 @@ var genInput = rapid.Custom(func(t *rapid.T) world {
 	w.Disk = rapid.SampledFrom([]Bootstrapped{BootstrappedNo, BootstrappedNo, BootstrappedUnknown, BootstrappedYes, BootstrappedDecommissioned}).Draw(t, "disk")
 	w.Reports = rapid.IntRange(0, 2).Draw(t, "reports")
 	w.AllowNonReporting = rapid.IntRange(0, 4).Draw(t, "allow") == 0
-	w.DataDirectoryEmpty = rapid.IntRange(0, 4).Draw(t, "empty directory") == 0
+	w.Volume = rapid.SampledFrom([]Volume{VolumeNotLooked, VolumeUsed, VolumeUsed, VolumeEmpty, VolumeUnreadable}).Draw(t, "volume")
 	if rapid.IntRange(0, 9).Draw(t, "banned") == 0 {
-		w.Banned = "removed"
+		w.Banned = code.New("Removed")
 	}
 	if rapid.IntRange(0, 9).Draw(t, "silent") == 0 {
-		w.ControllerSilent = "Lease x"
+		w.ControllerSilent = code.New("Lease x")
 	}
 	if rapid.IntRange(0, 9).Draw(t, "not verified") == 0 {
 		w.NotVerified = []string{"dc2"}
@@ -100,15 +103,10 @@ type world struct {
 
 func (w *world) forced() bool { return w.ServiceAnnotations[api.AnnotationForceProceed] == "true" }
 
-func (w *world) replacing() bool {
-	_, asked := w.ServiceAnnotations[api.AnnotationForceProceed]
-	return !asked && w.ServiceLabels[api.LabelReplacingNodeHostID] != ""
-}
-
 // fresh yields the rows that count for Self.
 func (w *world) fresh() []matrix.Row {
 	return slices.DeleteFunc(slices.Clone(w.rows), func(r matrix.Row) bool {
-		return !r.Reported || r.Error != "" || r.Stale != "" || (r.Reporter.Rack == w.Self.Rack && *r.Reporter.Ordinal == *w.Self.Ordinal)
+		return !r.Reported || !r.Trouble.IsZero() || !r.Stale.IsZero() || (r.Reporter.Rack == w.Self.Rack && *r.Reporter.Ordinal == *w.Self.Ordinal)
 	})
 }
 
@@ -146,7 +144,7 @@ func TestNoNewcomerStartsWhileARowSaysDown(t *testing.T) {
 func TestAMemberIsNeverBlocked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := genInput.Draw(t, "input")
-		w.Banned, w.DataDirectoryEmpty = "", false
+		w.Banned, w.SelfJoined, w.Volume = code.Message{}, ptr(true), rapid.SampledFrom([]Volume{VolumeNotLooked, VolumeUsed}).Draw(t, "its volume")
 		if w.Disk == BootstrappedDecommissioned {
 			w.Disk = BootstrappedNo
 		}
@@ -159,7 +157,7 @@ func TestAMemberIsNeverBlocked(t *testing.T) {
 			t.Skip("nobody reports")
 		}
 		if v := Decide(w.Input); !v.Satisfied {
-			t.Errorf("%s: %s", v.Decision, v.Summary)
+			t.Errorf("%s: %s", v.Decision, words.Verdict(v))
 		}
 	})
 }
@@ -169,7 +167,7 @@ func TestVerdictHoldsTogether(t *testing.T) {
 		w := genInput.Draw(t, "input")
 		v := Decide(w.Input)
 		switch {
-		case v.Summary == "" || v.Decision == "":
+		case words.Text(v.Summary) == "" || v.Decision == "":
 			t.Errorf("a verdict without words: %+v", v)
 		case !v.Satisfied && len(v.Blockers) == 0:
 			t.Errorf("%s without a reason", v.Decision)
@@ -179,13 +177,13 @@ func TestVerdictHoldsTogether(t *testing.T) {
 			t.Errorf("satisfied = %v and decision %s", v.Satisfied, v.Decision)
 		}
 		for _, b := range v.Blockers {
-			if b.Text(time.Time{}) == "" || b.NextStep == "" {
+			if words.Blocker(b, time.Time{}) == "" || words.Text(b.Step) == "" {
 				t.Errorf("a blocker without words: %+v", b)
 			}
 		}
 		again := Decide(w.Input)
-		if again.Summary != v.Summary || len(again.Blockers) != len(v.Blockers) {
-			t.Errorf("the same input decides differently: %q and %q", v.Summary, again.Summary)
+		if words.Verdict(again) != words.Verdict(v) || len(again.Blockers) != len(v.Blockers) {
+			t.Errorf("the same input decides differently: %q and %q", words.Verdict(v), words.Verdict(again))
 		}
 	})
 }
@@ -199,7 +197,7 @@ func TestRemovingABlockerNeverCloses(t *testing.T) {
 		mend := rapid.SampledFrom([]string{"controller", "force", "not verified", "place", "forced"}).Draw(t, "mend")
 		switch mend {
 		case "controller":
-			w.ControllerSilent = ""
+			w.ControllerSilent = code.Message{}
 		case "force":
 			if w.forced() {
 				t.Skip("nothing to mend")
@@ -216,7 +214,7 @@ func TestRemovingABlockerNeverCloses(t *testing.T) {
 		}
 		after := Decide(w.Input)
 		if before.Satisfied && !after.Satisfied {
-			t.Errorf("mending %s closes: %q, before %q", mend, after.Summary, before.Summary)
+			t.Errorf("mending %s closes: %q, before %q", mend, words.Verdict(after), words.Verdict(before))
 		}
 		if !after.Satisfied && len(after.Blockers) > len(before.Blockers) {
 			t.Errorf("mending %s adds a blocker: %d, before %d", mend, len(after.Blockers), len(before.Blockers))
@@ -224,12 +222,12 @@ func TestRemovingABlockerNeverCloses(t *testing.T) {
 	})
 }
 
-func TestForceAndReplacementOpenWhateverTheOthersSay(t *testing.T) {
+func TestForceOpensWhateverTheOthersSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := genInput.Draw(t, "input")
 		v := Decide(w.Input)
-		if (w.forced() || w.replacing()) && !v.Satisfied && v.Decision != DecisionRefuse {
-			t.Errorf("forced %v, replacing %v, and it waits: %s", w.forced(), w.replacing(), v.Summary)
+		if w.forced() && !v.Satisfied && v.Decision != DecisionRefuse {
+			t.Errorf("forced, and it waits: %s", words.Verdict(v))
 		}
 	})
 }
@@ -244,7 +242,7 @@ func FuzzParseQuery(f *testing.F) {
 	f.Add([]byte(`[{"bootstrapped":null`), 139)
 	f.Fuzz(func(t *testing.T, stdout []byte, exitCode int) {
 		answer, detail := ParseQuery(stdout, exitCode)
-		if detail == "" {
+		if words.Text(detail) == "" {
 			t.Error("no detail")
 		}
 		if answer != BootstrappedUnknown && exitCode > 0 {
@@ -256,7 +254,7 @@ func FuzzParseQuery(f *testing.F) {
 			return r.Bootstrapped != nil && *r.Bootstrapped == "COMPLETED"
 		})
 		if want := known && completed && exitCode <= 0; (answer == BootstrappedYes) != want {
-			t.Errorf("answer %v (%s), COMPLETED %v", answer, detail, want)
+			t.Errorf("answer %v (%s), COMPLETED %v", answer, words.Text(detail), want)
 		}
 	})
 }

@@ -6,48 +6,68 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // ParseQuery reads the standard output of the query of system.local. A negative exitCode means that it is not known, and the output
-// alone counts. detail says in words what was found, or why the answer is Unknown.
+// alone counts. detail says what was found, or why the answer is Unknown.
 //
 // No output makes it fail: a query that could not answer leaves the question to the cluster. Yes means that a row says COMPLETED;
 // the tool merges all SSTables, so that there is one row at most, and more are accepted.
-func ParseQuery(stdout []byte, exitCode int) (answer Bootstrapped, detail string) {
+func ParseQuery(stdout []byte, exitCode int) (answer Bootstrapped, detail code.Message) {
 	switch {
 	case exitCode == 1:
-		return BootstrappedUnknown, "the query could not load an SSTable of system.local (exit code 1), as on an empty data directory"
+		return BootstrappedUnknown, code.New(QueryNoSSTable)
 	case exitCode == 2:
-		return BootstrappedUnknown, "the query failed while it ran (exit code 2)"
+		return BootstrappedUnknown, code.New(QueryFailed)
 	case exitCode == 100:
-		return BootstrappedUnknown, "this ScyllaDB has no sstable query, it is older than 2025.2 (exit code 100)"
+		return BootstrappedUnknown, code.New(QueryNotKnown)
 	case exitCode > 0:
-		return BootstrappedUnknown, fmt.Sprintf("the query ended with exit code %d", exitCode)
+		return BootstrappedUnknown, code.New(QueryExitCode, "exitCode", exitCode)
 	}
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
-		return BootstrappedUnknown, "the query printed nothing"
+		return BootstrappedUnknown, code.New(QueryPrintedNothing)
 	}
 	var rows []struct {
 		Bootstrapped *string `json:"bootstrapped"`
 	}
 	if err := json.Unmarshal(stdout, &rows); err != nil {
-		return BootstrappedUnknown, "the query printed something that is not its result: " + err.Error()
+		return BootstrappedUnknown, code.New(QueryNotItsResult, "error", err.Error())
 	}
-	answer, detail = BootstrappedNo, "system.local has no row"
+	answer, detail = BootstrappedNo, code.New(QueryNoRow)
 	for _, row := range rows {
 		switch {
 		case row.Bootstrapped == nil:
 			if answer == BootstrappedNo {
-				detail = "system.local says nothing of a bootstrap"
+				detail = code.New(QueryNullRow)
 			}
 		case *row.Bootstrapped == "COMPLETED":
-			return BootstrappedYes, "system.local says COMPLETED"
+			return BootstrappedYes, code.New(QuerySays, "state", "COMPLETED")
 		case *row.Bootstrapped == "DECOMMISSIONED":
-			answer, detail = BootstrappedDecommissioned, "system.local says DECOMMISSIONED"
+			answer, detail = BootstrappedDecommissioned, code.New(QuerySays, "state", "DECOMMISSIONED")
 		case answer == BootstrappedNo:
-			detail = fmt.Sprintf("system.local says %.40q", *row.Bootstrapped)
+			detail = code.New(QuerySays, "state", fmt.Sprintf("%.40q", *row.Bootstrapped))
 		}
 	}
 	return answer, detail
+}
+
+// ParseHostID reads the host ID from the standard output of the query, in lower case; empty where it is not there, or is none.
+func ParseHostID(stdout []byte) string {
+	var rows []struct {
+		HostID string `json:"host_id"`
+	}
+	if err := json.Unmarshal(bytes.TrimSpace(stdout), &rows); err != nil {
+		return ""
+	}
+	for _, row := range rows {
+		if id, err := uuid.Parse(row.HostID); err == nil && id != uuid.Nil {
+			return id.String()
+		}
+	}
+	return ""
 }

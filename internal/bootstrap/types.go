@@ -5,7 +5,9 @@ package bootstrap
 import (
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
 // Bootstrapped is what is known of a data directory.
@@ -23,13 +25,36 @@ type Peer struct {
 	matrix.Ref
 	// Joined is the joined annotation: nil when absent (or neither "true" nor "false").
 	Joined *bool
+	// Created is when its Service was made: the oldest may be the first node of all. Zero when not known.
+	Created time.Time
+	// Starting is true where its Pod was looked for and its ScyllaDB has been started, Waiting where its barrier waits.
+	Starting, Waiting bool
+	// Idle is true where its Pod was looked for and its ScyllaDB is not ready, or there is no Pod. False where nobody looked.
+	Idle bool
+}
+
+// Volume is what is known of the data directory beside the query's answer. The zero value is of a judge who cannot look, as outside the Pod.
+type Volume uint8
+
+const (
+	VolumeNotLooked  Volume = iota
+	VolumeUnreadable        // the barrier could not look into it: Input.VolumeDetail says why
+	VolumeEmpty             // nothing of ScyllaDB's is in it, not even a commit log
+	VolumeUsed              // ScyllaDB's own files are in it
+)
+
+// Rollout is a StatefulSet of the cluster that is not at rest.
+type Rollout struct {
+	StatefulSet string
+	// Cause is RolloutRevision or RolloutNotReady with its numbers.
+	Cause code.Message
 }
 
 // Input is everything the decision looks at.
 type Input struct {
 	// Self is the member that wants to start: name, datacenter, rack and ordinal from its Service; HostID the recorded one, if any.
 	Self matrix.Ref
-	// Namespace of Self, for texts.
+	// Namespace of Self, for commands.
 	Namespace string
 	// SelfJoined is Self's joined annotation: nil when absent.
 	SelfJoined *bool
@@ -37,15 +62,19 @@ type Input struct {
 	ServiceLabels, ServiceAnnotations map[string]string
 	// Disk is what the query of the data directory said.
 	Disk Bootstrapped
-	// DiskDetail says how the query failed or what it found, for texts.
-	DiskDetail string
-	// DataDirectoryEmpty is set by who looked into the data directory and found nothing of ScyllaDB's in it, not even a commit
-	// log: then this cannot be the restart of a node that was never flushed. Leave it false when nobody looked.
-	DataDirectoryEmpty bool
-	// PVC is the name of Self's claim, for texts.
+	// DiskDetail says how the query failed or what it found; zero when that is not known.
+	DiskDetail code.Message
+	// Volume is what the barrier saw in the data directory. VolumeDetail is why it could not look, where it could not.
+	Volume       Volume
+	VolumeDetail code.Message
+	// VolumeHostID is the host ID in the data directory, by the same query; empty when that did not tell.
+	VolumeHostID string
+	// PodUID is that of Self's Pod, where its Pod was looked for. A replacement that is about to evict this very Pod must not begin in it.
+	PodUID string
+	// PVC is the name of Self's claim, for commands.
 	PVC string
-	// Banned is set when ScyllaDB is known to have banned this data directory's host ID; its text is the evidence.
-	Banned string
+	// Banned is the evidence that ScyllaDB has banned this data directory's host ID; zero when there is none.
+	Banned code.Message
 
 	// Matrix of the cluster, built from the reports; nil or empty when there is none.
 	Matrix *matrix.Matrix
@@ -53,14 +82,25 @@ type Input struct {
 	Reports int
 	// Datacenters whose report exists, and datacenters known to exist whose nodes nobody here can ask.
 	NotVerified []string
-	// Peers are the cluster's other members by their Services, in this namespace.
-	Peers []Peer
+	// Peers are the cluster's other members by their Services, in this namespace. Created is when Self's own Service was made.
+	Peers   []Peer
+	Created time.Time
+	// Version is that of the image which Self would start; unknown where the image does not say.
+	Version release.Version
+	// Rollouts are the StatefulSets of the cluster that are not at rest.
+	Rollouts []Rollout
+	// Initialized is true where the cluster report says that the cluster has had its first node: nobody founds it again.
+	Initialized bool
+	// Held is what the member's own barrier waits for beyond all of this, where it said so. It counts only while nothing else is in the way.
+	Held []matrix.Blocker
+	// Doubts are blockers that say why the reports may not be what the nodes say now: their controller is off, or the Pods say something else.
+	Doubts []matrix.Blocker
 	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids.
 	AllowNonReporting bool
 	// ControllerSilentSince is set when the controller that owns the reports has not renewed its Lease for too long.
 	ControllerSilentSince time.Time
-	// ControllerSilent says who is silent ("kubectl-scylla-controller"); empty when it is alive or not ours to watch.
-	ControllerSilent string
+	// ControllerSilent says which controller is silent, or why that cannot be told; zero when it is alive or not ours to watch.
+	ControllerSilent code.Message
 }
 
 // Decision is the branch that was taken.
@@ -81,12 +121,12 @@ const (
 type Verdict struct {
 	Satisfied bool     `json:"satisfied"`
 	Decision  Decision `json:"decision"`
-	// Summary is one sentence that names the member and the decisive fact.
-	Summary string `json:"summary"`
+	// Summary is the decisive fact. Its sentence has the member as its subject, which is left out: "must wait: ...".
+	Summary code.Message `json:"summary"`
 	// Blockers, in a stable order: the gravest first. With Forced these are the blockers that were overruled.
 	Blockers []matrix.Blocker `json:"blockers,omitempty"`
 	// Notes are things worth saying that do not block ("dc2 was not verified").
-	Notes []string `json:"notes,omitempty"`
+	Notes []code.Message `json:"notes,omitempty"`
 	// Self is the member judged.
 	Self matrix.Ref `json:"member"`
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
@@ -49,14 +50,14 @@ func TestGatherEvents(t *testing.T) {
 		event("other", "Pod", "web-0", 0), event("same name, other kind", "ConfigMap", "demo-0", 0),
 		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "elsewhere", Name: "x"}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "demo-0"}},
 	).Build()
-	got, err := bundle.Gather(t.Context(), c, cluster().Snapshot, "", bundle.Server{}, bundle.Limits{}, nil)
+	got, err := bundle.Gather(t.Context(), c, sample().Snapshot, "", bundle.Server{}, bundle.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"pod", "service", "cluster"}, names(got.Events)); diff != "" {
 		t.Errorf("events, the newest last (-want +got):\n%s", diff)
 	}
-	got, err = bundle.Gather(t.Context(), c, cluster().Snapshot, "", bundle.Server{}, bundle.Limits{Events: 1}, nil)
+	got, err = bundle.Gather(t.Context(), c, sample().Snapshot, "", bundle.Server{}, bundle.Limits{Events: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestGatherReadsEventsInPages(t *testing.T) {
 		events.Items, events.Continue = []corev1.Event{*event(fmt.Sprint(pages), "Pod", "demo-0", 0)}, fmt.Sprintf("page %d", pages)
 		return nil
 	}}).Build()
-	got, err := bundle.Gather(t.Context(), c, cluster().Snapshot, "", bundle.Server{}, bundle.Limits{EventPages: 3}, nil)
+	got, err := bundle.Gather(t.Context(), c, sample().Snapshot, "", bundle.Server{}, bundle.Limits{EventPages: 3}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestGatherSaysWhatItCouldNotRead(t *testing.T) {
 		return refused
 	}}).Build()
 	server := bundle.Server{Version: func(context.Context) (string, error) { return "", errors.New("dial https://bob:pw@h: refused") }}
-	got, err := bundle.Gather(t.Context(), c, cluster().Snapshot, "", server, bundle.Limits{}, nil)
+	got, err := bundle.Gather(t.Context(), c, sample().Snapshot, "", server, bundle.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,14 +116,14 @@ func TestGatherSaysWhatItCouldNotRead(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := bundle.Gather(ctx, c, cluster().Snapshot, "", server, bundle.Limits{}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := bundle.Gather(ctx, c, sample().Snapshot, "", server, bundle.Limits{}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
 
 // waits is a snapshot whose containers are in all states.
-func waits() *kube.Snapshot {
-	s := cluster().Snapshot
+func waits() *cluster.Cluster {
+	s := sample().Snapshot
 	always := corev1.ContainerRestartPolicyAlways
 	p := &s.Pods[0]
 	p.Spec.InitContainers = []corev1.Container{{Name: "sidecar", RestartPolicy: &always}, {Name: "done"}, {Name: api.ContainerBarrier}, {Name: "later"}}

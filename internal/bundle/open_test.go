@@ -24,13 +24,14 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
 
-// cluster is a snapshot with one of nearly everything.
-func cluster() *bundle.Cluster {
+// sample is a snapshot with one of nearly everything.
+func sample() *bundle.Cluster {
 	labels := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1"}
 	service := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo-0", Labels: labels, Annotations: map[string]string{api.AnnotationHostID: "a"}}}
 	service.Spec.Selector = map[string]string{"statefulset.kubernetes.io/pod-name": "demo-0"}
@@ -39,11 +40,10 @@ func cluster() *bundle.Cluster {
 	pod.Labels[api.LabelPodType] = api.PodTypeNode
 	pod.Spec.Containers = []corev1.Container{{Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2025.2.1"}}
 	return &bundle.Cluster{
-		Snapshot: &kube.Snapshot{
-			Namespace: "ns", Cluster: "demo", TakenAt: now, Services: []corev1.Service{service}, Pods: []corev1.Pod{pod},
-			Source: kube.SourceAnnotation, SourceReason: "as it was said", Notes: []string{"a note"},
-			Problems: []kube.Problem{{Verb: "list", Resource: "persistentvolumeclaims", Namespace: "ns", Kind: kube.ProblemForbidden, Message: "no"}},
-		},
+		Snapshot: cluster.New(cluster.Objects{
+			Key: cluster.Key{Namespace: "ns", Name: "demo"}, Services: []corev1.Service{service}, Pods: []corev1.Pod{pod}, Notes: []string{"a note"},
+			Problems: []cluster.Problem{{Verb: "list", Resource: "persistentvolumeclaims", Namespace: "ns", Kind: cluster.ProblemForbidden, Message: "no"}},
+		}, cluster.SourceAuto, now),
 		Events:  []corev1.Event{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}, Reason: "Pulled", Message: "ok", Type: "Normal"}},
 		Waiting: []bundle.Container{{Pod: "demo-0", Container: "scylla", State: "CrashLoopBackOff"}}, Kubernetes: "v1.37.2",
 		LeftOut: []bundle.LeftOut{{What: "logs", Why: bundle.Forbidden}},
@@ -65,22 +65,22 @@ func pack(t testing.TB, limits bundle.Limits, clusters ...*bundle.Cluster) []byt
 
 func TestPackAndOpen(t *testing.T) {
 	t.Parallel()
-	data := pack(t, bundle.Limits{}, cluster())
-	if again := pack(t, bundle.Limits{}, cluster()); !bytes.Equal(data, again) {
+	data := pack(t, bundle.Limits{}, sample())
+	if again := pack(t, bundle.Limits{}, sample()); !bytes.Equal(data, again) {
 		t.Error("the same cluster does not give the same bytes")
 	}
 	s, err := bundle.Open(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := cluster()
+	want := sample()
 	if !s.TakenAt.Equal(now.Truncate(time.Second)) || len(s.Clusters) != 1 {
 		t.Fatalf("%v, %d clusters", s.TakenAt, len(s.Clusters))
 	}
 	got := s.Clusters[0]
 	snap := got.Snapshot
-	if !snap.TakenAt.Equal(now) || snap.Offline || snap.Source != kube.SourceAnnotation || snap.SourceReason != "as it was said" {
-		t.Errorf("%v %v %v %q", snap.TakenAt, snap.Offline, snap.Source, snap.SourceReason)
+	if !snap.TakenAt.Equal(now) || snap.Offline || snap.Source != cluster.SourceAnnotation || words.Text(snap.SourceReason) != words.Text(want.Snapshot.SourceReason) {
+		t.Errorf("%v %v %v %q", snap.TakenAt, snap.Offline, snap.Source, words.Text(snap.SourceReason))
 	}
 	for what, pair := range map[string][2]any{
 		"notes": {want.Snapshot.Notes, snap.Notes}, "problems": {want.Snapshot.Problems, snap.Problems}, "waiting": {want.Waiting, got.Waiting},
@@ -91,34 +91,59 @@ func TestPackAndOpen(t *testing.T) {
 			t.Errorf("%s (-packed +opened):\n%s", what, diff)
 		}
 	}
-	if s.Cluster(snap) != got || s.Cluster(&kube.Snapshot{}) != nil {
+	if s.Cluster(snap) != got || s.Cluster(&cluster.Cluster{}) != nil {
 		t.Error("a snapshot does not find its cluster")
 	}
-	if err := s.Use(kube.SourceReport); err != nil || snap.Source != kube.SourceReport {
-		t.Errorf("%v, source %v", err, snap.Source)
+	if err := s.Use(cluster.SourceReport); err != nil || got.Snapshot.Source != cluster.SourceReport {
+		t.Errorf("%v, source %v", err, got.Snapshot.Source)
 	}
-	if err := s.Use(kube.SourceAuto); err != nil || snap.SourceReason != "as it was said" {
-		t.Errorf("%v, %q", err, snap.SourceReason)
+	if err := s.Use(cluster.SourceAuto); err != nil || words.Text(got.Snapshot.SourceReason) != words.Text(want.Snapshot.SourceReason) {
+		t.Errorf("%v, %q", err, words.Text(got.Snapshot.SourceReason))
 	}
-	if err := s.Use(kube.SourceLive); err == nil {
+	if err := s.Use(cluster.SourceLive); err == nil {
 		t.Error("live rows that were never asked for")
+	}
+}
+
+// TestOpenOfWhatTheNodesSaid: opened with the source that was asked for, an archive says what was said then; otherwise the objects speak.
+func TestOpenOfWhatTheNodesSaid(t *testing.T) {
+	t.Parallel()
+	for requested, want := range map[cluster.Source]map[cluster.Source]string{
+		cluster.SourceAuto: {cluster.SourceAuto: "no report and no annotation has a row; ScyllaDB answered on 1 of 1 Pod", cluster.SourceLive: "ScyllaDB answered on 1 of 1 Pod"},
+		cluster.SourceLive: {cluster.SourceAuto: "no report found; no Pod carries a row either: --source=live asks ScyllaDB itself", cluster.SourceLive: "ScyllaDB answered on 1 of 1 Pod"},
+	} {
+		c := sample()
+		c.Requested = requested
+		c.Snapshot = cluster.New(c.Snapshot.Objects, requested, now).WithLive(map[string]*api.NodeStatusReport{"demo-0": {HostID: "a"}}, nil, nil)
+		s, err := bundle.Open(bytes.NewReader(pack(t, bundle.Limits{}, c)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, source := range []cluster.Source{cluster.SourceAuto, cluster.SourceLive, cluster.SourceReport, cluster.SourceAuto, cluster.SourceLive} {
+			if err := s.Use(source); err != nil {
+				t.Fatal(err)
+			}
+			if got := words.Text(s.Snapshots()[0].SourceReason); source != cluster.SourceReport && got != want[source] {
+				t.Errorf("taken with %s, opened with %s: %q, want %q", requested, source, got, want[source])
+			}
+		}
 	}
 }
 
 func TestOpenSeveralClusters(t *testing.T) {
 	t.Parallel()
-	other := cluster()
-	other.Snapshot.Cluster = "other"
+	other := sample()
+	other.Snapshot.Name = "other"
 	for _, labels := range []map[string]string{other.Snapshot.Services[0].Labels, other.Snapshot.Pods[0].Labels} {
 		labels[api.LabelCluster] = "other"
 	}
-	s, err := bundle.Open(bytes.NewReader(pack(t, bundle.Limits{}, cluster(), other)))
+	s, err := bundle.Open(bytes.NewReader(pack(t, bundle.Limits{}, sample(), other)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var keys []string
 	for _, snap := range s.Snapshots() {
-		keys = append(keys, snap.Key().String())
+		keys = append(keys, snap.Key.String())
 	}
 	if diff := cmp.Diff([]string{"ns/demo", "ns/other"}, keys); diff != "" {
 		t.Error(diff)
@@ -127,7 +152,7 @@ func TestOpenSeveralClusters(t *testing.T) {
 
 func TestPackLeavesOutWhatIsTooBig(t *testing.T) {
 	t.Parallel()
-	c := cluster()
+	c := sample()
 	c.Snapshot.Pods[0].Annotations = map[string]string{"scylladb.com/big": strings.Repeat("x", 5000)}
 	for name, limits := range map[string]bundle.Limits{"a kind": {Kind: 4000}, "all": {Total: 4000}} {
 		a, err := bundle.Pack([]*bundle.Cluster{c}, now, limits)
@@ -189,7 +214,7 @@ func zipped(t testing.TB, manifest func(*bundle.Manifest), entries ...entry) []b
 
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	good := pack(t, bundle.Limits{}, cluster())
+	good := pack(t, bundle.Limits{}, sample())
 	bomb, small := make([]byte, 193<<20), make([]byte, 2<<20)
 	said := func(text string) entry { return entry{name: "clusters/ns/demo/snapshot.json", data: []byte(text)} }
 	var plain bytes.Buffer
@@ -273,7 +298,7 @@ func (failing) Read([]byte) (int, error) { return 0, os.ErrPermission }
 
 func TestWriteFile(t *testing.T) {
 	t.Parallel()
-	a, err := bundle.Pack([]*bundle.Cluster{cluster()}, now, bundle.Limits{})
+	a, err := bundle.Pack([]*bundle.Cluster{sample()}, now, bundle.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +330,7 @@ func TestWriteFile(t *testing.T) {
 
 // Whatever is opened, it gives an error or clusters that can be judged, in bounded time and space.
 func FuzzOpen(f *testing.F) {
-	f.Add(pack(f, bundle.Limits{}, cluster()))
+	f.Add(pack(f, bundle.Limits{}, sample()))
 	f.Add(zipped(f, nil, entry{name: "clusters/ns/demo/snapshot.json", data: []byte(`{"namespace":"ns","name":"demo","source":"annotation"}`)}, entry{name: "clusters/ns/demo/pods.json", data: podList}))
 	f.Add(zipped(f, nil, entry{name: "../x", data: []byte("y")}))
 	f.Add(podList)
@@ -343,8 +368,8 @@ func FuzzOpenFiles(f *testing.F) {
 			return
 		}
 		for _, snap := range s.Snapshots() {
-			if snap.Key() != (kube.ClusterKey{Namespace: "ns", Name: "demo"}) && snap.Cluster == "" {
-				t.Errorf("a cluster without a name: %+v", snap.Key())
+			if snap.Key != (cluster.Key{Namespace: "ns", Name: "demo"}) && snap.Name == "" {
+				t.Errorf("a cluster without a name: %+v", snap.Key)
 			}
 			snap.Members()
 			snap.Rows()

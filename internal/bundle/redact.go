@@ -4,13 +4,9 @@ package bundle
 
 import (
 	"encoding/json"
-	"regexp"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
 // Redacted stands where a value was taken out.
@@ -42,7 +38,7 @@ func (t Tally) Add(more Tally) {
 // kept are the kinds whose contents an archive may hold. All others keep their name at most.
 var kept = map[string]bool{
 	"Service": true, "Pod": true, "StatefulSet": true, "PersistentVolumeClaim": true, "Event": true, "Lease": true,
-	"ScyllaDBDatacenterNodesStatusReport": true, "ScyllaDBStatusReport": true,
+	"ScyllaDBDatacenterNodesStatusReport": true, "ScyllaDBStatusReport": true, "ScyllaCluster": true, "ScyllaDBDatacenter": true, "ScyllaDBCluster": true,
 }
 
 // never are the kinds of which not even the name is kept.
@@ -56,7 +52,9 @@ func Redact(obj map[string]any) (map[string]any, Tally, bool) {
 	if never[kind] {
 		return nil, Tally{RuleKind: 1}, false
 	}
-	if !kept[kind] {
+	if kind == "Node" {
+		obj = machine(obj)
+	} else if !kept[kind] {
 		out := map[string]any{"kind": kind}
 		if v, ok := obj["apiVersion"].(string); ok {
 			out["apiVersion"] = v
@@ -70,11 +68,16 @@ func Redact(obj map[string]any) (map[string]any, Tally, bool) {
 	return out, r.tally(), true
 }
 
-// Text takes what looks like a secret out of a text: credentials in URLs, tokens of known forms, private keys, and the values of names such
-// as password or token.
-func Text(s string) string {
-	r := redactor{}
-	return r.text(s)
+// machine keeps the fields of a Kubernetes node that tell whether Pods can run on it; images, volumes and the cloud provider's ID go.
+func machine(obj map[string]any) map[string]any {
+	out := only(obj, "apiVersion", "kind", "metadata")
+	if spec, ok := obj["spec"].(map[string]any); ok {
+		out["spec"] = only(spec, "taints", "unschedulable")
+	}
+	if status, ok := obj["status"].(map[string]any); ok {
+		out["status"] = only(status, "addresses", "allocatable", "capacity", "conditions", "nodeInfo")
+	}
+	return out
 }
 
 type redactor map[string]int
@@ -358,171 +361,4 @@ func (r redactor) arguments(list []any) []any {
 		}
 	}
 	return out
-}
-
-// random is true for a text that looks like a generated key: long, and of letters of both cases and digits with nothing readable about it.
-func random(s string) bool {
-	if len(s) < 20 || len(s) > 4096 {
-		return false
-	}
-	var lower, upper, digit int
-	for _, c := range s {
-		switch {
-		case c >= 'a' && c <= 'z':
-			lower++
-		case c >= 'A' && c <= 'Z':
-			upper++
-		case c >= '0' && c <= '9':
-			digit++
-		case strings.ContainsRune("+/_=-", c):
-		default:
-			return false
-		}
-	}
-	return lower >= 3 && upper >= 3 && digit >= 3 && !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "-")
-}
-
-// words splits a name at everything that is no letter or digit and where a capital follows a small letter.
-func words(name string) []string {
-	var out []string
-	start, last := -1, rune(0)
-	for i, c := range name {
-		letter := unicode.IsLetter(c) || unicode.IsDigit(c)
-		if start >= 0 && (!letter || unicode.IsUpper(c) && unicode.IsLower(last)) {
-			out = append(out, strings.ToLower(name[start:i]))
-			start = -1
-		}
-		if letter && start < 0 {
-			start = i
-		}
-		last = c
-	}
-	if start >= 0 {
-		out = append(out, strings.ToLower(name[start:]))
-	}
-	return out
-}
-
-var (
-	secretWords = map[string]bool{
-		"password": true, "passwords": true, "passwd": true, "pwd": true, "passphrase": true, "passcode": true, "secret": true, "secrets": true, "token": true,
-		"apikey": true, "accesskey": true, "secretkey": true, "privatekey": true, "credential": true, "credentials": true, "creds": true,
-		"authorization": true, "authtoken": true, "bearer": true, "cookie": true, "jwt": true, "dsn": true, "pass": true, "psk": true, "salt": true,
-		"authkey": true, "pgpassword": true, "signature": true, "sig": true,
-	}
-	keyBefore = map[string]bool{"api": true, "access": true, "secret": true, "private": true, "encryption": true, "signing": true, "auth": true, "account": true, "ssh": true, "tls": true, "master": true}
-)
-
-// secretName is true for names whose values are secrets: password, API_KEY, authToken. ScyllaDB's own tokens (num_tokens, initial_token) are places on
-// the ring and no secrets.
-func secretName(name string) bool {
-	w := words(name)
-	for i, word := range w {
-		switch {
-		case word == "token" && i > 0 && w[i-1] == "initial":
-		case secretWords[word]:
-			return true
-		case word == "key" && i > 0 && keyBefore[w[i-1]]:
-			return true
-		}
-	}
-	return slices.ContainsFunc(w, func(word string) bool {
-		return strings.HasSuffix(word, "password") || strings.HasSuffix(word, "passwd") || strings.HasSuffix(word, "secret") || strings.HasSuffix(word, "apikey") ||
-			strings.HasSuffix(word, "token") && word != "token"
-	})
-}
-
-var (
-	// userinfo of a URL, up to the last @ before the path.
-	urlCredentials = pattern.Lazy(`([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s"'<>]*@`)
-	privateKey     = pattern.Lazy(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
-	knownTokens    = pattern.Lazy(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}`)
-	authorization  = pattern.Lazy(`(?i)\b(bearer\s+|authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|digest|token)\s+)?)[^\s"'\\,;]+`)
-	schemeRedacted = pattern.Lazy(`^(?i:basic|bearer|digest|token)\s+\[redacted\]`)
-	// named finds NAME= and NAME: and --NAME followed by a space; what follows is looked at by hand.
-	named = pattern.Lazy(`(-{0,2}[\pL\pN_][\pL\pN_.-]*)(\\*["']?[ \t]*(?:=|:)[ \t]*|[ \t]+)`)
-)
-
-func (r redactor) text(s string) string {
-	// Nearly all texts are names, times and states. Each rule below needs one of these.
-	if len(s) < 5 || !strings.ContainsAny(s, "=: ") && !knownTokens().MatchString(s) {
-		return s
-	}
-	s = r.replace(privateKey(), s, Redacted)
-	s = r.replace(urlCredentials(), s, "${1}"+Redacted+"@")
-	s = r.replace(authorization(), s, "${1}"+Redacted)
-	s = r.replace(knownTokens(), s, Redacted)
-	return r.namedValues(s)
-}
-
-func (r redactor) replace(p *regexp.Regexp, s, with string) string {
-	out := p.ReplaceAllString(s, with)
-	if out != s {
-		r[RuleText]++
-	}
-	return out
-}
-
-// namedValues takes out the values of secret names, quoted or not.
-func (r redactor) namedValues(s string) string {
-	var b strings.Builder
-	for {
-		at := named().FindStringSubmatchIndex(s)
-		if at == nil {
-			b.WriteString(s)
-			return b.String()
-		}
-		name, sep := s[at[2]:at[3]], s[at[4]:at[5]]
-		rest := s[at[1]:]
-		b.WriteString(s[:at[1]])
-		s = rest
-		// Without = or : only a flag has a value.
-		if !secretName(name) || strings.TrimSpace(sep) == "" && !strings.HasPrefix(name, "-") {
-			continue
-		}
-		n := valueLength(rest)
-		value := rest[:n]
-		if n == 0 || schemeRedacted().MatchString(rest) || strings.Contains(value, Redacted) || strings.HasPrefix(rest, Redacted) || strings.TrimSpace(sep) == "" && strings.HasPrefix(value, "-") {
-			continue
-		}
-		quote := ""
-		if value[0] == '"' || value[0] == '\'' {
-			quote = value[:1]
-		}
-		b.WriteString(quote + r.out(RuleText) + quote)
-		s = rest[n:]
-	}
-}
-
-// valueLength is how many bytes at the start of s are one value: a quoted text, or up to a space or a quote.
-func valueLength(s string) int {
-	if s == "" {
-		return 0
-	}
-	if q := s[0]; q == '"' || q == '\'' {
-		for i := 1; i < len(s); i++ {
-			switch {
-			case s[i] == '\\' && q == '"':
-				i++
-			case s[i] == q:
-				return i + 1
-			}
-		}
-		return len(s)
-	}
-	start := 0
-	for strings.HasPrefix(s[start:], `\`) {
-		start++ // an escaped quote: the text is within a string of another language
-	}
-	if start > 0 && start < len(s) && (s[start] == '"' || s[start] == '\'') {
-		start++
-	} else {
-		start = 0
-	}
-	// Too much rather than too little: passwords have all kinds of marks in them.
-	end := strings.IndexAny(s[start:], " \t\r\n\"'`\\")
-	if end < 0 {
-		return len(s)
-	}
-	return start + end
 }

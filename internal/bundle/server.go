@@ -8,14 +8,19 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
-// NewServer reads logs and the version from the API server of cfg. It touches no network.
+// NewServer reads logs and the version from the API server of cfg, and ScyllaDB's tables through port-forwards. It touches no network.
 func NewServer(cfg *rest.Config) (Server, error) {
 	c := rest.CopyConfig(cfg)
 	c.GroupVersion, c.APIPath = &corev1.SchemeGroupVersion, "/api"
@@ -33,6 +38,18 @@ func NewServer(cfg *rest.Config) (Server, error) {
 		return Server{}, fmt.Errorf("make client for logs of %s: %w", cfg.Host, err)
 	}
 	return Server{
+		Tables: func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables, []cluster.Problem) {
+			var mu sync.Mutex
+			out := map[string]Tables{}
+			_, problems := kube.Live(ctx, cfg, pods, kube.LiveOptions{Progress: progress, Ask: func(ctx context.Context, member string, c *scylla.Client) []error {
+				t := ReadTables(ctx, c)
+				mu.Lock()
+				defer mu.Unlock()
+				out[member] = t
+				return nil
+			}})
+			return out, problems
+		},
 		Log: func(ctx context.Context, namespace, pod string, opts *corev1.PodLogOptions) (io.ReadCloser, error) {
 			req := r.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").
 				Param("container", opts.Container).Param("previous", strconv.FormatBool(opts.Previous))

@@ -20,24 +20,17 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/crds"
-	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	controlplane "github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 // TestRealAPIServer asks what no fake can answer: whether the static mapper, selectors, the words of refusals, the validation of events
 // and patches, and watches across the death of the server are as this package takes them to be.
 func TestRealAPIServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a Kubernetes control plane")
-	}
-	c, err := cluster.StartControlPlane(t.Context(), cluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := plane.Start(t)
 	cl, err := NewClient(c.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -53,13 +46,13 @@ func TestRealAPIServer(t *testing.T) {
 	}
 	st := newStage(t, 1, 2)
 	create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}})
-	for _, s := range st.services {
+	for _, s := range st.Services {
 		s.Spec.ClusterIP, s.Spec.Ports = corev1.ClusterIPNone, []corev1.ServicePort{{Port: 7000}}
 		create(s)
 	}
 
 	t.Run("kinds are not installed", func(t *testing.T) {
-		s, err := Load(t.Context(), cl, key, Everything(SourceAuto, "default"))
+		s, err := Load(t.Context(), cl, key, Everything(cluster.SourceAuto, "default"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,21 +91,22 @@ func TestRealAPIServer(t *testing.T) {
 	if _, err := c.Kubectl(t.Context(), "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"); err != nil {
 		t.Fatal(err)
 	}
-	create(st.reports["dc1"])
+	create(st.Reports["dc1"])
 
 	t.Run("everything is read", func(t *testing.T) {
-		s, err := Load(t.Context(), cl, key, LoadOptions{StatefulSets: true, PVCs: true, StatusReport: true})
+		objects, err := Load(t.Context(), cl, key, LoadOptions{StatefulSets: true, PVCs: true, StatusReport: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Problems) != 0 || s.SourceReason != "1 of 1 datacenter report found" || len(s.Rows()) != 2 {
-			t.Errorf("problems %v, %s, %d rows", s.Problems, s.SourceReason, len(s.Rows()))
+		s := cluster.New(objects, cluster.SourceAuto, time.Now())
+		if len(s.Problems) != 0 || words.Text(s.SourceReason) != "1 of 1 datacenter report found" || len(s.Rows()) != 2 {
+			t.Errorf("problems %v, %s, %d rows", s.Problems, words.Text(s.SourceReason), len(s.Rows()))
 		}
-		if m := memberNamed(t, s.Members(), "demo-rack1-0"); m.RowWritten.IsZero() || time.Since(m.RowWritten) > time.Hour {
+		if m, err := s.ResolveTarget("demo-rack1-0"); err != nil || m.RowWritten.IsZero() || time.Since(m.RowWritten) > time.Hour {
 			t.Errorf("row written %v; the server keeps write times", m.RowWritten)
 		}
-		_, err = Load(t.Context(), cl, ClusterKey{key.Namespace, "dmeo"}, LoadOptions{})
-		if _, ok := errors.AsType[*NotFoundError](err); !ok || !strings.Contains(err.Error(), `did you mean "demo"?`) {
+		_, err = Load(t.Context(), cl, cluster.Key{Namespace: key.Namespace, Name: "dmeo"}, LoadOptions{})
+		if _, ok := errors.AsType[*cluster.NotFoundError](err); !ok || !strings.Contains(err.Error(), `did you mean "demo"?`) {
 			t.Errorf("misspelt: %v", err)
 		}
 	})
@@ -148,9 +142,9 @@ func TestRealAPIServer(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("problems (-want +got):\n%s", diff)
 		}
-		pod := newPod(t, "demo-rack1-0", 1, nil)
+		pod := stage.NewPod(t, "demo-rack1-0", 1, nil)
 		_, problems := Live(t.Context(), cfg, []corev1.Pod{*pod}, LiveOptions{})
-		if len(problems) != 1 || problems[0].Kind != ProblemForbidden || problems[0].Resource != "pods/portforward" {
+		if len(problems) != 1 || problems[0].Kind != cluster.ProblemForbidden || problems[0].Resource != "pods/portforward" {
 			t.Errorf("port-forward: %v", problems)
 		}
 		// The right that the message names is enough: nothing is forbidden any more, and there is no such Pod.
@@ -164,9 +158,9 @@ func TestRealAPIServer(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if err := cluster.WaitFor(ctx, "the right to forward", 50*time.Millisecond, func(ctx context.Context) (bool, string, error) {
+		if err := controlplane.WaitFor(ctx, "the right to forward", 50*time.Millisecond, func(ctx context.Context) (bool, string, error) {
 			_, problems := Live(ctx, cfg, []corev1.Pod{*pod}, LiveOptions{})
-			return len(problems) == 1 && problems[0].Kind == ProblemOther && strings.Contains(problems[0].Message, `pods "demo-rack1-0" not found`), fmt.Sprint(problems), nil
+			return len(problems) == 1 && problems[0].Kind == cluster.ProblemOther && strings.Contains(problems[0].Message, `pods "demo-rack1-0" not found`), fmt.Sprint(problems), nil
 		}); err != nil {
 			t.Error(err)
 		}
@@ -226,8 +220,8 @@ func TestRealAPIServer(t *testing.T) {
 	t.Run("watch", func(t *testing.T) {
 		states := make(chan bool, 100)
 		ch, err := Watch(t.Context(), cl, key, WatchOptions{
-			Services: true, Pods: true, StatefulSets: true, PVCs: true, Reports: true, StatusReports: true, Lease: true, LeaseNamespace: "default",
-			Connected: func(ok bool, _ error) { states <- ok }, Problem: func(p Problem) { t.Errorf("problem: %v", p) },
+			Kinds: WatchFor(Everything(cluster.SourceAuto, "default")).Kinds, LeaseNamespace: "default",
+			Connected: func(ok bool, _ error) { states <- ok }, Problem: func(p cluster.Problem) { t.Errorf("problem: %v", p) },
 		})
 		if err != nil {
 			t.Fatal(err)

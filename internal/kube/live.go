@@ -7,12 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,10 +30,10 @@ import (
 	streamspdy "k8s.io/streaming/pkg/httpstream/spdy"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
-
-const resourcePortForward = "pods/portforward"
 
 // LiveOptions bound the asking. Zero values: 8 at a time, 10 s per node, port 10000.
 type LiveOptions struct {
@@ -62,32 +60,24 @@ func (o LiveOptions) withDefaults() LiveOptions {
 	return o
 }
 
-// LiveFacts is what a node said beyond its row.
-type LiveFacts struct {
-	// Schemas maps schema versions to the addresses that have them, as this node sees it; one key means agreement. Nil when it did not say.
-	Schemas map[string][]string
-	// GossipOnly are the nodes that gossip with this one and are not among its members.
-	GossipOnly []scylla.Endpoint
-}
-
 // Live asks the ScyllaDB of each Pod through a port-forward (no local port is opened), keyed by Pod name. A node that could not be
 // asked has a row whose Error says why. Each Pod that did not answer, or not every question, is a Problem; where the right is missing that is
-// the one Problem, and the other Pods are then not tried.
-func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (map[string]*api.NodeStatusReport, []Problem) {
+// the one cluster.Problem, and the other Pods are then not tried.
+func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (map[string]*api.NodeStatusReport, []cluster.Problem) {
 	opts = opts.withDefaults()
-	rows, problems := make([]api.NodeStatusReport, len(pods)), make([]*Problem, len(pods))
+	rows, problems := make([]api.NodeStatusReport, len(pods)), make([]*cluster.Problem, len(pods))
 	var (
 		g         errgroup.Group
 		mu        sync.Mutex // guards done and the calls of Progress
 		done      int
-		forbidden atomic.Pointer[Problem]
+		forbidden atomic.Pointer[cluster.Problem]
 	)
 	g.SetLimit(opts.Parallelism)
 	for i := range pods {
 		g.Go(func() error {
 			row, gaps, err := askPod(ctx, cfg, &pods[i], opts, &forbidden)
 			if err != nil {
-				row = api.NodeStatusReport{Error: new(err.Error())}
+				row = api.NodeStatusReport{Error: new(err.Error()), Fault: api.FaultPodUnreachable}
 			}
 			rows[i], problems[i] = row, partOf(&pods[i], opts.Port, &row, gaps, err)
 			if opts.Progress != nil {
@@ -104,52 +94,47 @@ func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOpt
 	for i := range pods {
 		out[pods[i].Name] = &rows[i]
 	}
-	var found []Problem
+	var found []cluster.Problem
 	for _, p := range problems {
 		if p != nil {
 			found = append(found, *p)
 		}
 	}
-	return out, sortProblems(found)
+	return out, cluster.SortProblems(found)
 }
 
-// partOf is the Problem of a Pod that did not answer, or not every question; nil for a whole answer.
-func partOf(pod *corev1.Pod, port int, row *api.NodeStatusReport, gaps []error, err error) *Problem {
-	if p, ok := errors.AsType[*Problem](err); ok {
+// partOf is the cluster.Problem of a Pod that did not answer, or not every question; nil for a whole answer.
+func partOf(pod *corev1.Pod, port int, row *api.NodeStatusReport, gaps []error, err error) *cluster.Problem {
+	if p, ok := errors.AsType[*cluster.Problem](err); ok {
 		return p
 	}
-	p := &Problem{Verb: "create", Resource: resourcePortForward, Namespace: pod.Namespace, Name: pod.Name, Kind: ProblemOther, Err: err}
-	var what string
+	p := cluster.Problem{Verb: "create", Resource: cluster.ResourcePortForward, Namespace: pod.Namespace, Name: pod.Name, Kind: cluster.ProblemOther, Err: err}
 	switch {
 	case row.Error != nil:
-		what = "no answer from"
 		// The Pod is named already, and Pods with the same reason are put together.
 		key := pod.Namespace + "/" + pod.Name
 		if strings.Contains(*row.Error, noAnswerInTime) || strings.Contains(*row.Error, "no answer within ") {
-			p.Kind = ProblemTimeout
+			p.Kind = cluster.ProblemTimeout
 		}
-		p.Reason = strings.NewReplacer(fmt.Sprintf("forward port %d of pod %s: ", port, key), "", "pod "+key, "the Pod", api.ErrorAskScyllaDB, "",
-			"unable to upgrade connection: ", "", noAnswerInTime, "timed out").Replace(*row.Error)
+		p = p.OnPod("no answer from", strings.NewReplacer(fmt.Sprintf("forward port %d of pod %s: ", port, key), "", "pod "+key, "the Pod", "unable to upgrade connection: ", "", noAnswerInTime, "timed out").Replace(*row.Error))
 	case len(gaps) > 0:
-		what, p.Reason = "no whole answer from", gaps[0].Error()
+		reason := gaps[0].Error()
 		if more := len(gaps) - 1; more > 0 {
-			p.Reason += fmt.Sprintf(" (and %s more)", plural(more, "question"))
+			reason += fmt.Sprintf(" (and %s more)", plural(more, "question"))
 		}
+		p = p.OnPod("no whole answer from", reason)
 	default:
 		return nil
 	}
-	p.Message = what + onPod(pod.Name) + p.Reason
-	return p
+	return &p
 }
 
-func onPod(name string) string { return " Pod " + name + ": " }
-
 // askPod gives a node's row, and the questions that got no answer although the row is there.
-func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOptions, forbidden *atomic.Pointer[Problem]) (api.NodeStatusReport, []error, error) {
+func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOptions, forbidden *atomic.Pointer[cluster.Problem]) (api.NodeStatusReport, []error, error) {
 	fail := func(err error) (api.NodeStatusReport, []error, error) { return api.NodeStatusReport{}, nil, err }
 	if pod.Status.Phase != corev1.PodRunning {
 		state := string(cmp.Or(pod.Status.Phase, corev1.PodUnknown))
-		if more := podState(pod); more != state {
+		if more := cluster.PodState(pod); more != state {
 			state += ", " + more
 		}
 		return fail(fmt.Errorf("pod %s/%s is %s", pod.Namespace, pod.Name, state))
@@ -165,9 +150,9 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 	f, err := forward(ctx, cfg, pod.Namespace, pod.Name, opts.Port)
 	if err != nil {
 		if apierrors.IsForbidden(err) {
-			p := &Problem{
-				Verb: "create", Resource: resourcePortForward, Namespace: pod.Namespace, Kind: ProblemForbidden, Err: err,
-				Message: forbiddenMessage("create", resourcePortForward, pod.Namespace, ""),
+			p := &cluster.Problem{
+				Verb: "create", Resource: cluster.ResourcePortForward, Namespace: pod.Namespace, Kind: cluster.ProblemForbidden, Err: err,
+				Message: forbiddenMessage("create", cluster.ResourcePortForward, pod.Namespace, ""),
 			}
 			forbidden.CompareAndSwap(nil, p)
 			return fail(p)
@@ -185,61 +170,27 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 	return row, gaps, nil
 }
 
-// ReadLive asks every Pod's ScyllaDB (see Live), fills Live and Facts and makes Rows use them. It changes s: not for a snapshot that
-// other goroutines read.
-func (s *Snapshot) ReadLive(ctx context.Context, cfg *rest.Config, opts LiveOptions) {
+// ReadLive asks every Pod's ScyllaDB (see Live) for its row and for what it knows beyond, both by member name.
+func ReadLive(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (rows map[string]*api.NodeStatusReport, facts map[string]cluster.LiveFacts, problems []cluster.Problem) {
 	var mu sync.Mutex
-	s.Facts = map[string]LiveFacts{}
+	facts = map[string]cluster.LiveFacts{}
 	ask := opts.Ask
 	opts.Ask = func(ctx context.Context, member string, c *scylla.Client) []error {
-		facts, gaps := readFacts(ctx, c)
+		f, gaps := readFacts(ctx, c)
 		mu.Lock()
-		s.Facts[member] = facts
+		facts[member] = f
 		mu.Unlock()
 		if ask != nil {
 			gaps = append(gaps, ask(ctx, member, c)...)
 		}
 		return gaps
 	}
-	live, problems := Live(ctx, cfg, s.Pods, opts)
-	s.setLive(live, problems)
-}
-
-func (s *Snapshot) setLive(live map[string]*api.NodeStatusReport, problems []Problem) {
-	s.Live = live
-	s.Problems = sortProblems(append(s.Problems, problems...))
-	answered := 0
-	for _, r := range live {
-		if r.Error == nil {
-			answered++
-		}
-	}
-	s.Source = SourceLive
-	s.SourceReason = fmt.Sprintf("ScyllaDB answered on %d of %s", answered, plural(len(s.Pods), "Pod"))
-}
-
-// TakeBackLive undoes a ReadLive in which nobody could be asked for want of the right: the objects speak again, as far as want allows, and the
-// missing right stays among the Problems. It changes nothing where a node was asked.
-func (s *Snapshot) TakeBackLive(want Source) {
-	if !s.mayNotAsk() {
-		return
-	}
-	for _, r := range s.Live {
-		if r.Error == nil {
-			return
-		}
-	}
-	s.Live, s.Facts = nil, nil
-	s.Source, s.SourceReason = s.chooseSource(want)
-}
-
-// mayNotAsk is true once a port-forward was forbidden.
-func (s *Snapshot) mayNotAsk() bool {
-	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Resource == resourcePortForward && p.Kind == ProblemForbidden })
+	rows, problems = Live(ctx, cfg, pods, opts)
+	return rows, facts, problems
 }
 
 // readFacts reads what it can; what a stage of starting does not have stays empty, and is among the questions that got no answer.
-func readFacts(ctx context.Context, c *scylla.Client) (f LiveFacts, gaps []error) {
+func readFacts(ctx context.Context, c *scylla.Client) (f cluster.LiveFacts, gaps []error) {
 	var err error
 	if f.Schemas, err = c.SchemaVersions(ctx); err != nil {
 		f.Schemas, gaps = nil, append(gaps, err)
@@ -261,7 +212,7 @@ func readFacts(ctx context.Context, c *scylla.Client) (f LiveFacts, gaps []error
 	}
 	for _, e := range endpoints {
 		if e.HostID != "" && !known[e.HostID] {
-			f.GossipOnly = append(f.GossipOnly, e)
+			f.GossipOnly = append(f.GossipOnly, cluster.Endpoint{HostID: e.HostID, Address: e.Address})
 		}
 	}
 	return f, gaps
@@ -279,7 +230,7 @@ type forwarder struct {
 // for the verb get as well (and since Kubernetes 1.35 for create too), the latter for create alone: only its refusal says that the right is missing.
 func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*forwarder, error) {
 	what := fmt.Sprintf("forward port %d of pod %s/%s", port, ns, pod)
-	target, err := portForwardURL(cfg, ns, pod)
+	target, err := podURL(cfg, ns, pod, "portforward")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -391,14 +342,14 @@ func timedOut(ctx context.Context) error {
 	return errors.New(noAnswerInTime)
 }
 
-func portForwardURL(cfg *rest.Config, ns, pod string) (*url.URL, error) {
+func podURL(cfg *rest.Config, ns, pod, sub string) (*url.URL, error) {
 	c := rest.CopyConfig(cfg)
 	c.APIPath, c.GroupVersion = "/api", &corev1.SchemeGroupVersion
 	base, path, err := rest.DefaultServerUrlFor(c)
 	if err != nil {
 		return nil, fmt.Errorf("read address of the API server: %w", err)
 	}
-	return base.JoinPath(path, "namespaces", ns, "pods", pod, "portforward"), nil
+	return base.JoinPath(path, "namespaces", ns, "pods", pod, sub), nil
 }
 
 // Close ends all connections through f.
@@ -452,8 +403,8 @@ const maxForwardError = 4096
 // listen waits for the kubelet's word about the port: nobody listens there, say.
 func (c *forwarded) listen() {
 	defer close(c.failed)
-	if msg, err := io.ReadAll(io.LimitReader(c.errs, maxForwardError)); err == nil && len(msg) > 0 {
-		c.failure = fmt.Errorf("%s: %s", c.f.what, firstLine(string(msg)))
+	if msg, err := bounded.Head(c.errs, maxForwardError); err == nil && len(msg) > 0 {
+		c.failure = fmt.Errorf("%s: %s", c.f.what, cluster.FirstLine(string(msg)))
 	}
 }
 

@@ -28,8 +28,9 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // apiServer is the port-forward of an API server. Instead of an address a Pod can have "refuse" (nobody listens), "hang" (no answer),
@@ -240,20 +241,19 @@ func asksEveryNode(t *testing.T, old bool) {
 	}
 	a, cfg := serve(t, old, pods)
 	// Nothing of ours is there: no report, no annotation, no member Service.
-	clear(st.reports)
-	clear(st.services)
-	for _, p := range st.pods {
+	clear(st.Reports)
+	clear(st.Services)
+	for _, p := range st.Pods {
 		p.Annotations = nil
 	}
-	s := st.load(t, LoadOptions{Source: SourceLive})
 	var progress []string
-	s.ReadLive(t.Context(), cfg, LiveOptions{Parallelism: 2, PerNodeTimeout: 20 * time.Second, Progress: func(done, total int) {
+	s := st.live(t, cluster.SourceLive, cfg, LiveOptions{Parallelism: 2, PerNodeTimeout: 20 * time.Second, Progress: func(done, total int) {
 		progress = append(progress, fmt.Sprintf("%d/%d", done, total))
 	}})
-	if s.Source != SourceLive || s.SourceReason != "ScyllaDB answered on 3 of 3 Pods" || len(s.Problems) != 0 {
-		t.Fatalf("source %s, %q, problems %v, live %v", s.Source, s.SourceReason, s.Problems, errorsOf(s.Live))
+	if s.Source != cluster.SourceLive || words.Text(s.SourceReason) != "ScyllaDB answered on 3 of 3 Pods" || len(s.Problems) != 0 {
+		t.Fatalf("source %s, %q, problems %v, live %v", s.Source, words.Text(s.SourceReason), s.Problems, errorsOf(s.Live))
 	}
-	m := s.Matrix(matrix.Options{})
+	m := s.Matrix()
 	if h := m.Health(); !h.AllUp || h.Nodes != 3 {
 		t.Errorf("health %+v", h)
 	}
@@ -264,14 +264,14 @@ func asksEveryNode(t *testing.T, old bool) {
 	if len(facts.Schemas) != 1 || len(facts.GossipOnly) != 1 || facts.GossipOnly[0].HostID != hostID(9, 9) {
 		t.Errorf("facts %+v", facts)
 	}
-	states := map[MemberState]int{}
+	states := map[cluster.MemberState]int{}
 	for _, mb := range s.Members() {
 		states[mb.State]++
-		if mb.State == MemberJoined && (mb.Version != "2026.2.0" || mb.OperationMode != "NORMAL" || !mb.RowWritten.Equal(s.TakenAt)) {
+		if mb.State == cluster.MemberJoined && (mb.Version != "2026.2.0" || mb.OperationMode != "NORMAL" || !mb.RowWritten.Equal(s.TakenAt)) {
 			t.Errorf("member %+v", mb)
 		}
 	}
-	if diff := cmp.Diff(map[MemberState]int{MemberJoined: 3, MemberGossipOnly: 1}, states); diff != "" {
+	if diff := cmp.Diff(map[cluster.MemberState]int{cluster.MemberJoined: 3, cluster.MemberGossipOnly: 1}, states); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
 	fellBack := 0
@@ -283,6 +283,13 @@ func asksEveryNode(t *testing.T, old bool) {
 	if want := map[bool]int{false: 0, true: 3}[old]; fellBack != want || len(a.requests) != 3+want {
 		t.Errorf("%d connections over SPDY, want %d: %v", fellBack, want, a.requests)
 	}
+}
+
+// live loads the stage and asks its nodes.
+func (st *scene) live(t *testing.T, source cluster.Source, cfg *rest.Config, opts LiveOptions) *cluster.Cluster {
+	t.Helper()
+	s := st.load(t, LoadOptions{Source: source})
+	return s.WithLive(ReadLive(t.Context(), cfg, s.Pods, opts))
 }
 
 func errorsOf(live map[string]*api.NodeStatusReport) map[string]string {
@@ -301,11 +308,10 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 	_, cfg := serve(t, false, map[string]string{
 		"demo-rack1-0": scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)}), "demo-rack1-1": "refuse", "demo-rack1-2": "hang",
 	})
-	st.pods["demo-rack1-4"].Status.Phase = corev1.PodPending
-	s := st.load(t, LoadOptions{Source: SourceLive})
-	s.ReadLive(t.Context(), cfg, LiveOptions{PerNodeTimeout: 2 * time.Second})
-	if s.SourceReason != "ScyllaDB answered on 1 of 5 Pods" {
-		t.Errorf("reason %q", s.SourceReason)
+	st.Pods["demo-rack1-4"].Status.Phase = corev1.PodPending
+	s := st.live(t, cluster.SourceLive, cfg, LiveOptions{PerNodeTimeout: 2 * time.Second})
+	if words.Text(s.SourceReason) != "ScyllaDB answered on 1 of 5 Pods" {
+		t.Errorf("reason %q", words.Text(s.SourceReason))
 	}
 	want := map[string]string{
 		"demo-rack1-1": "forward port 10000 of pod db/demo-rack1-1: an error occurred forwarding 10000 -> 10000: connect: connection refused",
@@ -322,25 +328,25 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 	if !strings.Contains(got["demo-rack1-3"], "not found") {
 		t.Errorf("a Pod that is gone: %q", got["demo-rack1-3"])
 	}
-	// Each of them is a Problem, by which what is shown is partial.
+	// Each of them is a cluster.Problem, by which what is shown is partial.
 	if diff := cmp.Diff([]string{
 		"no answer from Pod demo-rack1-1: GET /storage_service/hostid/local: an error occurred forwarding 10000 -> 10000: connect: connection refused",
 		"no answer from Pod demo-rack1-2: timed out",
 		`no answer from Pod demo-rack1-3: pods "demo-rack1-3" not found`,
 		"no answer from Pod demo-rack1-4: the Pod is Pending",
-	}, ProblemLines(s.Partial())); diff != "" {
+	}, cluster.ProblemLines(s.Partial())); diff != "" {
 		t.Errorf("partial (-want +got):\n%s", diff)
 	}
-	if k := s.Partial()[1]; k.Kind != ProblemTimeout || k.Name != "demo-rack1-2" || k.Reason != "timed out" {
+	if k := s.Partial()[1]; k.Kind != cluster.ProblemTimeout || k.Name != "demo-rack1-2" || k.Reason != "timed out" {
 		t.Errorf("problem %+v", k)
 	}
 	for _, r := range s.Rows()[1:] {
-		if r.Error == "" || len(r.Observed) != 0 {
+		if r.Trouble.IsZero() || len(r.Observed) != 0 {
 			t.Errorf("row of %s: %+v", r.Reporter.Member, r)
 		}
 	}
 	// It matters while live rows are looked at.
-	if err := s.Use(SourceReport); err != nil || len(s.Partial()) != 0 {
+	if s, err := s.Using(cluster.SourceReport); err != nil || len(s.Partial()) != 0 {
 		t.Errorf("%v, partial %v", err, s.Partial())
 	}
 }
@@ -374,9 +380,8 @@ func TestLiveSaysWhatANodeDoesNotAnswer(t *testing.T) {
 			t.Parallel()
 			st := newStage(t, 1, 1)
 			_, cfg := serve(t, false, map[string]string{"demo-rack1-0": scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)}, tc.not)})
-			s := st.load(t, LoadOptions{Source: SourceLive})
-			s.ReadLive(t.Context(), cfg, LiveOptions{})
-			if diff := cmp.Diff(tc.want, ProblemLines(s.Partial()), cmpopts.EquateEmpty()); diff != "" {
+			s := st.live(t, cluster.SourceLive, cfg, LiveOptions{})
+			if diff := cmp.Diff(tc.want, cluster.ProblemLines(s.Partial()), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("partial (-want +got):\n%s", diff)
 			}
 			if r := s.Live["demo-rack1-0"]; (r.Error != nil) != tc.rowless {
@@ -386,68 +391,42 @@ func TestLiveSaysWhatANodeDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestProblemLines(t *testing.T) {
-	t.Parallel()
-	var ps []Problem
-	add := func(pod, reason string) {
-		ps = append(ps, Problem{Name: pod, Message: "no answer from Pod " + pod + ": " + reason, Reason: reason})
-	}
-	for i := range 7 {
-		add(fmt.Sprintf("a-%d", i), "asleep")
-	}
-	add("b-0", "gone")
-	ps = append(ps, Problem{Message: "list pods: forbidden"})
-	add("b-1", "gone")
-	// What somebody took out of a text leaves the text as it is.
-	ps = append(ps, Problem{Name: "c-0", Message: "no answer from Pod c-0: [redacted]", Reason: "x"})
-	if diff := cmp.Diff([]string{
-		"no answer from Pods a-0, a-1, a-2, a-3, a-4 and 2 more: asleep",
-		"no answer from Pods b-0, b-1: gone",
-		"list pods: forbidden",
-		"no answer from Pod c-0: [redacted]",
-	}, ProblemLines(ps)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // A websocket is a GET, which asks for the verb get too; the right to create is enough all the same.
 func TestLiveNeedsOnlyTheRightToCreate(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 1, 1)
 	_, cfg := serve(t, false, map[string]string{"demo-rack1-0": "create:" + scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)})})
-	s := st.load(t, LoadOptions{Source: SourceLive})
-	s.ReadLive(t.Context(), cfg, LiveOptions{})
-	if s.SourceReason != "ScyllaDB answered on 1 of 1 Pod" || len(s.Problems) != 0 {
-		t.Errorf("%s, %v, %v", s.SourceReason, s.Problems, errorsOf(s.Live))
+	s := st.live(t, cluster.SourceLive, cfg, LiveOptions{})
+	if words.Text(s.SourceReason) != "ScyllaDB answered on 1 of 1 Pod" || len(s.Problems) != 0 {
+		t.Errorf("%s, %v, %v", words.Text(s.SourceReason), s.Problems, errorsOf(s.Live))
 	}
 }
 
-func TestTakeBackLive(t *testing.T) {
+func TestLiveThatNobodyAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		pods   map[string]string
-		source Source
+		source cluster.Source
 		reason string
 	}{
-		"forbidden": {map[string]string{"demo-rack1-0": "forbid", "demo-rack1-1": "forbid"}, SourceAnnotation,
+		"forbidden": {map[string]string{"demo-rack1-0": "forbid", "demo-rack1-1": "forbid"}, cluster.SourceAnnotation,
 			"no report found; no Pod carries a row either, and ScyllaDB itself may not be asked"},
-		"no answer": {map[string]string{"demo-rack1-0": "refuse", "demo-rack1-1": "refuse"}, SourceLive, "ScyllaDB answered on 0 of 2 Pods"},
-		"one may be asked": {map[string]string{"demo-rack1-0": scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)}), "demo-rack1-1": "forbid"}, SourceLive,
-			"ScyllaDB answered on 1 of 2 Pods"},
+		"no answer": {map[string]string{"demo-rack1-0": "refuse", "demo-rack1-1": "refuse"}, cluster.SourceLive,
+			"no report and no annotation has a row; ScyllaDB answered on 0 of 2 Pods"},
+		"one may be asked": {map[string]string{"demo-rack1-0": scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)}), "demo-rack1-1": "forbid"}, cluster.SourceLive,
+			"no report and no annotation has a row; ScyllaDB answered on 1 of 2 Pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st := newStage(t, 1, 2)
-			clear(st.reports)
-			for _, p := range st.pods {
+			clear(st.Reports)
+			for _, p := range st.Pods {
 				p.Annotations = nil
 			}
 			_, cfg := serve(t, false, tc.pods)
-			s := st.load(t, LoadOptions{})
-			s.ReadLive(t.Context(), cfg, LiveOptions{Parallelism: 1})
-			s.TakeBackLive(SourceAuto)
-			if s.Source != tc.source || s.SourceReason != tc.reason || (s.Live == nil) != (tc.source != SourceLive) {
-				t.Errorf("source %s, %q, live %v", s.Source, s.SourceReason, s.Live)
+			s := st.live(t, cluster.SourceAuto, cfg, LiveOptions{Parallelism: 1})
+			if s.Source != tc.source || words.Text(s.SourceReason) != tc.reason || (s.Live == nil) != (tc.source != cluster.SourceLive) {
+				t.Errorf("source %s, %q, live %v", s.Source, words.Text(s.SourceReason), s.Live)
 			}
 			if len(s.Partial()) == 0 {
 				t.Error("it is not partial")
@@ -460,14 +439,14 @@ func TestLiveNamesTheMissingRightOnce(t *testing.T) {
 	t.Parallel()
 	pods, servers := []corev1.Pod{}, map[string]string{}
 	st := newStage(t, 1, 20)
-	for name, p := range st.pods {
+	for name, p := range st.Pods {
 		pods = append(pods, *p)
 		servers[name] = "forbid"
 	}
 	a, cfg := serve(t, false, servers)
 	live, problems := Live(t.Context(), cfg, pods, LiveOptions{Parallelism: 1})
 	want := "create pods/portforward in namespace db: forbidden; ask for a Role with verb create on resource pods/portforward"
-	if len(problems) != 1 || problems[0].Message != want || problems[0].Kind != ProblemForbidden {
+	if len(problems) != 1 || problems[0].Message != want || problems[0].Kind != cluster.ProblemForbidden {
 		t.Errorf("problems %v", problems)
 	}
 	for name, text := range errorsOf(live) {
@@ -485,7 +464,7 @@ func TestLiveBoundsItsParallelism(t *testing.T) {
 	t.Parallel()
 	var pods []corev1.Pod
 	targets := map[string]string{}
-	for name, p := range newStage(t, 1, 12).pods {
+	for name, p := range newStage(t, 1, 12).Pods {
 		pods, targets[name] = append(pods, *p), "pair"
 	}
 	a, cfg := serve(t, false, targets)
@@ -501,7 +480,7 @@ func TestLiveEndsWithItsContext(t *testing.T) {
 	_, cfg := serve(t, false, map[string]string{"demo-rack1-0": "hang", "demo-rack1-1": "hang"})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	live, _ := Live(ctx, cfg, []corev1.Pod{*newStage(t, 1, 1).pods["demo-rack1-0"]}, LiveOptions{PerNodeTimeout: time.Hour})
+	live, _ := Live(ctx, cfg, []corev1.Pod{*newStage(t, 1, 1).Pods["demo-rack1-0"]}, LiveOptions{PerNodeTimeout: time.Hour})
 	if r := live["demo-rack1-0"]; r == nil || r.Error == nil || !strings.Contains(*r.Error, "no answer in time") {
 		t.Errorf("row %+v", r)
 	}
@@ -509,8 +488,8 @@ func TestLiveEndsWithItsContext(t *testing.T) {
 
 func TestLiveOfABadConfig(t *testing.T) {
 	t.Parallel()
-	live, problems := Live(t.Context(), &rest.Config{Host: "http://%zz"}, []corev1.Pod{*newStage(t, 1, 1).pods["demo-rack1-0"]}, LiveOptions{})
-	if r := live["demo-rack1-0"]; r.Error == nil || len(problems) != 1 || problems[0].Kind != ProblemOther {
+	live, problems := Live(t.Context(), &rest.Config{Host: "http://%zz"}, []corev1.Pod{*newStage(t, 1, 1).Pods["demo-rack1-0"]}, LiveOptions{})
+	if r := live["demo-rack1-0"]; r.Error == nil || len(problems) != 1 || problems[0].Kind != cluster.ProblemOther {
 		t.Errorf("row %+v, problems %v", r, problems)
 	}
 }

@@ -11,10 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,7 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
 
 var (
@@ -58,7 +58,7 @@ func TestLoadReadsEachKindOnce(t *testing.T) {
 			return c.Get(ctx, k, o, opts...)
 		},
 	})
-	s, err := Load(t.Context(), c, key, Everything(SourceAuto, "system"))
+	s, err := Load(t.Context(), c, key, Everything(cluster.SourceAuto, "system"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,15 +73,15 @@ func TestLoadReadsEachKindOnce(t *testing.T) {
 		t.Errorf("loaded %d Services, %d Pods, %d StatefulSets, %d PVCs, %d reports",
 			len(s.Services), len(s.Pods), len(s.StatefulSets), len(s.PVCs), len(s.Reports))
 	}
-	if s.Source != SourceReport || s.SourceReason != "1 of 1 datacenter report found" {
-		t.Errorf("source %s, %q", s.Source, s.SourceReason)
+	if s.Key != key || s.Offline || s.Incomplete() != nil {
+		t.Errorf("cluster %s, offline %v, incomplete %v", s.Key, s.Offline, s.Incomplete())
 	}
-	if s.Operator || s.Offline || s.TakenAt.IsZero() || s.Incomplete() != nil {
-		t.Errorf("operator %v, offline %v, taken %v, incomplete %v", s.Operator, s.Offline, s.TakenAt, s.Incomplete())
+	if c := cluster.New(s, cluster.SourceAuto, start); c.Operator || c.Source != cluster.SourceReport || words.Text(c.SourceReason) != "1 of 1 datacenter report found" {
+		t.Errorf("operator %v, source %s, %q", c.Operator, c.Source, words.Text(c.SourceReason))
 	}
 
 	clear(calls)
-	if _, err := Load(t.Context(), c, key, LoadOptions{Source: SourceReport, NoPods: true}); err != nil {
+	if _, err := Load(t.Context(), c, key, LoadOptions{Source: cluster.SourceReport, NoPods: true}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]int{"*v1.ServiceList": 1, "*api.ScyllaDBDatacenterNodesStatusReportList": 1}, calls); diff != "" {
@@ -93,7 +93,7 @@ func TestLoadLeavesStrangersOut(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 1, 1)
 	lb := map[string]string{api.LabelCluster: "demo"}
-	st.more = []client.Object{
+	st.More = []client.Object{
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "demo-client", Labels: lb}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "demo-identity", Labels: map[string]string{
 			api.LabelCluster: "demo", api.LabelServiceType: "identity"}}},
@@ -130,19 +130,20 @@ func TestLoadGoesOnWithoutWhatItMayNotRead(t *testing.T) {
 	var out strings.Builder
 	for _, name := range sortedKeys(cases) {
 		tc := cases[name]
-		s, err := Load(t.Context(), newStage(t, 1, 2).client(tc.funcs), key, tc.opts)
+		objects, err := Load(t.Context(), newStage(t, 1, 2).client(tc.funcs), key, tc.opts)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+		s := cluster.New(objects, tc.opts.Source, start)
 		fmt.Fprintf(&out, "## %s\nsource: %s: %s\nservices %d, pods %d, reports %d; incomplete: %v\n",
-			name, s.Source, s.SourceReason, len(s.Services), len(s.Pods), len(s.Reports), s.Incomplete() != nil)
+			name, s.Source, words.Text(s.SourceReason), len(s.Services), len(s.Pods), len(s.Reports), s.Incomplete() != nil)
 		for _, p := range s.Problems {
 			fmt.Fprintf(&out, "%s: %s\n", p.Kind, p.Message)
 		}
 		out.WriteString("\n")
 	}
-	golden(t, "problems.txt", out.String())
+	golden.Text(t, "problems.txt", out.String())
 }
 
 func TestLoadFailsAsAWhole(t *testing.T) {
@@ -157,7 +158,7 @@ func TestLoadFailsAsAWhole(t *testing.T) {
 	}
 	cases := map[string]struct {
 		funcs interceptor.Funcs
-		key   ClusterKey
+		key   cluster.Key
 	}{
 		"connection refused":  {all(refused), key},
 		"request timed out":   {all(&url.Error{Op: "Get", URL: "https://x", Err: context.DeadlineExceeded}), key},
@@ -170,11 +171,11 @@ func TestLoadFailsAsAWhole(t *testing.T) {
 				return forbidden("x")
 			},
 		}, key},
-		"misspelt cluster":       {interceptor.Funcs{}, ClusterKey{"db", "dmeo"}},
-		"empty namespace":        {interceptor.Funcs{}, ClusterKey{"nowhere", "demo"}},
-		"not a label value":      {interceptor.Funcs{}, ClusterKey{"db", "demo cluster!"}},
-		"no name":                {interceptor.Funcs{}, ClusterKey{"db", ""}},
-		"far from every cluster": {interceptor.Funcs{}, ClusterKey{"db", "xylophone"}},
+		"misspelt cluster":       {interceptor.Funcs{}, cluster.Key{Namespace: "db", Name: "dmeo"}},
+		"empty namespace":        {interceptor.Funcs{}, cluster.Key{Namespace: "nowhere", Name: "demo"}},
+		"not a label value":      {interceptor.Funcs{}, cluster.Key{Namespace: "db", Name: "demo cluster!"}},
+		"no name":                {interceptor.Funcs{}, cluster.Key{Namespace: "db", Name: ""}},
+		"far from every cluster": {interceptor.Funcs{}, cluster.Key{Namespace: "db", Name: "xylophone"}},
 	}
 	var out strings.Builder
 	for _, name := range sortedKeys(cases) {
@@ -185,10 +186,10 @@ func TestLoadFailsAsAWhole(t *testing.T) {
 			continue
 		}
 		_, gone := errors.AsType[*UnreachableError](err)
-		_, missing := errors.AsType[*NotFoundError](err)
+		_, missing := errors.AsType[*cluster.NotFoundError](err)
 		fmt.Fprintf(&out, "## %s (unreachable %v, not found %v)\n%v\n\n", name, gone, missing, err)
 	}
-	golden(t, "load_errors.txt", out.String())
+	golden.Text(t, "load_errors.txt", out.String())
 }
 
 func TestLoadEndsWithItsContext(t *testing.T) {
@@ -213,22 +214,22 @@ func TestLoadFollowsTheOverride(t *testing.T) {
 		}}}},
 	}
 	st := newStage(t, 1, 2)
-	st.services["demo-rack1-0"].Annotations[api.AnnotationStatusReportOverrideRef] = "whole"
+	st.Services["demo-rack1-0"].Annotations[api.AnnotationStatusReportOverrideRef] = "whole"
 	s := st.load(t, LoadOptions{StatusReport: true})
-	if len(s.Problems) != 1 || s.Problems[0].Kind != ProblemNotFound || s.Rows() != nil {
+	if len(s.Problems) != 1 || s.Problems[0].Kind != cluster.ProblemNotFound || s.Rows() != nil {
 		t.Errorf("problems %v, rows %v; a report that is named and missing is a problem, and nothing stands in for it", s.Problems, s.Rows())
 	}
-	if !strings.Contains(s.SourceReason, "could not be read") {
-		t.Errorf("reason %q", s.SourceReason)
+	if !strings.Contains(words.Text(s.SourceReason), "could not be read") {
+		t.Errorf("reason %q", words.Text(s.SourceReason))
 	}
-	st.more = []client.Object{status}
+	st.More = []client.Object{status}
 	s = st.load(t, LoadOptions{})
 	rows := s.Rows()
-	if s.Source != SourceReport || len(rows) != 1 || rows[0].Reporter.HostID != hostID(1, 0) {
+	if s.Source != cluster.SourceReport || len(rows) != 1 || rows[0].Reporter.HostID != hostID(1, 0) {
 		t.Errorf("source %s, rows %+v; want the row of the cluster report alone", s.Source, rows)
 	}
-	if want := "cluster report whole found, named by annotation internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref"; s.SourceReason != want {
-		t.Errorf("reason %q, want %q", s.SourceReason, want)
+	if want := "cluster report whole found, named by annotation internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref"; words.Text(s.SourceReason) != want {
+		t.Errorf("reason %q, want %q", words.Text(s.SourceReason), want)
 	}
 }
 
@@ -245,36 +246,37 @@ func TestLoadFindsAnUnpreparedStatefulSet(t *testing.T) {
 		l["app"] = "mine"
 		o.SetLabels(l)
 	}
-	for _, o := range st.objects() {
+	for _, o := range st.Objects() {
 		strip(o)
 	}
-	for _, s := range st.services {
+	for _, s := range st.Services {
 		s.Annotations = nil
 	}
-	st.sets["demo-rack1"].Spec.Selector.MatchLabels = map[string]string{"app": "mine"}
-	clear(st.reports)
+	st.Sets["demo-rack1"].Spec.Selector.MatchLabels = map[string]string{"app": "mine"}
+	clear(st.Reports)
 	c := st.client(interceptor.Funcs{})
 	keys, err := ListClusters(t.Context(), c, "", nil)
-	if diff := cmp.Diff([]ClusterKey{{"db", "demo-rack1"}}, keys); err != nil || diff != "" {
+	if diff := cmp.Diff([]cluster.Key{{Namespace: "db", Name: "demo-rack1"}}, keys); err != nil || diff != "" {
 		t.Fatalf("clusters: %v\n%s", err, diff)
 	}
-	s, err := Load(t.Context(), c, keys[0], LoadOptions{PVCs: true})
+	objects, err := Load(t.Context(), c, keys[0], LoadOptions{PVCs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := cluster.New(objects, cluster.SourceAuto, start)
 	if len(s.Pods) != 2 || len(s.Services) != 2 || len(s.PVCs) != 2 || len(s.Notes) != 1 {
 		t.Errorf("pods %d, services %d, claims %d, notes %v", len(s.Pods), len(s.Services), len(s.PVCs), s.Notes)
 	}
-	m := memberNamed(t, s.Members(), "demo-rack1-1")
-	if m.HostID != hostID(1, 1) || m.State != MemberJoined || m.PVC == nil {
-		t.Errorf("member %+v", m)
+	m, err := s.ResolveTarget("demo-rack1-1")
+	if err != nil || m.HostID != hostID(1, 1) || m.State != cluster.MemberJoined || m.PVC == nil {
+		t.Errorf("member %+v, %v", m, err)
 	}
 }
 
 func TestListClusters(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 1, 1)
-	st.more = []client.Object{
+	st.More = []client.Object{
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "alpha-dc1-r1-0", Labels: map[string]string{
 			api.LabelCluster: "alpha", api.LabelServiceType: api.ServiceTypeMember, "team": "a"}}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "beta-client", Labels: map[string]string{api.LabelCluster: "beta"}}},
@@ -288,14 +290,14 @@ func TestListClusters(t *testing.T) {
 		funcs    interceptor.Funcs
 		ns       string
 		selector labels.Selector
-		want     []ClusterKey
+		want     []cluster.Key
 		wantErr  string
 	}{
-		"everywhere":       {want: []ClusterKey{{"db", "demo"}, {"op", "alpha"}, {"op", "gamma"}}},
-		"one namespace":    {ns: "db", want: []ClusterKey{{"db", "demo"}}},
-		"by label":         {selector: team, want: []ClusterKey{{"op", "alpha"}}},
+		"everywhere":       {want: []cluster.Key{{Namespace: "db", Name: "demo"}, {Namespace: "op", Name: "alpha"}, {Namespace: "op", Name: "gamma"}}},
+		"one namespace":    {ns: "db", want: []cluster.Key{{Namespace: "db", Name: "demo"}}},
+		"by label":         {selector: team, want: []cluster.Key{{Namespace: "op", Name: "alpha"}}},
 		"none":             {ns: "empty"},
-		"partly forbidden": {funcs: failMeta("ServiceList", forbidden("services")), ns: "db", want: []ClusterKey{{"db", "demo"}}},
+		"partly forbidden": {funcs: failMeta("ServiceList", forbidden("services")), ns: "db", want: []cluster.Key{{Namespace: "db", Name: "demo"}}},
 		"all forbidden":    {funcs: failMeta("", forbidden("x")), wantErr: "list services in all namespaces: forbidden; ask for a Role with verb list"},
 		"unreachable":      {funcs: failMeta("", refused), wantErr: "the API server cannot be reached"},
 	}
@@ -333,12 +335,12 @@ func TestResolveCluster(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 1, 1)
 	one := st.client(interceptor.Funcs{})
-	st.more = []client.Object{&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "prod-dc1-r1-0", Labels: map[string]string{api.LabelCluster: "prod"}}}}
+	st.More = []client.Object{&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "prod-dc1-r1-0", Labels: map[string]string{api.LabelCluster: "prod"}}}}
 	two := st.client(interceptor.Funcs{})
 	cases := map[string]struct {
 		c        client.Reader
 		ns, name string
-		want     ClusterKey
+		want     cluster.Key
 		wantErr  string
 	}{
 		"the only one":        {c: one, ns: "db", want: key},
@@ -367,154 +369,69 @@ func TestResolveCluster(t *testing.T) {
 	}
 }
 
-func TestSourceIsChosenAndExplained(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		change func(*stage)
-		opts   LoadOptions
-		source Source
-		reason string
-	}{
-		"reports":              {source: SourceReport, reason: "1 of 1 datacenter report found"},
-		"one of two reports":   {change: func(st *stage) { st.services["demo-rack1-1"].Labels[api.LabelDatacenter] = "dc2" }, source: SourceReport, reason: "1 of 2 datacenter reports found (none for dc2)"},
-		"no report":            {change: func(st *stage) { clear(st.reports) }, source: SourceAnnotation, reason: "no report found; used Pod annotations of 2 Pods"},
-		"some annotations":     {change: func(st *stage) { clear(st.reports); st.pods["demo-rack1-0"].Annotations = nil }, source: SourceAnnotation, reason: "no report found; used Pod annotations of 1 of 2 Pods"},
-		"nothing":              {change: func(st *stage) { clear(st.reports); clear(st.pods) }, source: SourceAnnotation, reason: "no report found; no Pod carries a row either: --source=live asks ScyllaDB itself"},
-		"annotations wanted":   {opts: LoadOptions{Source: SourceAnnotation}, source: SourceAnnotation, reason: "Pod annotations asked for: Pod annotations of 2 Pods"},
-		"reports wanted, none": {change: func(st *stage) { clear(st.reports) }, opts: LoadOptions{Source: SourceReport}, source: SourceReport, reason: "0 of 1 datacenter report found (none for dc1)"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			st := newStage(t, 1, 2)
-			if tc.change != nil {
-				tc.change(st)
-			}
-			s := st.load(t, tc.opts)
-			if s.Source != tc.source || s.SourceReason != tc.reason {
-				t.Errorf("got %s, %q\nwant %s, %q", s.Source, s.SourceReason, tc.source, tc.reason)
-			}
-		})
-	}
-}
-
-func TestParseSource(t *testing.T) {
-	t.Parallel()
-	if s, err := ParseSource("LIVE"); err != nil || s != SourceLive {
-		t.Errorf("got %q, %v", s, err)
-	}
-	if _, err := ParseSource("guess"); err == nil || !strings.Contains(err.Error(), "auto, report, annotation or live") {
-		t.Errorf("err = %v", err)
-	}
-}
-
-func TestLeaseAt(t *testing.T) {
-	t.Parallel()
-	now := start
-	lease := func(holder string, age time.Duration) *coordinationv1.Lease {
-		return &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "kubectl-scylla", Name: api.LeaseName},
-			Spec: coordinationv1.LeaseSpec{
-				HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: new(metav1.NewMicroTime(now.Add(-age))),
-			},
-		}
-	}
-	never := lease("x", 0)
-	never.Spec.RenewTime = nil
-	cases := map[string]*coordinationv1.Lease{
-		"fresh": lease("ctrl-1", 2*time.Second), "at the limit": lease("ctrl-1", 30*time.Second), "silent": lease("ctrl-1", 31*time.Second),
-		"given back": lease("", 3*time.Second), "given back long ago": lease("", time.Hour), "clock ahead": lease("ctrl-1", -time.Hour),
-		"none": nil, "never renewed": never,
-	}
-	var out strings.Builder
-	for _, name := range sortedKeys(cases) {
-		st := LeaseAt(cases[name], now)
-		fmt.Fprintf(&out, "%s: silent=%v since=%v: %s\n", name, st.Silent, st.Since.Format(time.TimeOnly), st.Text)
-	}
-	golden(t, "lease.txt", out.String())
-}
-
-func TestLeaseMonitorUsesItsOwnClockOnly(t *testing.T) {
-	t.Parallel()
-	lease := func(holder string, renewed time.Time) *coordinationv1.Lease {
-		return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(10)), RenewTime: new(metav1.NewMicroTime(renewed)),
-		}}
-	}
-	// The controller's clock is a year off: it must not matter.
-	theirs := start.AddDate(-1, 0, 0)
-	var m LeaseMonitor
-	silent := func(at time.Duration) bool {
-		_, _, s := m.Silent(start.Add(at))
-		return s
-	}
-	if silent(time.Hour) {
-		t.Error("silent before the first look")
-	}
-	m.Observe(lease("a", theirs), start)
-	m.Observe(lease("a", theirs), start.Add(20*time.Second))
-	if silent(20 * time.Second) {
-		t.Error("silent at twice the duration")
-	}
-	if !silent(21 * time.Second) {
-		t.Error("not silent after twice the duration without renewal")
-	}
-	if who, since, _ := m.Silent(start.Add(21 * time.Second)); who != "a" || !since.Equal(start) {
-		t.Errorf("who %q since %v", who, since)
-	}
-	m.Observe(lease("a", theirs.Add(time.Second)), start.Add(25*time.Second))
-	if silent(45 * time.Second) {
-		t.Error("silent right after a renewal")
-	}
-	m.Observe(lease("b", theirs.Add(-time.Hour)), start.Add(46*time.Second))
-	if silent(60 * time.Second) {
-		t.Error("a new holder with an older clock is a sign of life")
-	}
-	m.Observe(lease("", theirs.Add(-time.Hour)), start.Add(61*time.Second))
-	if silent(70*time.Second) || !silent(100*time.Second) {
-		t.Error("a lease given back counts from the last sign of life, with the ordinary limit")
-	}
-	m.Observe(nil, start.Add(101*time.Second))
-	if silent(131*time.Second) || !silent(132*time.Second) {
-		t.Error("a lease that vanishes counts from when it was seen to vanish")
-	}
-}
-
-func TestBootstrapInputKnowsASilentController(t *testing.T) {
+// TestWantOfRightsIsNoKnowledge: what may not be read is neither gone nor absent.
+func TestWantOfRightsIsNoKnowledge(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 1, 2)
-	name := st.newcomer(t, 1, 2)
-	renewed := start.Add(time.Hour - time.Minute)
-	st.more = []client.Object{&coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "sys", Name: api.LeaseName},
-		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("ctrl-1"), LeaseDurationSeconds: new(int32(15)), RenewTime: new(metav1.NewMicroTime(renewed))},
-	}}
-	in, err := st.load(t, LoadOptions{Lease: true, LeaseNamespace: "sys"}).BootstrapInput(name)
+	o, err := Load(t.Context(), st.client(failingList[*corev1.PodList](forbidden("pods"))), key, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in.ControllerSilent != "ctrl-1" || !in.ControllerSilentSince.Equal(renewed) {
-		t.Errorf("silent %q since %v", in.ControllerSilent, in.ControllerSilentSince)
+	for _, r := range cluster.New(o, cluster.SourceAuto, start).Rows() {
+		if !r.Stale.IsZero() {
+			t.Errorf("row stale for want of rights: %v", r.Stale)
+		}
 	}
-	st.reports["dc1"].Labels[api.LabelManagedBy] = api.ManagedByOperator
-	if in, err = st.load(t, LoadOptions{Lease: true, LeaseNamespace: "sys"}).BootstrapInput(name); err != nil || in.ControllerSilent != "" {
-		t.Errorf("silent %q, err %v: the operator's reports are not our controller's to keep", in.ControllerSilent, err)
+	// One member alone, as when the first node of all starts.
+	name := "demo-rack1-0"
+	st = newStage(t, 1, 1)
+	clear(st.Reports)
+	st.Services[name].Annotations = nil
+	st.Pods[name].Annotations = nil
+	for what, funcs := range map[string]interceptor.Funcs{
+		"services": failingList[*corev1.ServiceList](forbidden("services")),
+		"reports":  failingList[*api.ScyllaDBDatacenterNodesStatusReportList](forbidden("reports")),
+	} {
+		o, err := Load(t.Context(), st.client(funcs), key, LoadOptions{Member: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cluster.New(o, cluster.SourceAuto, start).BootstrapInput(name); err == nil || !strings.Contains(err.Error(), "cannot be told from the first node of all") {
+			t.Errorf("%s not readable: err = %v; ignorance must not read as a new cluster", what, err)
+		}
 	}
 }
 
-func TestMatrixIsNamedAndNotVerified(t *testing.T) {
+// TestLoadKeepsTheClaimThatAPodNames: without the label a claim is the cluster's when a member uses it, whatever its name, or when it is named as a
+// template's claim of a member is.
+func TestLoadKeepsTheClaimThatAPodNames(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, 1, 2)
-	st.services["demo-rack1-1"].Labels[api.LabelDatacenter] = "dc2"
-	m := st.load(t, LoadOptions{}).Matrix(matrix.Options{})
-	var reasons []matrix.Reason
-	for _, b := range m.Blockers() {
-		reasons = append(reasons, b.Reason)
+	st := newStage(t, 1, 1)
+	st.Pods["demo-rack1-0"].Spec.Volumes[0].PersistentVolumeClaim.ClaimName = "restored"
+	claim := st.PVCs["data-demo-rack1-0"]
+	claim.Name, claim.Labels = "restored", nil
+	st.More = []client.Object{
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "logs-demo-rack1-0"}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "stranger"}},
 	}
-	if diff := cmp.Diff([]matrix.Reason{matrix.ReasonDatacenterUnverified}, reasons); diff != "" {
-		t.Errorf("blockers (-want +got):\n%s", diff)
+	s := st.load(t, LoadOptions{PVCs: true})
+	if m, err := s.ResolveTarget("demo-rack1-0"); err != nil || m.PVC == nil || m.PVC.Name != "restored" || len(s.PVCs) != 2 {
+		t.Errorf("%d claims, member %+v, %v", len(s.PVCs), m, err)
 	}
-	if i, ok := m.Index(hostID(1, 0)); !ok || m.Nodes()[i].Member != "demo-rack1-0" {
-		t.Errorf("node of %s is not named by its member", hostID(1, 0))
+}
+
+// TestLoadFindsAnUnpreparedStatefulSetBesideALabelledService: a Service that is not a member's is no trace of a cluster.
+func TestLoadFindsAnUnpreparedStatefulSetBesideALabelledService(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, 1, 1)
+	set, pod := st.Sets["demo-rack1"], st.Pods["demo-rack1-0"]
+	set.Name, set.Labels, set.Spec.Selector = "demo", nil, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "mine"}}
+	pod.Name, pod.Labels = "demo-0", map[string]string{"app": "mine"}
+	clear(st.Services)
+	clear(st.Reports)
+	clear(st.PVCs)
+	st.More = []client.Object{&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "demo-client", Labels: map[string]string{api.LabelCluster: "demo"}}}}
+	if s := st.load(t, LoadOptions{}); len(s.Pods) != 1 || len(s.Services) != 0 || len(s.Notes) != 1 {
+		t.Errorf("%d Pods, %d Services, notes %v", len(s.Pods), len(s.Services), s.Notes)
 	}
 }

@@ -20,10 +20,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // PatchMetadata applies mutate to obj and sends the difference as a merge patch that fails with a conflict (apierrors.IsConflict)
@@ -125,7 +128,7 @@ func Emit(ctx context.Context, c client.Client, regarding client.Object, e Event
 	if now.IsZero() {
 		now = time.Now()
 	}
-	note := cutNote(e.Note)
+	note := cutNote(words.Clean(e.Note))
 	ev := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: eventName(regarding, gvk.Kind, e.Type, e.Reason, note), Namespace: cmp.Or(regarding.GetNamespace(), metav1.NamespaceDefault),
@@ -204,33 +207,15 @@ func cutNote(note string) string {
 var errNothingToWatch = errors.New("nothing to watch")
 
 // OperatorConditions are the Scylla Operator's progressing and degraded conditions about Services and StatefulSets that hold, in its own words.
-func OperatorConditions(ctx context.Context, c client.Reader, key ClusterKey) ([]string, error) {
+func OperatorConditions(ctx context.Context, c client.Reader, key cluster.Key) ([]string, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
 	if err := c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, obj); err != nil {
 		return nil, fmt.Errorf("read ScyllaDBDatacenter %s: %w", key, err)
 	}
-	list, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	if err != nil {
+	var dc operatorDatacenter
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &dc); err != nil {
 		return nil, fmt.Errorf("read conditions of ScyllaDBDatacenter %s: %w", key, err)
 	}
-	var out []string
-	for _, item := range list {
-		m, ok := item.(map[string]any)
-		if !ok {
-			continue
-		}
-		text := func(key string) string { v, _ := m[key].(string); return v }
-		typ := text("type")
-		if text("status") != string(metav1.ConditionTrue) || !strings.HasPrefix(typ, "ServiceController") && !strings.HasPrefix(typ, "StatefulSetController") {
-			continue
-		}
-		line := typ + ": " + text("reason")
-		if msg := text("message"); msg != "" {
-			line += ": " + msg
-		}
-		out = append(out, line)
-	}
-	slices.Sort(out)
-	return out, nil
+	return cluster.ConditionWords(dc.Status.Conditions), nil
 }

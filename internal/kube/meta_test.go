@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 func events(t *testing.T, c client.Client) []eventsv1.Event {
@@ -129,7 +130,7 @@ func TestEventFitsTheAPI(t *testing.T) {
 func TestPatchMetadata(t *testing.T) {
 	t.Parallel()
 	newClient := func(patches *int, opts *[]client.PatchOption) client.Client {
-		return fake.NewClientBuilder().WithScheme(NewScheme()).WithObjects(newService("demo-rack1-0", 1, "h")).WithInterceptorFuncs(interceptor.Funcs{
+		return fake.NewClientBuilder().WithScheme(NewScheme()).WithObjects(stage.NewService("demo-rack1-0", 1, "h")).WithInterceptorFuncs(interceptor.Funcs{
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, po ...client.PatchOption) error {
 				*patches++
 				*opts = po
@@ -181,7 +182,7 @@ func TestPatchMetadata(t *testing.T) {
 	if _, there := svc.Annotations[api.AnnotationForceProceed]; there {
 		t.Error("the removed annotation is still in the object in hand")
 	}
-	if err := PatchMetadata(t.Context(), c, newService("new-0", 1, "h"), force); err == nil || !strings.Contains(err.Error(), "was not read from the API server") {
+	if err := PatchMetadata(t.Context(), c, stage.NewService("new-0", 1, "h"), force); err == nil || !strings.Contains(err.Error(), "was not read from the API server") {
 		t.Errorf("an object that was never read: %v", err)
 	}
 	gone := read()

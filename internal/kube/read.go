@@ -17,15 +17,15 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
-
-// maxRead bounds saved objects: 1,000 members with everything are about 60 MB.
-const maxRead = 256 << 20
 
 // maxDepth bounds Lists inside Lists.
 const maxDepth = 4
@@ -42,35 +42,43 @@ type saved struct {
 	reports  []api.ScyllaDBDatacenterNodesStatusReport
 	status   []api.ScyllaDBStatusReport
 	leases   []coordinationv1.Lease
-	skipped  map[string]int // by kind
-	kinds    kinds
-	objects  int
+	// datacenters and deployments are the Scylla Operator's.
+	datacenters []operatorDatacenter
+	deployments []appsv1.Deployment
+	budgets     []policyv1.PodDisruptionBudget
+	machines    map[string]string // states of Kubernetes nodes; nil where none was saved
+	skipped     map[string]int    // by kind
+	read        cluster.Kinds
+	objects     int
 }
 
 // Read reads saved objects: what `kubectl get service,pod,statefulset,pvc,scylladb... -o yaml` prints, Lists or single objects,
-// several YAML documents or JSON values. One Snapshot per cluster, sorted by namespace and name; objects without the cluster label
+// several YAML documents or JSON values. One cluster's Objects each, sorted by namespace and name; objects without the cluster label
 // go to the only cluster of their namespace. Kinds that are of no use here are skipped with a note. Errors name the document (and in a
 // List the item) that cannot be decoded: nothing is left out silently, as a missing report could read as a healthy cluster.
-func Read(r io.Reader) ([]*Snapshot, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxRead+1))
-	if err != nil {
-		return nil, fmt.Errorf("read saved objects: %w", err)
-	}
-	if len(data) > maxRead {
-		return nil, fmt.Errorf("read saved objects: more than %d MiB; leave out what is not of this cluster", maxRead>>20)
+func Read(r io.Reader) ([]cluster.Objects, error) {
+	in := bufio.NewReader(limitSaved.Reader(r, "the input"))
+	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = in.Discard(len(mark)) // it was peeked at
 	}
 	s := &saved{skipped: map[string]int{}}
 	n := 0
-	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))))
+	docs := utilyaml.NewYAMLReader(bufio.NewReader(&lineEnd{r: in}))
 	for {
 		doc, err := docs.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
+			if bounded.IsTooLarge(err) {
+				return nil, fmt.Errorf("read saved objects: %w", err)
+			}
 			return nil, fmt.Errorf("read saved objects: document %d: %w; %s", n+1, err, savedCure)
 		}
 		if err := s.document(doc, &n); err != nil {
+			if bounded.IsTooLarge(err) {
+				return nil, fmt.Errorf("read saved objects: %w", err)
+			}
 			return nil, fmt.Errorf("read saved objects: %w; %s", err, savedCure)
 		}
 	}
@@ -84,6 +92,14 @@ func Read(r io.Reader) ([]*Snapshot, error) {
 func (s *saved) document(doc []byte, n *int) error {
 	trimmed := bytes.TrimSpace(doc)
 	if len(trimmed) == 0 {
+		return nil
+	}
+	if trimmed[0] == '{' && json.Valid(trimmed) {
+		// One value, which is nearly always so, is not copied.
+		*n++
+		if err := s.object(trimmed, "", 0); err != nil {
+			return fmt.Errorf("document %d: %w", *n, err)
+		}
 		return nil
 	}
 	if trimmed[0] == '{' {
@@ -111,6 +127,14 @@ func (s *saved) document(doc []byte, n *int) error {
 		}
 	}
 	*n++
+	if done, err := s.yamlList(doc); err != nil {
+		return fmt.Errorf("document %d: %w", *n, err)
+	} else if done {
+		return nil
+	}
+	if err := checkYAML(doc); err != nil {
+		return fmt.Errorf("document %d: %w", *n, err)
+	}
 	raw, err := yaml.YAMLToJSON(doc)
 	if err != nil {
 		return fmt.Errorf("document %d: %w", *n, err)
@@ -133,7 +157,7 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 			Name      string `json:"name"`
 			Namespace string `json:"namespace"`
 		} `json:"metadata"`
-		Items *[]json.RawMessage `json:"items"`
+		Items itemsThere `json:"items"`
 	}
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
 		return errors.New("it is not a Kubernetes object: it has no fields")
@@ -145,43 +169,24 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 	if kind == "" {
 		return errors.New("it is not a Kubernetes object: it has no kind")
 	}
-	if head.Items != nil && strings.HasSuffix(kind, "List") {
-		if depth >= maxDepth {
-			return errors.New("it has Lists inside Lists too deep")
-		}
-		itemKind := strings.TrimSuffix(kind, "List")
-		for i, item := range *head.Items {
-			if err := s.object(item, itemKind, depth+1); err != nil {
-				return fmt.Errorf("item %d: %w", i+1, err)
-			}
-		}
-		// An empty List says that there are none, which is not the same as not having asked.
-		s.kinds |= kindOf(itemKind)
-		s.objects++
-		return nil
+	if bool(head.Items) && strings.HasSuffix(kind, "List") {
+		return s.items(raw, kind, depth)
+	}
+	if err := s.room(raw, kind, head.Metadata.Namespace+"/"+head.Metadata.Name); err != nil {
+		return err
 	}
 	s.objects++
-	s.kinds |= kindOf(kind)
-	var err error
-	switch kind {
-	case "Service":
-		s.services, err = decodeInto(s.services, raw)
-	case "Pod":
-		s.pods, err = decodeInto(s.pods, raw)
-	case "StatefulSet":
-		s.sets, err = decodeInto(s.sets, raw)
-	case "PersistentVolumeClaim":
-		s.pvcs, err = decodeInto(s.pvcs, raw)
-	case "ScyllaDBDatacenterNodesStatusReport":
-		s.reports, err = decodeInto(s.reports, raw)
-	case "ScyllaDBStatusReport":
-		s.status, err = decodeInto(s.status, raw)
-	case "Lease":
-		s.leases, err = decodeInto(s.leases, raw)
-	default:
+	k := kindNamed(kind)
+	decode := byName[kind]
+	if k == nil && decode == nil {
 		s.skipped[kind]++
 		return nil
 	}
+	if k != nil {
+		decode = k.decode
+		s.read |= k.bit
+	}
+	err := decode(raw, s)
 	if err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind, head.Metadata.Namespace, head.Metadata.Name, inWords(err))
 	}
@@ -204,203 +209,156 @@ func inWords(err error) error {
 	return fmt.Errorf("field %s is a %s and must not be", strings.Trim(field, "."), e.Value)
 }
 
-func decodeInto[T any](list []T, raw []byte) ([]T, error) {
-	var one T
-	if err := json.Unmarshal(raw, &one); err != nil {
-		return list, err
-	}
-	return append(list, one), nil
+// sorting sorts saved objects into clusters.
+type sorting struct {
+	byKey map[cluster.Key]*cluster.Objects
+	// rest holds what does not say itself where it belongs: it can only go to the one cluster of its namespace.
+	rest  []func() error
+	notes []string
+	read  cluster.Kinds
 }
 
-func kindOf(kind string) kinds {
-	switch kind {
-	case "Service":
-		return kindServices
-	case "Pod":
-		return kindPods
-	case "StatefulSet":
-		return kindStatefulSets
-	case "PersistentVolumeClaim":
-		return kindPVCs
-	case "ScyllaDBDatacenterNodesStatusReport":
-		return kindReports
-	case "ScyllaDBStatusReport":
-		return kindStatusReport
-	case "Lease":
-		return kindLease
+// at is the cluster that the label of an object names, made anew when it is the first of it; nil where the label is missing.
+func (t *sorting) at(o metav1.Object, label string) *cluster.Objects {
+	k := cluster.Key{Namespace: o.GetNamespace(), Name: o.GetLabels()[label]}
+	if k.Name == "" {
+		return nil
 	}
-	return 0
+	return t.of(k)
 }
 
-// clusters sorts the objects into snapshots.
-func (s *saved) clusters() ([]*Snapshot, error) {
-	byKey := map[ClusterKey]*Snapshot{}
-	at := func(o metav1.Object, label string) *Snapshot {
-		k := ClusterKey{o.GetNamespace(), o.GetLabels()[label]}
-		if k.Name == "" {
-			return nil
-		}
-		if byKey[k] == nil {
-			byKey[k] = &Snapshot{Namespace: k.Namespace, Cluster: k.Name, Offline: true, loaded: s.kinds, cache: &cache{}}
-		}
-		return byKey[k]
+func (t *sorting) of(k cluster.Key) *cluster.Objects {
+	if t.byKey[k] == nil {
+		t.byKey[k] = &cluster.Objects{Key: k, Offline: true, Read: t.read}
 	}
-	var notes []string
-	// First what says itself where it belongs, then what can only go to the one cluster of its namespace.
-	var rest []func() error
-	later := func(o metav1.Object, kind string, put func(*Snapshot)) {
-		rest = append(rest, func() error {
-			var only []*Snapshot
-			for k, c := range byKey {
-				if k.Namespace == o.GetNamespace() {
-					only = append(only, c)
-				}
-			}
-			if len(only) == 1 {
-				put(only[0])
-				return nil
-			}
-			if kind == "report" {
-				return fmt.Errorf("report %s/%s: label %s is missing, so it cannot be told whose it is", o.GetNamespace(), o.GetName(), api.LabelReportSelector)
-			}
-			notes = append(notes, fmt.Sprintf("%s %s/%s skipped: label %s is missing", kind, o.GetNamespace(), o.GetName(), api.LabelCluster))
-			return nil
-		})
-	}
-	for i := range s.services {
-		o := &s.services[i]
-		if !isMemberService(o) {
-			s.skipped["Service that is not a member's"]++
-			continue
-		}
-		put := func(c *Snapshot) { c.Services = append(c.Services, *o) }
-		if c := at(o, api.LabelCluster); c != nil {
+	return t.byKey[k]
+}
+
+// add puts an object where the first of the labels that it carries says, or later to the only cluster of its namespace.
+func (t *sorting) add(o metav1.Object, kind string, put func(*cluster.Objects), labels ...string) {
+	for _, label := range labels {
+		if c := t.at(o, label); c != nil {
 			put(c)
-		} else {
-			later(o, "Service", put)
+			return
 		}
 	}
-	for i := range s.pods {
-		o := &s.pods[i]
-		if !isNodePod(o) {
-			s.skipped["Pod that is not ScyllaDB's"]++
-			continue
-		}
-		put := func(c *Snapshot) { c.Pods = append(c.Pods, *o) }
-		if c := at(o, api.LabelCluster); c != nil {
-			put(c)
-		} else {
-			later(o, "Pod", put)
-		}
-	}
-	for i := range s.sets {
-		o := &s.sets[i]
-		if c := at(o, api.LabelCluster); c != nil {
-			c.StatefulSets = append(c.StatefulSets, *o)
-		} else if runsScyllaDB(o) {
-			later(o, "StatefulSet", func(c *Snapshot) { c.StatefulSets = append(c.StatefulSets, *o) })
-		} else {
-			s.skipped["StatefulSet that is not ScyllaDB's"]++
-		}
-	}
-	for i := range s.pvcs {
-		o := &s.pvcs[i]
-		put := func(c *Snapshot) { c.PVCs = append(c.PVCs, *o) }
-		if c := at(o, api.LabelCluster); c != nil {
-			put(c)
-		} else {
-			later(o, "PersistentVolumeClaim", put)
-		}
-	}
-	for i := range s.reports {
-		o := &s.reports[i]
-		put := func(c *Snapshot) { c.Reports = append(c.Reports, *o) }
-		if c := at(o, api.LabelReportSelector); c != nil {
-			put(c)
-		} else if c := at(o, api.LabelCluster); c != nil {
-			put(c)
-		} else {
-			later(o, "report", put)
-		}
-	}
-	for _, put := range rest {
-		if err := put(); err != nil {
-			return nil, fmt.Errorf("read saved objects: %w", err)
-		}
-	}
-	// A cluster report is named as its cluster, or named by an override.
-	alone := len(byKey) == 0
-	for i := range s.status {
-		o := &s.status[i]
-		used := false
-		for k, c := range byKey {
-			if ref := c.overrideRef(); k.Namespace == o.Namespace && (ref == o.Name || ref == "" && k.Name == o.Name) {
-				c.StatusReport, c.OverrideRef, used = o, ref, true
+	t.rest = append(t.rest, func() error {
+		var only []*cluster.Objects
+		for k, c := range t.byKey {
+			if k.Namespace == o.GetNamespace() {
+				only = append(only, c)
 			}
 		}
-		if !used && alone {
-			byKey[ClusterKey{o.Namespace, o.Name}] = &Snapshot{
-				Namespace: o.Namespace, Cluster: o.Name, StatusReport: o, Offline: true, loaded: s.kinds, cache: &cache{},
-			}
-		} else if !used {
-			notes = append(notes, fmt.Sprintf("ScyllaDBStatusReport %s/%s skipped: no cluster here has its name or names it", o.Namespace, o.Name))
+		switch {
+		case len(only) == 1:
+			put(only[0])
+		case labels[0] == api.LabelReportSelector:
+			return fmt.Errorf("read saved objects: report %s/%s: label %s is missing, so it cannot be told whose it is", o.GetNamespace(), o.GetName(), labels[0])
+		default:
+			t.notes = append(t.notes, fmt.Sprintf("%s %s/%s skipped: label %s is missing", kind, o.GetNamespace(), o.GetName(), labels[0]))
 		}
-	}
-	for _, kind := range slices.Sorted(maps.Keys(s.skipped)) {
-		notes = append(notes, fmt.Sprintf("%s skipped", plural(s.skipped[kind], "object")+" of kind "+kind))
-	}
-	slices.Sort(notes)
-	out := slices.SortedFunc(maps.Values(byKey), func(a, b *Snapshot) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Cluster, b.Cluster))
+		return nil
 	})
-	if len(out) == 0 {
+}
+
+// clusters sorts the objects into clusters, by namespace and name.
+func (s *saved) clusters() ([]cluster.Objects, error) {
+	t := &sorting{byKey: map[cluster.Key]*cluster.Objects{}, read: s.read}
+	if err := s.sort(t); err != nil {
+		return nil, err
+	}
+	s.statusReports(t)
+	s.operators(t)
+	for _, kind := range slices.Sorted(maps.Keys(s.skipped)) {
+		t.notes = append(t.notes, fmt.Sprintf("%s skipped", plural(s.skipped[kind], "object")+" of kind "+kind))
+	}
+	slices.Sort(t.notes)
+	if len(t.byKey) == 0 {
 		return nil, fmt.Errorf("read saved objects: no cluster in them: no member Service, Pod, StatefulSet or report carries label %s; %s",
 			api.LabelCluster, savedCure)
 	}
-	for _, c := range out {
-		c.Notes = notes
-		if ref := c.overrideRef(); ref != "" {
-			c.OverrideRef = ref
-		}
-		for i := range s.leases {
-			if s.leases[i].Name == api.LeaseName {
-				c.Lease = &s.leases[i]
+	keys := slices.SortedFunc(maps.Keys(t.byKey), func(a, b cluster.Key) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	out := make([]cluster.Objects, len(keys))
+	for i, k := range keys {
+		c := t.byKey[k]
+		c.Notes, c.Machines = t.notes, s.machines
+		for j := range s.leases {
+			if s.leases[j].Name == api.LeaseName {
+				c.Lease = &s.leases[j]
 			}
 		}
-		c.dedupe()
-		c.finish(SourceAuto)
+		out[i] = *c
 	}
 	return out, nil
 }
 
-// dedupe keeps the last of objects that were saved twice: counted twice, a report's rows would contradict themselves.
-func (s *Snapshot) dedupe() {
-	s.Services = lastOfEach(s.Services, func(o corev1.Service) string { return o.Name })
-	s.Pods = lastOfEach(s.Pods, func(o corev1.Pod) string { return o.Name })
-	s.StatefulSets = lastOfEach(s.StatefulSets, func(o appsv1.StatefulSet) string { return o.Name })
-	s.PVCs = lastOfEach(s.PVCs, func(o corev1.PersistentVolumeClaim) string { return o.Name })
-	s.Reports = lastOfEach(s.Reports, func(o api.ScyllaDBDatacenterNodesStatusReport) string { return o.Name })
-}
-
-func lastOfEach[T any](list []T, name func(T) string) []T {
-	last := make(map[string]int, len(list))
-	for i := range list {
-		last[name(list[i])] = i
+// sort puts every object but cluster reports and Leases into its cluster.
+func (s *saved) sort(t *sorting) error {
+	for i := range s.services {
+		o := &s.services[i]
+		if !cluster.IsMemberService(o) {
+			s.skipped["Service that is not a member's"]++
+			continue
+		}
+		t.add(o, "Service", func(c *cluster.Objects) { c.Services = append(c.Services, *o) }, api.LabelCluster)
 	}
-	out := make([]T, 0, len(last))
-	for i := range list {
-		if last[name(list[i])] == i {
-			out = append(out, list[i])
+	for i := range s.pods {
+		o := &s.pods[i]
+		if !cluster.IsNodePod(o) {
+			s.skipped["Pod that is not ScyllaDB's"]++
+			continue
+		}
+		t.add(o, "Pod", func(c *cluster.Objects) { c.Pods = append(c.Pods, *o) }, api.LabelCluster)
+	}
+	for i := range s.sets {
+		o := &s.sets[i]
+		if o.Labels[api.LabelCluster] == "" && !cluster.RunsScyllaDB(o) {
+			s.skipped["StatefulSet that is not ScyllaDB's"]++
+			continue
+		}
+		t.add(o, "StatefulSet", func(c *cluster.Objects) { c.StatefulSets = append(c.StatefulSets, *o) }, api.LabelCluster)
+	}
+	for i := range s.pvcs {
+		o := &s.pvcs[i]
+		t.add(o, "PersistentVolumeClaim", func(c *cluster.Objects) { c.PVCs = append(c.PVCs, *o) }, api.LabelCluster)
+	}
+	for i := range s.reports {
+		o := &s.reports[i]
+		t.add(o, "report", func(c *cluster.Objects) { c.Reports = append(c.Reports, *o) }, api.LabelReportSelector, api.LabelCluster)
+	}
+	for _, put := range t.rest {
+		if err := put(); err != nil {
+			return err
 		}
 	}
-	return out
+	return nil
 }
 
-// Use switches the source of rows, as a person asks for it with --source on saved objects. SourceLive needs ReadLive and is an error.
-func (s *Snapshot) Use(source Source) error {
-	if source == SourceLive && s.Live == nil {
-		return errors.New("source live asks ScyllaDB itself, which saved objects cannot answer; use report or annotation")
+// statusReports gives each cluster report to the cluster of its name, or to the one that names it; where there is nothing else, it is the cluster.
+func (s *saved) statusReports(t *sorting) {
+	alone := len(t.byKey) == 0
+	for i := range s.status {
+		o, used := &s.status[i], false
+		for k, c := range t.byKey {
+			if ref := c.Override(); k.Namespace == o.Namespace && (ref == o.Name || ref == "" && k.Name == o.Name) {
+				c.StatusReport, used = o, true
+			}
+		}
+		switch {
+		case used:
+		case alone:
+			t.of(cluster.Key{Namespace: o.Namespace, Name: o.Name}).StatusReport = o
+		default:
+			t.notes = append(t.notes, fmt.Sprintf("ScyllaDBStatusReport %s/%s skipped: no cluster here has its name or names it", o.Namespace, o.Name))
+		}
 	}
-	s.Source, s.SourceReason = s.chooseSource(source)
-	return nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,7 +20,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
 
 func operatorFile(t testing.TB, name string) []byte {
@@ -63,14 +66,14 @@ func TestReadOfTheOperatorsObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(snaps) != 1 || snaps[0].Key() != (ClusterKey{"scylla", "demo"}) {
+	if len(snaps) != 1 || snaps[0].Key != (cluster.Key{Namespace: "scylla", Name: "demo"}) {
 		t.Fatalf("got %d snapshots", len(snaps))
 	}
-	s := snaps[0]
-	if !s.Operator || !s.Offline || s.Source != SourceReport || s.SourceReason != "1 of 1 datacenter report found" || !s.TakenAt.IsZero() {
-		t.Errorf("snapshot: operator %v, offline %v, source %s (%s)", s.Operator, s.Offline, s.Source, s.SourceReason)
+	s := cluster.New(snaps[0], cluster.SourceAuto, time.Time{})
+	if !s.Operator || !s.Offline || s.Source != cluster.SourceReport || words.Text(s.SourceReason) != "1 of 1 datacenter report found" || !s.TakenAt.IsZero() {
+		t.Errorf("snapshot: operator %v, offline %v, source %s (%s)", s.Operator, s.Offline, s.Source, words.Text(s.SourceReason))
 	}
-	goldenJSON(t, "operator_members.json", s.Members())
+	golden.JSON(t, "operator_members.json", s.Members())
 	in, err := s.BootstrapInput("demo-dc1-r1-0")
 	if err != nil {
 		t.Fatal(err)
@@ -79,13 +82,13 @@ func TestReadOfTheOperatorsObjects(t *testing.T) {
 		t.Errorf("input %+v", in)
 	}
 	if v := bootstrap.Decide(in); v.Decision != bootstrap.DecisionRestart {
-		t.Errorf("its peers know it as a member, and the verdict is %s: %s", v.Decision, v.Summary)
+		t.Errorf("its peers know it as a member, and the verdict is %s: %s", v.Decision, words.Verdict(v))
 	}
 	var texts []string
-	for _, b := range s.Matrix(matrix.Options{}).Blockers() {
-		texts = append(texts, b.Text(s.TakenAt))
+	for _, b := range s.Matrix().Blockers() {
+		texts = append(texts, words.Blocker(b, s.TakenAt))
 	}
-	golden(t, "operator_blockers.txt", strings.Join(texts, "\n")+"\n")
+	golden.Text(t, "operator_blockers.txt", strings.Join(texts, "\n")+"\n")
 }
 
 func TestReadOfSeveralDatacenters(t *testing.T) {
@@ -94,11 +97,15 @@ func TestReadOfSeveralDatacenters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(snaps) != 1 || snaps[0].Cluster != "multi-dcw" || len(snaps[0].Reports) != 2 || snaps[0].SourceReason != "2 of 2 datacenter reports found" {
+	if len(snaps) != 1 || snaps[0].Name != "multi-dcw" || len(snaps[0].Reports) != 2 {
 		t.Fatalf("got %+v", snaps)
 	}
-	rows := snaps[0].Rows()
-	if len(rows) != 2 || rows[0].Reporter.Datacenter != "dce" || rows[1].Reporter.Datacenter != "dcw" || rows[0].Stale+rows[1].Stale != "" {
+	s := cluster.New(snaps[0], cluster.SourceAuto, time.Time{})
+	if words.Text(s.SourceReason) != "2 of 2 datacenter reports found" {
+		t.Errorf("reason %q", words.Text(s.SourceReason))
+	}
+	rows := s.Rows()
+	if len(rows) != 2 || rows[0].Reporter.Datacenter != "dce" || rows[1].Reporter.Datacenter != "dcw" || !rows[0].Stale.IsZero() || !rows[1].Stale.IsZero() {
 		t.Errorf("rows %+v", rows)
 	}
 }
@@ -107,15 +114,15 @@ func TestReadOfSeveralDatacenters(t *testing.T) {
 func TestReadSaysWhatLoadSays(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 3, 2)
-	st.newcomer(t, 2, 2)
-	live := st.load(t, Everything(SourceAuto, ""))
-	list := savedList(t, st.objects())
+	st.Newcomer(t, 2, 2)
+	live := st.load(t, Everything(cluster.SourceAuto, ""))
+	list := savedList(t, st.Objects())
 	asJSON, err := yaml.YAMLToJSON(list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var docs [][]byte
-	for _, o := range st.objects() {
+	for _, o := range st.Objects() {
 		docs = append(docs, savedList(t, []client.Object{o}))
 	}
 	twice := append(append([]byte{}, list...), append([]byte("---\n"), list...)...)
@@ -129,8 +136,9 @@ func TestReadSaysWhatLoadSays(t *testing.T) {
 			if err != nil || len(snaps) != 1 {
 				t.Fatalf("%d snapshots, %v", len(snaps), err)
 			}
+			saved := cluster.New(snaps[0], cluster.SourceAuto, time.Time{})
 			for what, pair := range map[string][2]any{
-				"rows": {live.Rows(), snaps[0].Rows()}, "members": {live.Members(), snaps[0].Members()},
+				"rows": {live.Rows(), saved.Rows()}, "members": {live.Members(), saved.Members()},
 			} {
 				a, errA := json.Marshal(pair[0])
 				b, errB := json.Marshal(pair[1])
@@ -180,36 +188,23 @@ func TestReadOfOddInput(t *testing.T) {
 			fmt.Fprintf(&out, "error: %v\n\n", err)
 			continue
 		}
-		for _, s := range snaps {
-			fmt.Fprintf(&out, "%s: %d Services, %d Pods, %d reports, source %s: %s\n", s.Key(), len(s.Services), len(s.Pods), len(s.Reports), s.Source, s.SourceReason)
+		for _, o := range snaps {
+			s := cluster.New(o, cluster.SourceAuto, time.Time{})
+			fmt.Fprintf(&out, "%s: %d Services, %d Pods, %d reports, source %s: %s\n", s.Key, len(s.Services), len(s.Pods), len(s.Reports), s.Source, words.Text(s.SourceReason))
 			for _, n := range s.Notes {
 				fmt.Fprintf(&out, "note: %s\n", n)
 			}
 		}
 		out.WriteString("\n")
 	}
-	golden(t, "read.txt", out.String())
-}
-
-func TestUseOfASource(t *testing.T) {
-	t.Parallel()
-	snaps, err := Read(bytes.NewReader(savedList(t, newStage(t, 1, 2).objects())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := snaps[0].Use(SourceAnnotation); err != nil || snaps[0].Source != SourceAnnotation {
-		t.Errorf("source %s, %v", snaps[0].Source, err)
-	}
-	if err := snaps[0].Use(SourceLive); err == nil || !strings.Contains(err.Error(), "saved objects cannot answer") {
-		t.Errorf("err = %v", err)
-	}
+	golden.Text(t, "read.txt", out.String())
 }
 
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"member-service.yaml", "pod.yaml", "report.yaml", "multi-dc-reports-in-dcw.yaml"} {
 		f.Add(operatorFile(f, name))
 	}
-	f.Add(savedList(f, newStage(f, 1, 2).objects()))
+	f.Add(savedList(f, newStage(f, 1, 2).Objects()))
 	f.Add([]byte(`{"kind":"List","items":[{"kind":"Service","metadata":{"name":"c-0","labels":{"scylla/cluster":"c"}},"spec":{"selector":{"statefulset.kubernetes.io/pod-name":"c-0"}}}]}`))
 	f.Add([]byte("kind: StatefulSet\nmetadata: {name: s, namespace: ns, labels: {scylla/cluster: c}}\nspec: {replicas: 2000000000, ordinals: {start: 2000000000}}\n"))
 	f.Add([]byte("kind: Pod\nmetadata: {name: c-0, labels: {scylla/cluster: c, scylla-operator.scylladb.com/pod-type: scylladb-node}, annotations: {" +
@@ -222,7 +217,8 @@ func FuzzRead(f *testing.F) {
 		if (err == nil) == (len(snaps) == 0) {
 			t.Fatalf("%d snapshots and error %v", len(snaps), err)
 		}
-		for _, s := range snaps {
+		for _, o := range snaps {
+			s := cluster.New(o, cluster.SourceAuto, time.Time{})
 			rows, members := s.Rows(), s.Members()
 			if len(rows) > 0 && len(members) == 0 && rows[0].Reporter.HostID != "" {
 				t.Errorf("rows of host IDs and no member")
@@ -234,7 +230,7 @@ func FuzzRead(f *testing.F) {
 				}
 				bootstrap.Decide(in)
 			}
-			if _, err := ResolveTarget(s, "c-0"); err != nil && err.Error() == "" {
+			if _, err := s.ResolveTarget("c-0"); err != nil && err.Error() == "" {
 				t.Error("empty error")
 			}
 		}

@@ -56,6 +56,7 @@ func NewMapper() meta.RESTMapper {
 		api.GroupVersion.WithKind("ScyllaDBStatusReport"),
 		api.ScyllaClusterGVK,
 		api.ScyllaDBDatacenterGVK,
+		api.ScyllaDBClusterGVK,
 	} {
 		m.Add(gvk, meta.RESTScopeNamespace)
 	}

@@ -9,45 +9,36 @@ import (
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 // WatchOptions say what to watch.
 type WatchOptions struct {
-	// Services, Pods, StatefulSets, PVCs and Reports are those of the cluster; StatusReports all of the namespace, as an override
-	// may name any.
-	Services, Pods, StatefulSets, PVCs, Reports, StatusReports bool
+	// Kinds of the cluster; of cluster reports all of the namespace, as an override may name any, and of Leases our controller's.
+	Kinds cluster.Kinds
 	// Service, when set, narrows Services to one name: a barrier may have leave for nothing else.
 	Service string
-	// Lease of our controller in LeaseNamespace.
-	Lease          bool
+	// LeaseNamespace is where our controller's Lease is; without it no Lease is watched.
 	LeaseNamespace string
 	// Quiet is how long changes are gathered before one signal is given; 200 ms when zero.
 	Quiet time.Duration
 	// Connected is told of each change: false with the reason when a watch is lost and cannot be had again at once, true when all
 	// are there again; first true when all watches stand. It must not block.
 	Connected func(ok bool, err error)
-	// Problem is told once of each kind that may not be watched or is not installed; such a kind does not count as a lost
+	// cluster.Problem is told once of each kind that may not be watched or is not installed; such a kind does not count as a lost
 	// connection and is tried again each minute.
-	Problem func(Problem)
+	Problem func(cluster.Problem)
 }
 
 // WatchFor watches what Load reads with these options.
 func WatchFor(o LoadOptions) WatchOptions {
-	k := o.kinds()
-	return WatchOptions{
-		Services: true, Pods: k&kindPods != 0, StatefulSets: k&kindStatefulSets != 0, PVCs: k&kindPVCs != 0, Reports: k&kindReports != 0,
-		StatusReports: k&kindStatusReport != 0, Lease: k&kindLease != 0, LeaseNamespace: o.LeaseNamespace,
-	}
+	return WatchOptions{Kinds: o.kinds(), LeaseNamespace: o.LeaseNamespace}
 }
 
 const (
@@ -58,41 +49,38 @@ const (
 	watchAnew = time.Minute
 )
 
+// bookmarks are what tells a watch on which nothing happens from one that a proxy keeps open and no longer serves.
+func bookmarks() client.ListOption {
+	// A new one for each request: the client writes into it.
+	return &client.ListOptions{Raw: &metav1.ListOptions{AllowWatchBookmarks: true}}
+}
+
 type watched struct {
-	gvk      schema.GroupVersionKind
-	resource string
+	*kind
 	ns, name string
 	opts     []client.ListOption
 }
 
-func (o WatchOptions) kinds(key ClusterKey) []watched {
-	ofCluster := client.MatchingLabels{api.LabelCluster: key.Name}
-	ns := client.InNamespace(key.Namespace)
+func (o WatchOptions) watched(key cluster.Key) []watched {
 	var out []watched
-	add := func(asked bool, gvk schema.GroupVersionKind, resource string, opts ...client.ListOption) {
-		if asked {
-			out = append(out, watched{gvk: gvk, resource: resource, ns: key.Namespace, opts: append(opts, ns)})
+	for i := range kinds {
+		w := watched{kind: &kinds[i], ns: key.Namespace}
+		switch {
+		case o.Kinds&w.bit == 0, w.bit == cluster.KindLease && o.LeaseNamespace == "":
+			continue
+		case w.bit == cluster.KindLease:
+			w.ns, w.name = o.LeaseNamespace, api.LeaseName
+		case w.bit == cluster.KindServices:
+			w.name = o.Service
 		}
-	}
-	if o.Services && o.Service != "" {
-		out = append(out, watched{
-			gvk: corev1.SchemeGroupVersion.WithKind("ServiceList"), resource: resourceServices, ns: key.Namespace, name: o.Service,
-			opts: []client.ListOption{ns, client.MatchingFields{metav1.ObjectNameField: o.Service}},
-		})
-	} else {
-		add(o.Services, corev1.SchemeGroupVersion.WithKind("ServiceList"), resourceServices, ofCluster)
-	}
-	add(o.Pods, corev1.SchemeGroupVersion.WithKind("PodList"), resourcePods, ofCluster)
-	add(o.StatefulSets, appsv1.SchemeGroupVersion.WithKind("StatefulSetList"), resourceStatefulSets, ofCluster)
-	add(o.PVCs, corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaimList"), resourcePVCs, ofCluster)
-	add(o.Reports, api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"), resourceReports,
-		client.MatchingLabels{api.LabelReportSelector: key.Name})
-	add(o.StatusReports, api.GroupVersion.WithKind("ScyllaDBStatusReportList"), resourceStatusReports)
-	if o.Lease && o.LeaseNamespace != "" {
-		out = append(out, watched{
-			gvk: coordinationv1.SchemeGroupVersion.WithKind("LeaseList"), resource: resourceLeases, ns: o.LeaseNamespace, name: api.LeaseName,
-			opts: []client.ListOption{client.InNamespace(o.LeaseNamespace), client.MatchingFields{metav1.ObjectNameField: api.LeaseName}},
-		})
+		w.opts = []client.ListOption{client.InNamespace(w.ns), bookmarks()}
+		switch {
+		case w.name != "":
+			w.opts = append(w.opts, client.MatchingFields{metav1.ObjectNameField: w.name})
+		case w.label != "":
+			w.opts = append(w.opts, client.MatchingLabels{w.label: key.Name})
+		}
+		out = append(out, w)
 	}
 	return out
 }
@@ -100,19 +88,19 @@ func (o WatchOptions) kinds(key ClusterKey) []watched {
 // Watch signals that something of the cluster has changed, many changes as one signal; the receiver loads again. The first signal
 // comes at once. Only metadata travels. Watches that break are opened again with backoff, and a signal follows, as something may have
 // been missed. The channel is closed when ctx has ended and all is at rest. Error: nothing to watch.
-func Watch(ctx context.Context, c client.WithWatch, key ClusterKey, opts WatchOptions) (<-chan struct{}, error) {
-	kinds := opts.kinds(key)
-	if len(kinds) == 0 {
+func Watch(ctx context.Context, c client.WithWatch, key cluster.Key, opts WatchOptions) (<-chan struct{}, error) {
+	what := opts.watched(key)
+	if len(what) == 0 {
 		return nil, fmt.Errorf("watch cluster %s: %w", key, errNothingToWatch)
 	}
 	if opts.Quiet <= 0 {
 		opts.Quiet = defaultQuiet
 	}
-	w := &watcher{c: c, dirty: make(chan struct{}, 1), up: make([]bool, len(kinds)), opts: opts}
+	w := &watcher{c: c, dirty: make(chan struct{}, 1), up: make([]bool, len(what)), opts: opts}
 	out := make(chan struct{}, 1)
 	out <- struct{}{}
 	var wg sync.WaitGroup
-	for i, k := range kinds {
+	for i, k := range what {
 		wg.Go(func() { w.run(ctx, i, k) })
 	}
 	wg.Go(func() { w.gather(ctx, out) })
@@ -183,8 +171,12 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 	delay, told := watchRetry, false
 	for ctx.Err() == nil {
 		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(k.gvk)
-		stream, err := w.c.Watch(ctx, list, k.opts...)
+		list.SetGroupVersionKind(k.listKind())
+		// A request that is never answered is as silent as a stream.
+		begun, cancel := context.WithCancel(ctx)
+		unanswered := time.AfterFunc(WatchSilence, cancel)
+		stream, err := w.c.Watch(begun, list, k.opts...)
+		unanswered.Stop()
 		if err == nil {
 			w.state(i, true, nil)
 			// Whatever happened while nobody watched has been missed.
@@ -195,6 +187,7 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 				delay = watchRetry
 			}
 		}
+		cancel()
 		if ctx.Err() != nil {
 			return
 		}
@@ -204,7 +197,7 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 			switch {
 			case fatal != nil:
 				w.state(i, false, fatal)
-			case p != nil && (p.Kind == ProblemForbidden || p.Kind == ProblemNotInstalled):
+			case p != nil && (p.Kind == cluster.ProblemForbidden || p.Kind == cluster.ProblemNotInstalled):
 				if !told && w.opts.Problem != nil {
 					w.opts.Problem(*p)
 				}
@@ -223,14 +216,20 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 	}
 }
 
-// drain reads a watch to its end and counts what came. The error is the server's own word about why it ended; nil when it just did.
+// drain reads a watch to its end and counts what came. The error is the server's own word about why it ended; nil when it just did, or when it has
+// been silent for so long that it may be dead: then all is loaded again, as after every new watch.
 func (w *watcher) drain(ctx context.Context, stream watch.Interface) (events int, err error) {
 	defer stream.Stop()
+	silent := time.NewTimer(WatchSilence)
+	defer silent.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return events, nil
+		case <-silent.C:
+			return 1, nil // at once, without the pause after a failure
 		case e, ok := <-stream.ResultChan():
+			silent.Reset(WatchSilence)
 			switch {
 			case !ok:
 				return events, nil

@@ -22,6 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 // wires is an API server whose watches the test holds in its hands.
@@ -31,6 +33,7 @@ type wires struct {
 	streams map[string]*watch.FakeWatcher
 	opened  map[string]int
 	opts    map[string]client.ListOptions
+	silent  bool // no bookmarks come
 }
 
 func newWires() *wires {
@@ -39,7 +42,7 @@ func newWires() *wires {
 
 func (w *wires) client() client.WithWatch {
 	return fake.NewClientBuilder().WithScheme(NewScheme()).WithInterceptorFuncs(interceptor.Funcs{
-		Watch: func(_ context.Context, _ client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+		Watch: func(ctx context.Context, _ client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			kind := strings.TrimSuffix(list.GetObjectKind().GroupVersionKind().Kind, "List")
@@ -50,10 +53,53 @@ func (w *wires) client() client.WithWatch {
 			var lo client.ListOptions
 			lo.ApplyOptions(opts)
 			w.opts[kind] = lo
-			w.streams[kind] = watch.NewFakeWithChanSize(100, false)
-			return w.streams[kind], nil
+			stream := &stoppable{FakeWatcher: watch.NewFakeWithChanSize(100, false)}
+			w.streams[kind] = stream.FakeWatcher
+			go func() {
+				for !w.silent {
+					select {
+					case <-ctx.Done():
+						return
+					case <-time.After(45 * time.Second):
+					}
+					if !stream.bookmark() {
+						return
+					}
+				}
+			}()
+			return stream, nil
 		},
 	}).Build()
+}
+
+// stoppable may be stopped while a bookmark is being sent, which a FakeWatcher by itself may not.
+type stoppable struct {
+	*watch.FakeWatcher
+	mu sync.Mutex
+}
+
+func (s *stoppable) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.FakeWatcher.Stop()
+}
+
+// bookmark is false when nobody listens any more.
+func (s *stoppable) bookmark() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.IsStopped() {
+		return false
+	}
+	s.Action(watch.Bookmark, stage.NewService("x-0", 1, "h"))
+	return true
+}
+
+// asked gives the options of the last watch of a kind.
+func (w *wires) asked(kind string) client.ListOptions {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.opts[kind]
 }
 
 func (w *wires) set(kind string, err error) {
@@ -117,7 +163,7 @@ func TestWatchGathersChanges(t *testing.T) {
 		defer cancel()
 		w := newWires()
 		var told said
-		ch, err := Watch(ctx, w.client(), key, WatchOptions{Services: true, Reports: true, Connected: told.connected})
+		ch, err := Watch(ctx, w.client(), key, WatchOptions{Kinds: cluster.KindServices | cluster.KindReports, Connected: told.connected})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +173,7 @@ func TestWatchGathersChanges(t *testing.T) {
 		time.Sleep(time.Second)
 		signals(ch)
 		for range 50 {
-			w.stream("Service").Modify(newService("x-0", 1, "h"))
+			w.stream("Service").Modify(stage.NewService("x-0", 1, "h"))
 			time.Sleep(time.Millisecond)
 		}
 		if signals(ch) != 0 {
@@ -137,7 +183,7 @@ func TestWatchGathersChanges(t *testing.T) {
 		if n := signals(ch); n != 1 {
 			t.Errorf("50 changes at once give %d signals, want 1", n)
 		}
-		w.stream("Service").Action(watch.Bookmark, newService("x-0", 1, "h"))
+		w.stream("Service").Action(watch.Bookmark, stage.NewService("x-0", 1, "h"))
 		time.Sleep(time.Second)
 		if signals(ch) != 0 {
 			t.Error("a bookmark is no change")
@@ -158,7 +204,7 @@ func TestWatchAsksForItsClusterOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := newWires()
-		opts := WatchFor(Everything(SourceAuto, "sys"))
+		opts := WatchFor(Everything(cluster.SourceAuto, "sys"))
 		opts.Service = "demo-rack1-0"
 		ch, err := Watch(ctx, w.client(), key, opts)
 		if err != nil {
@@ -198,7 +244,7 @@ func TestWatchComesBackAfterALoss(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := newWires()
 		var told said
-		ch, err := Watch(ctx, w.client(), key, WatchOptions{Pods: true, Services: true, Connected: told.connected})
+		ch, err := Watch(ctx, w.client(), key, WatchOptions{Kinds: cluster.KindPods | cluster.KindServices, Connected: told.connected})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,9 +313,9 @@ func TestWatchGoesOnWithoutWhatItMayNotWatch(t *testing.T) {
 		w.set("ScyllaDBDatacenterNodesStatusReport", noCRD)
 		var problems, told said
 		ch, err := Watch(ctx, w.client(), key, WatchOptions{
-			Services: true, Pods: true, Reports: true,
+			Kinds:     cluster.KindServices | cluster.KindPods | cluster.KindReports,
 			Connected: told.connected,
-			Problem:   func(p Problem) { problems.add(string(p.Kind) + " " + p.Resource) },
+			Problem:   func(p cluster.Problem) { problems.add(string(p.Kind) + " " + p.Resource) },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -309,7 +355,7 @@ func TestWatchOverTheFakeServer(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		signals(ch)
-		pod := newPod(t, "demo-rack1-1", 1, nil)
+		pod := stage.NewPod(t, "demo-rack1-1", 1, nil)
 		if err := c.Create(ctx, pod); err != nil {
 			t.Fatal(err)
 		}
@@ -323,6 +369,43 @@ func TestWatchOverTheFakeServer(t *testing.T) {
 		time.Sleep(time.Second)
 		if signals(ch) != 1 {
 			t.Error("a deleted Pod gives no signal")
+		}
+		cancel()
+		for range ch {
+		}
+	})
+}
+
+// A stream that a proxy keeps open and no longer serves looks like a cluster in which nothing happens.
+func TestASilentWatchIsOpenedAgainAndAllIsLoadedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWires()
+		w.silent = true
+		ctx, cancel := context.WithCancel(t.Context())
+		var s said
+		ch, err := Watch(ctx, w.client(), key, WatchOptions{Kinds: cluster.KindServices, Connected: s.connected})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		signals(ch)
+		for range 10 { // bookmarks say that the stream lives
+			time.Sleep(time.Minute)
+			w.stream("Service").Action(watch.Bookmark, &corev1.Service{})
+		}
+		time.Sleep(time.Second)
+		if n := signals(ch); n != 0 || w.times("Service") != 1 {
+			t.Errorf("%d signals, opened %d times, while bookmarks came", n, w.times("Service"))
+		}
+		if raw := w.asked("Service").Raw; raw == nil || !raw.AllowWatchBookmarks {
+			t.Error("bookmarks are not asked for")
+		}
+		time.Sleep(WatchSilence + 2*time.Second)
+		if n := signals(ch); n != 1 || w.times("Service") != 2 {
+			t.Errorf("%d signals, opened %d times, after silence", n, w.times("Service"))
+		}
+		if got := s.all(); !slices.Equal(got, []string{"true <nil>"}) {
+			t.Errorf("told %q: silence is no loss", got)
 		}
 		cancel()
 		for range ch {

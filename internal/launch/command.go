@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 )
 
 // NewCommand returns `launch -- COMMAND ARGUMENTS`. Where a parent command has a flag --kubeconfig it is used; without it the Pod's
@@ -29,10 +30,11 @@ func NewCommand() *cobra.Command {
 		Use:   "launch [flags] -- COMMAND [ARGUMENTS]",
 		Short: "Start ScyllaDB, as the replacement of a dead node when the member Service says so",
 		Long: "launch reads the Pod's member Service and becomes COMMAND, with ScyllaDB's replace arguments added when a replacement is recorded\n" +
-			"there. A data directory that has completed its bootstrap starts at once, without the API server. A new one waits for the API\n" +
-			"server's answer. Labels that cannot be used never start ScyllaDB as a plain new node.\n\n" +
+			"there. It chooses the seeds: up to three members that have joined and are UP, then those that COMMAND has of nodes elsewhere, and the\n" +
+			"node itself only when it is the first of all. A data directory that has completed its bootstrap starts as it was given when the API\n" +
+			"server does not answer in 5 seconds. A new one waits for its answer. Labels that cannot be used never start ScyllaDB as a plain new node.\n\n" +
 			"Exit codes before COMMAND has started: 75 the API server did not answer in time (start again), 78 the labels must be corrected.",
-		Example: "  scylla-agent launch -- /docker-entrypoint.py --seeds=demo-dc1-rack1-0",
+		Example: "  scylla-agent launch -- /docker-entrypoint.py --cluster-name=demo",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 0 {
 				return exit.Usagef("give ScyllaDB's command after --, as in: scylla-agent launch -- /docker-entrypoint.py")
@@ -67,6 +69,7 @@ func NewCommand() *cobra.Command {
 	fs.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the own Pod (env POD_NAMESPACE)")
 	fs.StringVar(&o.Service, "pod-name", os.Getenv("POD_NAME"), "name of the own Pod and its member Service (env POD_NAME)")
 	fs.StringVar(&o.QueryFile, "query-file", api.FileBootstrappedQuery, "output of the query container, FILE.code its exit code")
+	fs.StringVar(&o.DataDir, "data-dir", volume.DefaultDir, "ScyllaDB's volume; the only member of a cluster starts again when its own files are in it")
 	fs.DurationVar(&o.Patience, "patience", 5*time.Minute, "how long to ask an API server that does not answer before ending with code 75; 0 asks for ever")
 	return cmd
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package launch owns the last moment before ScyllaDB starts: it reads the Pod's member Service, adds the replace arguments that it asks for
-// to ScyllaDB's command line, and becomes ScyllaDB. It must not judge whether a node may be replaced (package replacement does,
+// and the seeds to ScyllaDB's command line, and becomes ScyllaDB. It must not judge whether a node may be replaced (package replacement does,
 // before anything is deleted), write anything, or stay around.
 //
-// A data directory that has completed its bootstrap starts without asking the API server: ScyllaDB ignores the arguments then, and a
-// restart must not depend on Kubernetes. Every other one waits until the API server has answered: a newcomer whose Service asks for a
-// replacement must never start as a plain new node.
+// A data directory that has completed its bootstrap starts also when the API server does not answer: ScyllaDB ignores the replace arguments
+// then, and a restart must not depend on Kubernetes. Every other one waits until the API server has answered: a newcomer whose Service asks
+// for a replacement must never start as a plain new node, and none may found a second cluster because its only seed is itself.
 package launch
 
 import (
@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -30,8 +29,11 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // ScyllaDB's options.
@@ -49,6 +51,8 @@ type Options struct {
 	Namespace, Service string
 	// QueryFile has the output of the query container, QueryFile+".code" its exit code.
 	QueryFile string
+	// DataDir is ScyllaDB's volume, looked into at each start: the query's answer is that of the Pod's first start. Empty is not looked into.
+	DataDir string
 	// Command is what to become: program and arguments.
 	Command []string
 	Environ []string
@@ -56,6 +60,8 @@ type Options struct {
 	Log     *slog.Logger
 	// Exec replaces the process; it returns only an error. syscall.Exec when nil.
 	Exec func(path string, argv, environ []string) error
+	// Resolve looks up the names among the seeds that were given; DNS when nil.
+	Resolve func(ctx context.Context, host string) ([]string, error)
 	// Patience is how long Run asks an API server that does not answer before it ends with a code that makes the kubelet start it again,
 	// where the wait shows as a restart; 0 asks for ever.
 	Patience time.Duration
@@ -91,8 +97,8 @@ func Arguments(labels, annotations map[string]string) ([]string, error) {
 		}
 		args = append(args, FlagReplaceAddress+"="+addr)
 	case rec.HasOriginal:
-		if rec.OriginalError != "" {
-			return nil, malformed{rec.OriginalError}
+		if !rec.OriginalError.IsZero() {
+			return nil, malformed{words.Text(rec.OriginalError)}
 		}
 		args = append(args, FlagReplaceNode+"="+rec.Original)
 	case rec.Value != "":
@@ -148,21 +154,28 @@ func option(command []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
+// What the query container's files may be; the right ones have some 30 and 3 bytes.
+var (
+	limitQuery = bounded.Limit{Bytes: 1 << 20, Cure: "give --query-file the file that the query's init container wrote"}
+	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must hold an exit code"}
+)
+
 // bootstrapped reads the query container's answer.
 func (o *Options) bootstrapped() (bootstrap.Bootstrapped, string) {
-	out, err := os.ReadFile(o.QueryFile)
+	out, err := limitQuery.ReadFile("query file", o.QueryFile)
 	if err != nil {
-		return bootstrap.BootstrappedUnknown, fmt.Sprintf("the query's answer is not there: %v", err)
+		return bootstrap.BootstrappedUnknown, fmt.Sprintf("the query's answer cannot be read: %v", err)
 	}
-	text, err := os.ReadFile(o.QueryFile + ".code")
+	text, err := limitCode.ReadFile("exit code of the query", o.QueryFile+".code")
 	if err != nil {
-		return bootstrap.BootstrappedUnknown, fmt.Sprintf("the query's exit code is not there: %v", err)
+		return bootstrap.BootstrappedUnknown, fmt.Sprintf("the query's exit code cannot be read: %v", err)
 	}
 	code, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
 		return bootstrap.BootstrappedUnknown, fmt.Sprintf("the query's exit code is %q", strings.TrimSpace(string(text)))
 	}
-	return bootstrap.ParseQuery(out, code)
+	answer, detail := bootstrap.ParseQuery(out, code)
+	return answer, words.Text(detail)
 }
 
 const (
@@ -183,23 +196,24 @@ func Run(ctx context.Context, o Options) error {
 	disk, detail := o.bootstrapped()
 	if disk == bootstrap.BootstrappedYes {
 		o.Log.InfoContext(ctx, "starting ScyllaDB on its bootstrapped data directory", "reason", detail)
-		return o.become(o.Command)
+		return o.become(o.again(ctx))
 	}
 	o.Log.InfoContext(ctx, "the data directory is not known to be bootstrapped: asking the member Service how to start", "reason", detail,
 		"service", o.Namespace+"/"+o.Service)
-	args, err := o.ask(ctx)
+	how, err := o.ask(ctx)
 	if err != nil {
 		return err
 	}
-	command, err := Merge(o.Command, args)
+	command, err := Merge(withSeeds(o.Command, how.choice.Seeds), how.args)
 	if err != nil {
 		return refuse(o, err)
 	}
-	if len(args) == 0 {
+	o.Log.InfoContext(ctx, "seeds", "code", how.choice.Code, "seeds", how.choice.Seeds)
+	if len(how.args) == 0 {
 		o.Log.InfoContext(ctx, "starting ScyllaDB: no replacement is asked for")
 	} else {
-		o.Log.InfoContext(ctx, "starting ScyllaDB as a replacement", "arguments", args)
-		if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, FlagReplaceAddress) }) {
+		o.Log.InfoContext(ctx, "starting ScyllaDB as a replacement", "arguments", how.args)
+		if slices.ContainsFunc(how.args, func(a string) bool { return strings.HasPrefix(a, FlagReplaceAddress) }) {
 			o.Log.WarnContext(ctx, "replacing by address is deprecated; ScyllaDB 5.2 and 2023.1 or later replace by host ID")
 		}
 	}
@@ -210,25 +224,39 @@ func refuse(o Options, err error) error {
 	return &exit.Error{
 		Code: replacement.ExitLaunchMalformed,
 		Err:  fmt.Errorf("ScyllaDB is not started, it would join as a plain new node: service %s/%s: %w", o.Namespace, o.Service, err),
-		Hint: fmt.Sprintf("see: kubectl scylla replace --status %s -n %s", o.Service, o.Namespace),
+		Hint: "see: " + words.Shell(code.Scylla(o.Namespace, "replace", "status", o.Service)),
 	}
 }
 
-// ask reads the Service until it says how to start.
-func (o *Options) ask(ctx context.Context) ([]string, error) {
+// answer is how to start: what the member Service adds to the command line, and the seeds.
+type answer struct {
+	args   []string
+	choice bootstrap.SeedChoice
+}
+
+// ask reads the Service and the other members until they say how to start. A member that finds itself the first of all looks a second time:
+// the Services of the others may be made in the same second, which their creation times do not tell apart.
+func (o *Options) ask(ctx context.Context) (answer, error) {
 	began := o.Clock.Now()
 	pause := firstPause
 	said, saidAt := "", time.Time{}
+	first := false
 	for {
-		args, err := o.askOnce(ctx)
+		got, err := o.askOnce(ctx)
 		if err == nil {
-			return args, nil
+			if got.choice.Code != bootstrap.SeedsFirstNode || first {
+				return got, nil
+			}
+			first = true
+			err = waiting{"no node of the cluster has joined, and this member is to be the first: making sure of it"}
+		} else {
+			first = false
 		}
 		if ctx.Err() != nil {
-			return nil, exit.Interrupted(ctx.Err())
+			return answer{}, exit.Interrupted(ctx.Err())
 		}
 		if _, ok := errors.AsType[malformed](err); ok {
-			return nil, refuse(*o, err)
+			return answer{}, refuse(*o, err)
 		}
 		_, answered := errors.AsType[waiting](err)
 		now := o.Clock.Now()
@@ -237,16 +265,16 @@ func (o *Options) ask(ctx context.Context) ([]string, error) {
 			o.Log.WarnContext(ctx, "ScyllaDB is not started yet", "reason", said, "waitingSince", began.UTC())
 		}
 		if !answered && o.Patience > 0 && now.Sub(began) >= o.Patience {
-			return nil, &exit.Error{
+			return answer{}, &exit.Error{
 				Code: replacement.ExitLaunchRetry,
-				Err: fmt.Errorf("ask the API server for %s: %w; ScyllaDB was not started because nobody can say whether it is to replace a node",
+				Err: fmt.Errorf("ask the API server for %s: %w; ScyllaDB was not started because nobody can say whether it is to replace a node, and which seeds it has",
 					o.Namespace+"/"+o.Service, err),
 				Hint: "the kubelet starts this container again",
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return nil, exit.Interrupted(ctx.Err())
+			return answer{}, exit.Interrupted(ctx.Err())
 		case <-o.Clock.After(pause):
 		}
 		if answered {
@@ -257,13 +285,33 @@ func (o *Options) ask(ctx context.Context) ([]string, error) {
 	}
 }
 
-func (o *Options) askOnce(ctx context.Context) ([]string, error) {
+func (o *Options) askOnce(ctx context.Context) (answer, error) {
 	c, err := o.Client()
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	svc, err := o.service(ctx, c)
+	if err != nil {
+		return answer{}, err
+	}
+	args, err := Arguments(svc.Labels, svc.Annotations)
+	if err != nil {
+		return answer{}, err
+	}
+	choice, err := o.seeds(ctx, c, svc)
+	if err != nil {
+		return answer{}, err
+	}
+	if !choice.Usable() {
+		return answer{}, waiting{words.Text(choice.Message())}
+	}
+	return answer{args, choice}, nil
+}
+
+// service reads the member Service.
+func (o *Options) service(ctx context.Context, c client.Reader) (*corev1.Service, error) {
 	var svc corev1.Service
 	if err := c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Service}, &svc); err != nil {
 		switch {
@@ -274,7 +322,7 @@ func (o *Options) askOnce(ctx context.Context) ([]string, error) {
 		}
 		return nil, fmt.Errorf("read service %s/%s: %w", o.Namespace, o.Service, err)
 	}
-	return Arguments(svc.Labels, svc.Annotations)
+	return &svc, nil
 }
 
 func (o *Options) become(command []string) error {

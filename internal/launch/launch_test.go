@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,14 +135,25 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// answers is an API server that changes its mind: one answer per request, the last for ever.
+// answers is an API server that changes its mind: one answer per request for the member Service, the last for ever. Lists have no other member.
 type answers struct {
 	client.Reader
 	list  []func() (*corev1.Service, error)
 	asked int
 }
 
-func (a *answers) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+func (a *answers) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	own, err := service(nil)()
+	if err != nil {
+		return err
+	}
+	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(own).Build().List(ctx, list, opts...)
+}
+
+func (a *answers) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if _, ok := obj.(*corev1.Service); !ok {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
 	f := a.list[min(a.asked, len(a.list)-1)]
 	a.asked++
 	svc, err := f()
@@ -154,7 +166,9 @@ func (a *answers) Get(_ context.Context, _ client.ObjectKey, obj client.Object, 
 
 func service(labels map[string]string) func() (*corev1.Service, error) {
 	return func() (*corev1.Service, error) {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "demo-d-0", Namespace: "scylla", Labels: labels}}, nil
+		all := map[string]string{api.LabelCluster: "demo", api.LabelServiceType: api.ServiceTypeMember}
+		maps.Copy(all, labels)
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "demo-d-0", Namespace: "scylla", Labels: all}}, nil
 	}
 }
 
@@ -201,13 +215,18 @@ func run(t *testing.T, a *answers, query string, patience time.Duration) (*start
 			return a, nil
 		},
 		Namespace: "scylla", Service: "demo-d-0", QueryFile: file, Command: []string{"sh", "--seeds=x"}, Clock: clk, Patience: patience,
-		Log: slog.New(slog.NewTextHandler(&s.log, nil)),
+		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Resolve: nowhere,
 		Exec: func(_ string, argv, _ []string) error {
 			s.argv = argv
 			return nil
 		},
 	})
 	return s, err
+}
+
+// nowhere resolves no name.
+func nowhere(_ context.Context, host string) ([]string, error) {
+	return nil, errors.New("no such host " + host)
 }
 
 const completed, unset = `[{"bootstrapped":"COMPLETED"}]`, `[{"bootstrapped":null}]`
@@ -272,13 +291,14 @@ func TestCommandWantsADash(t *testing.T) {
 	}
 }
 
-// The real client finds the Service, and nothing else is asked for.
-func TestOneGet(t *testing.T) {
+// The real client finds the Service.
+func TestAskOnce(t *testing.T) {
 	svc, _ := service(map[string]string{api.LabelReplacingNodeHostID: oldID})()
 	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(svc).Build()
-	o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-d-0"}
-	args, err := o.askOnce(t.Context())
-	if err != nil || !slices.Equal(args, []string{"--replace-node-first-boot=" + oldID}) {
-		t.Errorf("%v %v", args, err)
+	o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-d-0", Command: []string{"sh", "--seeds=x"},
+		Resolve: nowhere, Clock: clocktesting.NewFakeClock(time.Now())}
+	got, err := o.askOnce(t.Context())
+	if err != nil || !slices.Equal(got.args, []string{"--replace-node-first-boot=" + oldID}) || !slices.Equal(got.choice.Seeds, []string{"x"}) {
+		t.Errorf("%+v %v", got, err)
 	}
 }

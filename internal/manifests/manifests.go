@@ -31,8 +31,12 @@ var member []byte
 type Options struct {
 	// Image of scylla-agent for the controller; empty leaves the controller's Deployment out (kinds and rights only).
 	Image string
+	// Replicas of the controller; one when zero. One acts, the others wait for its Lease.
+	Replicas int
 	// ControllerArgs are added to the controller's command line.
 	ControllerArgs []string
+	// Version is written on the namespace, so that the next installation knows what it changes; empty writes nothing.
+	Version string
 }
 
 // Objects returns everything to apply, in an order that works: namespace and kinds before what uses them.
@@ -64,6 +68,13 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	}
 	out := objs[:0]
 	for _, u := range objs {
+		label(u)
+		if u.GetKind() == "Namespace" && o.Version != "" {
+			u.SetAnnotations(map[string]string{VersionAnnotation: o.Version})
+		}
+		if u.GetKind() == "PodDisruptionBudget" && (o.Replicas < 2 || o.Image == "") || u.GetKind() == "PriorityClass" && o.Image == "" {
+			continue
+		}
 		if u.GetKind() != "Deployment" {
 			out = append(out, u)
 			continue
@@ -71,26 +82,49 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 		if o.Image == "" {
 			continue
 		}
-		containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
-		if err != nil {
-			return nil, fmt.Errorf("read containers of deployment %s: %w", u.GetName(), err)
-		}
-		if len(containers) != 1 {
-			return nil, fmt.Errorf("set image of deployment %s: it has %d containers, want 1", u.GetName(), len(containers))
-		}
-		c := containers[0].(map[string]any)
-		c["image"] = o.Image
-		args, _ := c["args"].([]any)
-		for _, a := range o.ControllerArgs {
-			args = append(args, a)
-		}
-		c["args"] = args
-		if err := unstructured.SetNestedSlice(u.Object, containers, "spec", "template", "spec", "containers"); err != nil {
-			return nil, fmt.Errorf("set image of deployment %s: %w", u.GetName(), err)
+		if err := controls(u, o); err != nil {
+			return nil, err
 		}
 		out = append(out, u)
 	}
 	return out, nil
+}
+
+// controls makes the controller's Deployment of the manifest.
+func controls(u *unstructured.Unstructured, o Options) error {
+	if o.Replicas > 1 {
+		if err := unstructured.SetNestedField(u.Object, int64(o.Replicas), "spec", "replicas"); err != nil {
+			return fmt.Errorf("set replicas of deployment %s: %w", u.GetName(), err)
+		}
+	}
+	containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+	if err != nil {
+		return fmt.Errorf("read containers of deployment %s: %w", u.GetName(), err)
+	}
+	if len(containers) != 1 {
+		return fmt.Errorf("set image of deployment %s: it has %d containers, want 1", u.GetName(), len(containers))
+	}
+	c := containers[0].(map[string]any)
+	c["image"] = o.Image
+	args, _ := c["args"].([]any)
+	for _, a := range o.ControllerArgs {
+		args = append(args, a)
+	}
+	c["args"] = args
+	if err := unstructured.SetNestedSlice(u.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+		return fmt.Errorf("set image of deployment %s: %w", u.GetName(), err)
+	}
+	return nil
+}
+
+// label says of an object that it is part of an installation. An object with nothing but a name has no field by which it is known otherwise.
+func label(u *unstructured.Unstructured) {
+	labels := u.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[PartOfLabel] = FieldOwner
+	u.SetLabels(labels)
 }
 
 // Decode reads a stream of YAML or JSON documents; empty documents are skipped.

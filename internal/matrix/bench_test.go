@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package matrix
+package matrix_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 var sizes = []int{3, 30, 100, 300, 1000}
@@ -23,7 +25,7 @@ func benchReport(b *testing.B, n int) (api.ScyllaDBDatacenterNodesStatusReport, 
 		hostID := id(i)
 		node := api.NodeReport{Ordinal: int32(i / 3), HostID: &hostID}
 		for j := range n {
-			node.ObservedNodes = append(node.ObservedNodes, api.ObservedNodeStatusReport{HostID: id(j), Status: api.NodeStatusUp})
+			node.ObservedNodes = append(node.ObservedNodes, api.ObservedNode{HostID: id(j), Status: api.NodeStatusUp})
 		}
 		rack.Nodes = append(rack.Nodes, node)
 	}
@@ -72,7 +74,7 @@ func BenchmarkVerdict(b *testing.B) {
 		reports := []api.ScyllaDBDatacenterNodesStatusReport{report}
 		for b.Loop() {
 			if m := New(FromReports(reports), Options{Self: benchSelf(), Reports: 1}); len(m.Blockers()) != 0 {
-				b.Fatal(m.Blockers()[0].Text(now))
+				b.Fatal(words.Blocker(m.Blockers()[0], now))
 			}
 		}
 	})
@@ -105,7 +107,7 @@ func BenchmarkVerdictCompact(b *testing.B) {
 		cluster := compact(&report)
 		for b.Loop() {
 			if m := New(FromStatusReport(cluster), Options{Self: benchSelf()}); len(m.Blockers()) != 0 {
-				b.Fatal(m.Blockers()[0].Text(now))
+				b.Fatal(words.Blocker(m.Blockers()[0], now))
 			}
 		}
 	})
@@ -129,18 +131,18 @@ func BenchmarkBuildFromAnnotations(b *testing.B) {
 	eachSize(b, func(b *testing.B, n int) {
 		report, _ := benchReport(b, n)
 		var refs []Ref
-		var annotations []*api.NodeStatusReport
+		var cells [][]api.ObservedNodeStatusReport
 		for r := range report.Racks {
 			for i := range report.Racks[r].Nodes {
 				node := &report.Racks[r].Nodes[i]
 				refs = append(refs, Ref{Datacenter: "dc1", Rack: report.Racks[r].Name, Ordinal: &node.Ordinal, HostID: *node.HostID})
-				annotations = append(annotations, &api.NodeStatusReport{ObservedNodes: node.ObservedNodes})
+				cells = append(cells, api.AppendCells(nil, node.ObservedNodes))
 			}
 		}
 		for b.Loop() {
-			rows := make([]Row, n)
+			rows := FromCells(cells)
 			for i := range rows {
-				rows[i] = FromAnnotation(refs[i], annotations[i])
+				rows[i].Reporter = refs[i]
 			}
 			if len(New(rows, Options{}).Blockers()) != 0 {
 				b.Fatal("not satisfied")
@@ -199,7 +201,7 @@ func BenchmarkDecodeCompactReport(b *testing.B) {
 func BenchmarkDecodeAnnotation(b *testing.B) {
 	eachSize(b, func(b *testing.B, n int) {
 		report, _ := benchReport(b, n)
-		value, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{ObservedNodes: report.Racks[0].Nodes[0].ObservedNodes})
+		value, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{ObservedNodes: api.AppendCells(nil, report.Racks[0].Nodes[0].ObservedNodes)})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,28 +4,38 @@ package matrix
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// groupObservers is how many observers Group.Text names before it counts.
-const groupObservers = 3
-
-// gravity lists every reason, the gravest first: what waiting cannot help, what a person typed wrong, who is down, who is silent,
-// what time heals.
+// gravity lists every reason, the gravest first: two clusters of one name, what waiting cannot help, what a person typed wrong, nodes that are DOWN, missing rows, and what
+// passes with time.
 var gravity = [...]Reason{
+	ReasonSplitCluster,
 	ReasonDataDirectory,
+	ReasonForeignVolume,
 	ReasonForceInvalid,
 	ReasonReplaceInvalid,
 	ReasonLabelMissing,
+	ReasonVolumeUnread,
+	ReasonVersionTooOld,
 	ReasonControllerSilent,
 	ReasonReportMissing,
+	ReasonTargetUp,
+	ReasonPodToGo,
 	ReasonNodeDown,
+	ReasonNoOtherSeed,
+	ReasonReportOutdated,
+	ReasonOperatorDegraded,
+	ReasonRollout,
+	ReasonFirstNodePending,
+	ReasonOneAtATime,
+	ReasonReporterSilent,
 	ReasonRowError,
 	ReasonRowMissing,
 	ReasonHostIDMissing,
@@ -33,6 +43,7 @@ var gravity = [...]Reason{
 	ReasonNodeUnknown,
 	ReasonNodeNotSeen,
 	ReasonDatacenterUnverified,
+	ReasonStabilising,
 }
 
 // Rank orders reasons by gravity: the smaller, the graver. Unknown reasons come last.
@@ -60,6 +71,9 @@ func (s Status) gravity() int {
 	}
 	return 2
 }
+
+// Better is true for a status that means less trouble for a newcomer than the other.
+func (s Status) Better(than Status) bool { return s.gravity() < than.gravity() }
 
 // String gives the wire's word: UP, DOWN, UNKNOWN; MISSING for Missing.
 func (s Status) String() string {
@@ -139,71 +153,32 @@ func (r Ref) String() string {
 
 func (r Ref) equal(other Ref) bool { return compareRefs(&r, &other) == 0 && r.Member == other.Member }
 
-// Text says the blocker in one line: "demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN since 12s". With a zero now the
-// age is left out.
-func (b Blocker) Text(now time.Time) string {
-	text := b.fact()
-	if b.Detail != "" && b.Reason != ReasonForceInvalid && b.Reason != ReasonReplaceInvalid {
-		text += ": " + b.Detail
-	}
-	if b.More > 0 {
-		text += fmt.Sprintf(" (and so do %d more nodes)", b.More)
-	}
-	return text + since(b.Since, now)
-}
-
-func (b Blocker) fact() string {
-	switch b.Reason {
-	case ReasonNodeDown:
-		if b.Observer.equal(b.Observed) {
-			return b.Observer.String() + " sees itself DOWN"
-		}
-		return b.Observer.String() + " sees " + b.Observed.String() + " DOWN"
-	case ReasonNodeUnknown:
-		return b.Observer.String() + " cannot say whether " + b.Observed.String() + " is UP"
-	case ReasonNodeNotSeen:
-		return b.Observer.String() + " does not list " + b.Observed.String()
-	case ReasonRowMissing:
-		return "nothing is known of whom " + b.Observed.String() + " sees"
-	case ReasonRowError:
-		return "the report of " + b.Observed.String() + " cannot be used"
-	case ReasonRowStale:
-		return "the report of " + b.Observed.String() + " is old"
-	case ReasonHostIDMissing:
-		if b.Observed == (Ref{}) {
-			return b.Observer.String() + " lists a node without a host ID"
-		}
-		return "the host ID of " + b.Observed.String() + " is not known yet"
-	case ReasonDatacenterUnverified:
-		return "datacenter " + b.Observed.Datacenter + " was not verified: nobody here can ask its nodes"
-	case ReasonReportMissing:
-		return "there is no report of who sees whom, and the cluster is not new"
-	case ReasonForceInvalid:
-		return fmt.Sprintf("annotation %s on the Service of %s is %q; only %q opens", api.AnnotationForceProceed, b.Observed.Name(), b.Detail, api.ForceProceedValue)
-	case ReasonReplaceInvalid:
-		return fmt.Sprintf("label %s on the Service of %s is empty, so nobody knows which node to replace", api.LabelReplacingNodeHostID, b.Observed.Name())
-	case ReasonLabelMissing:
-		return "the place of " + b.Observed.Name() + " is not known"
-	case ReasonDataDirectory:
-		return "the data directory of " + b.Observed.Name() + " cannot be used again"
-	case ReasonControllerSilent:
-		return "the controller that keeps the reports is silent"
-	}
-	return string(b.Reason)
-}
-
 // Count is 1 and what More stands for.
 func (b Blocker) Count() int { return 1 + b.More }
 
-// SortBlockers puts blockers in their one order: gravity, then the observed node's place, then the observer's.
+// boolCompare orders false before true.
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// SortBlockers puts blockers in their one order: gravity, then the observed node's place, then the topology coordinator before every other observer, then the
+// observer's place.
 func SortBlockers(blockers []Blocker) {
 	slices.SortStableFunc(blockers, func(x, y Blocker) int {
 		return cmp.Or(
 			cmp.Compare(x.Reason.Rank(), y.Reason.Rank()),
 			strings.Compare(string(x.Reason), string(y.Reason)),
 			compareRefs(&x.Observed, &y.Observed),
+			-boolCompare(x.Coordinator, y.Coordinator),
 			compareRefs(&x.Observer, &y.Observer),
 			strings.Compare(x.Detail, y.Detail),
+			strings.Compare(string(x.Cause.Code), string(y.Cause.Code)),
 		)
 	})
 }
@@ -216,9 +191,9 @@ type Group struct {
 	// Observers say it; empty when the blockers are not about pairs.
 	Observers []Ref `json:"observers,omitempty"`
 	// Total is how many blockers the group stands for, those that Blocker.More counts among them.
-	Total    int    `json:"total"`
-	Detail   string `json:"detail,omitempty"` // of the first
-	NextStep string `json:"nextStep,omitempty"`
+	Total  int          `json:"total"`
+	Detail string       `json:"detail,omitempty"` // of the first
+	Step   code.Message `json:"step,omitzero"`    // of the first
 
 	first Blocker
 }
@@ -231,20 +206,21 @@ func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 		hostID string
 		place  place
 		detail string // of blockers that are not about a pair
+		cause  string
 	}
 	index := map[key]int{}
 	for _, b := range blockers {
 		total += b.Count()
 		k := key{reason: b.Reason, hostID: b.Observed.HostID, place: b.Observed.place()}
 		if b.Observer == (Ref{}) {
-			k.detail = b.Detail
+			k.detail, k.cause = b.Detail, b.Cause.Key()
 		}
 		i, ok := index[k]
 		if !ok {
 			i = len(groups)
 			index[k] = i
 			groups = append(groups, Group{
-				Reason: b.Reason, Observed: b.Observed, Since: b.Since, Detail: b.Detail, NextStep: b.NextStep, first: b,
+				Reason: b.Reason, Observed: b.Observed, Since: b.Since, Detail: b.Detail, Step: b.Step, first: b,
 			})
 		}
 		g := &groups[i]
@@ -261,54 +237,3 @@ func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 
 // Count is how many blockers the group stands for.
 func (g Group) Count() int { return g.Total }
-
-// Text says the group in one line: "rack3-0 (1ffac2bb) is seen DOWN by rack1-0, rack2-0, rack2-1 and 7 more since 12s". With a zero
-// now the age is left out.
-func (g Group) Text(now time.Time) string {
-	if g.Total == 1 {
-		return g.first.Text(now)
-	}
-	who := g.who()
-	switch {
-	case g.Reason == ReasonNodeDown:
-		who = g.Observed.String() + " is seen DOWN by " + who
-	case g.Reason == ReasonNodeUnknown:
-		who = "whether " + g.Observed.String() + " is UP cannot be said by " + who
-	case g.Reason == ReasonNodeNotSeen:
-		who = g.Observed.String() + " is not listed by " + who
-	case len(g.Observers) > 0:
-		who = "a node without a host ID is listed by " + who
-	default:
-		return fmt.Sprintf("%s (%d times)", g.first.Text(now), g.Total)
-	}
-	return who + since(g.Since, now)
-}
-
-func (g Group) who() string {
-	names := make([]string, 0, groupObservers)
-	for _, o := range g.Observers[:min(groupObservers, len(g.Observers))] {
-		names = append(names, o.Name())
-	}
-	text := strings.Join(names, ", ")
-	if rest := g.Total - len(names); rest > 0 {
-		text += fmt.Sprintf(" and %d more", rest)
-	}
-	return text
-}
-
-// since is " since 12s", or nothing when either time is not known.
-func since(from, now time.Time) string {
-	if from.IsZero() || now.IsZero() {
-		return ""
-	}
-	d := max(0, now.Sub(from))
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf(" since %ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf(" since %dm%ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 24*time.Hour:
-		return fmt.Sprintf(" since %dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf(" since %dd%dh", int(d.Hours())/24, int(d.Hours())%24)
-}

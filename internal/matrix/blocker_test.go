@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package matrix
+package matrix_test
 
 import (
 	"encoding/json"
@@ -9,12 +9,18 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func TestReasonsAreStableAndRanked(t *testing.T) {
 	want := []Reason{
-		"DataDirectoryUnusable", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "ControllerSilent", "ReportMissing",
-		"NodeDown", "RowError", "RowMissing", "HostIDMissing", "RowStale", "NodeUnknown", "NodeNotSeen", "DatacenterNotVerified",
+		"SplitCluster", "DataDirectoryUnusable", "ForeignVolume", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "VolumeUnreadable", "VersionTooOld", "ControllerSilent",
+		"ReportMissing", "ReplacedNodeUp", "PodToBeReplaced", "NodeDown", "NoOtherSeed", "ReportOutdated", "OperatorDegraded", "RolloutInProgress",
+		"FirstNodePending", "OneNewcomerAtATime", "ReporterSilent", "RowError", "RowMissing", "HostIDMissing", "RowStale", "NodeUnknown", "NodeNotSeen", "DatacenterNotVerified",
+		"Stabilising",
 	}
 	if diff := cmp.Diff(want, Reasons()); diff != "" {
 		t.Errorf("reasons (-want +got):\n%s", diff)
@@ -29,9 +35,9 @@ func TestBlockerTexts(t *testing.T) {
 		b    Blocker
 		want string
 	}{
-		"report missing":    {Blocker{Reason: ReasonReportMissing, Detail: "demo-rack2-0 has joined"}, "there is no report of who sees whom, and the cluster is not new: demo-rack2-0 has joined"},
+		"report missing":    {Blocker{Reason: ReasonReportMissing, Detail: "demo-rack2-0 has joined"}, "there is no status report, and the cluster is not new: demo-rack2-0 has joined"},
 		"force":             {Blocker{Reason: ReasonForceInvalid, Observed: memberA, Detail: "yes"}, `annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack1-0 is "yes"; only "true" opens`},
-		"replace":           {Blocker{Reason: ReasonReplaceInvalid, Observed: memberA}, "label internal.scylla-operator.scylladb.com/replacing-node-hostid on the Service of demo-rack1-0 is empty, so nobody knows which node to replace"},
+		"replace":           {Blocker{Reason: ReasonReplaceInvalid, Observed: memberA}, "label internal.scylla-operator.scylladb.com/replacing-node-hostid on the Service of demo-rack1-0 is empty, so the node to replace is not known"},
 		"label":             {Blocker{Reason: ReasonLabelMissing, Observed: Ref{Member: "demo-0"}, Detail: "label scylla/rack is missing"}, "the place of demo-0 is not known: label scylla/rack is missing"},
 		"data directory":    {Blocker{Reason: ReasonDataDirectory, Observed: memberA, Detail: "it was decommissioned"}, "the data directory of demo-rack1-0 cannot be used again: it was decommissioned"},
 		"controller silent": {Blocker{Reason: ReasonControllerSilent, Detail: "Lease x/y", Since: ago(90 * time.Minute)}, "the controller that keeps the reports is silent: Lease x/y since 1h30m"},
@@ -41,13 +47,13 @@ func TestBlockerTexts(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.b.Text(now); got != tc.want {
+			if got := words.Blocker(tc.b, now); got != tc.want {
 				t.Errorf("Text = %q, want %q", got, tc.want)
 			}
 		})
 	}
 	b := Blocker{Reason: ReasonNodeDown, Observer: memberA, Observed: memberB, Since: ago(time.Hour)}
-	if got, want := b.Text(time.Time{}), "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN"; got != want {
+	if got, want := words.Blocker(b, time.Time{}), "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN"; got != want {
 		t.Errorf("without a clock: %q, want %q", got, want)
 	}
 }
@@ -104,7 +110,7 @@ func TestWordsOfTheWire(t *testing.T) {
 
 func TestGroupBlockers(t *testing.T) {
 	down := func(observer Ref, since time.Duration, more int) Blocker {
-		return Blocker{Reason: ReasonNodeDown, Observer: observer, Observed: memberC, Since: ago(since), NextStep: "start it", More: more}
+		return Blocker{Reason: ReasonNodeDown, Observer: observer, Observed: memberC, Since: ago(since), Step: code.New("StartIt"), More: more}
 	}
 	tests := map[string]struct {
 		blockers []Blocker
@@ -150,7 +156,7 @@ func TestGroupBlockers(t *testing.T) {
 			var got []string
 			sum := 0
 			for _, g := range groups {
-				got = append(got, g.Text(now))
+				got = append(got, words.Group(g, now))
 				sum += g.Count()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -63,7 +63,7 @@ func build(rows []Row, names map[string]Ref) *grid {
 
 func (b *builder) number(row *Row) entry {
 	e := entry{row: row, node: b.reporter(row)}
-	if !row.Reported || row.Error != "" {
+	if !row.Reported || !row.Trouble.IsZero() {
 		return e // nothing it lists counts
 	}
 	if row.Base != nil {
@@ -212,10 +212,12 @@ func (d *drawer) bitset() bitset {
 	return b
 }
 
-// release takes back the newest set.
+// release takes back a set where it is the newest of the arena. One that was drawn before the arena was full is left to the garbage collector.
 func (d *drawer) release(b bitset) {
 	clear(b)
-	d.used -= d.words
+	if at := d.used - d.words; at >= 0 && len(b) > 0 && &b[0] == &d.arena[at] {
+		d.used = at
+	}
 }
 
 func (d *drawer) copy(of bitset) bitset {
@@ -236,12 +238,17 @@ func (d *drawer) line(e *entry) line {
 	}
 	seen := d.bitset()
 	twice := false
+	var unlisted []int32 // of the Base, by exception
 	for k, id := range e.ids {
 		if id == noHostID {
 			l.nameless = true
 			continue
 		}
 		i, o := d.rank[id], &e.row.Observed[k]
+		if o.Status == Missing && base != nil {
+			unlisted = append(unlisted, i)
+			continue
+		}
 		twice = twice || seen.has(i)
 		seen.set(i)
 		if o.Status != Up || o.State != StateNormal {
@@ -253,7 +260,11 @@ func (d *drawer) line(e *entry) line {
 	}
 	slices.SortFunc(l.extra, func(x, y pair) int { return cmp.Compare(x.node, y.node) })
 	if base != nil {
+		unlisted = slices.DeleteFunc(unlisted, seen.has)
 		seen.or(base)
+		for _, i := range unlisted {
+			seen.clear(i)
+		}
 	}
 	l.up, l.seen = seen, seen
 	for _, p := range l.extra {
@@ -280,7 +291,7 @@ func (d *drawer) line(e *entry) line {
 func (d *drawer) merge(e *entry) []pair {
 	cells := make(map[int32]Cell, len(e.ids))
 	for k, id := range e.ids {
-		if id == noHostID {
+		if id == noHostID || e.row.Base != nil && e.row.Observed[k].Status == Missing {
 			continue
 		}
 		c, i := e.row.Observed[k].cell(), d.rank[id]
@@ -323,8 +334,8 @@ func (o *Observation) cell() Cell {
 	return c
 }
 
-// worse is what two observations of one node come to: the graver status, since the earliest time that it was said, and no state
-// unless both say the same.
+// worse is what two observations of one node come to: the graver status, since the earliest time that it was said, no state unless both
+// say the same, and whether they contradict each other.
 func (c Cell) worse(other Cell) Cell {
 	w := c
 	switch a, b := c.Status.gravity(), other.Status.gravity(); {
@@ -337,6 +348,7 @@ func (c Cell) worse(other Cell) Cell {
 	if c.State == other.State {
 		w.State = c.State
 	}
+	w.Contradicts = c.Contradicts || other.Contradicts || c.Status != other.Status
 	return w
 }
 
@@ -390,13 +402,17 @@ func compareRows(a, b *Row) int {
 	return cmp.Or(
 		compareRefs(&a.Reporter, &b.Reporter),
 		compareBool(a.Reported, b.Reported),
-		-strings.Compare(a.Error, b.Error),
-		-strings.Compare(a.Stale, b.Stale),
+		-compareTroubles(a.Trouble, b.Trouble),
+		-compareTroubles(a.Stale, b.Stale),
 		a.StaleSince.Compare(b.StaleSince),
 		cmp.Compare(a.State, b.State),
 		strings.Compare(a.Version, b.Version),
 		strings.Compare(a.OperationMode, b.OperationMode),
 	)
+}
+
+func compareTroubles(a, b Trouble) int {
+	return cmp.Or(cmp.Compare(a.Code, b.Code), strings.Compare(a.Object, b.Object), strings.Compare(a.Words, b.Words))
 }
 
 func compareBool(a, b bool) int {

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // finding is a blocker in terms of node indexes.
@@ -13,8 +15,7 @@ type finding struct {
 	reason             Reason
 	observed, observer int32 // -1 for none
 	since              time.Time
-	detail             string
-	fault              Fault
+	trouble            Trouble
 	more               int
 }
 
@@ -32,6 +33,9 @@ func (g *grid) judge(opts Options) *Matrix {
 	for i := range mentioned.all() {
 		m.nodes[i].State = StateNormal // until the rows agree on another; its own word is Row.State
 	}
+	reporting := slices.DeleteFunc(slices.Clone(judged), func(l *line) bool { return !l.reports() || l.empty() })
+	m.reporting = len(reporting)
+	m.forget(reporting, ownRow)
 	excuses := m.evidence(slices.DeleteFunc(slices.Clone(judged), func(l *line) bool { return !l.reports() }))
 
 	var findings []finding
@@ -55,21 +59,23 @@ func (g *grid) judge(opts Options) *Matrix {
 			continue
 		}
 		m.nodes[l.node].Reports = false
-		if m.nodes[l.node].HostID == "" || excuses[l.node].row {
+		if n := &m.nodes[l.node]; n.HostID == "" || n.Removed || excuses[l.node].row {
 			continue
 		}
 		f := finding{reason: ReasonRowMissing, observed: l.node, observer: -1}
 		switch {
-		case l.row.Error != "":
-			f.reason, f.detail, f.fault = ReasonRowError, l.row.Error, l.row.Fault
-		case l.row.Stale != "":
-			f.reason, f.detail, f.since = ReasonRowStale, l.row.Stale, l.row.StaleSince
+		case !l.row.Trouble.IsZero():
+			f.reason, f.trouble = ReasonRowError, l.row.Trouble
+		case !l.row.Stale.IsZero():
+			f.reason, f.trouble, f.since = ReasonRowStale, l.row.Stale, l.row.StaleSince
 		}
 		findings = append(findings, f)
 	}
+	m.coordinator = m.elect(pairs)
 	m.count(pairs)
 	m.members(mentioned)
 	findings = append(findings, m.pairs(pairs, excuses)...)
+	m.clusters = m.split(judged)
 	m.parted = len(findings) > 0 && m.Partition() != nil
 	m.blockers = m.describe(findings)
 	return m
@@ -101,6 +107,37 @@ func (m *Matrix) choose() (judged []*line, ownRow, mentioned bitset) {
 	}
 	m.required.or(mentioned)
 	return judged, ownRow, mentioned
+}
+
+// forget takes from the required nodes those that have a row of their own, none that counts, and that no reporting row lists: after a removenode the
+// Service may stay, and with it the host ID. It believes the reporting rows only where they outnumber the nodes that they would forget: of two halves that
+// do not list each other neither is known to be the cluster.
+func (m *Matrix) forget(reporting []*line, ownRow bitset) {
+	if len(reporting) == 0 {
+		return
+	}
+	known := make(bitset, len(m.required))
+	var last bitset
+	for _, l := range reporting {
+		known.set(l.node)
+		if !l.seen.same(last) {
+			known.or(l.seen)
+			last = l.seen
+		}
+	}
+	var forgotten []int32
+	for i := range m.nodes {
+		if n := &m.nodes[i]; ownRow.has(int32(i)) && !known.has(int32(i)) && n.HostID != "" && !n.Self {
+			forgotten = append(forgotten, int32(i))
+		}
+	}
+	if len(reporting) <= len(forgotten) {
+		return
+	}
+	for _, i := range forgotten {
+		m.nodes[i].Removed = true
+		m.required.clear(i)
+	}
 }
 
 func (m *Matrix) isSelf(r *Ref) bool {
@@ -158,7 +195,7 @@ func (m *Matrix) evidence(reporting []*line) []excuse {
 				n.State, first = c.State, false
 			}
 			agreed = agreed && n.State == c.State
-			row, up := m.relaxes(n.HostID, c.State)
+			row, up := c.State.relaxes()
 			e.row, e.up = e.row && row, e.up && up
 		}
 		if !agreed {
@@ -172,7 +209,7 @@ func (m *Matrix) evidence(reporting []*line) []excuse {
 }
 
 // relaxes says what a state, if all agree on it, excuses.
-func (m *Matrix) relaxes(hostID string, s State) (row, up bool) {
+func (s State) relaxes() (row, up bool) {
 	switch s {
 	case StateJoining, StateReplacing, StateLeaving:
 		// Under way and watched by everybody: it must be UP, but nobody waits for its row. A newcomer gets one when it has
@@ -180,10 +217,9 @@ func (m *Matrix) relaxes(hostID string, s State) (row, up bool) {
 		return true, false
 	case StateDecommissioned:
 		return true, true
-	case StateBeingReplaced:
-		open := m.opts.Fates[hostID].Open && m.opts.Self == nil
-		return open, open
 	}
+	// A node that is being replaced excuses nothing: the replacement may be rolled back, its target is banned and DOWN all the same, and ScyllaDB
+	// would then cancel a join.
 	return false, false
 }
 
@@ -243,6 +279,8 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	if total == 0 {
 		return nil
 	}
+	// The coordinator's row is the first, so that it is never among those that are only counted.
+	slices.SortStableFunc(lines, func(x, y *line) int { return -boolCompare(m.coordinates(x.node), m.coordinates(y.node)) })
 	limit := foldedObservers
 	if total <= MaxPairs {
 		limit = len(lines)
@@ -288,35 +326,38 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	return found
 }
 
-// describe orders findings and gives them names and words.
+// describe orders findings and gives them names and next steps.
 func (m *Matrix) describe(findings []finding) []Blocker {
 	slices.SortStableFunc(findings, func(x, y finding) int {
 		return cmp.Or(
 			cmp.Compare(x.reason.Rank(), y.reason.Rank()),
 			cmp.Compare(x.observed, y.observed),
+			-boolCompare(x.observer >= 0 && m.coordinates(x.observer), y.observer >= 0 && m.coordinates(y.observer)),
 			cmp.Compare(x.observer, y.observer),
-			cmp.Compare(x.detail, y.detail),
+			compareTroubles(x.trouble, y.trouble),
 			x.since.Compare(y.since),
 		)
 	})
 	findings = slices.CompactFunc(findings, func(x, y finding) bool {
-		return x.reason == y.reason && x.observed == y.observed && x.observer == y.observer && x.detail == y.detail
+		return x.reason == y.reason && x.observed == y.observed && x.observer == y.observer && x.trouble == y.trouble
 	})
 	blockers := make([]Blocker, 0, len(findings)+len(m.opts.NotVerified))
-	var step string // the same for every observer of one node
+	var step code.Message // the same for every observer of one node
 	for i := range findings {
 		f := &findings[i]
-		b := Blocker{Reason: f.reason, Since: f.since, Detail: f.detail, More: f.more}
+		b := Blocker{Reason: f.reason, Since: f.since, More: f.more}
 		if f.observer >= 0 {
 			b.Observer = m.nodes[f.observer].Ref
+			b.Coordinator = m.coordinates(f.observer)
 		}
 		if f.observed >= 0 {
 			b.Observed = m.nodes[f.observed].Ref
+			b.Cause = f.trouble.Message(m.podName(&m.nodes[f.observed]))
 		}
 		if i == 0 || f.reason != findings[i-1].reason || f.observed != findings[i-1].observed || f.observed < 0 {
 			step = m.nextStep(f)
 		}
-		b.NextStep = step
+		b.Step = step
 		blockers = append(blockers, b)
 	}
 	if !m.lenient {
@@ -326,9 +367,12 @@ func (m *Matrix) describe(findings []finding) []Blocker {
 			blockers = append(blockers, Blocker{
 				Reason:   ReasonDatacenterUnverified,
 				Observed: Ref{Datacenter: dc},
-				NextStep: m.forceStep(),
+				Step:     m.forceStep(),
 			})
 		}
+	}
+	if m.clusters != nil {
+		blockers = slices.Insert(blockers, 0, m.splitBlocker())
 	}
 	if len(blockers) == 0 {
 		return nil

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // MaxPairs is how many bad pairs Blockers lists one by one. Beyond it the first observers of each node stand for the rest,
@@ -32,6 +34,8 @@ type Options struct {
 	Names map[string]Ref
 	// Namespace is where the members' Pods and Services are, for the commands in next steps; empty when not known.
 	Namespace string
+	// Settled is the moment before which a node must have gone DOWN so that a next step may name a replacement; with zero none ever does.
+	Settled time.Time
 	// Fates hold by host ID what is known of nodes beside the rows.
 	Fates map[string]Fate
 }
@@ -40,12 +44,14 @@ type Options struct {
 type Fate struct {
 	// Member is where a replacement of the node is asked for or open.
 	Member string
-	// Open is set while that replacement is open. For a status display (Options.Self nil) such a node needs neither a row nor to be UP if
-	// every row that mentions it has it BEING_REPLACED. Who wants to start waits all the same: the replacement may be rolled back, its target
-	// is banned and DOWN all the same, and ScyllaDB would then cancel the join.
+	// Open is set while that replacement is open.
 	Open bool
-	// Step is the exact next step, where somebody knows it: how a failed replacement goes on, how a ghost is removed.
-	Step string
+	// Joining is set for a node whose Service says that it has not joined yet: nobody waits for a row of it.
+	Joining bool
+	// Step is the exact next step where it is known: how a failed replacement goes on, how a ghost is removed.
+	Step code.Message
+	// NotReadySince is since when its Pod has not been ready, for rows that do not say since when it is DOWN; zero when it is ready or not known.
+	NotReadySince time.Time
 }
 
 // Cell is what one node says of another.
@@ -53,6 +59,8 @@ type Cell struct {
 	Status Status
 	State  State
 	Since  time.Time // zero when not known
+	// Contradicts is true when the node says two things of the other at once, in one row or in several; Status is then the graver one.
+	Contradicts bool
 }
 
 // Node is a host ID that appears anywhere, or a member without host ID.
@@ -70,6 +78,9 @@ type Node struct {
 	Reports bool
 	// Self marks the member judged (Options.Self).
 	Self bool
+	// Removed is true for a node that has no row that counts and that no fresh row lists, while there are fresh rows: it was removed from the cluster, and
+	// whatever still records its host ID, nothing is required of it.
+	Removed bool
 	// SeenUp, SeenDown, SeenUnknown and NotSeen count the rows that say so of the node. Self's row, rows that could not be read
 	// and stale rows say nothing.
 	SeenUp, SeenDown, SeenUnknown, NotSeen int
@@ -91,12 +102,17 @@ type Health struct {
 // Matrix is who sees whom. It is immutable and safe for concurrent use.
 type Matrix struct {
 	*grid
-	opts     Options
-	nodes    []Node
-	required bitset // nodes that every row must see UP
-	nameless int    // judged members without host ID
-	lenient  bool
-	parted   bool // the nodes that report do not all see each other
+	opts      Options
+	nodes     []Node
+	required  bitset // nodes that every row must see UP
+	nameless  int    // judged members without host ID
+	lenient   bool
+	reporting int
+	parted    bool // the nodes that report do not all see each other
+	// coordinator of topology, by the rows that report.
+	coordinator Coordinator
+	// clusters that the nodes belong to, where that is more than one.
+	clusters []part
 	blockers []Blocker
 }
 
@@ -123,17 +139,19 @@ type pair struct {
 	Cell
 }
 
-func (l *line) reports() bool { return l.row.Reported && l.row.Error == "" && l.row.Stale == "" }
+func (l *line) reports() bool {
+	return l.row.Reported && l.row.Trouble.IsZero() && l.row.Stale.IsZero()
+}
 
 func (l *line) cell(node int32) Cell {
-	if !l.row.Reported || l.row.Error != "" || !l.seen.has(node) {
+	if !l.row.Reported || !l.row.Trouble.IsZero() || !l.seen.has(node) {
 		return Cell{Status: Missing}
 	}
 	c := Cell{Status: Up}
 	if i, ok := slices.BinarySearchFunc(l.extra, node, func(p pair, n int32) int { return cmp.Compare(p.node, n) }); ok {
 		c = l.extra[i].Cell
 	}
-	if l.row.Stale != "" {
+	if !l.row.Stale.IsZero() {
 		c.Status = Unknown
 	}
 	return c
@@ -177,6 +195,9 @@ func (m *Matrix) Cell(observer, observed int) Cell {
 	}
 	return worst
 }
+
+// Reporting is how many rows count: fresh, and such as can be read. Self's is not among them.
+func (m *Matrix) Reporting() int { return m.reporting }
 
 // Lenient is true when the rule of Options.AllowNonReporting applies.
 func (m *Matrix) Lenient() bool { return m.lenient }

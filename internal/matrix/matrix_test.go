@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package matrix
+package matrix_test
 
 import (
 	"strings"
@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
@@ -70,11 +73,11 @@ func TestBlockersByName(t *testing.T) {
 				rows[1].Observed[2] = Observation{HostID: idC, Status: Down, Since: ago(12 * time.Second)}
 				return rows
 			}(),
-			want: []string{"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN since 12s | see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC},
+			want: []string{"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN since 12s | most nodes see it UP, and it has a row of its own: mend the network to those that do not; do not replace it"},
 		},
 		"a node must see itself UP": {
 			rows: func() []Row { rows := three(); rows[0].Observed[0].Status = Down; return rows }(),
-			want: []string{"NodeDown: demo-rack1-0 (8ebd0fc0) sees itself DOWN | see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idA},
+			want: []string{"NodeDown: demo-rack1-0 (8ebd0fc0) sees itself DOWN | most nodes see it UP, and it has a row of its own: mend the network to those that do not; do not replace it"},
 		},
 		"a word that is neither UP nor DOWN is not UP": {
 			rows: func() []Row { rows := three(); rows[0].Observed[1].Status = Unknown; return rows }(),
@@ -86,33 +89,37 @@ func TestBlockersByName(t *testing.T) {
 		},
 		"a member has not reported": {
 			rows: func() []Row { rows := three(); rows[2] = Row{Reporter: memberC}; return rows }(),
-			want: []string{"RowMissing: nothing is known of whom demo-rack3-0 (1ffac2bb) sees | see that demo-rack3-0 runs and that its reporter writes the Pod's annotation"},
+			want: []string{"RowMissing: no status report from demo-rack3-0 (1ffac2bb) | see that demo-rack3-0 runs and that its reporter writes the Pod's annotation"},
 		},
 		"a reported row may be empty, which says nothing": {
 			rows: func() []Row { rows := three(); rows[2].Observed = nil; return rows }(),
-			want: []string{"RowMissing: nothing is known of whom demo-rack3-0 (1ffac2bb) sees | see that demo-rack3-0 runs and that its reporter writes the Pod's annotation"},
+			want: []string{"RowMissing: no status report from demo-rack3-0 (1ffac2bb) | see that demo-rack3-0 runs and that its reporter writes the Pod's annotation"},
 		},
 		"a host ID that others see has no member": {
 			rows: []Row{row(memberA, up(idA, idB)...)},
-			want: []string{"RowMissing: nothing is known of whom host ID " + idB + " sees | if it runs in another datacenter, bring that one's report here; if it is gone for good, remove it: nodetool removenode " + idB},
+			want: []string{"RowMissing: no status report from host ID " + idB + " | if it runs in another datacenter, bring that one's report here; whether it is a ghost and may be removed: kubectl scylla status"},
 		},
 		"names come from elsewhere too": {
 			rows: []Row{row(memberA, up(idA, idB)...)},
 			opts: Options{Names: map[string]Ref{idB: memberB}},
-			want: []string{"RowMissing: nothing is known of whom demo-rack2-0 (35d0f1aa) sees | see that demo-rack2-0 runs and that its reporter writes the Pod's annotation"},
+			want: []string{"RowMissing: no status report from demo-rack2-0 (35d0f1aa) | see that demo-rack2-0 runs and that its reporter writes the Pod's annotation"},
 		},
 		"a reporter says why it has no row": {
-			rows: func() []Row { rows := three(); rows[2].Error = "connection refused"; return rows }(),
+			rows: func() []Row {
+				rows := three()
+				rows[2].Trouble = Trouble{Code: TroubleMalformed, Words: "connection refused"}
+				return rows
+			}(),
 			want: []string{"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: connection refused | the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack3-0 -c scylla-reporter"},
 		},
 		"a row is stale, and what it says does not count": {
 			rows: func() []Row {
 				rows := three()
-				rows[2].Stale, rows[2].StaleSince = "pod is not running", ago(3*time.Minute)
+				rows[2].Stale, rows[2].StaleSince = Trouble{Code: StalePodGone}, ago(3*time.Minute)
 				rows[2].Observed[0].Status = Down
 				return rows
 			}(),
-			want: []string{"RowStale: the report of demo-rack3-0 (1ffac2bb) is old: pod is not running since 3m0s | see that it and its reporter run: kubectl get pod demo-rack3-0"},
+			want: []string{"RowStale: the report of demo-rack3-0 (1ffac2bb) is old: pod demo-rack3-0 is gone since 3m0s | see that it and its reporter run: kubectl get pod demo-rack3-0"},
 		},
 		"a member has no host ID yet": {
 			rows: append(three(), Row{Reporter: member("rack2", 1, "")}),
@@ -129,8 +136,8 @@ func TestBlockersByName(t *testing.T) {
 		"a datacenter was not verified": {
 			rows: three(), opts: Options{NotVerified: []string{"dc3", "dc2", "dc3"}},
 			want: []string{
-				"DatacenterNotVerified: datacenter dc2 was not verified: nobody here can ask its nodes | check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER",
-				"DatacenterNotVerified: datacenter dc3 was not verified: nobody here can ask its nodes | check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER",
+				"DatacenterNotVerified: datacenter dc2 was not verified: its nodes cannot be asked from here | check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER",
+				"DatacenterNotVerified: datacenter dc3 was not verified: its nodes cannot be asked from here | check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER",
 			},
 		},
 		"the gravest comes first": {
@@ -139,12 +146,12 @@ func TestBlockersByName(t *testing.T) {
 				rows[0].Observed = rows[0].Observed[:2]
 				rows[1].Observed[0].Status = Unknown
 				rows[1].Observed[2].Status = Down
-				rows[2].Error = "no route to host"
+				rows[2].Trouble = Trouble{Code: TroubleMalformed, Words: "no route to host"}
 				return rows
 			}(),
 			want: []string{
-				"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN | see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC,
-				"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: no route to host | see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC,
+				"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN | see that its Pod runs and can be reached: kubectl get pod demo-rack3-0",
+				"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: no route to host | see that its Pod runs and can be reached: kubectl get pod demo-rack3-0",
 				"NodeUnknown: demo-rack2-0 (35d0f1aa) cannot say whether demo-rack1-0 (8ebd0fc0) is UP | gossip has not settled; if this lasts, compare nodetool status on both nodes",
 				"NodeNotSeen: demo-rack1-0 (8ebd0fc0) does not list demo-rack3-0 (1ffac2bb) | membership has not spread yet; if this lasts, compare nodetool status on both nodes",
 			},
@@ -167,7 +174,7 @@ func TestBlockersByName(t *testing.T) {
 			want: []string{
 				"NodeDown: demo-rack1-0 (8ebd0fc0) sees demo-rack3-0 (1ffac2bb) DOWN | the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC,
 				"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN | the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC,
-				"RowMissing: nothing is known of whom demo-rack3-0 (1ffac2bb) sees | the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC,
+				"RowMissing: no status report from demo-rack3-0 (1ffac2bb) | the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC,
 			},
 		},
 		"the lenient rule lets host IDs without a row pass, if they are UP": {
@@ -177,19 +184,19 @@ func TestBlockersByName(t *testing.T) {
 		"the lenient rule does not make DOWN UP": {
 			rows: []Row{row(memberA, Observation{HostID: idA, Status: Up}, Observation{HostID: idB, Status: Down})},
 			opts: Options{Self: newcomer(), AllowNonReporting: true, Reports: 1},
-			want: []string{"NodeDown: demo-rack1-0 (8ebd0fc0) sees host ID " + idB + " DOWN | if it runs in another datacenter, start it there; if it is gone for good, remove it: nodetool removenode " + idB},
+			want: []string{"NodeDown: demo-rack1-0 (8ebd0fc0) sees host ID " + idB + " DOWN | if it runs in another datacenter, start it there; whether it is a ghost and may be removed: kubectl scylla status"},
 		},
 		"the lenient rule needs the one report to be of Self's datacenter": {
 			rows: []Row{row(memberA, up(idA, idB)...)},
 			opts: Options{Self: &Ref{Datacenter: "dc2", Rack: "rack1", Ordinal: new(int32)}, AllowNonReporting: true, Reports: 1},
-			want: []string{"RowMissing: nothing is known of whom host ID " + idB + " sees | if it runs in another datacenter, bring that one's report here; if it is gone for good, remove it: nodetool removenode " + idB},
+			want: []string{"RowMissing: no status report from host ID " + idB + " | if it runs in another datacenter, bring that one's report here; whether it is a ghost and may be removed: kubectl scylla status"},
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, b := range New(tc.rows, tc.opts).Blockers() {
-				got = append(got, string(b.Reason)+": "+b.Text(now)+" | "+b.NextStep)
+				got = append(got, string(b.Reason)+": "+words.Blocker(b, now)+" | "+words.Text(b.Step))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("blockers (-want +got):\n%s", diff)
@@ -225,19 +232,19 @@ func TestEvidence(t *testing.T) {
 			r[0].Observed = r[0].Observed[:3]
 			return r
 		}(), want: []Reason{ReasonNodeNotSeen}},
-		"one row that has it as a plain member is no evidence":          {rows: with(Observation{Status: Up, State: StateJoining}, Observation{Status: Up}), want: []Reason{ReasonRowMissing}},
-		"JOINING for some and REPLACING for others is evidence enough":  {rows: with(Observation{Status: Up, State: StateJoining}, Observation{Status: Up, State: StateReplacing})},
-		"a LEAVING node that lost its row but is UP does not block":     {rows: with(Observation{Status: Up, State: StateLeaving})},
-		"a LEAVING node that is DOWN blocks":                            {rows: with(Observation{Status: Down, State: StateLeaving}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown}},
-		"a DECOMMISSIONED node need not be UP":                          {rows: with(Observation{Status: Down, State: StateDecommissioned})},
-		"a BEING_REPLACED node with an open replacement need not be UP": {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, display: true},
-		"who wants to start waits for the end of a replacement":         {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
-		"a BEING_REPLACED node without an open replacement blocks":      {rows: with(Observation{Status: Down, State: StateBeingReplaced}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
-		"an open replacement without evidence excuses nothing":          {rows: with(Observation{Status: Down}), opts: replacing, display: true, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
+		"one row that has it as a plain member is no evidence":         {rows: with(Observation{Status: Up, State: StateJoining}, Observation{Status: Up}), want: []Reason{ReasonRowMissing}},
+		"JOINING for some and REPLACING for others is evidence enough": {rows: with(Observation{Status: Up, State: StateJoining}, Observation{Status: Up, State: StateReplacing})},
+		"a LEAVING node that lost its row but is UP does not block":    {rows: with(Observation{Status: Up, State: StateLeaving})},
+		"a LEAVING node that is DOWN blocks":                           {rows: with(Observation{Status: Down, State: StateLeaving}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown}},
+		"a DECOMMISSIONED node need not be UP":                         {rows: with(Observation{Status: Down, State: StateDecommissioned})},
+		"a BEING_REPLACED node with an open replacement blocks":        {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, display: true, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
+		"who wants to start waits for the end of a replacement":        {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
+		"a BEING_REPLACED node without an open replacement blocks":     {rows: with(Observation{Status: Down, State: StateBeingReplaced}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
+		"an open replacement without evidence excuses nothing":         {rows: with(Observation{Status: Down}), opts: replacing, display: true, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
 		"a LEAVING node's own silence is excused": {
 			rows: func() []Row {
 				rows := with(Observation{Status: Up, State: StateLeaving})
-				return append(rows, Row{Reporter: member("rack2", 1, idN), Reported: true, Error: "connection refused"})
+				return append(rows, Row{Reporter: member("rack2", 1, idN), Trouble: Trouble{Code: TroubleMalformed, Words: "connection refused"}})
 			}(),
 		},
 		"a JOINING node's own DOWN is not excused": {
@@ -285,9 +292,12 @@ func TestNextSteps(t *testing.T) {
 		return func(rows []Row) []Row { change(&rows[2]); return rows }
 	}
 	failed := func(fault Fault) func([]Row) []Row {
-		return c(func(r *Row) { r.Observed, r.Error, r.Fault = nil, "no answer", fault })
+		codes := map[Fault]Trouble{
+			FaultReporter: {Code: TroubleMalformed}, FaultScyllaDB: {Code: TroubleScyllaDB}, FaultPod: {Code: TroublePodUnreachable}, FaultReport: {Code: TroubleReportDamaged},
+		}
+		return c(func(r *Row) { r.Observed, r.Trouble = nil, codes[fault] })
 	}
-	stale := c(func(r *Row) { r.Stale = "pod is gone" })
+	stale := c(func(r *Row) { r.Stale = Trouble{Code: StalePodGone} })
 	silent := c(func(r *Row) { r.Observed, r.Reported = nil, false })
 	both := func(changes ...func([]Row) []Row) func([]Row) []Row {
 		return func(rows []Row) []Row {
@@ -309,12 +319,15 @@ func TestNextSteps(t *testing.T) {
 	}
 	fate := func(f Fate) Options { return Options{Namespace: "demo", Fates: map[string]Fate{idC: f}} }
 	demo := Options{Namespace: "demo"}
+	long := Options{Namespace: "demo", Settled: ago(5 * time.Minute), Fates: map[string]Fate{idC: {NotReadySince: ago(10 * time.Minute)}}}
+	somewhere := long
+	somewhere.Namespace = ""
 	const (
 		d, e, s, m, g = ReasonNodeDown, ReasonRowError, ReasonRowStale, ReasonRowMissing, ReasonDatacenterUnverified
 		replace       = "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo"
 		itsLog        = "its log says why: kubectl logs demo-rack3-0 -c scylla -n demo"
-		resume        = "the replacement failed: kubectl scylla replace --resume demo-rack3-0 -n demo"
-		underWay      = "its replacement is under way; how far it is: kubectl scylla replace --status demo-rack3-0 -n demo"
+		resume        = "the replacement failed: kubectl scylla replace resume demo-rack3-0 -n demo"
+		underWay      = "its replacement is under way; how far it is: kubectl scylla replace status demo-rack3-0 -n demo"
 		removenode    = "no member has it; remove it: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
 	)
 	tests := map[string]struct {
@@ -324,18 +337,19 @@ func TestNextSteps(t *testing.T) {
 		reasons []Reason
 		want    string
 	}{
-		"DOWN": {down(StateNormal), demo, []Reason{d, d}, replace},
+		"DOWN, and it lives": {down(StateNormal), demo, []Reason{d, d}, "it has a row of its own, so it lives and is cut off: mend the network between it and those that see it DOWN; do not replace it"},
 		"DOWN, and nobody says in which namespace": {
-			down(StateNormal), Options{}, []Reason{d, d}, "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC,
+			both(down(StateNormal), silent), somewhere, []Reason{d, d, m}, "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC,
 		},
 		"DOWN, and it lives in another namespace": {
-			both(down(StateNormal), c(func(r *Row) { r.Namespace = "other" })), demo, []Reason{d, d},
+			both(both(down(StateNormal), silent), c(func(r *Row) { r.Namespace = "other" })), long, []Reason{d, d, m},
 			"see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n other",
 		},
-		"DOWN, and its ScyllaDB does not answer": {both(down(StateNormal), failed(FaultScyllaDB)), demo, []Reason{d, d, e}, itsLog + "; if it is lost: kubectl scylla replace " + idC + " -n demo"},
-		"DOWN, and it has no Pod":                {both(down(StateNormal), failed(FaultPod)), demo, []Reason{d, d, e}, replace},
-		"DOWN, and its row is old":               {both(down(StateNormal), stale), demo, []Reason{d, d, s}, replace},
-		"DOWN, and it has no row":                {both(down(StateNormal), silent), demo, []Reason{d, d, m}, replace},
+		"DOWN, and its ScyllaDB does not answer": {both(down(StateNormal), failed(FaultScyllaDB)), long, []Reason{d, d, e}, itsLog + "; if it is lost: kubectl scylla replace " + idC + " -n demo"},
+		"DOWN, and it has no Pod":                {both(down(StateNormal), failed(FaultPod)), long, []Reason{d, d, e}, replace},
+		"DOWN, and its row is old":               {both(down(StateNormal), stale), long, []Reason{d, d, s}, replace},
+		"DOWN, and it has no row":                {both(down(StateNormal), silent), long, []Reason{d, d, m}, replace},
+		"DOWN, and nobody says since when":       {both(down(StateNormal), failed(FaultScyllaDB)), demo, []Reason{d, d, e}, "look at that ScyllaDB, " + itsLog},
 		"DOWN while joining":                     {down(StateJoining), demo, []Reason{d, d, d}, "wait until it has joined; if it stopped, " + itsLog},
 		"DOWN while replacing":                   {down(StateReplacing), demo, []Reason{d, d, d}, "wait until it has joined; if it stopped, " + itsLog},
 		"DOWN while leaving": {
@@ -344,7 +358,7 @@ func TestNextSteps(t *testing.T) {
 		},
 		"being replaced, and no more is known": {down(StateBeingReplaced), demo, []Reason{d, d, d}, "wait until its replacement has joined"},
 		"out of sight": {
-			parted, demo, []Reason{d, d, d, d}, MendNetwork,
+			parted, demo, []Reason{d, d, d, d}, "mend the network first: the cluster has fallen into parts that do not see each other",
 		},
 
 		"a replacement is open": {both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true}), []Reason{d, d, e}, underWay},
@@ -353,21 +367,21 @@ func TestNextSteps(t *testing.T) {
 		}, []Reason{d, d, s}, underWay},
 		"a replacement is asked for": {
 			both(down(StateNormal), silent), fate(Fate{Member: "demo-rack3-0"}), []Reason{d, d, m},
-			"its replacement is asked for; how far it is: kubectl scylla replace --status demo-rack3-0 -n demo",
+			"its replacement is asked for; how far it is: kubectl scylla replace status demo-rack3-0 -n demo",
 		},
 		"a replacement failed": {
-			both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true, Step: resume}), []Reason{d, d, e}, resume,
+			both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true, Step: code.New(resume)}), []Reason{d, d, e}, resume,
 		},
 		"the failed replacement of the very member that wants to start": {
-			down(StateNormal), Options{Self: &memberC, Fates: map[string]Fate{idC: {Member: "demo-rack3-0", Step: resume}}}, []Reason{d, d, m}, resume,
+			down(StateNormal), Options{Self: &memberC, Fates: map[string]Fate{idC: {Member: "demo-rack3-0", Step: code.New(resume)}}}, []Reason{d, d, m}, resume,
 		},
 		"the former node of the very member that wants to start": {
 			down(StateNormal), Options{Self: &memberC, Namespace: "demo"}, []Reason{d, d, m},
 			"the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo",
 		},
-		"a ghost": {ghost, Options{Namespace: "demo", Fates: map[string]Fate{gone: {Step: removenode}}}, []Reason{d, d, d, m}, removenode},
+		"a ghost": {ghost, Options{Namespace: "demo", Fates: map[string]Fate{gone: {Step: code.New(removenode)}}}, []Reason{d, d, d, m}, removenode},
 		"a host ID that nobody here knows": {
-			ghost, demo, []Reason{d, d, d, m}, "if it runs in another datacenter, start it there; if it is gone for good, remove it: nodetool removenode " + gone,
+			ghost, demo, []Reason{d, d, d, m}, "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: kubectl scylla status -n demo",
 		},
 
 		"its ScyllaDB does not answer": {failed(FaultScyllaDB), demo, []Reason{e}, "look at that ScyllaDB, " + itsLog},
@@ -379,7 +393,7 @@ func TestNextSteps(t *testing.T) {
 		"the report does not fit together": {failed(FaultReport), demo, []Reason{e}, "see that the controller runs: it writes the report anew"},
 		"its row is old":                   {stale, demo, []Reason{s}, "see that it and its reporter run: kubectl get pod demo-rack3-0 -n demo"},
 		"its row is old and comes from elsewhere": {
-			both(stale, c(func(r *Row) { r.Reporter.Member = "" })), demo, []Reason{s}, "see that the report of datacenter dc1 is kept and can be read",
+			both(stale, c(func(r *Row) { r.Reporter.Member = "" })), demo, []Reason{s}, "see that the report of its datacenter dc1 is kept and can be read",
 		},
 		"it has no row": {silent, demo, []Reason{m}, "see that demo-rack3-0 runs and that its reporter writes the Pod's annotation"},
 		"a datacenter that nobody can ask": {
@@ -400,8 +414,8 @@ func TestNextSteps(t *testing.T) {
 			var reasons []Reason
 			for _, b := range New(rows, tc.opts).Blockers() {
 				reasons = append(reasons, b.Reason)
-				if b.NextStep != tc.want {
-					t.Errorf("%s:\n got %s\nwant %s", b.Reason, b.NextStep, tc.want)
+				if words.Text(b.Step) != tc.want {
+					t.Errorf("%s:\n got %s\nwant %s", b.Reason, words.Text(b.Step), tc.want)
 				}
 			}
 			if diff := cmp.Diff(tc.reasons, reasons); diff != "" {
@@ -410,7 +424,7 @@ func TestNextSteps(t *testing.T) {
 		})
 	}
 	rows := []Row{row(memberA, Observation{HostID: idA, Status: Up}, Observation{HostID: idC, Status: Down, State: StateJoining})}
-	if got := New(rows, demo).Blockers()[0].NextStep; !strings.HasSuffix(got, "kubectl logs POD -c scylla") {
+	if got := words.Text(New(rows, demo).Blockers()[0].Step); !strings.HasSuffix(got, "kubectl logs POD -c scylla") {
 		t.Errorf("NextStep for a node whose Pod nobody knows: %q", got)
 	}
 }
@@ -427,35 +441,47 @@ func TestDifferencesFromTheShippedOperator(t *testing.T) {
 		why       string
 		reports   []api.ScyllaDBDatacenterNodesStatusReport
 		satisfied bool
+		states    map[string]api.NodeState // that our own reporter has read
 	}{
 		"an empty host ID is not a host ID (shipped: one like any other, satisfied)": {
 			why:     "two nodes without one could not be told apart, and a malformed value is never UP",
-			reports: report(api.NodeReport{HostID: &empty, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "", Status: "UP"}}}),
+			reports: report(api.NodeReport{HostID: &empty, ObservedNodes: []api.ObservedNode{{HostID: "", Status: "UP"}}}),
 		},
 		"DOWN before UP in one row blocks (shipped: the last wins, satisfied)": {
 			why:     "no newcomer starts while any row says DOWN",
-			reports: report(api.NodeReport{HostID: &h, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: h, Status: "DOWN"}, {HostID: h, Status: "UP"}}}),
+			reports: report(api.NodeReport{HostID: &h, ObservedNodes: []api.ObservedNode{{HostID: h, Status: "DOWN"}, {HostID: h, Status: "UP"}}}),
 		},
 		"UP before DOWN in one row blocks, as shipped": {
-			reports: report(api.NodeReport{HostID: &h, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: h, Status: "UP"}, {HostID: h, Status: "DOWN"}}}),
+			reports: report(api.NodeReport{HostID: &h, ObservedNodes: []api.ObservedNode{{HostID: h, Status: "UP"}, {HostID: h, Status: "DOWN"}}}),
 		},
 		"an empty row before a good one of the same host ID blocks (shipped: the last wins, satisfied)": {
 			why:     "which of two rows comes last is an accident of names",
-			reports: report(api.NodeReport{HostID: &h}, api.NodeReport{Ordinal: 1, HostID: &h, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: h, Status: "UP"}}}),
+			reports: report(api.NodeReport{HostID: &h}, api.NodeReport{Ordinal: 1, HostID: &h, ObservedNodes: []api.ObservedNode{{HostID: h, Status: "UP"}}}),
 		},
 		"a second newcomer that all have as JOINING is not waited for (shipped: known but not reporting, blocked)": {
-			why: "two newcomers must not hold up each other for ever", satisfied: true,
-			reports: report(api.NodeReport{HostID: &h, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: h, Status: "UP"}, {HostID: "j", Status: "UP", State: "JOINING"}}}),
+			why: "two newcomers must not hold up each other for ever", satisfied: true, states: map[string]api.NodeState{"j": "JOINING"},
+			reports: report(api.NodeReport{HostID: &h, ObservedNodes: []api.ObservedNode{{HostID: h, Status: "UP"}, {HostID: "j", Status: "UP"}}}),
 		},
 		"a decommission does not hold up a join (shipped: known but not reporting, blocked)": {
-			why: "a leaving node loses its row long before it has left", satisfied: true,
-			reports: report(api.NodeReport{HostID: &h, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: h, Status: "UP"}, {HostID: "l", Status: "UP", State: "LEAVING"}}}),
+			why: "a leaving node loses its row long before it has left", satisfied: true, states: map[string]api.NodeState{"l": "LEAVING"},
+			reports: report(api.NodeReport{HostID: &h, ObservedNodes: []api.ObservedNode{{HostID: h, Status: "UP"}, {HostID: "l", Status: "UP"}}}),
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			ordinal := int32(9)
-			m := New(FromReports(tc.reports), Options{Self: &Ref{Datacenter: "dc1", Rack: "rack1", Ordinal: &ordinal}, Reports: 1})
+			rows := FromReports(tc.reports)
+			if tc.states != nil {
+				// The datacenter report has no room for states; the cluster report and the Pods' annotations do.
+				first := tc.reports[0].Racks[0].Nodes[0]
+				cells := api.AppendCells(nil, first.ObservedNodes)
+				for i := range cells {
+					cells[i].State = tc.states[cells[i].HostID]
+				}
+				rows = FromCells([][]api.ObservedNodeStatusReport{cells})
+				rows[0].Reporter = Ref{HostID: *first.HostID, Datacenter: "dc1", Rack: "rack1", Ordinal: new(int32)}
+			}
+			m := New(rows, Options{Self: &Ref{Datacenter: "dc1", Rack: "rack1", Ordinal: &ordinal}, Reports: 1})
 			if got := len(m.Blockers()) == 0; got != tc.satisfied {
 				t.Errorf("satisfied = %v, want %v (%s): %v", got, tc.satisfied, tc.why, texts(m.Blockers()))
 			}
@@ -469,7 +495,7 @@ func TestNodes(t *testing.T) {
 		row(memberA, up(idA, idB, idC, "foreign", "h2")...),
 		{Reporter: member("rack2", 1, "")},
 		{Reporter: member("rack2", 1, "")}, // said twice, by two reports
-		{Reporter: memberB, Stale: "pod is gone", Reported: true, Observed: []Observation{{HostID: idA, Status: Down, Since: ago(time.Hour)}}, State: StateLeaving, Version: "2025.2.1"},
+		{Reporter: memberB, Stale: Trouble{Code: StalePodGone}, Reported: true, Observed: []Observation{{HostID: idA, Status: Down, Since: ago(time.Hour)}}, State: StateLeaving, Version: "2025.2.1"},
 		{Reporter: Ref{HostID: "self", Datacenter: "dc1", Rack: "rack1", Ordinal: newcomer().Ordinal}, Reported: true, Observed: up("self", "only-self-knows")},
 	}
 	rows[0].Observed[1] = Observation{HostID: idB, Status: Down, Since: ago(time.Minute)}
@@ -561,7 +587,7 @@ func TestTwoRowsOfOneHostID(t *testing.T) {
 		var got []string
 		m := New(append(rows, again), Options{})
 		for _, b := range m.Blockers() {
-			got = append(got, b.Text(now))
+			got = append(got, words.Blocker(b, now))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("blockers (-want +got):\n%s", diff)

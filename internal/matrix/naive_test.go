@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package matrix
+package matrix_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
 // naive is the judgement written down a second time in the plainest way, maps of maps and no cleverness, to hold the real one to.
@@ -42,7 +46,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 		} else {
 			n.add(ReasonHostIDMissing, "", nameOf(r.Reporter))
 		}
-		if !r.Reported || r.Error != "" {
+		if !r.Reported || !r.Trouble.IsZero() {
 			continue
 		}
 		for o := range r.Each() {
@@ -71,11 +75,43 @@ func judgeNaively(rows []Row, opts Options) *naive {
 	// Only a fresh row is evidence: an old one may have seen a newcomer that has long become a member.
 	evidence := slices.Clone(says)
 	for i, r := range n.rows {
-		if r.Stale != "" {
+		if !r.Stale.IsZero() {
 			evidence[i] = nil
 		}
 	}
 
+	// A node with a row of its own, none that counts, is forgotten when no reporting row lists it and these outnumber the nodes that they would forget.
+	usable := func(i int) bool {
+		r := n.rows[i]
+		return r.Reported && r.Trouble.IsZero() && r.Stale.IsZero() && (len(says[i]) > 0 || nameless[i])
+	}
+	known, reporting, forgotten := map[string]bool{}, 0, map[string]bool{}
+	for i, r := range n.rows {
+		if usable(i) {
+			reporting++
+			known[r.Reporter.HostID] = true
+			for id := range says[i] {
+				known[id] = true
+			}
+		}
+	}
+	selves := map[string]bool{}
+	for _, r := range rows {
+		if n.isSelf(r.Reporter) {
+			selves[r.Reporter.HostID] = true
+		}
+	}
+	for id := range own {
+		if !known[id] && !selves[id] {
+			forgotten[id] = true
+		}
+	}
+	if reporting <= len(forgotten) {
+		clear(forgotten)
+	}
+	for id := range forgotten {
+		delete(n.required, id)
+	}
 	for id := range n.required {
 		if !own[id] && !lenient && !n.excused(id, evidence, true) {
 			n.add(ReasonRowMissing, "", id)
@@ -83,9 +119,8 @@ func judgeNaively(rows []Row, opts Options) *naive {
 	}
 	for i, r := range n.rows {
 		name := nameOf(r.Reporter)
-		usable := r.Reported && r.Error == "" && r.Stale == "" && (len(says[i]) > 0 || nameless[i])
 		switch {
-		case usable:
+		case usable(i):
 			for id := range n.required {
 				o, ok := says[i][id]
 				switch {
@@ -98,21 +133,62 @@ func judgeNaively(rows []Row, opts Options) *naive {
 					n.add(ReasonNodeUnknown, name, id)
 				}
 			}
-		case r.Reporter.HostID == "" || n.excused(r.Reporter.HostID, evidence, true):
-		case r.Error != "":
+		case r.Reporter.HostID == "" || forgotten[r.Reporter.HostID] || n.excused(r.Reporter.HostID, evidence, true):
+		case !r.Trouble.IsZero():
 			n.add(ReasonRowError, "", name)
-		case r.Stale != "":
+		case !r.Stale.IsZero():
 			n.add(ReasonRowStale, "", name)
 		default:
 			n.add(ReasonRowMissing, "", name)
 		}
 	}
+	n.split(says, usable)
 	if !lenient {
 		for _, dc := range opts.NotVerified {
 			n.add(ReasonDatacenterUnverified, "", "?"+dc)
 		}
 	}
 	return n
+}
+
+// split merges the lists of the nodes that find themselves well until none of them overlap.
+func (n *naive) split(says []map[string]Observation, usable func(int) bool) {
+	var lists []map[string]bool
+	for i, r := range n.rows {
+		own := says[i][r.Reporter.HostID]
+		if !usable(i) || r.Reporter.HostID == "" || own.Status != Up || own.State != StateNormal {
+			continue
+		}
+		list := map[string]bool{}
+		for id := range says[i] {
+			list[id] = true
+		}
+		lists = append(lists, list)
+	}
+	for merged := true; merged; {
+		merged = false
+		for i := range lists {
+			for j := range lists {
+				for id := range lists[j] {
+					if i != j && lists[i][id] && !merged {
+						maps.Copy(lists[i], lists[j])
+						lists = slices.Delete(lists, j, j+1)
+						merged = true
+						break
+					}
+				}
+				if merged {
+					break
+				}
+			}
+			if merged {
+				break
+			}
+		}
+	}
+	if len(lists) > 1 {
+		n.add(ReasonSplitCluster, "", "")
+	}
 }
 
 func worse(a, b Status) bool {
@@ -140,10 +216,8 @@ func (n *naive) excused(id string, says []map[string]Observation, row bool) bool
 			continue
 		}
 		mentioned = true
-		open := n.opts.Fates[id].Open && n.opts.Self == nil
 		switch {
 		case o.State == StateDecommissioned:
-		case o.State == StateBeingReplaced && open:
 		case row && (o.State == StateJoining || o.State == StateReplacing || o.State == StateLeaving):
 		default:
 			return false
@@ -225,9 +299,9 @@ var genRow = rapid.Custom(func(t *rapid.T) Row {
 	}
 	switch rapid.IntRange(0, 20).Draw(t, "trouble") {
 	case 0:
-		r.Error = "connection refused"
+		r.Trouble = Trouble{Code: TroubleScyllaDB, Words: "connection refused"}
 	case 1:
-		r.Stale = "pod is not running"
+		r.Stale = Trouble{Code: StalePodNotRunning}
 	}
 	return r
 })
@@ -253,7 +327,7 @@ var genFate = rapid.Custom(func(t *rapid.T) Fate {
 	return Fate{
 		Member: rapid.SampledFrom([]string{"", "demo-r1-0"}).Draw(t, "member"),
 		Open:   rapid.Bool().Draw(t, "open"),
-		Step:   rapid.SampledFrom([]string{"", "run it"}).Draw(t, "step"),
+		Step:   rapid.SampledFrom([]code.Message{{}, code.New("RunIt")}).Draw(t, "step"),
 	}
 })
 

@@ -3,8 +3,12 @@
 package matrix
 
 // Partition lists by host ID the parts that the nodes that report fall into, in the order of their first nodes, where two nodes are together when
-// either sees the other UP. Nil when they are all together. A node that is DOWN does not report, so its death is no partition.
+// either sees the other UP. Nil when they are all together, and where they are of two clusters (see Split). A node that is DOWN does not
+// report, so its death is no partition.
 func (m *Matrix) Partition() [][]string {
+	if m.clusters != nil {
+		return nil // nodes of two clusters have no network to mend
+	}
 	part := make([]int32, len(m.nodes))
 	reporting := make(bitset, len(m.required))
 	for i := range m.nodes {

@@ -4,115 +4,191 @@ package matrix
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// MendNetwork is the step for every node that is DOWN while the cluster is in parts: "replace it" is the wrong advice for a node that is only
-// out of sight. Who shows the parts themselves need not repeat it.
-const MendNetwork = "mend the network first: the cluster has fallen into parts that do not see each other"
+// Next steps: what a person can do about a blocker. {node} is the node's name.
+const (
+	StepRestartReporter   code.Code = "RestartReporter"      // node
+	StepStartMember       code.Code = "StartMember"          // node
+	StepReplacementOpen   code.Code = "ReplacementOpen"      // command: how far it is
+	StepReplacementAsked  code.Code = "ReplacementRequested" // command: how far it is
+	StepReplaceFormerNode code.Code = "ReplaceFormerNode"    // command: replace
+	StepWaitForGossip     code.Code = "WaitForGossip"        //
+	StepWaitForMembership code.Code = "WaitForMembership"    //
+	StepReportElsewhere   code.Code = "BringReport"          // command: status, which tells a ghost
+	StepKeepReport        code.Code = "KeepDatacenterReport" // datacenter, empty when not known
+	StepRunWithReporter   code.Code = "RunMemberAndReporter" // command: get the Pod
+	StepWriteRow          code.Code = "RunMemberAndWriteRow" // node
+	// StepMendNetwork is for every node that is DOWN while the cluster is in parts: "replace it" is the wrong advice for a node that is only out of
+	// sight. A display that shows the parts need not repeat it.
+	StepMendNetwork code.Code = "MendNetwork" //
+	// StepMendLink is for a node that has a row and that most rows see UP: what is broken is the way to it.
+	StepMendLink            code.Code = "MendLink" //
+	StepReachCutOff         code.Code = "ReachCutOffNode"
+	StepWaitForJoin         code.Code = "WaitForJoin"             // command: its log
+	StepFinishLeaving       code.Code = "FinishLeavingOrRemove"   // command: removenode, where it is a member here
+	StepWaitForReplacement  code.Code = "WaitForReplacement"      //
+	StepStartElsewhere      code.Code = "StartElsewhere"          // command: status, which tells a ghost
+	StepStartThere          code.Code = "StartInItsDatacenter"    // datacenter
+	StepReadLogOrReplace    code.Code = "ReadLogOrReplace"        // commands: its log, replace
+	StepRunOrReplace        code.Code = "RunOrReplace"            // command: replace
+	StepReadScyllaDBLog     code.Code = "ReadScyllaDBLog"         // command: its log
+	StepReachPod            code.Code = "ReachPod"                // command: get the Pod
+	StepRunController       code.Code = "RunController"           //
+	StepReadReporterLog     code.Code = "ReadReporterLog"         // command: its log
+	StepCheckElsewhereForce code.Code = "CheckElsewhereThenForce" // command: force-proceed
+)
 
-// nextStep says what a person can do about a finding. What is known of the node beside the rows comes first; then that it is DOWN, because
+// nextStep gives what a person can do about a finding. What is known of the node beside the rows comes first; then that it is DOWN, because
 // what keeps a node DOWN keeps its row away too, and one cause has one step.
-func (m *Matrix) nextStep(f *finding) string {
+func (m *Matrix) nextStep(f *finding) code.Message {
 	if f.observed < 0 {
-		return "restart the reporter of " + m.nodes[f.observer].Name() + " if this lasts; a node always has a host ID"
+		return code.New(StepRestartReporter, "node", m.nodes[f.observer].Name())
 	}
 	n := &m.nodes[f.observed]
 	fate := m.opts.Fates[n.HostID]
 	switch {
+	case m.clusters != nil:
+		return code.New(StepSplitFirst) // nothing is replaced or removed before it is known which cluster a node is of
 	case n.HostID == "":
-		return "see that " + n.Name() + " starts; its host ID is recorded on its Service once ScyllaDB has one"
-	case fate.Step != "":
+		return code.New(StepStartMember, "node", n.Name())
+	case !fate.Step.IsZero():
 		return fate.Step
 	case fate.Open:
-		return "its replacement is under way; how far it is: " + inNamespace("kubectl scylla replace --status "+fate.Member, m.opts.Namespace)
+		return code.New(StepReplacementOpen).Do(code.Scylla(m.opts.Namespace, "replace", "status", fate.Member))
 	case fate.Member != "":
-		return "its replacement is asked for; how far it is: " + inNamespace("kubectl scylla replace --status "+fate.Member, m.opts.Namespace)
+		return code.New(StepReplacementAsked).Do(code.Scylla(m.opts.Namespace, "replace", "status", fate.Member))
 	case m.opts.Self != nil && n.HostID == m.opts.Self.HostID:
-		return "the cluster still counts the former node of this very member: replace it: " + inNamespace("kubectl scylla replace "+n.HostID, m.opts.Namespace)
+		return code.New(StepReplaceFormerNode).Do(code.Scylla(m.opts.Namespace, "replace", n.HostID))
+	case fate.Joining:
+		return code.New(StepWaitForJoin).Do(m.logs(n, api.ContainerScyllaDB))
 	case f.reason == ReasonNodeUnknown:
-		return "gossip has not settled; if this lasts, compare nodetool status on both nodes"
+		return code.New(StepWaitForGossip)
 	case f.reason == ReasonNodeNotSeen:
-		return "membership has not spread yet; if this lasts, compare nodetool status on both nodes"
+		return code.New(StepWaitForMembership)
 	case n.SeenDown > 0:
 		return m.downStep(n)
 	case f.reason == ReasonRowError:
-		return m.errorStep(n, f.fault)
+		return m.errorStep(n, f.trouble.Fault(api.ContainerScyllaDB))
 	case n.Member == "" && n.Row == nil:
-		return "if it runs in another datacenter, bring that one's report here; if it is gone for good, remove it: nodetool removenode " + n.HostID
+		return code.New(StepReportElsewhere).Do(m.status())
 	case n.Member == "" && f.reason == ReasonRowStale:
-		return "see that the report of datacenter " + cmp.Or(n.Datacenter, "it belongs to") + " is kept and can be read"
+		return code.New(StepKeepReport, "datacenter", n.Datacenter)
 	case f.reason == ReasonRowStale:
-		return "see that it and its reporter run: " + m.command(n, "kubectl get pod "+n.Member)
+		return code.New(StepRunWithReporter).Do(m.getPod(n))
 	}
-	return "see that " + n.Name() + " runs and that its reporter writes the Pod's annotation"
+	return code.New(StepWriteRow, "node", n.Name())
 }
 
-func (m *Matrix) downStep(n *Node) string {
+func (m *Matrix) downStep(n *Node) code.Message {
 	if m.parted {
-		return MendNetwork
+		return code.New(StepMendNetwork)
+	}
+	switch few := 2*n.SeenDown <= n.SeenUp+n.SeenDown+n.SeenUnknown+n.NotSeen; {
+	case few && n.Reports:
+		return code.New(StepMendLink)
+	case n.Reports && n.Member != "" && n.State == StateNormal:
+		return code.New(StepReachCutOff) // it lives, whatever the others say
+	case few && n.Member != "" && n.State == StateNormal:
+		return code.New(StepReachPod).Do(m.getPod(n)) // most do not say that it is DOWN
 	}
 	switch n.State {
 	case StateJoining, StateReplacing:
-		return "wait until it has joined; if it stopped, its log says why: " + m.logs(n, api.ContainerScyllaDB)
+		return code.New(StepWaitForJoin).Do(m.logs(n, api.ContainerScyllaDB))
 	case StateLeaving:
-		return "start it again so that it can finish leaving, or remove it from another node: nodetool removenode " + n.HostID
+		step := code.New(StepFinishLeaving)
+		if n.Member == "" {
+			return step // removenode is for the nodes of a datacenter whose members are known, and this one has none here
+		}
+		return step.Do(removeNode(n))
 	case StateBeingReplaced:
-		return "wait until its replacement has joined"
+		return code.New(StepWaitForReplacement)
 	}
-	if n.Member == "" && n.Row == nil {
-		return "if it runs in another datacenter, start it there; if it is gone for good, remove it: nodetool removenode " + n.HostID
+	switch {
+	case n.Member == "" && n.Row == nil:
+		return code.New(StepStartElsewhere).Do(m.status())
+	case n.Member == "" && n.Datacenter != "" && m.isElsewhere(n):
+		return code.New(StepStartThere, "datacenter", n.Datacenter)
 	}
-	replace := m.command(n, "kubectl scylla replace "+n.HostID)
-	if n.Member != "" && n.Row != nil && n.Row.Error != "" && n.Row.Fault == FaultScyllaDB {
-		return "its log says why: " + m.logs(n, api.ContainerScyllaDB) + "; if it is lost: " + replace
+	faulty := n.Row != nil && !n.Row.Trouble.IsZero() && n.Row.Trouble.Fault(api.ContainerScyllaDB) == FaultScyllaDB
+	replace := code.Scylla(m.namespace(n), "replace", n.HostID)
+	switch may := m.replaceable(n); {
+	case n.Member == "":
+		return code.New(StepReportElsewhere).Do(m.status()) // only a member is replaced
+	case may && faulty:
+		return code.New(StepReadLogOrReplace).Do(m.logs(n, api.ContainerScyllaDB), replace)
+	case may:
+		return code.New(StepRunOrReplace).Do(replace)
+	case faulty: // it may well come back by itself
+		return code.New(StepReadScyllaDBLog).Do(m.logs(n, api.ContainerScyllaDB))
 	}
-	return "see that it runs and is reached; if it is lost, replace it: " + replace
+	return code.New(StepReachPod).Do(m.getPod(n))
 }
 
 // errorStep is for a row that cannot be used of a node that nobody sees DOWN.
-func (m *Matrix) errorStep(n *Node, fault Fault) string {
+func (m *Matrix) errorStep(n *Node, fault Fault) code.Message {
 	switch fault {
 	case FaultScyllaDB:
-		return "look at that ScyllaDB, its log says why: " + m.logs(n, api.ContainerScyllaDB)
+		return code.New(StepReadScyllaDBLog).Do(m.logs(n, api.ContainerScyllaDB))
 	case FaultPod:
-		return "see that its Pod runs and can be reached: " + m.command(n, "kubectl get pod "+cmp.Or(n.Member, "POD"))
+		return code.New(StepReachPod).Do(m.getPod(n))
 	case FaultReport:
-		return "see that the controller runs: it writes the report anew"
+		return code.New(StepRunController)
 	}
-	return "the row heals with its next report; if not, the reporter's log says why: " + m.logs(n, api.ContainerReporter)
+	return code.New(StepReadReporterLog).Do(m.logs(n, api.ContainerReporter))
 }
 
-// forceStep is for a datacenter that nobody here can ask.
-func (m *Matrix) forceStep() string {
+// forceStep is for a datacenter whose nodes cannot be asked from here.
+func (m *Matrix) forceStep() code.Message {
 	member := "MEMBER"
 	if m.opts.Self != nil {
 		member = cmp.Or(m.opts.Self.Member, member)
 	}
-	return "check there by hand that every node sees every node UP, then let the newcomer through: " +
-		inNamespace("kubectl scylla force-proceed "+member, m.opts.Namespace)
+	return code.New(StepCheckElsewhereForce).Do(code.Scylla(m.opts.Namespace, "force-proceed", member))
 }
 
-func (m *Matrix) logs(n *Node, container string) string {
-	return m.command(n, "kubectl logs "+cmp.Or(n.Member, "POD")+" -c "+container)
+func (m *Matrix) logs(n *Node, container string) code.Command {
+	return code.Kubectl(m.namespace(n), "logs", cmp.Or(n.Member, "POD"), "-c", container)
 }
 
-// command is a command about a node, in its namespace. A node without a member's name is not of this namespace, or nobody knows.
-func (m *Matrix) command(n *Node, text string) string {
-	namespace := ""
-	if n.Member != "" {
-		namespace = m.opts.Namespace
-		if n.Row != nil {
-			namespace = cmp.Or(n.Row.Namespace, namespace)
-		}
+func (m *Matrix) getPod(n *Node) code.Command {
+	return code.Kubectl(m.namespace(n), "get", "pod", cmp.Or(n.Member, "POD"))
+}
+
+// status is where a host ID that no member has is judged: the rows alone do not tell a ghost from a node of another datacenter.
+func (m *Matrix) status() code.Command { return code.Scylla(m.opts.Namespace, "status") }
+
+// isElsewhere is true for a node of a datacenter none of whose nodes is a member here.
+func (m *Matrix) isElsewhere(n *Node) bool {
+	return !slices.ContainsFunc(m.nodes, func(o Node) bool { return o.Member != "" && o.Datacenter == n.Datacenter })
+}
+
+func removeNode(n *Node) code.Command { return code.Command{"nodetool", "removenode", n.HostID} }
+
+// namespace is that of commands about a node. It is empty for a node without a member's name: such a node is not of this namespace, or its namespace
+// is not known.
+func (m *Matrix) namespace(n *Node) string {
+	if n.Member == "" {
+		return ""
 	}
-	return inNamespace(text, namespace)
+	if n.Row != nil {
+		return cmp.Or(n.Row.Namespace, m.opts.Namespace)
+	}
+	return m.opts.Namespace
 }
 
-func inNamespace(command, namespace string) string {
+// podName is "namespace/name" of a node's Pod, or as much of it as is known.
+func (m *Matrix) podName(n *Node) string {
+	namespace := m.opts.Namespace
+	if n.Row != nil {
+		namespace = cmp.Or(n.Row.Namespace, namespace)
+	}
 	if namespace == "" {
-		return command
+		return n.Name()
 	}
-	return command + " -n " + namespace
+	return namespace + "/" + n.Name()
 }

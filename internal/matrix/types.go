@@ -4,6 +4,8 @@ package matrix
 
 import (
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // Status is one cell: what a reporter says of an observed node. The zero value is Unknown, which is never Up.
@@ -57,39 +59,39 @@ type Row struct {
 	Reporter Ref
 	// Base, when set, is a membership that the reporter sees UP, all of it, but for the exceptions in Observed.
 	Base *Membership
-	// Observed is the whole row, or with a Base its exceptions. A host ID listed twice counts with its worst status.
+	// Observed is the whole row, or with a Base its exceptions, where Missing says that the row does not list the node. A host ID listed twice counts
+	// with its worst status.
 	Observed []Observation
 	// Reported is false when there is no row at all (no annotation, no pod); with Reported and no Observed the row is empty.
 	Reported bool
-	// Error says why the row could not be made or decoded; such a row counts as missing. Fault says where that comes from.
-	Error string
-	Fault Fault
-	// Stale is why the row may be old ("pod is not running", "datacenter dc2 last read 3m ago"); empty when it is fresh.
-	Stale string
+	// Trouble is why the row could not be made or decoded; such a row counts as missing. Zero when it could.
+	Trouble Trouble
+	// Stale is why the row may be old; zero when it is fresh.
+	Stale Trouble
 	// StaleSince is when it became so; zero when not known.
 	StaleSince time.Time
 	// State of the reporter itself, by its own word or its peers'.
 	State State
+	// NoStates is set for a row whose writer says nothing of the states of nodes, the reporter's own among them: the Scylla Operator's kind has no room for
+	// them. That a node is a plain member is then not said.
+	NoStates bool
 	// Version, OperationMode as the node says; for display.
 	Version, OperationMode string
+	// LegacyTopology is set where the node says that its cluster's topology is not managed by Raft.
+	LegacyTopology bool
+	// Coordinator is the host ID of the topology coordinator by the node's word; empty when it does not say.
+	Coordinator string
+	// Other is what the node says where that does not count, because it speaks for another host ID than Reporter's.
+	Other *Other
 	// Namespace of the reporter's Pod where it is not Options.Namespace; empty when not known.
 	Namespace string
 }
-
-// Fault is where a row's error comes from, which decides what helps.
-type Fault uint8
-
-const (
-	FaultReporter Fault = iota // what the reporter wrote cannot be read
-	FaultScyllaDB              // the ScyllaDB of the Pod does not answer, or not so that a row could be made of it
-	FaultPod                   // there is no Pod, or it could not be reached
-	FaultReport                // the report that carries the row does not fit together
-)
 
 // Reason is the stable code of a blocker. Codes are CamelCase and never change their meaning.
 type Reason string
 
 const (
+	ReasonSplitCluster         Reason = "SplitCluster"          // two clusters of one name
 	ReasonNodeDown             Reason = "NodeDown"              // observer sees observed DOWN
 	ReasonNodeUnknown          Reason = "NodeUnknown"           // observer cannot say
 	ReasonNodeNotSeen          Reason = "NodeNotSeen"           // observer's row lacks observed
@@ -103,7 +105,20 @@ const (
 	ReasonReplaceInvalid       Reason = "ReplaceRequestInvalid" // replacing label present but empty
 	ReasonLabelMissing         Reason = "LabelMissing"          // the member Service lacks its place (datacenter, rack, ordinal)
 	ReasonDataDirectory        Reason = "DataDirectoryUnusable" // decommissioned or banned: waiting cannot help
+	ReasonForeignVolume        Reason = "ForeignVolume"         // the volume holds another node's data
+	ReasonVolumeUnread         Reason = "VolumeUnreadable"      // what is in the volume could not be learned
+	ReasonFirstNodePending     Reason = "FirstNodePending"      // the cluster is new, and another member is its first node
+	ReasonRollout              Reason = "RolloutInProgress"     // a StatefulSet of the cluster is being rolled, or lacks Pods that it had
+	ReasonTargetUp             Reason = "ReplacedNodeUp"        // the node that is to be replaced, or ignored, is seen UP
+	ReasonPodToGo              Reason = "PodToBeReplaced"       // its replacement is about to evict this Pod
 	ReasonControllerSilent     Reason = "ControllerSilent"      // nobody keeps the reports up to date
+	ReasonReporterSilent       Reason = "ReporterSilent"        // a member's reporter does not answer the barrier at the moment of opening
+	ReasonNoOtherSeed          Reason = "NoOtherSeed"           // the member would have nobody but itself as seed
+	ReasonVersionTooOld        Reason = "VersionTooOld"         // the member's image is older than the oldest node that runs
+	ReasonOneAtATime           Reason = "OneNewcomerAtATime"    // topology is not managed by Raft, and another newcomer is on its way
+	ReasonStabilising          Reason = "Stabilising"           // everything is UP, and not for long enough yet
+	ReasonReportOutdated       Reason = "ReportOutdated"        // the Pods' own annotations say something else than the reports made of them
+	ReasonOperatorDegraded     Reason = "OperatorDegraded"      // the Scylla Operator says that it cannot do its work
 )
 
 // Blocker is one reason, with names, why a newcomer must wait.
@@ -113,12 +128,16 @@ type Blocker struct {
 	Observer Ref `json:"observer,omitzero"`
 	// Observed is the node it is about.
 	Observed Ref `json:"observed,omitzero"`
+	// Coordinator is set where the observer is the topology coordinator, whose view alone decides a join.
+	Coordinator bool `json:"coordinator,omitempty"`
 	// Since is when it began, zero when not known. An observation's age, never computed from two clocks' difference by this package.
 	Since time.Time `json:"since,omitzero"`
-	// Detail is the fact in words beyond names and reason (an error text, an annotation's value).
+	// Detail is what somebody else said: ScyllaDB's error text, an annotation's value.
 	Detail string `json:"detail,omitempty"`
-	// NextStep is what a person can do about it, one sentence.
-	NextStep string `json:"nextStep,omitempty"`
+	// Cause says more than reason and names, as a code; zero when there is no more to say.
+	Cause code.Message `json:"cause,omitzero"`
+	// Step is what a person can do about it, with the commands.
+	Step code.Message `json:"step,omitzero"`
 	// More is how many further observers say the same of the same observed node without being listed one by one. Zero but in
 	// a matrix with more than MaxPairs bad pairs, where only the first observers of each node are listed.
 	More int `json:"more,omitempty"`

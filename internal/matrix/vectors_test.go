@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package matrix
+package matrix_test
 
 import (
 	"bufio"
@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // vectorReport is the neutral form of a datacenter report in test/vectors; it has the fields of the wire.
@@ -173,7 +175,7 @@ func TestOracle(t *testing.T) {
 		got[strings.Join(c.Mutations, ", ")]++
 		for _, b := range m.Blockers() {
 			if b.Reason != ReasonNodeDown {
-				t.Errorf("case %d %v differs by %s, want DOWN alone", c.ID, c.Mutations, b.Text(time.Time{}))
+				t.Errorf("case %d %v differs by %s, want DOWN alone", c.ID, c.Mutations, words.Blocker(b, time.Time{}))
 			}
 		}
 	}
@@ -265,7 +267,7 @@ func (p *precondition) silentRows() (silent, nodes int) {
 func texts(blockers []Blocker) []string {
 	list := make([]string, len(blockers))
 	for i := range blockers {
-		list[i] = blockers[i].Text(time.Time{})
+		list[i] = words.Blocker(blockers[i], time.Time{})
 	}
 	return list
 }

@@ -3,15 +3,14 @@
 package matrix
 
 import (
-	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // maxShared is how many different memberships FromReports keeps in sight to recognise rows that list the same host IDs.
@@ -28,6 +27,7 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 	}
 	rows, ordinals := make([]Row, 0, n), make([]int32, 0, n)
 	var shared []*Membership
+	var cells []api.ObservedNodeStatusReport // of one row at a time: share keeps none of it
 	for i := range reports {
 		dc := &reports[i]
 		for j := range dc.Racks {
@@ -37,15 +37,27 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 				ordinals = append(ordinals, node.Ordinal)
 				row := Row{
 					Reporter: Ref{Datacenter: dc.DatacenterName, Rack: rack.Name, Ordinal: &ordinals[len(ordinals)-1]},
-					Reported: len(node.ObservedNodes) > 0,
+					Reported: len(node.ObservedNodes) > 0, NoStates: true,
 				}
 				if node.HostID != nil {
 					row.Reporter.HostID = *node.HostID
 				}
-				row.Base, row.Observed, shared = share(node.ObservedNodes, shared)
+				cells = api.AppendCells(cells[:0], node.ObservedNodes)
+				row.Base, row.Observed, shared = share(cells, shared)
 				rows = append(rows, row)
 			}
 		}
+	}
+	return rows
+}
+
+// FromCells turns lists of cells into rows without reporter, in their order. Rows that list the same host IDs share a Base.
+func FromCells(lists [][]api.ObservedNodeStatusReport) []Row {
+	rows := make([]Row, len(lists))
+	var shared []*Membership
+	for i, cells := range lists {
+		rows[i].Reported = len(cells) > 0
+		rows[i].Base, rows[i].Observed, shared = share(cells, shared)
 	}
 	return rows
 }
@@ -89,6 +101,9 @@ func observation(c *api.ObservedNodeStatusReport) Observation {
 	return Observation{HostID: c.HostID, Status: ParseStatus(string(c.Status)), State: ParseState(string(c.State)), Since: timeOf(c.Since)}
 }
 
+// Observed is one cell as it came over the wire.
+func Observed(c api.ObservedNodeStatusReport) Observation { return observation(&c) }
+
 func observations(cells []api.ObservedNodeStatusReport) []Observation {
 	list := make([]Observation, len(cells))
 	for i := range cells {
@@ -107,60 +122,76 @@ func timeOf(t *metav1.Time) time.Time {
 // FromStatusReport turns a cluster report into rows, named by its status.members. A row over a membership digest that the report
 // does not carry, or carries wrongly, is a row with an error. A member that has joined and has no row is a row that was not
 // reported.
+//
+// Long: one field of the wire after the other.
 func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 	if report == nil {
 		return nil
 	}
 	var base *Membership
-	damage := "the report has no membership"
+	damage := Trouble{Code: TroubleReportDamaged}
 	if m := report.Membership; m != nil {
 		if want := api.NewMembership(m.HostIDs); want.Digest == m.Digest {
-			base, damage = &Membership{HostIDs: want.HostIDs}, ""
+			base, damage = &Membership{HostIDs: want.HostIDs}, Trouble{}
 		} else {
-			damage = fmt.Sprintf("the report's membership has digest %s and says %s", want.Digest, m.Digest)
+			damage.Object = m.Digest
 		}
 	}
-	members := make(map[string]*api.StatusReportMember, len(report.Status.Members))
+	byName, byHostID := map[string]*api.StatusReportMember{}, map[string]*api.StatusReportMember{}
 	for i := range report.Status.Members {
-		if m := &report.Status.Members[i]; m.HostID != "" {
-			members[m.HostID] = m
+		m := &report.Status.Members[i]
+		if m.Name != "" {
+			byName[m.Name] = m
+		}
+		if m.HostID != "" {
+			byHostID[m.HostID] = m
 		}
 	}
 	var rows []Row
-	seen := map[string]struct{}{}
+	seen := map[*api.StatusReportMember]bool{}
 	for i := range report.Datacenters {
 		dc := &report.Datacenters[i]
 		for j := range dc.Nodes {
 			node := &dc.Nodes[j]
 			row := Row{
-				Reporter: Ref{HostID: node.HostID, Datacenter: dc.Name},
+				Reporter: Ref{HostID: node.HostID, Datacenter: dc.Name, Member: node.Member},
 				Observed: observations(node.ObservedNodes),
 				Reported: node.MembershipDigest != "" || len(node.ObservedNodes) > 0,
 			}
-			if m := members[node.HostID]; m != nil {
-				describe(&row, m)
+			m := byName[node.Member]
+			if m == nil {
+				m = byHostID[node.HostID]
 			}
-			if dc.Stale {
-				row.Stale = "the report of datacenter " + dc.Name + " can no longer be read"
-				row.StaleSince = timeOf(dc.StaleSince)
+			if m != nil {
+				describe(&row, m)
+				seen[m] = true
+			}
+			row.NoStates = row.OperationMode == "" // its reporter was not ours
+			row.Trouble = troubleOf(node.Fault)
+			row.Stale, row.StaleSince = troubleOf(node.Stale), sinceOf(node.Stale)
+			if dc.Stale && row.Stale.IsZero() {
+				row.Stale, row.StaleSince = Trouble{Code: StaleDatacenter, Object: dc.Name}, timeOf(dc.StaleSince)
 			}
 			switch {
 			case node.MembershipDigest == "":
-			case damage != "":
-				row.Error, row.Fault = damage, FaultReport
+			case !damage.IsZero():
+				row.Trouble = damage
 			case node.MembershipDigest != report.Membership.Digest:
-				row.Error = fmt.Sprintf("the row is over membership %s and the report carries %s", node.MembershipDigest, report.Membership.Digest)
-				row.Fault = FaultReport
+				row.Trouble = Trouble{Code: TroubleReportDamaged, Object: node.MembershipDigest}
 			default:
 				row.Base = base
+				for c := range row.Observed {
+					if node.ObservedNodes[c].Status == api.NodeStatusMissing {
+						row.Observed[c] = Observation{HostID: node.ObservedNodes[c].HostID, Status: Missing}
+					}
+				}
 			}
-			seen[node.HostID] = struct{}{}
 			rows = append(rows, row)
 		}
 	}
 	for i := range report.Status.Members {
 		m := &report.Status.Members[i]
-		if _, ok := seen[m.HostID]; !m.Joined || (ok && m.HostID != "") {
+		if !m.Joined || seen[m] {
 			continue
 		}
 		row := Row{Reporter: Ref{HostID: m.HostID}}
@@ -173,15 +204,35 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 func describe(row *Row, m *api.StatusReportMember) {
 	r := &row.Reporter
 	r.Member, r.Datacenter, r.Rack, r.Ordinal = m.Name, m.Datacenter, m.Rack, &m.Ordinal
-	row.State = ParseState(string(m.State))
-	row.OperationMode, row.Version = m.OperationMode, m.ScyllaVersion
-	row.Error, row.Namespace = m.RowError, m.Namespace
-	if strings.HasPrefix(m.RowError, api.ErrorAskScyllaDB) {
-		row.Fault = FaultScyllaDB
+	row.OperationMode, row.Version, row.Coordinator = m.OperationMode, m.ScyllaVersion, m.Coordinator
+	row.State, row.Namespace = StateOfMode(m.OperationMode), m.Namespace
+}
+
+func troubleOf(t *api.RowTrouble) Trouble {
+	if t == nil {
+		return Trouble{}
 	}
-	if m.RowStale {
-		row.Stale = "its reporter no longer runs"
+	return Trouble{Code: code.Code(t.Code), Object: t.Object, Words: t.Words}
+}
+
+func sinceOf(t *api.RowTrouble) time.Time {
+	if t == nil {
+		return time.Time{}
 	}
+	return timeOf(t.Since)
+}
+
+// Wire is the trouble as our own kind carries it; nil when there is none.
+func (t Trouble) Wire(since time.Time) *api.RowTrouble {
+	if t.IsZero() {
+		return nil
+	}
+	out := &api.RowTrouble{Code: string(t.Code), Object: t.Object, Words: t.Words}
+	if !since.IsZero() {
+		at := metav1.NewTime(since.Truncate(time.Second))
+		out.Since = &at
+	}
+	return out
 }
 
 // NotVerified lists the datacenters that a cluster report marks as known but not askable.
@@ -198,30 +249,9 @@ func NotVerified(report *api.ScyllaDBStatusReport) []string {
 	return list
 }
 
-// FromAnnotation turns a decoded pod annotation into the row of the member ref; nil means that there is none. The node's own
-// word about its host ID wins over ref's.
-func FromAnnotation(ref Ref, report *api.NodeStatusReport) Row {
-	row := Row{Reporter: ref}
-	if report == nil {
-		return row
-	}
-	if report.HostID != "" {
-		row.Reporter.HostID = report.HostID
-	}
-	row.OperationMode, row.Version = report.OperationMode, report.ScyllaVersion
-	row.State = stateOfMode(report.OperationMode)
-	if report.Error != nil && *report.Error != "" {
-		row.Reported, row.Error, row.Fault = true, *report.Error, FaultScyllaDB
-		return row
-	}
-	row.Observed = observations(report.ObservedNodes)
-	row.Reported = len(row.Observed) > 0
-	return row
-}
-
-// stateOfMode reads ScyllaDB's operation mode. BOOTSTRAP is said by joining and replacing nodes alike, and STARTING by members
+// StateOfMode reads ScyllaDB's operation mode. BOOTSTRAP is said by joining and replacing nodes alike, and STARTING by members
 // that restart as well as by newcomers that wait, so that it says nothing.
-func stateOfMode(mode string) State {
+func StateOfMode(mode string) State {
 	switch mode {
 	case "JOINING", "BOOTSTRAP":
 		return StateJoining
@@ -251,6 +281,9 @@ func (r *Row) Each() iter.Seq[Observation] {
 			}
 		}
 		for i := range r.Observed {
+			if r.Base != nil && r.Observed[i].Status == Missing && r.Observed[i].HostID != "" {
+				continue
+			}
 			if !yield(r.Observed[i]) {
 				return
 			}

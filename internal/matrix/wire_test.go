@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package matrix
+package matrix_test
 
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func decodeReport(t testing.TB, text string) api.ScyllaDBDatacenterNodesStatusReport {
@@ -38,12 +41,12 @@ func TestFromReports(t *testing.T) {
 	}
 	ab := &Membership{HostIDs: []string{"a", "b"}}
 	want := []Row{
-		{Reporter: ref(0, "a"), Reported: true, Base: ab},
-		{Reporter: ref(1, "b"), Reported: true, Base: ab, Observed: []Observation{
-			{HostID: "a", Status: Down, Since: ago(12 * time.Second)}, {HostID: "b", Status: Up, State: StateLeaving},
+		{NoStates: true, Reporter: ref(0, "a"), Reported: true, Base: ab},
+		{NoStates: true, Reporter: ref(1, "b"), Reported: true, Base: ab, Observed: []Observation{
+			{HostID: "a", Status: Down}, // without what the Scylla Operator's kind does not know
 		}},
-		{Reporter: ref(2, "")},
-		{Reporter: ref(3, "d"), Reported: true, Observed: []Observation{{HostID: "d"}, {HostID: "d", Status: Up}}},
+		{NoStates: true, Reporter: ref(2, "")},
+		{NoStates: true, Reporter: ref(3, "d"), Reported: true, Observed: []Observation{{HostID: "d"}, {HostID: "d", Status: Up}}},
 	}
 	for i := range rows {
 		if len(rows[i].Observed) == 0 {
@@ -75,10 +78,10 @@ func TestSharedRowsSayWhatTheWireSays(t *testing.T) {
 			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "reporter")
 			cells := rapid.SliceOfN(genCell, 0, 4).Draw(t, "cells")
 			ordinal := int32(i)
-			report.Racks[0].Nodes = append(report.Racks[0].Nodes, api.NodeReport{Ordinal: ordinal, HostID: &id, ObservedNodes: cells})
+			report.Racks[0].Nodes = append(report.Racks[0].Nodes, api.NodeReport{Ordinal: ordinal, HostID: &id, ObservedNodes: api.Plain(cells)})
 			r := Row{Reporter: Ref{HostID: id, Ordinal: &ordinal}, Reported: len(cells) > 0}
 			for _, c := range cells {
-				r.Observed = append(r.Observed, Observation{HostID: c.HostID, Status: ParseStatus(string(c.Status)), State: ParseState(string(c.State))})
+				r.Observed = append(r.Observed, Observation{HostID: c.HostID, Status: ParseStatus(string(c.Status))})
 			}
 			plain = append(plain, r)
 		}
@@ -88,7 +91,7 @@ func TestSharedRowsSayWhatTheWireSays(t *testing.T) {
 		}
 		for i := range rows {
 			want, got := slices.Clone(plain[i].Observed), slices.Collect(rows[i].Each())
-			byHostID := func(a, b Observation) int { return compareKnown(a.HostID, b.HostID) }
+			byHostID := func(a, b Observation) int { return strings.Compare(a.HostID, b.HostID) }
 			slices.SortStableFunc(want, byHostID)
 			slices.SortStableFunc(got, byHostID)
 			if !slices.Equal(want, got) {
@@ -142,19 +145,19 @@ func TestFromStatusReport(t *testing.T) {
 			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{
 				{HostID: "a", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UP"}, {HostID: "b", Status: "UP"}}},
 			}}}},
-			want: []string{"nothing is known of whom host ID b sees"},
+			want: []string{"no status report from host ID b"},
 		},
 		"a row over another membership": {
 			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: "feed"}}}}},
-			want:   []string{"the report of host ID a cannot be used: the row is over membership feed and the report carries " + membership.Digest},
+			want:   []string{"the report of host ID a cannot be used: the report does not carry the membership feed of its rows, or carries it wrongly"},
 		},
 		"a row over a membership that is not there": {
 			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: "feed"}}}}},
-			want:   []string{"the report of host ID a cannot be used: the report has no membership"},
+			want:   []string{"the report of host ID a cannot be used: the report does not carry the membership of its rows, or carries it wrongly"},
 		},
 		"a membership that somebody edited": {
 			report: &api.ScyllaDBStatusReport{Membership: &api.Membership{Digest: "feed", HostIDs: []string{"a"}}, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: "feed"}}}}},
-			want:   []string{"the report of host ID a cannot be used: the report's membership has digest ca978112ca1bbdca and says feed"},
+			want:   []string{"the report of host ID a cannot be used: the report does not carry the membership feed of its rows, or carries it wrongly"},
 		},
 		"a vanished datacenter keeps its rows and blocks": {
 			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{
@@ -165,16 +168,16 @@ func TestFromStatusReport(t *testing.T) {
 		},
 		"a member that has joined and has no row, one with an error, one that is stale, and a newcomer": {
 			report: &api.ScyllaDBStatusReport{
-				Membership:  membership,
-				Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{node(idA), node(idC)}}},
+				Membership: membership,
+				Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{
+					node(idA),
+					{HostID: idB, Fault: &api.RowTrouble{Code: string(TroubleMalformed), Words: "cannot be decoded"}},
+					{HostID: idC, MembershipDigest: membership.Digest, Stale: &api.RowTrouble{Code: string(StaleReporterNotReady), Object: "scylla-reporter"}},
+				}}},
 				Status: api.ScyllaDBStatusReportStatus{Members: []api.StatusReportMember{
 					of("demo-rack1-0", idA),
-					func() api.StatusReportMember {
-						m := of("demo-rack1-1", idB)
-						m.RowError = "cannot be decoded"
-						return m
-					}(),
-					func() api.StatusReportMember { m := of("demo-rack1-2", idC); m.RowStale = true; return m }(),
+					of("demo-rack1-1", idB),
+					of("demo-rack1-2", idC),
 					of("demo-rack1-3", ""),
 					{Name: "demo-rack1-4", HostID: "new"},
 				}},
@@ -182,19 +185,19 @@ func TestFromStatusReport(t *testing.T) {
 			want: []string{
 				"the report of demo-rack1-1 (35d0f1aa) cannot be used: cannot be decoded",
 				"the host ID of demo-rack1-3 is not known yet",
-				"the report of demo-rack1-2 (1ffac2bb) is old: its reporter no longer runs",
+				"the report of demo-rack1-2 (1ffac2bb) is old: pod demo-rack1-2: container scylla-reporter is not ready",
 			},
 		},
 		"rows without observations have not reported": {
 			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a"}}}}},
-			want:   []string{"nothing is known of whom host ID a sees"},
+			want:   []string{"no status report from host ID a"},
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, b := range New(FromStatusReport(tc.report), Options{}).Blockers() {
-				got = append(got, b.Text(now))
+				got = append(got, words.Blocker(b, now))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("blockers (-want +got):\n%s", diff)
@@ -209,26 +212,10 @@ func TestFromStatusReport(t *testing.T) {
 	}
 }
 
-func TestFromAnnotation(t *testing.T) {
-	refused := "connection refused"
-	tests := map[string]struct {
-		report *api.NodeStatusReport
-		want   Row
-	}{
-		"none":                           {nil, Row{Reporter: memberA}},
-		"an error":                       {&api.NodeStatusReport{Error: &refused, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idA, Status: "UP"}}}, Row{Reporter: memberA, Reported: true, Error: refused, Fault: FaultScyllaDB}},
-		"nothing but itself is empty":    {&api.NodeStatusReport{}, Row{Reporter: memberA, Observed: []Observation{}}},
-		"its own word on the host ID":    {&api.NodeStatusReport{HostID: "new", OperationMode: "BOOTSTRAP", ScyllaVersion: "2025.2.1"}, Row{Reporter: member("rack1", 0, "new"), Observed: []Observation{}, State: StateJoining, OperationMode: "BOOTSTRAP", Version: "2025.2.1"}},
-		"a row":                          {&api.NodeStatusReport{OperationMode: "LEAVING", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idA, Status: "UP"}}}, Row{Reporter: memberA, Reported: true, Observed: up(idA), State: StateLeaving, OperationMode: "LEAVING"}},
-		"decommissioned":                 {&api.NodeStatusReport{OperationMode: "DECOMMISSIONED"}, Row{Reporter: memberA, Observed: []Observation{}, State: StateDecommissioned, OperationMode: "DECOMMISSIONED"}},
-		"starting says nothing of state": {&api.NodeStatusReport{OperationMode: "STARTING"}, Row{Reporter: memberA, Observed: []Observation{}, OperationMode: "STARTING"}},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, FromAnnotation(memberA, tc.report)); diff != "" {
-				t.Errorf("row (-want +got):\n%s", diff)
-			}
-		})
+// TestFaultsOfTheWire: what reporters write is what rows say.
+func TestFaultsOfTheWire(t *testing.T) {
+	if string(TroubleScyllaDB) != api.FaultScyllaDB || string(TroublePodUnreachable) != api.FaultPodUnreachable {
+		t.Error("a fault has two spellings")
 	}
 }
 
@@ -262,7 +249,9 @@ func FuzzReport(f *testing.F) {
 			checkRows(t, FromStatusReport(&cluster))
 		}
 		if annotation, err := api.DecodeNodeStatusReport(string(data)); err == nil {
-			checkRows(t, []Row{FromAnnotation(memberA, annotation)})
+			rows := FromCells([][]api.ObservedNodeStatusReport{annotation.ObservedNodes})
+			rows[0].Reporter = memberA
+			checkRows(t, rows)
 		}
 	})
 }
@@ -276,7 +265,7 @@ func checkRows(t *testing.T, rows []Row) {
 			t.Errorf("satisfied = %v, naive %v, rows %+v", got, want, rows)
 		}
 		for _, b := range m.Blockers() {
-			if b.Text(now) == "" || b.NextStep == "" {
+			if words.Blocker(b, now) == "" || words.Text(b.Step) == "" {
 				t.Errorf("a blocker without words: %+v", b)
 			}
 		}

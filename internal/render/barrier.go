@@ -15,9 +15,11 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // BarrierVerdict is the document of `kubectl scylla barrier MEMBER`: the verdict that the member's barrier comes to from the same facts, and
@@ -26,9 +28,9 @@ type BarrierVerdict struct {
 	Header  `json:",inline"`
 	Cluster string `json:"cluster"`
 	// Verdict: satisfied, decision, summary, blockers, notes, member.
-	Verdict bootstrap.Verdict `json:"verdict"`
+	Verdict Verdict `json:"verdict"`
 	// Membership is Member, Newcomer, Leaving, Ghost, Remote or Unknown.
-	Membership kube.MemberState `json:"membership"`
+	Membership cluster.MemberState `json:"membership"`
 	// Pod is the Pod's state as in ClusterStatus.
 	Pod string `json:"pod"`
 	// Barrier is where the Pod's own barrier stands.
@@ -68,7 +70,7 @@ type BarrierVerdictList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []BarrierVerdict `json:"items"`
 	// Partial is what could not be read: others may wait whom nobody saw.
-	Partial []kube.Problem `json:"partial,omitempty"`
+	Partial []cluster.Problem `json:"partial,omitempty"`
 }
 
 // DeepCopyObject as for ClusterStatus.
@@ -77,18 +79,18 @@ func (d *BarrierVerdict) DeepCopyObject() runtime.Object { return deepCopy(d) }
 // DeepCopyObject as for ClusterStatus.
 func (d *BarrierVerdictList) DeepCopyObject() runtime.Object { return deepCopy(d) }
 
-// NewBarrierVerdict judges one member. now is when the document is made. Error: *kube.NotFoundError for an unknown member.
-func NewBarrierVerdict(s *kube.Snapshot, member string, now time.Time) (*BarrierVerdict, error) {
+// NewBarrierVerdict judges one member. now is when the document is made. Error: *cluster.NotFoundError for an unknown member.
+func NewBarrierVerdict(s *cluster.Cluster, member string, now time.Time) (*BarrierVerdict, error) {
 	return NewBarrierVerdictWithLogs(s, member, now, nil)
 }
 
 // NewBarrierVerdictWithLogs is NewBarrierVerdict where somebody has read the logs of new nodes that replace others.
-func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, logs Logs) (*BarrierVerdict, error) {
+func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time, logs Logs) (*BarrierVerdict, error) {
 	in, err := s.BootstrapInput(member)
 	if err != nil {
 		return nil, err
 	}
-	d := &BarrierVerdict{Header: header(KindBarrierVerdict, member, s, now), Cluster: s.Cluster, Membership: kube.MemberUnknown, Pod: "None"}
+	d := &BarrierVerdict{Header: header(KindBarrierVerdict, member, s, now), Cluster: s.Name, Membership: cluster.MemberUnknown, Pod: "None"}
 	var pod *corev1.Pod
 	j := newJudge(s, now, logs)
 	strangers := false
@@ -98,7 +100,7 @@ func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, l
 		if m.Member != member {
 			continue
 		}
-		d.Membership, d.Waiting, d.Since, pod = m.State, m.Waiting, timePtr(m.WaitingSince), m.Pod
+		d.Membership, d.Waiting, d.Since, pod = m.State, m.Waiting, TimePtr(m.WaitingSince), m.Pod
 		if m.PodState != "" {
 			d.Pod = m.PodState
 		}
@@ -109,10 +111,11 @@ func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, l
 	}
 	in.Matrix = j.know(in.Matrix)
 	d.Barrier = barrierState(pod)
-	d.Verdict = bootstrap.Decide(in)
-	// Nobody but the Pod can read its data directory: said of every member it would say nothing.
-	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note string) bool { return in.DiskDetail != "" && strings.Contains(note, in.DiskDetail) })
-	if note := d.failure(); note != "" {
+	d.Verdict = Verdict(bootstrap.Decide(in))
+	// Only the Pod can read its data directory: the note would stand beside every member.
+	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note code.Message) bool { return note.Code == bootstrap.NoteDiskUnread })
+	d.unsure()
+	if note := d.failure(); !note.IsZero() {
 		d.Verdict.Notes = append(d.Verdict.Notes, note)
 	}
 	if d.Barrier.Refused {
@@ -121,34 +124,48 @@ func NewBarrierVerdictWithLogs(s *kube.Snapshot, member string, now time.Time, l
 	return d, nil
 }
 
-// failure is a failed attempt and its cure in one sentence, empty when there is none. The verdict speaks of a start, which is no help then.
-func (d *BarrierVerdict) failure() string {
-	if d.Replacement == nil || d.Replacement.Failure == nil {
-		return ""
+// unsure holds a verdict back that rests on the member's volume, which nobody has looked into from here: a member whose Pod still stands at its barrier may
+// have lost it, and then it starts as a newcomer or not at all. Of a Pod that is past its barrier the verdict speaks of another start.
+func (d *BarrierVerdict) unsure() {
+	if d.Verdict.Summary.Code != bootstrap.SummaryLikelyRestart || d.Barrier.Phase == BarrierPassed || d.Barrier.Phase == BarrierAbsent {
+		return
 	}
-	return d.Replacement.Summary + "; " + d.Replacement.Cure
+	d.Verdict.Satisfied, d.Verdict.Decision = false, bootstrap.DecisionWait
+}
+
+// isUnsure is true where only the Pod can tell, and has not told yet.
+func (d *BarrierVerdict) isUnsure() bool {
+	return d.Verdict.Summary.Code == bootstrap.SummaryLikelyRestart && !d.Verdict.Satisfied
+}
+
+// failure is a failed attempt and its cure, zero when there is none. The verdict speaks of a start, which is no help then.
+func (d *BarrierVerdict) failure() code.Message {
+	if d.Replacement == nil || d.Replacement.Failure == nil {
+		return code.Message{}
+	}
+	return code.New(noteReplacementFailed, "summary", d.Replacement.Summary, "cure", d.Replacement.Cure)
 }
 
 // refuse takes the word of the Pod's own barrier, which has read the data directory.
 func (d *BarrierVerdict) refuse(self matrix.Ref) {
 	d.Verdict.Satisfied, d.Verdict.Decision = false, bootstrap.DecisionRefuse
-	d.Verdict.Summary = fmt.Sprintf("%s cannot start, its barrier refuses: %s", self.Name(), d.Barrier.Message)
+	d.Verdict.Summary = code.New(summaryBarrierRefuses, "message", d.Barrier.Message)
 	d.Verdict.Blockers = append([]matrix.Blocker{{Reason: matrix.ReasonDataDirectory, Observed: self, Detail: d.Barrier.Message}}, d.Verdict.Blockers...)
 }
 
 // NewBarrierList judges every member of the snapshots that has not got past its barrier, in the snapshots' order.
-func NewBarrierList(snapshots []*kube.Snapshot, now time.Time) (*BarrierVerdictList, error) {
+func NewBarrierList(snapshots []*cluster.Cluster, now time.Time) (*BarrierVerdictList, error) {
 	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
 	for _, s := range snapshots {
 		l.Partial = append(l.Partial, s.Partial()...)
 		for _, m := range s.Members() {
-			if m.Member == "" || m.State == kube.MemberRemote {
+			if m.Member == "" || m.State == cluster.MemberRemote {
 				continue
 			}
 			if m.Service == nil {
-				d := &BarrierVerdict{Header: header(KindBarrierVerdict, m.Member, s, now), Cluster: s.Cluster, Membership: m.State, Pod: m.PodState, Waiting: m.Waiting, Since: timePtr(m.WaitingSince)}
+				d := &BarrierVerdict{Header: header(KindBarrierVerdict, m.Member, s, now), Cluster: s.Name, Membership: m.State, Pod: m.PodState, Waiting: m.Waiting, Since: TimePtr(m.WaitingSince)}
 				d.Barrier = barrierState(m.Pod)
-				d.Verdict = bootstrap.Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(m)}
+				d.Verdict = Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(m)}
 				l.Items = append(l.Items, *d)
 				continue
 			}
@@ -172,7 +189,7 @@ func (d *BarrierVerdict) Waits() bool {
 	case BarrierPassed:
 		return false
 	}
-	return d.Membership == kube.MemberNewcomer && !d.Verdict.Satisfied
+	return d.Membership == cluster.MemberNewcomer && !d.Verdict.Satisfied
 }
 
 func barrierState(pod *corev1.Pod) BarrierState {
@@ -189,9 +206,9 @@ func barrierState(pod *corev1.Pod) BarrierState {
 		}
 		switch {
 		case st.State.Running != nil:
-			return BarrierState{Phase: BarrierWaiting, Since: timePtr(st.State.Running.StartedAt.Time)}
+			return BarrierState{Phase: BarrierWaiting, Since: TimePtr(st.State.Running.StartedAt.Time)}
 		case st.State.Terminated != nil && st.State.Terminated.ExitCode == 0:
-			return BarrierState{Phase: BarrierPassed, Since: timePtr(st.State.Terminated.FinishedAt.Time)}
+			return BarrierState{Phase: BarrierPassed, Since: TimePtr(st.State.Terminated.FinishedAt.Time)}
 		case st.State.Terminated != nil:
 			return failed(st.State.Terminated)
 		case st.LastTerminationState.Terminated != nil && st.LastTerminationState.Terminated.ExitCode != 0:
@@ -206,7 +223,7 @@ func barrierState(pod *corev1.Pod) BarrierState {
 }
 
 func failed(t *corev1.ContainerStateTerminated) BarrierState {
-	s := BarrierState{Phase: BarrierFailed, Since: timePtr(t.FinishedAt.Time), Message: strings.TrimSpace(t.Message)}
+	s := BarrierState{Phase: BarrierFailed, Since: TimePtr(t.FinishedAt.Time), Message: strings.TrimSpace(t.Message)}
 	// The barrier gives its reason to Kubernetes when it refuses, and only then.
 	s.Refused = t.ExitCode == exit.CodeUsage && s.Message != ""
 	if s.Message == "" {
@@ -226,6 +243,8 @@ func (d *BarrierVerdict) Text(o Options) string {
 	}
 	word, style, glyph := "OPEN", Good, g.up
 	switch {
+	case d.isUnsure():
+		word, style, glyph = "UNSURE", Warn, g.unknown
 	case d.Verdict.Satisfied:
 	case d.Verdict.Decision == bootstrap.DecisionRefuse:
 		word, style, glyph = "REFUSED", Bad, g.down
@@ -233,7 +252,7 @@ func (d *BarrierVerdict) Text(o Options) string {
 		word, style, glyph = "WAIT", Bad, g.down
 	}
 	p := &painter{d: &ClusterStatus{Header: d.Header}, o: o, g: g}
-	add(wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(unnamed(d.Verdict.Summary, d.Name)), o.Width, "  ")...)
+	add(wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(d.Verdict.Predicate()), o.Width, "  ")...)
 	add(wrap(Dim.Paint(Clean(d.standing(now))), o.Width, "  ")...)
 	add(p.partial(detail{})...)
 	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {
@@ -259,10 +278,10 @@ func (d *BarrierVerdict) Text(o Options) string {
 	}
 	var tail []string
 	for _, note := range d.Verdict.Notes {
-		if note == d.failure() {
+		if note.Code == noteReplacementFailed {
 			continue // it has been said above
 		}
-		tail = append(tail, wrap(Dim.Paint("note:")+" "+Clean(note), o.Width, "  ")...)
+		tail = append(tail, wrap(Dim.Paint("note:")+" "+o.Words.Text(note), o.Width, "  ")...)
 	}
 	if warning := d.contradiction(); warning != "" {
 		tail = append(tail, wrap(Warn.Paint("warning:")+" "+Clean(warning), o.Width, "  ")...)
@@ -280,10 +299,10 @@ func (d *BarrierVerdict) blockerLines(o Options, now time.Time) []string {
 	var lines []string
 	g := o.glyphs()
 	for i, blocker := range d.Verdict.Blockers {
-		lines = append(lines, wrap(Bad.Paint(g.dot)+" "+Clean(blocker.Text(now)), o.Width, "  ")...)
-		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].NextStep != blocker.NextStep
-		if blocker.NextStep != "" && last {
-			lines = append(lines, wrap("  "+g.arrow+" "+Clean(blocker.NextStep), o.Width, "    ")...)
+		lines = append(lines, wrap(Bad.Paint(g.dot)+" "+words.Blocker(blocker, now), o.Width, "  ")...)
+		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].Step.Key() != blocker.Step.Key()
+		if !blocker.Step.IsZero() && last {
+			lines = append(lines, stepLines(blocker.Step, o)...)
 		}
 	}
 	most := o.Height - 8
@@ -300,10 +319,7 @@ func (d *BarrierVerdict) blockerLines(o Options, now time.Time) []string {
 // standing says where the Pod and its barrier are.
 func (d *BarrierVerdict) standing(now time.Time) string {
 	since := func(t *metav1.Time) string {
-		if a := age(timeOf(t), now); a != "" {
-			return " since " + a
-		}
-		return ""
+		return words.Since(TimeOf(t), now)
 	}
 	var text string
 	switch d.Barrier.Phase {
@@ -336,8 +352,11 @@ func (d *BarrierVerdict) standing(now time.Time) string {
 // contradiction is what a person must know when verdict and Pod do not go together.
 func (d *BarrierVerdict) contradiction() string {
 	switch {
-	case d.Barrier.Phase == BarrierAbsent && d.Membership == kube.MemberNewcomer:
+	case d.Barrier.Phase == BarrierAbsent && d.Membership == cluster.MemberNewcomer:
 		return "this Pod has no " + api.ContainerBarrier + " container: nothing holds it back, whatever the verdict says"
+	case d.Barrier.Phase == BarrierWaiting && d.isUnsure():
+		return "the barrier has looked into the volume and still runs: the volume may be empty or another's; its log says what it found: kubectl logs " +
+			d.Name + " -c " + api.ContainerBarrier + " -n " + d.Namespace
 	case d.Barrier.Phase == BarrierPassed && !d.Verdict.Satisfied:
 		return "the Pod got past its barrier before this verdict; it speaks of a start now"
 	case d.Barrier.Phase == BarrierWaiting && d.Verdict.Satisfied:
@@ -366,16 +385,18 @@ func (l *BarrierVerdictList) Text(o Options) string {
 	for _, d := range l.Items {
 		verdict := Cell{Text: g.down + " wait", Style: Bad}
 		switch {
+		case d.isUnsure():
+			verdict = Cell{Text: g.unknown + " unsure", Style: Warn}
 		case d.Verdict.Satisfied:
 			verdict = Cell{Text: g.up + " open", Style: Good}
 		case d.Verdict.Decision == bootstrap.DecisionRefuse:
 			verdict = Cell{Text: g.down + " refused", Style: Bad}
 		}
-		why := unnamed(d.Verdict.Summary, d.Name)
+		why := d.Verdict.Predicate()
 		if groups, _ := matrix.GroupBlockers(d.Verdict.Blockers); len(groups) > 0 && !d.Verdict.Satisfied {
-			why = groups[0].Text(d.at())
+			why = words.Group(groups[0], d.at())
 		}
-		since := age(timeOf(d.Barrier.Since), d.at())
+		since := words.Ago(TimeOf(d.Barrier.Since), d.at())
 		row := []Cell{Text(d.Name), verdict, Text(string(d.Barrier.Phase)), Text(dash(since)), Text(why)}
 		if !one {
 			row = append([]Cell{Text(d.Namespace)}, row...)
@@ -386,14 +407,14 @@ func (l *BarrierVerdictList) Text(o Options) string {
 	if o.Wide {
 		width = 0
 	}
-	return t.String(width, g.ellipsis) + partial + Dim.Paint("Ask for one: kubectl scylla barrier "+l.Items[0].Name+" -n "+l.Items[0].Namespace) + "\n"
+	return t.String(width, g.ellipsis) + partial + Dim.Paint("Ask for one: "+o.Words.Shell(code.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
 // Why is the gravest blocker in one line, the summary where there is none.
 func (d *BarrierVerdict) Why() string {
 	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)
 	if len(groups) == 0 {
-		return d.Verdict.Summary
+		return d.Verdict.Sentence()
 	}
-	return groups[0].Text(d.at())
+	return words.Group(groups[0], d.at())
 }

@@ -9,43 +9,46 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // NewClusterStatus makes the document of one cluster. now is when that happens.
-func NewClusterStatus(s *kube.Snapshot, now time.Time) *ClusterStatus {
+func NewClusterStatus(s *cluster.Cluster, now time.Time) *ClusterStatus {
 	return NewClusterStatusWithLogs(s, now, nil)
 }
 
 // NewClusterStatusWithLogs is NewClusterStatus where somebody has read the logs of new nodes that replace others.
-func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *ClusterStatus {
+//
+// Long: one literal with the fields of the document.
+func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *ClusterStatus {
 	j := newJudge(s, now, logs)
-	m := s.Matrix(matrix.Options{})
+	m := s.Matrix()
 	members := s.Members()
-	d := &ClusterStatus{Header: header(KindClusterStatus, s.Cluster, s, now), ManagedBy: managedBy(s)}
+	d := &ClusterStatus{Header: header(KindClusterStatus, s.Name, s, now), ManagedBy: managedBy(s), View: viewOf(s)}
 
 	staleSince := map[string]time.Time{}
 	for _, n := range m.Nodes() {
-		if n.Row != nil && n.Row.Stale != "" {
+		if n.Row != nil && !n.Row.Stale.IsZero() {
 			staleSince[n.HostID+"\x00"+n.Member] = n.Row.StaleSince
 		}
 	}
 	placed := make([]bool, len(m.Nodes()))
-	noPods := slices.ContainsFunc(s.Problems, func(p kube.Problem) bool { return p.Resource == "pods" })
+	noPods := slices.ContainsFunc(s.Problems, func(p cluster.Problem) bool { return p.Resource == "pods" })
 	strangers := false
 	for _, member := range members {
 		strangers = strangers || stranger(member)
-		node := newNode(member)
+		node := newNode(s, member)
 		if noPods && member.Pod == nil {
 			node.Pod = "?" // not read, which is not the same as not there
 		}
 		if i, ok := find(m, member.Ref); ok {
 			placed[i] = true
 			node.addView(m, i)
-			node.Row.StaleSince = timePtr(staleSince[m.Nodes()[i].HostID+"\x00"+m.Nodes()[i].Member])
+			node.Row.StaleSince = TimePtr(staleSince[m.Nodes()[i].HostID+"\x00"+m.Nodes()[i].Member])
 		}
 		d.Nodes = append(d.Nodes, node)
 		d.addSections(j, member, node)
@@ -55,9 +58,9 @@ func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *Clust
 		if placed[i] {
 			continue
 		}
-		node := Node{Ref: n.Ref, Membership: kube.MemberGhost, Detail: "seen by its peers only", Pod: "None", Row: RowState{Status: RowMissing}}
+		node := Node{Ref: n.Ref, Membership: cluster.MemberGhost, Detail: "seen by its peers only", Pod: "None", Row: RowState{Status: RowMissing}}
 		if n.Row != nil {
-			node.Membership, node.Detail, node.Pod, node.Row = kube.MemberRemote, "", "-", rowStateOf(n.Row)
+			node.Membership, node.Detail, node.Pod, node.Row = cluster.MemberRemote, "", "-", rowStateOf(n.Row)
 			node.Version, node.OperationMode = n.Row.Version, n.Row.OperationMode
 		}
 		node.addView(m, i)
@@ -74,34 +77,31 @@ func NewClusterStatusWithLogs(s *kube.Snapshot, now time.Time, logs Logs) *Clust
 		d.addLeftovers(j.leftovers())
 	}
 	d.addRows(m)
-	d.Partition = m.Partition()
+	d.addOperations(s)
+	d.Partition, d.Split = m.Partition(), m.Split()
 	d.Schemas = disagreement(s)
 
-	m = j.know(m)
-	h := m.Health()
-	// What holds up a newcomer's barrier is no healthy cluster here either.
-	silent, since := s.ControllerSilent()
-	outdated := bootstrap.Outdated(m, s.Peers(), silent, since)
-	d.Blockers = append(slices.Clip(h.Blockers), outdated...)
-	matrix.SortBlockers(d.Blockers)
-	d.Healthy = h.AllUp && len(outdated) == 0
-	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total+len(outdated), len(d.Newcomers)
-	for _, b := range outdated {
-		if _, ok := m.Index(b.Observed.HostID); !ok && b.Observed.HostID != "" {
-			d.Counts.Nodes++ // of the matrix it is no node
-		}
+	if c := m.Coordinator(); c.Rows > 0 {
+		d.Coordinator = &Coordinator{Coordinator: c, Text: words.Text(c.Message())}
 	}
+
+	m = j.know(m)
+	h := s.HealthOf(m)
+	d.Blockers, d.Healthy = h.Blockers, h.Healthy
+	d.Findings = newFindings(diagnosis.From(s, h, d.known(j)))
+	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total, len(d.Newcomers)
 	for _, n := range m.Nodes() {
 		if n.Reports {
 			d.Counts.Reporting++
 		}
 	}
-	d.Summary = d.summarise()
+	d.Counts.Problems = len(d.Problems())
+	d.Verdict, d.Summary = d.Word(), d.summarise()
 	return d
 }
 
 // addLeftovers shows the ghosts, each of them, whatever else its host ID was taken for.
-func (d *ClusterStatus) addLeftovers(ghosts []replacement.Ghost) {
+func (d *ClusterStatus) addLeftovers(ghosts []Leftover) {
 	d.Leftovers = ghosts
 	for _, g := range ghosts {
 		if !slices.ContainsFunc(d.GossipOnly, func(id string) bool { return strings.EqualFold(id, g.HostID) }) {
@@ -110,7 +110,7 @@ func (d *ClusterStatus) addLeftovers(ghosts []replacement.Ghost) {
 	}
 }
 
-func managedBy(s *kube.Snapshot) string {
+func managedBy(s *cluster.Cluster) string {
 	if s.Operator {
 		return api.ManagedByOperator
 	}
@@ -145,23 +145,29 @@ func find(m *matrix.Matrix, r matrix.Ref) (int, bool) {
 	return 0, false
 }
 
-func newNode(m kube.Member) Node {
+func newNode(s *cluster.Cluster, m cluster.Member) Node {
 	n := Node{
 		Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: m.Detail,
 		Version: m.Version, OperationMode: m.OperationMode, Image: m.Image, Pod: m.PodState, Force: m.Force,
-		Row: RowState{Written: timePtr(m.RowWritten)},
+		Row: RowState{Written: TimePtr(m.RowWritten)},
 	}
 	if n.Pod == "" {
 		n.Pod = "None"
 	}
+	if m.Pod != nil {
+		n.PodIP = m.Pod.Status.PodIP
+		if on := s.KubernetesNode(m.Pod); on.Name != "" {
+			n.KubernetesNode = &on
+		}
+	}
 	switch {
-	case m.RowError != "":
-		n.Row.Status, n.Row.Detail = RowError, m.RowError
-	case m.Reported && m.RowStale != "":
-		n.Row.Status, n.Row.Detail = RowStale, m.RowStale
+	case !m.RowTrouble.IsZero():
+		n.Row.Status, n.Row.Detail = RowError, words.Text(m.RowTrouble)
+	case m.Reported && !m.RowStale.IsZero():
+		n.Row.Status, n.Row.Detail = RowStale, words.Text(m.RowStale)
 	case m.Reported:
 		n.Row.Status = RowOK
-	case m.State == kube.MemberNewcomer:
+	case m.State == cluster.MemberNewcomer:
 		n.Row.Status = RowNone
 	default:
 		n.Row.Status = RowMissing
@@ -171,12 +177,12 @@ func newNode(m kube.Member) Node {
 
 func rowStateOf(r *matrix.Row) RowState {
 	switch {
-	case r.Error != "":
-		return RowState{Status: RowError, Detail: r.Error}
+	case !r.Trouble.IsZero():
+		return RowState{Status: RowError, Detail: words.Text(r.Trouble.Message(r.Reporter.Name()))}
 	case !r.Reported:
 		return RowState{Status: RowMissing}
-	case r.Stale != "":
-		return RowState{Status: RowStale, Detail: r.Stale, StaleSince: timePtr(r.StaleSince)}
+	case !r.Stale.IsZero():
+		return RowState{Status: RowStale, Detail: words.Text(r.Stale.Message(r.Reporter.Name())), StaleSince: TimePtr(r.StaleSince)}
 	}
 	return RowState{Status: RowOK}
 }
@@ -191,7 +197,7 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 	if node.HostID == "" {
 		return
 	}
-	seen := Seen{Up: node.SeenUp, Down: node.SeenDown, Unknown: node.SeenUnknown, Missing: node.NotSeen, Since: timePtr(node.DownSince)}
+	seen := Seen{Up: node.SeenUp, Down: node.SeenDown, Unknown: node.SeenUnknown, Missing: node.NotSeen, Since: TimePtr(node.DownSince)}
 	if node.Reports {
 		// The counts are over all rows, the node's own included; a node that finds itself well proves nothing.
 		switch own := m.At(i, i); {
@@ -221,14 +227,14 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 }
 
 // addSections files a member under what is not ordinary about it.
-func (d *ClusterStatus) addSections(j *judge, m kube.Member, n Node) {
+func (d *ClusterStatus) addSections(j *judge, m cluster.Member, n Node) {
 	replaced := j.replacementOf(m, n.Pod)
 	switch {
-	case m.State == kube.MemberNewcomer && replaced == nil:
+	case m.State == cluster.MemberNewcomer && replaced == nil:
 		d.Newcomers = append(d.Newcomers, newNewcomer(j.s, m))
-	case m.State == kube.MemberGossipOnly, m.State == kube.MemberGhost && m.Member == "" && !m.Reported:
+	case m.State == cluster.MemberGossipOnly, m.State == cluster.MemberGhost && m.Member == "" && !m.Reported:
 		d.GossipOnly = append(d.GossipOnly, m.HostID)
-	case m.State == kube.MemberGhost:
+	case m.State == cluster.MemberGhost:
 		d.Ghosts = append(d.Ghosts, m.Name())
 	}
 	if replaced != nil {
@@ -236,36 +242,35 @@ func (d *ClusterStatus) addSections(j *judge, m kube.Member, n Node) {
 	}
 }
 
-func newNewcomer(s *kube.Snapshot, m kube.Member) Newcomer {
-	n := Newcomer{Ref: m.Ref, Waiting: m.Waiting, Since: timePtr(m.WaitingSince)}
+func newNewcomer(s *cluster.Cluster, m cluster.Member) Newcomer {
+	n := Newcomer{Ref: m.Ref, Waiting: m.Waiting, Since: TimePtr(m.WaitingSince)}
 	if m.Service == nil {
-		n.Summary = noService(m)
+		n.Summary = *words.Printer{}.Document(noService(m))
 		return n
 	}
-	in, err := s.BootstrapInput(m.Member)
+	v, err := s.Verdict(m.Member)
 	if err != nil {
-		n.Summary = err.Error()
+		n.Summary = *words.Printer{}.Document(code.New(summaryNotJudged, "error", err.Error()))
 		return n
 	}
-	v := bootstrap.Decide(in)
-	n.MayStart, n.Decision, n.Summary = v.Satisfied, string(v.Decision), v.Summary
+	n.MayStart, n.Decision, n.Summary = v.Satisfied, string(v.Decision), *words.Printer{}.Document(v.Summary)
 	for _, b := range v.Blockers {
 		n.Blockers += b.Count()
 	}
 	return n
 }
 
-// noService says why a newcomer cannot be judged yet.
-func noService(m kube.Member) string {
+// noService is why a newcomer cannot be judged yet.
+func noService(m cluster.Member) code.Message {
 	if m.Member == "" {
-		return m.Detail
+		return code.New(summaryNotAMember, "detail", m.Detail)
 	}
-	return "it has no member Service yet, so its barrier does not know its place"
+	return code.New(summaryNoService)
 }
 
 // disagreement joins what the nodes say of schema versions; nil when there is one, or nobody was asked. Nodes that cannot be reached are
 // listed by ScyllaDB under a word of their own and are no version.
-func disagreement(s *kube.Snapshot) map[string][]string {
+func disagreement(s *cluster.Cluster) map[string][]string {
 	versions := map[string][]string{}
 	for _, facts := range s.Facts {
 		for version, addresses := range facts.Schemas {
@@ -284,6 +289,37 @@ func disagreement(s *kube.Snapshot) map[string][]string {
 	return versions
 }
 
+// addOperations lists the topology operations, and names the nodes that they are about where ScyllaDB does.
+func (d *ClusterStatus) addOperations(s *cluster.Cluster) {
+	operations, _ := s.Operations()
+	for _, op := range operations {
+		o := Operation{Type: op.Type, State: op.State, Error: op.Error}
+		name := ""
+		if op.HostID != "" {
+			ref := matrix.Ref{HostID: op.HostID}
+			if i := slices.IndexFunc(d.Nodes, func(n Node) bool { return n.HostID == op.HostID }); i >= 0 {
+				ref = d.Nodes[i].Ref
+			}
+			o.Node, name = &ref, ref.String()
+		}
+		if cluster.OperationOpen(op) {
+			o.UnderWay = words.Printer{}.Document(cluster.OperationFact(op, name))
+		}
+		d.Operations = append(d.Operations, o)
+	}
+}
+
+// UnderWay are the topology operations that have not ended, in words.
+func (d *ClusterStatus) UnderWay() []string {
+	var out []string
+	for i := range d.Operations {
+		if u := d.Operations[i].UnderWay; u != nil {
+			out = append(out, u.Text)
+		}
+	}
+	return out
+}
+
 func short(hostID string) string { return matrix.Ref{HostID: hostID}.Short() }
 
 // addRows lists, for each node that reports, who is not UP in its row.
@@ -299,7 +335,7 @@ func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 				continue
 			}
 			if c := m.Cell(i, j); c.Status != matrix.Up {
-				cell := Pair{Observed: observed.HostID, Status: c.Status.String(), Since: timePtr(c.Since)}
+				cell := Pair{Observed: observed.HostID, Status: c.Status.String(), Since: TimePtr(c.Since)}
 				if c.State != matrix.StateNormal {
 					cell.State = c.State.String()
 				}
@@ -308,36 +344,6 @@ func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 		}
 		d.Rows = append(d.Rows, row)
 	}
-}
-
-func (d *ClusterStatus) summarise() string {
-	c := d.Counts
-	switch {
-	case c.Nodes == 0 && len(d.Newcomers) > 0:
-		return fmt.Sprintf("no node has joined yet, %s", count(len(d.Newcomers), "newcomer waits", "newcomers wait"))
-	case c.Nodes == 0:
-		return "no rows: nothing says who sees whom"
-	}
-	text := fmt.Sprintf("%d of %s UP in every row", c.Up, count(c.Nodes, "node", "nodes"))
-	if c.Blockers > 0 {
-		text += ", " + count(c.Blockers, "blocker", "blockers")
-	}
-	if n := len(d.Newcomers); n > 0 {
-		text += ", " + count(n, "newcomer waits", "newcomers wait")
-	}
-	failed := 0
-	for i := range d.Replacements {
-		if d.Replacements[i].Failure != nil {
-			failed++
-		}
-	}
-	if n := len(d.Replacements) - failed; n > 0 {
-		text += ", " + count(n, "replacement open", "replacements open")
-	}
-	if failed > 0 {
-		text += ", " + count(failed, "replacement failed", "replacements failed")
-	}
-	return text
 }
 
 func count(n int, one, many string) string {

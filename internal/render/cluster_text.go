@@ -2,6 +2,8 @@
 
 package render
 
+// Long: the text of status from its first line to its last; each part is a short function, and they share one painter.
+
 import (
 	"cmp"
 	"fmt"
@@ -12,11 +14,10 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // maxPlainMatrix is how many nodes a whole matrix is drawn for where nothing limits the height: beyond it nobody reads it.
@@ -24,11 +25,12 @@ const maxPlainMatrix = 40
 
 // detail is how much of a status is drawn; each level leaves out more, so that the verdict and its reasons stay on the screen.
 type detail struct {
-	matrix  bool // the whole matrix; else the rows that disagree
-	blanks  bool // empty lines between sections
-	byRack  bool // one line per rack, and only nodes with trouble on their own
-	terse   bool // one line where it would be several
-	maxList int  // most lines of any one list; 0 for all
+	matrix  bool   // the whole matrix; else the rows that disagree
+	blanks  bool   // empty lines between sections
+	byRack  bool   // one line per rack, and only nodes with trouble on their own
+	terse   bool   // one line where it would be several
+	maxList int    // most lines of any one list; 0 for all
+	fold    string // what the matrix is folded to: "rack" where it fits, else "datacenter"; empty for the rows that disagree
 }
 
 var details = []detail{
@@ -39,9 +41,12 @@ var details = []detail{
 	{},
 	{terse: true},
 	{terse: true, maxList: 2},
-	{byRack: true, blanks: true, maxList: 6},
-	{byRack: true, maxList: 6},
-	{byRack: true, terse: true, maxList: 4},
+	{byRack: true, blanks: true, maxList: 6, fold: "rack"},
+	{byRack: true, maxList: 6, fold: "rack"},
+	{byRack: true, maxList: 3, fold: "rack"},
+	{byRack: true, maxList: 6, fold: "datacenter"},
+	{byRack: true, maxList: 3, fold: "datacenter"},
+	{byRack: true, terse: true, maxList: 2, fold: "datacenter"},
 	{byRack: true, terse: true, maxList: 2},
 	{byRack: true, terse: true, maxList: 1},
 }
@@ -51,7 +56,10 @@ var details = []detail{
 func (d *ClusterStatus) Text(o Options) string {
 	p := &painter{d: d, o: o, g: o.glyphs()}
 	p.index()
-	if o.Wide {
+	if o.NoHeaders {
+		return strings.Join(append(p.chosen(), ""), "\n")
+	}
+	if o.Wide || o.All {
 		return p.draw(details[0])
 	}
 	if o.Height <= 0 {
@@ -66,11 +74,23 @@ func (d *ClusterStatus) Text(o Options) string {
 		}
 		text = p.draw(level)
 		// One line stays free for the prompt; without it the verdict scrolls away.
-		if strings.Count(text, "\n") <= o.Height-1 {
+		if screenLines(text, o.Width) <= o.Height-1 {
 			break
 		}
 	}
 	return text
+}
+
+// screenLines is how many lines of the screen a text takes: a command is not broken, and may need several.
+func screenLines(text string, width int) int {
+	n := strings.Count(text, "\n")
+	if width <= 0 {
+		return n
+	}
+	for line := range strings.Lines(text) {
+		n += max(0, lipgloss.Width(strings.TrimSuffix(line, "\n"))-1) / width
+	}
+	return n
 }
 
 type painter struct {
@@ -82,10 +102,15 @@ type painter struct {
 	notUp  map[[2]int]Pair
 	// reports is set for the numbers of nodes that have a row.
 	reports map[int]bool
+	// trouble holds the host IDs and members that findings are about; parted is true while the cluster is in parts.
+	trouble map[string]bool
+	parted  bool
+	folds   []string // the matrix as it is folded, which has the racks too
 }
 
 func (p *painter) index() {
 	p.number, p.notUp, p.reports = map[string]int{}, map[[2]int]Pair{}, map[int]bool{}
+	p.trouble, p.parted = p.d.troubledRefs(), p.d.parted()
 	for i, n := range p.d.Nodes {
 		if n.HostID != "" {
 			p.number[n.HostID] = i + 1
@@ -111,7 +136,10 @@ func (p *painter) of(r matrix.Ref) int {
 }
 
 func (p *painter) draw(level detail) string {
-	sections := [][]string{p.head(level), p.nodes(level), p.views(level), p.blockers(level), p.attention(level), p.notes()}
+	sections := [][]string{slices.Concat(p.head(), p.findings(level), p.origin(level)), p.nodes(level), p.views(level), nil, p.attention(level), p.notes()}
+	if p.o.Wide || p.o.All {
+		sections[3] = p.explained()
+	}
 	var b strings.Builder
 	for i, lines := range sections {
 		if len(lines) == 0 {
@@ -127,35 +155,44 @@ func (p *painter) draw(level detail) string {
 	return b.String()
 }
 
-// head is the verdict and where it comes from.
-func (p *painter) head(level detail) []string {
-	word, style, glyph := "HEALTHY", Good, p.g.up
-	switch {
-	case p.d.Healthy:
-	case p.d.Counts.Nodes == 0:
-		word, style, glyph = "UNKNOWN", Warn, p.g.unknown
-	default:
-		word, style, glyph = "NOT HEALTHY", Bad, p.g.down
+// head is the verdict with its cause.
+func (p *painter) head() []string {
+	style, glyph := Bad, p.g.down
+	switch p.d.Verdict {
+	case WordHealthy:
+		style, glyph = Good, p.g.up
+	case WordUnknown:
+		style, glyph = Warn, p.g.unknown
 	}
-	verdict := style.Paint(glyph+" "+word) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
-	lines := p.wrap(verdict+": "+Clean(p.d.Summary), "  ")
-	if level.terse {
-		lines = []string{p.one(verdict + ": " + Clean(p.d.Summary))}
-	}
+	verdict := style.Paint(glyph+" "+p.d.Verdict) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
+	return p.wrap(verdict+": "+Clean(p.d.firstLine()), "  ")
+}
+
+// origin is how many nodes are UP, where that comes from, and what could not be read.
+func (p *painter) origin(level detail) []string {
 	from := "from " + string(p.d.Source.Used)
+	if len(p.d.Problems()) > 0 {
+		from = p.d.counted() + ", " + from
+	}
 	if p.d.Source.Reason != "" {
 		from += " (" + Clean(p.d.Source.Reason) + ")"
 	}
 	if p.d.Source.Offline {
 		from += ", saved objects"
 	}
+	if p.o.Context != "" && !p.d.Source.Offline {
+		from = "context " + Clean(p.o.Context) + ": " + from
+	}
 	if p.d.ManagedBy != "" {
 		from += ", managed by " + p.d.ManagedBy
 	}
-	if level.terse {
-		return append(append(lines, Dim.Paint(p.one(from))), p.partial(level)...)
+	if p.d.Coordinator != nil {
+		from += "; " + Clean(p.d.Coordinator.Text)
 	}
-	return append(append(lines, p.each(Dim, p.wrap(from, "  "))...), p.partial(level)...)
+	if level.terse {
+		return slices.Concat([]string{Dim.Paint(p.one(from))}, p.view(level), p.partial(level))
+	}
+	return slices.Concat(p.each(Dim, p.wrap(from, "  ")), p.view(level), p.partial(level))
 }
 
 // partialMark stands beside a name whose document does not say everything.
@@ -172,7 +209,7 @@ func (p *painter) partial(level detail) []string {
 	switch {
 	case p.o.Wide:
 		most = 0
-	case level.maxList > 0:
+	case level.terse && level.maxList > 0:
 		most = min(most, level.maxList)
 	}
 	var lines []string
@@ -232,9 +269,9 @@ func wrap(line string, width int, indent string) []string {
 	return append(lines, current)
 }
 
-// troubled says whether a node deserves a line of its own when racks stand for the rest.
+// troubled is true for a node of which something is not as it should be.
 func troubled(n Node) bool {
-	return n.Membership != kube.MemberJoined && n.Membership != kube.MemberRemote ||
+	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote ||
 		n.Row.Status != RowOK || n.Seen == nil || n.Seen.Status != "UP"
 }
 
@@ -242,8 +279,18 @@ func (p *painter) nodes(level detail) []string {
 	if len(p.d.Nodes) == 0 {
 		return []string{"No nodes."}
 	}
+	if p.o.Problems || p.o.SortBy != "" && !level.byRack {
+		if p.folds = nil; level.byRack && level.fold != "" {
+			p.folds = p.folded(level)
+		}
+		return p.chosen()
+	}
 	if !level.byRack {
 		return p.nodeTable(p.d.Nodes, nil)
+	}
+	p.folds = nil
+	if level.fold != "" {
+		p.folds = p.folded(level)
 	}
 	return p.rackTable(level)
 }
@@ -258,12 +305,12 @@ func splitLines(text string) []string {
 
 // nodeTable has one line per node. numbers gives their numbers; nil counts from 1.
 func (p *painter) nodeTable(nodes []Node, numbers []int) []string {
-	t := &Table{Columns: []Column{
+	t := &Table{NoHeader: p.o.NoHeaders, Columns: []Column{
 		{Header: "#", Right: true}, {Header: "DC", Min: 4, Last: true}, {Header: "RACK", Min: 4, Last: true}, {Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "HOST ID"},
 		{Header: "SEEN"}, {Header: "VERSION", Min: 7}, {Header: "ROW", Min: 5, Last: true}, {Header: "POD", Min: 8},
 	}}
 	if p.o.Wide {
-		t.Columns = append(t.Columns, Column{Header: "STATE"}, Column{Header: "MODE"}, Column{Header: "MEMBERSHIP"})
+		t.Columns = append(t.Columns, Column{Header: "IP"}, Column{Header: "KUBERNETES NODE"}, Column{Header: "STATE"}, Column{Header: "MODE"}, Column{Header: "MEMBERSHIP"})
 	}
 	for i, n := range nodes {
 		number := i + 1
@@ -275,11 +322,25 @@ func (p *painter) nodeTable(nodes []Node, numbers []int) []string {
 			{Text: n.Seen.Text(), Style: seenStyle(n.Seen)}, Text(p.version(n)), p.row(n), p.pod(n),
 		}
 		if p.o.Wide {
-			row = append(row, Text(dash(n.State)), Text(dash(n.OperationMode)), Text(string(n.Membership)))
+			on := Text("-")
+			if k := n.KubernetesNode; k != nil {
+				on = Cell{Text: strings.TrimSpace(k.Name + " " + k.State), Style: machineStyle(*k)}
+			}
+			row = append(row, Text(dash(n.PodIP)), on, Text(dash(n.State)), Text(dash(n.OperationMode)), Text(string(n.Membership)))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return splitLines(t.String(p.width(), p.g.ellipsis))
+}
+
+func machineStyle(k cluster.KubernetesNode) Style {
+	switch {
+	case k.State == "" || k.State == cluster.KubernetesNodeReady:
+		return Plain
+	case k.Lost() || k.State == cluster.KubernetesNodeGone:
+		return Bad
+	}
+	return Warn
 }
 
 func (p *painter) width() int {
@@ -332,12 +393,12 @@ func (p *painter) row(n Node) Cell {
 	text := string(n.Row.Status)
 	switch n.Row.Status {
 	case RowOK:
-		if a := age(timeOf(n.Row.Written), p.d.at()); a != "" {
+		if a := words.Ago(TimeOf(n.Row.Written), p.d.at()); a != "" {
 			text += " " + a
 		}
 		return Cell{Text: text, Style: Good}
 	case RowStale:
-		if a := age(timeOf(n.Row.StaleSince), p.d.at()); a != "" {
+		if a := words.Ago(TimeOf(n.Row.StaleSince), p.d.at()); a != "" {
 			text += " " + a
 		}
 		return Cell{Text: text, Style: Warn}
@@ -372,15 +433,9 @@ func (p *painter) pod(n Node) Cell {
 	return Cell{Text: text, Style: style}
 }
 
-// age is "12s", "4m" or empty when one of the moments is not known; a moment in the future (clocks differ) is "0s".
-func age(since, now time.Time) string {
-	if since.IsZero() || now.IsZero() {
-		return ""
-	}
-	return duration.HumanDuration(max(0, now.Sub(since)))
-}
-
 // rackTable has one line per rack, then the nodes with trouble.
+//
+// Long: the table, column by column.
 func (p *painter) rackTable(level detail) []string {
 	type rack struct {
 		dc, name      string
@@ -402,7 +457,7 @@ func (p *painter) rackTable(level detail) []string {
 			racks = append(racks, r)
 		}
 		r.nodes++
-		if n.Membership != kube.MemberNewcomer && n.Membership != kube.MemberGossipOnly {
+		if n.Membership != cluster.MemberNewcomer && n.Membership != cluster.MemberGossipOnly {
 			r.in++
 		}
 		if n.Seen != nil && n.Seen.Status == "UP" {
@@ -414,7 +469,7 @@ func (p *painter) rackTable(level detail) []string {
 		if v := p.version(n); v != "-" && !slices.Contains(r.versions, v) {
 			r.versions = append(r.versions, v)
 		}
-		if troubled(n) {
+		if p.troubled(n) {
 			r.trouble++
 			bad, numbers = append(bad, n), append(numbers, i+1)
 		}
@@ -436,22 +491,25 @@ func (p *painter) rackTable(level detail) []string {
 		t.Rows = append(t.Rows, []Cell{Text(dash(r.dc)), Text(dash(r.name)), Text(fmt.Sprint(r.nodes)),
 			{Text: fmt.Sprintf("UP %d/%d", r.up, r.in), Style: style}, Text(fmt.Sprintf("ok %d/%d", r.rows, r.in)), Text(dash(strings.Join(r.versions, ",")))})
 	}
-	lines := splitLines(t.String(p.width(), p.g.ellipsis))
-	if left > 0 {
+	var lines []string
+	if p.folds == nil {
+		lines = splitLines(t.String(p.width(), p.g.ellipsis))
+	}
+	if left > 0 && p.folds == nil {
 		text := fmt.Sprintf("and %s with %s", count(left, "more rack", "more racks"), count(leftNodes, "node", "nodes"))
 		if leftBad > 0 {
 			text += fmt.Sprintf(", %d of them with trouble", leftBad)
 		} else {
 			text += ", all UP"
 		}
-		lines = append(lines, Dim.Paint(text+" (all with -o wide)"))
+		lines = append(lines, Dim.Paint(text+" (all with --all)"))
 	}
 	if len(bad) > 0 {
 		if len(bad) > most {
 			more := len(bad) - most
 			bad, numbers = bad[:most], numbers[:most]
 			lines = append(lines, p.nodeTable(bad, numbers)...)
-			return append(lines, Dim.Paint(fmt.Sprintf("and %s with trouble (all with -o wide)", count(more, "more node", "more nodes"))))
+			return append(lines, Dim.Paint(fmt.Sprintf("and %s with trouble (all with --all)", count(more, "more node", "more nodes"))))
 		}
 		lines = append(lines, p.nodeTable(bad, numbers)...)
 	}
@@ -480,27 +538,13 @@ func (p *painter) views(level detail) []string {
 	if len(p.d.Rows) == 0 {
 		return nil
 	}
-	lines := p.partition()
-	if level.matrix {
-		return append(lines, p.matrix()...)
+	switch {
+	case level.matrix:
+		return p.matrix()
+	case p.folds != nil && level.byRack:
+		return p.folds
 	}
-	return append(lines, p.disagreeing(level)...)
-}
-
-// partition warns before anybody replaces the half of a cluster that is only out of sight.
-func (p *painter) partition() []string {
-	if len(p.d.Partition) == 0 {
-		return nil
-	}
-	parts := make([]string, len(p.d.Partition))
-	for i, part := range p.d.Partition {
-		numbers := make([]int, len(part))
-		for j, hostID := range part {
-			numbers[j] = p.number[hostID]
-		}
-		parts[i] = ranges(numbers)
-	}
-	return p.wrap(Bad.Paint("Partition")+": "+strings.Join(parts, " and ")+" do not see each other. Mend the network; replace no node.", "  ")
+	return p.disagreeing(level)
 }
 
 func (p *painter) matrix() []string {
@@ -513,7 +557,7 @@ func (p *painter) matrix() []string {
 	if p.o.Width > 0 && !p.o.Wide {
 		label = min(label, p.o.Width-digits-2*gap-len(columns)*cellWidth)
 	}
-	lines := []string{Strong.Paint("Who sees whom") + " (a row says of each column)"}
+	lines := []string{Strong.Paint("Who sees whom") + " (each row is one node's report of the others)"}
 	var head strings.Builder
 	fmt.Fprintf(&head, "%*s  %-*s ", digits, "", label, "")
 	for _, j := range columns {
@@ -627,7 +671,7 @@ func (p *painter) disagreeing(level detail) []string {
 	}
 	for i, g := range groups {
 		if level.maxList > 0 && i >= level.maxList {
-			lines = append(lines, Dim.Paint(fmt.Sprintf("  and %s (all with -o wide)", count(len(groups)-i, "more group of rows", "more groups of rows"))))
+			lines = append(lines, Dim.Paint(fmt.Sprintf("  and %s (all with --all)", count(len(groups)-i, "more group of rows", "more groups of rows"))))
 			break
 		}
 		lines = append(lines, p.wrap("  "+ranges(g.observers)+" "+sees(g.observers)+" "+g.text, "    ")...)
@@ -676,20 +720,6 @@ func ranges(numbers []int) string {
 	return "#" + strings.Join(parts, ",")
 }
 
-func (p *painter) blockers(level detail) []string {
-	groups, total := matrix.GroupBlockers(p.d.Blockers)
-	if len(groups) == 0 {
-		return nil
-	}
-	for i := range groups {
-		if groups[i].NextStep == matrix.MendNetwork {
-			groups[i].NextStep = "" // the line about the partition has said it
-		}
-	}
-	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): a newcomer must wait", total)}
-	return append(lines, groupLines(groups, p.d.at(), p.o, level)...)
-}
-
 // groupLines are blockers with their next steps; equal next steps are said once. A terse list has one line per group, and one next step per node.
 func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) []string {
 	g := o.glyphs()
@@ -702,12 +732,12 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) [
 			for _, r := range groups[i:] {
 				rest += r.Count()
 			}
-			lines = append(lines, Dim.Paint(fmt.Sprintf("  and %s (all with -o wide)", count(rest, "more blocker", "more blockers"))))
+			lines = append(lines, Dim.Paint(fmt.Sprintf("  and %s (all with --all)", count(rest, "more blocker", "more blockers"))))
 			break
 		}
-		step := group.NextStep
+		step := group.Step
 		if level.terse {
-			lines = append(lines, p.one(Bad.Paint(g.dot)+" "+Clean(group.Text(now))))
+			lines = append(lines, p.one(Bad.Paint(g.dot)+" "+words.Group(group, now)))
 			// Ordinal is a pointer: without it equal nodes are equal.
 			who := group.Observed
 			who.Ordinal = nil
@@ -716,13 +746,13 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) [
 			}
 			stepped[who] = true
 		} else {
-			lines = append(lines, wrap(Bad.Paint(g.dot)+" "+Clean(group.Text(now)), o.Width, "  ")...)
-			if i+1 < len(groups) && groups[i+1].NextStep == step && (level.maxList == 0 || i+1 < level.maxList) {
+			lines = append(lines, wrap(Bad.Paint(g.dot)+" "+words.Group(group, now), o.Width, "  ")...)
+			if i+1 < len(groups) && groups[i+1].Step.Key() == step.Key() && (level.maxList == 0 || i+1 < level.maxList) {
 				continue
 			}
 		}
-		if step != "" {
-			lines = append(lines, wrap("  "+g.arrow+" "+Clean(step), o.Width, "    ")...)
+		if !step.IsZero() {
+			lines = append(lines, stepLines(step, o)...)
 		}
 	}
 	return lines
@@ -743,7 +773,7 @@ func (p *painter) attention(level detail) []string {
 		lines = append(lines, Strong.Paint(title)+fmt.Sprintf(" (%d)", n))
 		for i := range n {
 			if level.maxList > 0 && i >= level.maxList {
-				lines = append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with -o wide)", n-i)))
+				lines = append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with --all)", n-i)))
 				return
 			}
 			if level.terse {
@@ -757,20 +787,22 @@ func (p *painter) attention(level detail) []string {
 		n := p.d.Newcomers[i]
 		text := n.Ref.String()
 		if level.terse {
-			if a := age(timeOf(n.Since), now); a != "" {
+			if a := words.Ago(TimeOf(n.Since), now); a != "" {
 				text += " (" + a + ")"
 			}
-			return text + " " + unnamed(n.Summary, n.Member)
+			return text + " " + n.Summary.Text
 		}
 		if n.Waiting != "" {
 			text += " waits for " + n.Waiting
-			if a := age(timeOf(n.Since), now); a != "" {
+			if a := words.Ago(TimeOf(n.Since), now); a != "" {
 				text += ", since " + a
 			}
 		}
-		return text + ": " + unnamed(n.Summary, n.Member)
+		return text + ": " + n.Summary.Text
 	})
 	lines = append(lines, p.replacements(level)...)
+	operations := p.d.UnderWay()
+	add("Topology operations under way", len(operations), func(i int) string { return operations[i] })
 	ghosts := "Members without a Pod"
 	if p.d.Source.Offline {
 		ghosts += " among the saved objects"
@@ -787,7 +819,11 @@ func (p *painter) attention(level detail) []string {
 // replacements lists those that are open. Where one line must do for each, a failure is still told whole,
 // and a cure has lines of its own: they are what the reader came for.
 func (p *painter) replacements(level detail) []string {
-	list := p.d.Replacements
+	list := slices.Clone(p.d.Replacements)
+	if !p.o.Wide && !p.o.All {
+		// A failed one is a finding, with its step.
+		list = slices.DeleteFunc(list, func(r Replacement) bool { return r.Failure != nil && p.trouble[r.Original] })
+	}
 	if len(list) == 0 {
 		return nil
 	}
@@ -804,7 +840,7 @@ func (p *painter) replacements(level detail) []string {
 	for i := range list {
 		switch {
 		case level.maxList > 0 && i >= level.maxList:
-			return append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with -o wide)", len(list)-i)))
+			return append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with --all)", len(list)-i)))
 		case level.terse && list[i].Failure == nil:
 			lines = append(lines, p.one("  "+Clean(list[i].Name()+": "+list[i].Summary)))
 			lines = append(lines, list[i].cureLines(p.o, p.g, "    ")...)
@@ -824,9 +860,9 @@ func (p *painter) gossipOnly(level detail) []string {
 	lines := []string{Strong.Paint("Host IDs that only their peers know") + fmt.Sprintf(" (%d)", len(ids))}
 	for i, id := range ids {
 		if level.maxList > 0 && i >= level.maxList {
-			return append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with -o wide)", len(ids)-i)))
+			return append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with --all)", len(ids)-i)))
 		}
-		at := slices.IndexFunc(p.d.Leftovers, func(g replacement.Ghost) bool { return strings.EqualFold(g.HostID, id) })
+		at := slices.IndexFunc(p.d.Leftovers, func(g Leftover) bool { return strings.EqualFold(g.HostID, id) })
 		if at < 0 {
 			lines = append(lines, "  "+Clean(id))
 			continue
@@ -846,14 +882,6 @@ func (p *painter) gossipOnly(level detail) []string {
 	return lines
 }
 
-// unnamed takes the name from the front of a summary where it has just been said.
-func unnamed(summary, name string) string {
-	if rest, ok := strings.CutPrefix(summary, name+" "); ok && name != "" {
-		return rest
-	}
-	return summary
-}
-
 // notes are remarks on the reading itself.
 func (p *painter) notes() []string {
 	var lines []string
@@ -861,60 +889,4 @@ func (p *painter) notes() []string {
 		lines = append(lines, p.wrap(Dim.Paint("note:")+" "+Clean(note), "  ")...)
 	}
 	return lines
-}
-
-// Text draws one line per cluster.
-func (l *ClusterStatusList) Text(o Options) string {
-	g := o.glyphs()
-	t := &Table{Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"}, {Header: "UP"}, {Header: "BLOCKERS"},
-		{Header: "NEWCOMERS"}, {Header: "SOURCE"}, {Header: "FIRST BLOCKER", Min: 13}}}
-	var partial []string
-	for _, d := range l.Items {
-		health := Cell{Text: g.up + " healthy", Style: Good}
-		switch {
-		case d.Healthy:
-		case d.Counts.Nodes == 0:
-			health = Cell{Text: g.unknown + " unknown", Style: Warn}
-		default:
-			health = Cell{Text: g.down + " not healthy", Style: Bad}
-		}
-		if len(d.Partial) > 0 {
-			health.Text += " (partial)"
-		}
-		partial = append(partial, partialOf(&d.Header, d.Name, o)...)
-		first := "-"
-		if groups, _ := matrix.GroupBlockers(d.Blockers); len(groups) > 0 {
-			first = groups[0].Text(d.at())
-		} else if !d.Healthy {
-			first = d.Summary
-		}
-		t.Rows = append(t.Rows, []Cell{Text(d.Namespace), Text(d.Name), health, Text(fmt.Sprintf("%d/%d", d.Counts.Up, d.Counts.Nodes)),
-			Text(fmt.Sprint(d.Counts.Blockers)), Text(fmt.Sprint(d.Counts.Newcomers)), Text(string(d.Source.Used)), Text(first)})
-	}
-	width := o.Width
-	if o.Wide {
-		width = 0
-	}
-	return t.String(width, g.ellipsis) + strings.Join(partial, "")
-}
-
-// partialOf says below a list what could not be read of one cluster.
-func partialOf(h *Header, cluster string, o Options) []string {
-	var lines []string
-	p := &painter{d: &ClusterStatus{Header: *h}, o: o}
-	for _, text := range h.PartialLines(maxPartial) {
-		for _, line := range p.wrap(Warn.Paint("partial:")+" "+Clean(h.Namespace+"/"+cluster)+": "+text, "  ") {
-			lines = append(lines, line+"\n")
-		}
-	}
-	return lines
-}
-
-// FirstBlocker is the gravest blocker in one line, empty when there is none.
-func (d *ClusterStatus) FirstBlocker() string {
-	groups, _ := matrix.GroupBlockers(d.Blockers)
-	if len(groups) == 0 {
-		return ""
-	}
-	return groups[0].Text(d.at())
 }

@@ -13,9 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // APIVersion of every document. Fields are added under it, never changed or removed.
@@ -40,7 +42,7 @@ type Header struct {
 	// Source of the rows: which, and why that one.
 	Source SourceInfo `json:"source,omitzero"`
 	// Partial is what could not be read; the rest of the document is true as far as it goes.
-	Partial []kube.Problem `json:"partial,omitempty"`
+	Partial []cluster.Problem `json:"partial,omitempty"`
 	// Notes are remarks on the reading itself.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -48,24 +50,24 @@ type Header struct {
 // SourceInfo says where rows came from.
 type SourceInfo struct {
 	// Used is report, annotation or live.
-	Used kube.Source `json:"used,omitempty"`
+	Used cluster.Source `json:"used,omitempty"`
 	// Reason says in words why that one, or what was found.
 	Reason string `json:"reason,omitempty"`
 	// Offline is true for saved objects.
 	Offline bool `json:"offline,omitempty"`
 }
 
-func header(kind, name string, s *kube.Snapshot, now time.Time) Header {
+func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 	h := Header{
 		TypeMeta:    metav1.TypeMeta{APIVersion: APIVersion, Kind: kind},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: name},
 		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
-		Source:      SourceInfo{Used: s.Source, Reason: s.SourceReason, Offline: s.Offline},
+		Source:      SourceInfo{Used: s.Source, Reason: words.Text(s.SourceReason), Offline: s.Offline},
 		Partial:     s.Partial(),
 		Notes:       slices.Clone(s.Notes),
 	}
 	for _, p := range s.Problems {
-		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != kube.ProblemNotInstalled && p.Kind != kube.ProblemNotFound {
+		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != cluster.ProblemNotInstalled && p.Kind != cluster.ProblemNotFound {
 			// Of the controller's own namespace: who may only see their own loses nothing of the matrix.
 			h.Notes = append(h.Notes, p.Message)
 		}
@@ -83,7 +85,7 @@ const maxPartial = 6
 // PartialLines say what could not be read, each without escape sequences; those of Pods with the same reason are one. When there are more than
 // most, the last says how many; zero gives all.
 func (h *Header) PartialLines(most int) []string {
-	lines := kube.ProblemLines(h.Partial)
+	lines := cluster.ProblemLines(h.Partial)
 	if more := len(lines) - most; most > 0 && more > 0 {
 		lines = append(lines[:most], fmt.Sprintf("and %d more (all with -o wide)", more))
 	}
@@ -106,32 +108,50 @@ type ClusterStatus struct {
 	Header `json:",inline"`
 	// Healthy is true when there is at least one node and every node sees every node UP: a newcomer could join now.
 	Healthy bool `json:"healthy"`
-	// Summary is the verdict in one sentence.
+	// Verdict is HEALTHY, NOT HEALTHY, or UNKNOWN where nobody could be asked.
+	Verdict string `json:"verdict"`
+	// Summary is the gravest finding in one sentence, or how many nodes are UP where there is none.
 	Summary string `json:"summary"`
 	// ManagedBy is scylla-operator or kubectl-scylla.
 	ManagedBy string `json:"managedBy,omitempty"`
 	Counts    Counts `json:"counts"`
+	// View is the controller's own summary, as it stands in the cluster report; absent where our controller keeps none.
+	View *api.StatusReportView `json:"view,omitempty"`
+	// Coordinator is the topology coordinator, by the rows that name one; absent where none does, as before ScyllaDB 6.0.
+	Coordinator *Coordinator `json:"coordinator,omitempty"`
+	// Findings are the causes, the gravest first: each explains some of the blockers, and every blocker is explained by one. Remarks come last.
+	Findings []Finding `json:"findings,omitempty"`
 	// Nodes, ordered by datacenter, rack, ordinal, host ID. The text counts them from 1.
 	Nodes []Node `json:"nodes"`
 	// Rows of the nodes that report: who is not UP in whose eyes. A node with a host ID that a row does not list in notUp is UP in it.
 	Rows []Row `json:"rows,omitempty"`
 	// Blockers, the gravest first: why a newcomer could not join now.
-	Blockers []matrix.Blocker `json:"blockers,omitempty"`
+	Blockers Blockers `json:"blockers,omitempty"`
 	// Newcomers have not joined yet; each with what it waits for.
 	Newcomers []Newcomer `json:"newcomers,omitempty"`
 	// Replacements that are open.
 	Replacements []Replacement `json:"replacements,omitempty"`
+	// Operations are the topology operations that ScyllaDB's task manager shows as open, and those that failed a while ago.
+	Operations []Operation `json:"operations,omitempty"`
 	// Ghosts are members without a Pod, GossipOnly host IDs that peers list and nobody in Kubernetes knows; by name or host ID.
 	Ghosts     []string `json:"ghosts,omitempty"`
 	GossipOnly []string `json:"gossipOnly,omitempty"`
 	// Leftovers are those of GossipOnly that are ghosts, as failed replacements and joins leave behind: each with who lists it, and the
 	// command that removes it or why it must not be removed.
-	Leftovers []replacement.Ghost `json:"leftovers,omitempty"`
+	Leftovers []Leftover `json:"leftovers,omitempty"`
 	// Partition lists the parts, by host ID, when the nodes that report fall apart into parts that do not see each other; empty otherwise.
 	Partition [][]string `json:"partition,omitempty"`
+	// Split lists by host ID the clusters of one name that the nodes belong to, when it is more than one; empty otherwise.
+	Split [][]string `json:"split,omitempty"`
 	// Schemas maps schema versions to the addresses of the nodes that have them; only ScyllaDB itself tells (source live), and only
 	// disagreement is listed.
 	Schemas map[string][]string `json:"schemas,omitempty"`
+}
+
+// Coordinator is the topology coordinator: the leader of group 0, whose own view alone decides a join. It has no host ID where the rows do not agree.
+type Coordinator struct {
+	matrix.Coordinator `json:",inline"`
+	Text               string `json:"text"`
 }
 
 // Counts sum a cluster up.
@@ -141,6 +161,8 @@ type Counts struct {
 	Up    int `json:"up"`
 	// Reporting nodes have a fresh, readable row.
 	Reporting int `json:"reporting"`
+	// Problems are the findings that are no remarks; Blockers counts single pairs and rows.
+	Problems  int `json:"problems"`
 	Blockers  int `json:"blockers"`
 	Newcomers int `json:"newcomers"`
 }
@@ -150,8 +172,8 @@ type Node struct {
 	matrix.Ref `json:",inline"`
 	Namespace  string `json:"namespace,omitempty"`
 	// Membership is Member, Newcomer, Leaving, Ghost, Remote or Unknown; Detail says why where that is not plain.
-	Membership kube.MemberState `json:"membership"`
-	Detail     string           `json:"detail,omitempty"`
+	Membership cluster.MemberState `json:"membership"`
+	Detail     string              `json:"detail,omitempty"`
 	// State is where the node is in its life by its peers' evidence (NORMAL, JOINING, LEAVING, ...).
 	State string `json:"state,omitempty"`
 	// Seen is how the others see it; absent when nobody was asked about it.
@@ -164,6 +186,9 @@ type Node struct {
 	Image         string `json:"image,omitempty"`
 	// Pod is the Pod's state in words, as kubectl's STATUS column with ready containers; "None" without one.
 	Pod string `json:"pod"`
+	// PodIP is the address of its Pod, KubernetesNode the one that it is on.
+	PodIP          string                  `json:"podIP,omitempty"`
+	KubernetesNode *cluster.KubernetesNode `json:"kubernetesNode,omitempty"`
 	// Force is the value of the force annotation on the member Service.
 	Force string `json:"force,omitempty"`
 }
@@ -237,11 +262,11 @@ type Newcomer struct {
 	// Waiting is what its Pod waits for, in Kubernetes' words.
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
-	// MayStart, Decision and Summary are the barrier's verdict.
-	MayStart bool   `json:"mayStart"`
-	Decision string `json:"decision,omitempty"`
-	Summary  string `json:"summary"`
-	Blockers int    `json:"blockers"`
+	// MayStart, Decision and Summary are the barrier's verdict. The newcomer is the subject of the summary's text, and is left out: "must wait: ...".
+	MayStart bool          `json:"mayStart"`
+	Decision string        `json:"decision,omitempty"`
+	Summary  words.Message `json:"summary"`
+	Blockers int           `json:"blockers"`
 }
 
 // Replacement is an open replacement of a node.
@@ -262,9 +287,23 @@ type Replacement struct {
 	// Waiting is what it waits for.
 	Waiting []string `json:"waiting,omitempty"`
 	// Failure is why the attempt failed; absent unless it did.
-	Failure *replacement.Diagnosis `json:"failure,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
 	// Cure is what a person can do, that of the failure included.
 	Cure string `json:"cure,omitempty"`
+}
+
+// Operation is a topology operation.
+type Operation struct {
+	// Type is ScyllaDB's text (bootstrap, replace, decommission, "remove node", rebuild); absent while it waits, in versions up to 2025.4.
+	Type string `json:"type,omitempty"`
+	// State is created, running or failed.
+	State string `json:"state"`
+	// Node that it is about; absent where ScyllaDB does not say, as in every version up to 2025.4.
+	Node *matrix.Ref `json:"node,omitempty"`
+	// Error is ScyllaDB's text of one that failed.
+	Error string `json:"error,omitempty"`
+	// UnderWay says an open one in words; absent for one that failed.
+	UnderWay *words.Message `json:"underWay,omitempty"`
 }
 
 // ClusterStatusList is the document of several clusters.
@@ -304,7 +343,8 @@ func deepCopy[T any](d *T) *T {
 	return out
 }
 
-func timePtr(t time.Time) *metav1.Time {
+// TimePtr is a moment as documents hold it, to the second; nil for the zero time.
+func TimePtr(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -312,8 +352,8 @@ func timePtr(t time.Time) *metav1.Time {
 	return &m
 }
 
-// timeOf is the zero time for nil.
-func timeOf(t *metav1.Time) time.Time {
+// TimeOf is the zero time for nil.
+func TimeOf(t *metav1.Time) time.Time {
 	if t == nil {
 		return time.Time{}
 	}

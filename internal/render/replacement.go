@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/observe"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Logs is what the logs of ScyllaDB containers say of replacements, by member; nil when nobody has read them.
@@ -20,17 +21,19 @@ type Logs map[string]*replacement.Diagnosis
 
 // judge asks package replacement about members. It reads the snapshot for that purpose once, and only when there is something to ask.
 type judge struct {
-	s       *kube.Snapshot
+	s       *cluster.Cluster
 	now     time.Time
 	logs    Logs
-	cluster *observe.Cluster
+	reading *replacement.Reading
 	// newcomer is the new node's host ID of the replacement that was judged last, empty while it has none.
 	newcomer string
 	// steps are the exact next steps of nodes, by host ID.
-	steps map[string]string
+	steps map[string]code.Message
+	// newcomers maps the host IDs of nodes that replace others to those of the replaced.
+	newcomers map[string]string
 }
 
-// know gives a matrix what was found out. The blockers stay as they are, their next steps become exact.
+// know re-judges a matrix with the exact next steps. The blockers stay as they are.
 func (j *judge) know(m *matrix.Matrix) *matrix.Matrix {
 	if len(j.steps) == 0 {
 		return m
@@ -47,18 +50,18 @@ func (j *judge) know(m *matrix.Matrix) *matrix.Matrix {
 	return m.Judge(opts)
 }
 
-func (j *judge) learn(hostID, step string) {
-	if hostID == "" || step == "" {
+func (j *judge) learn(hostID string, step code.Message) {
+	if hostID == "" || step.IsZero() {
 		return
 	}
 	if j.steps == nil {
-		j.steps = map[string]string{}
+		j.steps = map[string]code.Message{}
 	}
 	j.steps[hostID] = step
 }
 
 // newJudge judges as of the moment at which the snapshot was taken, however long it lay in an archive; now is for those that do not say it.
-func newJudge(s *kube.Snapshot, now time.Time, logs Logs) *judge {
+func newJudge(s *cluster.Cluster, now time.Time, logs Logs) *judge {
 	if !s.TakenAt.IsZero() {
 		now = s.TakenAt
 	}
@@ -66,7 +69,7 @@ func newJudge(s *kube.Snapshot, now time.Time, logs Logs) *judge {
 }
 
 // record is what a member's Service says of a replacement; open is false when there is nothing to judge.
-func record(m kube.Member) (rec replacement.Record, open bool) {
+func record(m cluster.Member) (rec replacement.Record, open bool) {
 	if m.Service == nil {
 		return rec, false
 	}
@@ -74,21 +77,19 @@ func record(m kube.Member) (rec replacement.Record, open bool) {
 	return rec, rec.Requested || rec.Open() || rec.Request != ""
 }
 
-func (j *judge) observed() *observe.Cluster {
-	if j.cluster == nil {
-		// Observing chooses among the sources anew; the caller's snapshot keeps the one that it was read with.
-		s := *j.s
-		j.cluster = observe.New(&s, s.PVCs)
+func (j *judge) read() *replacement.Reading {
+	if j.reading == nil {
+		j.reading = replacement.Read(j.s)
 	}
-	return j.cluster
+	return j.reading
 }
 
 // step is the state of the member's replacement, nil where the objects that were read do not tell it.
-func (j *judge) step(m kube.Member, rec replacement.Record) *replacement.Step {
+func (j *judge) step(m cluster.Member, rec replacement.Record) *replacement.Step {
 	if len(j.s.Pods) == 0 {
 		return nil // not read, which is not the same as gone
 	}
-	in := j.observed().Input(m.Member, j.now, "")
+	in := j.read().Input(m.Member, j.now, "")
 	if in == nil {
 		return nil
 	}
@@ -110,7 +111,7 @@ func (j *judge) step(m kube.Member, rec replacement.Record) *replacement.Step {
 }
 
 // replacementOf is the open replacement of a member, nil when there is none.
-func (j *judge) replacementOf(m kube.Member, podState string) *Replacement {
+func (j *judge) replacementOf(m cluster.Member, podState string) *Replacement {
 	rec, open := record(m)
 	if !open {
 		return nil
@@ -120,7 +121,8 @@ func (j *judge) replacementOf(m kube.Member, podState string) *Replacement {
 	if s == nil {
 		return &r
 	}
-	r.Phase, r.Attempt, r.Waiting, r.Cure, r.Failure = s.Phase(), s.Attempt, s.Waiting, s.Cure, s.Diagnosis
+	r.Phase, r.Attempt, r.Waiting, r.Cure, r.Failure = s.Phase(), s.Attempt, words.Texts(s.Waiting), words.Text(s.Cure), newFailure(s.Diagnosis)
+	message := words.Text(s.Message)
 	r.Held = s.Held()
 	what := short(r.Original)
 	if what == "" {
@@ -130,40 +132,79 @@ func (j *judge) replacementOf(m kube.Member, podState string) *Replacement {
 	case r.Failure != nil:
 		r.Summary = fmt.Sprintf("the attempt to replace %s failed: %s", what, r.Failure.Text)
 	case r.Held:
-		r.Summary = fmt.Sprintf("the replacement of %s is held up: %s", what, s.Message)
+		r.Summary = fmt.Sprintf("the replacement of %s is held up: %s", what, message)
 	case r.Cure != "" && len(r.Waiting) > 0:
-		r.Summary = s.Message + ": " + strings.Join(r.Waiting, "; ")
+		r.Summary = message + ": " + strings.Join(r.Waiting, "; ")
 	case r.Cure != "":
-		r.Summary = s.Message
+		r.Summary = message
 	}
 	old := cmp.Or(r.Original, m.HostID)
+	if j.newcomer != "" && !strings.EqualFold(j.newcomer, old) {
+		if j.newcomers == nil {
+			j.newcomers = map[string]string{}
+		}
+		j.newcomers[j.newcomer] = old
+	}
 	switch {
 	case r.Failure != nil:
-		j.learn(old, "the replacement failed: "+r.Cure)
+		j.learn(old, code.New(stepReplacementFailed, "cure", r.Cure))
 		j.learn(j.newcomer, j.steps[old])
-	case r.Cure != "" && (!r.Held || s.Refused != nil): // what else holds it up are checks, and replace --status shows them all
-		j.learn(old, "the replacement waits: "+r.Cure)
+	case r.Cure != "" && (!r.Held || s.Refused != nil): // what else holds it up are checks, and replace status shows them all
+		j.learn(old, code.New(stepReplacementWaits, "cure", r.Cure))
 	}
 	return &r
 }
 
+// Failure is why an attempt failed.
+type Failure struct {
+	// Code is stable, CamelCase; Text is the fact, Cure what to do.
+	Code string `json:"code"`
+	Text string `json:"text"`
+	Cure string `json:"cure"`
+}
+
+func newFailure(d *replacement.Diagnosis) *Failure {
+	if d == nil {
+		return nil
+	}
+	return &Failure{Code: string(d.Code), Text: words.Text(d.Text), Cure: words.Text(d.Cure)}
+}
+
+// Leftover is a host ID that the cluster lists and no member has.
+type Leftover struct {
+	HostID string `json:"hostID"`
+	// Evidence says who lists it and how.
+	Evidence string `json:"evidence"`
+	// Command removes it; empty while it must not be removed, with Why saying why.
+	Command string `json:"command,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
+func newLeftovers(ghosts []replacement.Ghost) []Leftover {
+	var out []Leftover
+	for _, g := range ghosts {
+		out = append(out, Leftover{HostID: g.HostID, Evidence: words.Text(g.Evidence), Command: words.Shell(g.Command), Why: words.Text(g.Why)})
+	}
+	return out
+}
+
 // stranger is true for a host ID that nobody in Kubernetes has: without one there is no ghost to ask about.
-func stranger(m kube.Member) bool { return m.Service == nil && m.Pod == nil && m.HostID != "" }
+func stranger(m cluster.Member) bool { return m.Service == nil && m.Pod == nil && m.HostID != "" }
 
 // leftovers are the ghosts of the cluster, with how each is removed.
-func (j *judge) leftovers() []replacement.Ghost {
-	ghosts := j.observed().Ghosts(j.now)
+func (j *judge) leftovers() []Leftover {
+	ghosts := newLeftovers(j.read().Ghosts(j.now))
 	for _, g := range ghosts {
 		if g.Command != "" {
-			j.learn(g.HostID, "no member has it; remove it: "+g.Command)
+			j.learn(g.HostID, code.New(stepRemoveGhost, "command", g.Command))
 		} else {
-			j.learn(g.HostID, "no member has it, and it cannot be removed yet: "+g.Why)
+			j.learn(g.HostID, code.New(stepGhostStays, "why", g.Why))
 		}
 	}
 	return ghosts
 }
 
-func newReplacement(m kube.Member, rec replacement.Record, podState string) Replacement {
+func newReplacement(m cluster.Member, rec replacement.Record, podState string) Replacement {
 	r := Replacement{Ref: m.Ref, Requested: rec.Requested, Original: m.Replacing}
 	if r.Original == "" {
 		r.Original = rec.Original // the label was removed, or the procedure is by address
@@ -173,7 +214,7 @@ func newReplacement(m kube.Member, rec replacement.Record, podState string) Repl
 		r.Summary = "requested, the host ID to replace is not recorded yet"
 	case m.HostID == r.Original || m.HostID == "":
 		r.Summary = fmt.Sprintf("%s is being replaced, the new node has no host ID yet (Pod %s)", short(r.Original), podState)
-	case m.State == kube.MemberJoined:
+	case m.State == cluster.MemberJoined:
 		r.Summary = fmt.Sprintf("%s was replaced by %s, which has joined; the labels are still there", short(r.Original), short(m.HostID))
 	default:
 		r.Summary = fmt.Sprintf("%s is being replaced by %s, which has not joined yet (Pod %s)", short(r.Original), short(m.HostID), podState)
@@ -195,15 +236,7 @@ func (r *Replacement) cureLines(o Options, g glyphs, lead string) []string {
 	return wrap(lead+g.arrow+" "+Clean(r.Cure), o.Width, lead+"  ")
 }
 
-// commandLines breaks a command so that it can be copied: a broken line ends in a backslash.
+// commandLines is a command on a line of its own, however long: so it can be copied whole.
 func commandLines(command string, o Options, lead string) []string {
-	width := o.Width
-	if width > 0 {
-		width = max(1, width-2)
-	}
-	lines := wrap(lead+o.glyphs().arrow+" "+Clean(command), width, lead+"    ")
-	for i := range len(lines) - 1 {
-		lines[i] += ` \`
-	}
-	return lines
+	return []string{lead + o.glyphs().arrow + " " + Clean(command)}
 }

@@ -12,9 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
@@ -31,12 +33,12 @@ func failing(racks, members int, code int32) *plugintest.Cluster {
 }
 
 // ghostly is a cluster that Kubernetes has forgotten a member of: its peers list a host ID that nobody has.
-func ghostly(t testing.TB) *kube.Snapshot {
+func ghostly(t testing.TB) *cluster.Cluster {
 	t.Helper()
 	return loadObjects(t, plugintest.New(3, 4).Down("demo-dc1-rack2-3").Leftover("demo-dc1-rack2-3"))
 }
 
-const resume = "kubectl scylla replace --resume " + replacedMember + " -n demo"
+const resume = "kubectl scylla replace resume " + replacedMember + " -n demo"
 
 func TestReplacementStates(t *testing.T) {
 	withdrawn := failing(3, 1, 1)
@@ -49,27 +51,27 @@ func TestReplacementStates(t *testing.T) {
 	cases := map[string]struct {
 		cluster   *plugintest.Cluster
 		logs      render.Logs
-		drop      func(*kube.Snapshot)
+		drop      func(*cluster.Cluster)
 		phase     replacement.Phase
 		code      string
 		held      bool
 		cure, say string
 	}{
 		"under way": {cluster: replacing(3, 1), phase: replacement.PhaseJoin, say: "is being replaced"},
-		"crashed": {cluster: withdrawn, phase: replacement.PhaseFailed, code: replacement.DiagnosisExited, cure: resume,
-			say: "the attempt to replace 37d2f3a2 failed: ScyllaDB on Pod demo-dc1-rack3-0 exited with code 1"},
-		"exited 0 because it was banned": {cluster: failing(3, 1, 0), phase: replacement.PhaseFailed, code: replacement.DiagnosisBanned, cure: resume, say: "banned"},
+		"crashed": {cluster: withdrawn, phase: replacement.PhaseFailed, code: string(replacement.DiagnosisExited), cure: resume,
+			say: "failed: ScyllaDB on Pod demo-dc1-rack3-0 exited with code 1"},
+		"exited 0 because it was banned": {cluster: failing(3, 1, 0), phase: replacement.PhaseFailed, code: string(replacement.DiagnosisBanned), cure: resume, say: "banned"},
 		"the launcher tries again":       {cluster: failing(3, 1, replacement.ExitLaunchRetry), phase: replacement.PhaseJoin, say: "is being replaced"},
-		"its log says why": {cluster: replacing(3, 1), logs: render.Logs{replacedMember: {Code: "JoinCancelled", Text: "ScyllaDB says: Canceled. Dead nodes: {}"}},
+		"its log says why": {cluster: replacing(3, 1), logs: render.Logs{replacedMember: {Code: "JoinCancelled", Text: code.New("ScyllaDBSaid", "pod", replacedMember, "text", "Canceled. Dead nodes: {}")}},
 			phase: replacement.PhaseFailed, code: "JoinCancelled", cure: resume, say: "Canceled. Dead nodes"},
 		"held up": {cluster: requested, phase: replacement.PhaseVerify, held: true, say: "nothing is deleted"},
-		"the Scylla Operator's": {cluster: failing(3, 1, 1).Operator(), phase: replacement.PhaseFailed, code: replacement.DiagnosisExited,
+		"the Scylla Operator's": {cluster: failing(3, 1, 1).Operator(), phase: replacement.PhaseFailed, code: string(replacement.DiagnosisExited),
 			cure: "the Scylla Operator knows no second attempt", say: "failed"},
 		"the Scylla Operator's, under way": {cluster: replacing(3, 1).Operator(), phase: replacement.PhaseJoin, say: "is being replaced"},
-		"claims were not read":             {cluster: unread, drop: func(s *kube.Snapshot) { s.PVCs = nil }, phase: replacement.PhaseFailed, code: replacement.DiagnosisExited, cure: resume},
-		"claims of a request were not read": {cluster: requested, drop: func(s *kube.Snapshot) { s.PVCs = nil },
+		"claims were not read":             {cluster: unread, drop: func(s *cluster.Cluster) { s.PVCs = nil }, phase: replacement.PhaseFailed, code: string(replacement.DiagnosisExited), cure: resume},
+		"claims of a request were not read": {cluster: requested, drop: func(s *cluster.Cluster) { s.PVCs = nil },
 			say: "requested, the host ID to replace is not recorded yet"},
-		"Pods were not read": {cluster: failing(3, 1, 1), drop: func(s *kube.Snapshot) { s.Pods = nil }, say: "is being replaced"},
+		"Pods were not read": {cluster: failing(3, 1, 1), drop: func(s *cluster.Cluster) { s.Pods = nil }, say: "is being replaced"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +92,7 @@ func TestReplacementStates(t *testing.T) {
 			if r.Phase != tc.phase || code != tc.code || r.Held != tc.held || !strings.Contains(r.Cure, tc.cure) || !strings.Contains(r.Summary, tc.say) {
 				t.Errorf("got %+v (failure %+v)", r, r.Failure)
 			}
-			if (code != "") != strings.Contains(d.Summary, "1 replacement failed") {
+			if (code != "") != strings.Contains(d.Summary, "the replacement of "+replacedMember+" failed: "+failureText(r)) {
 				t.Errorf("summary %q", d.Summary)
 			}
 			if s.Source != before {
@@ -103,7 +105,7 @@ func TestReplacementStates(t *testing.T) {
 			if diff := cmp.Diff(r, *b.Replacement); diff != "" {
 				t.Errorf("status and barrier differ:\n%s", diff)
 			}
-			noted := strings.Contains(strings.Join(b.Verdict.Notes, "\n"), "failed: ")
+			noted := strings.Contains(strings.Join(words.Texts(b.Verdict.Notes), "\n"), "failed: ")
 			if noted != (code != "") {
 				t.Errorf("notes %q", b.Verdict.Notes)
 			}
@@ -116,12 +118,19 @@ func TestReplacementStates(t *testing.T) {
 	}
 }
 
+func failureText(r render.Replacement) string {
+	if r.Failure == nil {
+		return "?"
+	}
+	return r.Failure.Text
+}
+
 func TestFailedReplacementFitsTheScreen(t *testing.T) {
-	for name, s := range map[string]*kube.Snapshot{"a failed replacement": load(t, failing(3, 4, 1)), "a ghost host ID": ghostly(t)} {
+	for name, s := range map[string]*cluster.Cluster{"a failed replacement": load(t, failing(3, 4, 1)), "a ghost host ID": ghostly(t)} {
 		t.Run(name, func(t *testing.T) {
 			text := render.NewClusterStatus(s, plugintest.Now).Text(render.Options{Width: 80, Height: 24})
 			for line := range strings.Lines(text) {
-				if len([]rune(plain(line))) > 81 {
+				if len([]rune(plain(line))) > 81 && !isCommand(line) {
 					t.Errorf("too wide: %s", line)
 				}
 			}

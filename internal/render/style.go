@@ -10,6 +10,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Style is a meaning, not a colour. Whatever a style says is also said by a word, a letter or a glyph.
@@ -123,6 +125,16 @@ type Options struct {
 	ASCII bool
 	// Wide leaves nothing out: full host IDs, the whole matrix, every blocker.
 	Wide bool
+	// All draws every node, row and blocker, with the columns that fit.
+	All bool
+	// Problems draws only nodes that something is wrong with, SortBy orders them, NoHeaders leaves all but their lines out.
+	Problems  bool
+	SortBy    SortFlag
+	NoHeaders bool
+	// Context is the kubeconfig's context, where it is not the current one.
+	Context string
+	// Words says messages, with the global flags that were given in every command.
+	Words words.Printer
 }
 
 // glyphs are the few characters that differ between terminals.

@@ -10,6 +10,8 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Cell is a text with a meaning.
@@ -161,15 +163,8 @@ func cleanCell(s string) string {
 	return strings.TrimSpace(Clean(s))
 }
 
-// Clean replaces control characters, escape sequences' first bytes included, by spaces.
-func Clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) {
-			return ' '
-		}
-		return r
-	}, s)
-}
+// Clean is words.Clean: text from outside, safe to show on one line.
+func Clean(s string) string { return words.Clean(s) }
 
 // Shorten cuts s to at most width cells and marks the cut with the ellipsis, at the end or in the middle.
 func Shorten(s string, width int, middle bool, ellipsis string) string {

@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 		"no header, indented":       {Table{Columns: columns[:2], Rows: [][]Cell{rows[0][:2]}, NoHeader: true, Indent: "  "}, 0, "  1  abc\n"},
 		"nothing is nothing":        {Table{Columns: columns}, 0, ""},
 		"names from outside do not move the cursor": {Table{Columns: []Column{{Header: "A"}, {Header: "B"}}, Rows: [][]Cell{{Text("x\x1b[2J\ny"), Text("\u009b31m")}}}, 0,
-			"A        B\nx [2J y  31m\n"},
+			"A        B\nx [2J y  <U+009B>31m\n"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

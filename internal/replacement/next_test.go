@@ -10,12 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func change(in Input, f func(*Input)) Input {
 	f(&in)
 	return in
+}
+
+func logged(diagnosis code.Code, text string) *Diagnosis {
+	return &Diagnosis{Code: diagnosis, Text: code.New("LogCure", "text", text)}
 }
 
 func operation(typ, state, id string) []api.NodeOperation {
@@ -31,9 +39,10 @@ func TestNext(t *testing.T) {
 		"nothing is asked": {base(), ActionNone, "no replacement"},
 		"the label alone is enough": {change(requested(), func(in *Input) { delete(in.Service.Annotations, api.AnnotationReplaceRequest) }),
 			ActionRecord, "recorded before anything is deleted"},
-		"asked and verified":                         {requested(), ActionRecord, hostOld},
-		"recorded: the claim is deleted":             {recorded(), ActionDeletePVC, "pvc-1"},
-		"the Scylla Operator's member is left alone": {change(requested(), func(in *Input) { in.Operator = true }), ActionNone, "Scylla Operator"},
+		"asked and verified":                            {requested(), ActionRecord, hostOld},
+		"another member was removed, its Service stays": {change(requested(), removedB), ActionRecord, hostOld},
+		"recorded: the claim is deleted":                {recorded(), ActionDeletePVC, "pvc-1"},
+		"the Scylla Operator's member is left alone":    {change(requested(), func(in *Input) { in.Operator = true }), ActionNone, "Scylla Operator"},
 		"claim terminating: the Pod on it is evicted": {change(recorded(), func(in *Input) { in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}} }),
 			ActionEvictPod, "pod-1"},
 		"claim gone at once, old Pod left": {change(recorded(), func(in *Input) { in.Claims = nil }), ActionEvictPod, "pod-1"},
@@ -48,10 +57,17 @@ func TestNext(t *testing.T) {
 		"old Pod on a dead Kubernetes node": {change(recorded(), func(in *Input) {
 			in.Claims = nil
 			in.Pod = ptr(*in.Pod)
-			in.Pod.Deleting, in.Pod.KubernetesNodeGone = true, "is not ready"
+			in.Pod.Deleting, in.Pod.KubernetesNodeLost = true, true
+		}), ActionWaitPodGone, "kubectl delete node k4"},
+		"and has not ended it for long, without saying that it is lost": {change(recorded(), func(in *Input) {
+			in.Claims = nil
+			in.Pod.Deleting, in.Pod.Scheduled, in.Pod.KubernetesNode, in.Pod.EndsBy = true, true, "k4", in.Now.Add(-2*time.Minute)
 		}), ActionWaitPodGone, "kubectl delete node k4"},
 		"the old node comes back before its Pod goes": {change(setCell(recorded(), "demo-b-0", hostOld, matrix.Up, 0), func(in *Input) { in.Claims = nil }),
 			ActionHoldEviction, "demo-b-0 (bbbbbbbb) sees demo-d-0 (dddddddd) UP"},
+		"and its volume is known": {change(setCell(recorded(), "demo-b-0", hostOld, matrix.Up, 0), func(in *Input) {
+			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true, Volume: "pv-7"}}
+		}), ActionHoldEviction, "pv-7"},
 		"Pod away, claim on its way": {change(recorded(), func(in *Input) {
 			in.Pod, in.Claims = nil, []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}
 		}), ActionWaitNewPod, "still being deleted"},
@@ -61,11 +77,24 @@ func TestNext(t *testing.T) {
 		"new Pod starts": {newPod(), ActionWaitJoin, "no host ID yet"},
 		"the barrier's word is passed on": {change(newPod(), func(in *Input) { in.Pod.Waiting = "init container scylladb-bootstrap-barrier is running" }),
 			ActionWaitJoin, "bootstrap-barrier"},
+		"waits for another whose replacement waits for it": {change(setCell(newPod(), "*", hostB, matrix.Down, 0), func(in *Input) {
+			in.Pod.Barrier = []code.Message{code.New("NodeDown")}
+			for i := range in.Others {
+				in.Others[i].Requested = in.Others[i].HostID == hostB
+			}
+		}), ActionWaitJoin, "replace resume demo-d-0 --ignore-dead=" + hostB},
 		"streams":                        {joining(matrix.StateReplacing, false), ActionWaitJoin, "owns no tokens yet (mode BOOTSTRAP)"},
 		"normal but not by its own word": {joining(matrix.StateNormal, false), ActionWaitJoin, "owns no tokens"},
 		"one row does not have it UP": {setCell(joined(), "demo-b-0", hostNew, matrix.Unknown, 0), ActionWaitJoin,
 			"demo-b-0 (bbbbbbbb) does not see eeeeeeee UP"},
-		"one row is old":    {change(joined(), func(in *Input) { in.Rows[1].Stale = "reporter does not run" }), ActionWaitJoin, "demo-b-0 (bbbbbbbb) has no fresh row"},
+		"one row is old": {change(joined(), func(in *Input) { in.Rows[1].Stale = matrix.Trouble{Code: matrix.StalePodGone} }), ActionWaitJoin, "demo-b-0 (bbbbbbbb) has no fresh row"},
+		"one died after it": {change(setCell(joined(), "*", hostB, matrix.Down, 0), func(in *Input) { in.Rows[1].Stale = matrix.Trouble{Code: matrix.StalePodGone} }),
+			ActionFinish, "was replaced by " + hostNew},
+		"all others died after it": {change(joined(), func(in *Input) {
+			for i := range in.Rows {
+				in.Rows[i].Stale = matrix.Trouble{Code: matrix.StalePodGone}
+			}
+		}), ActionWaitJoin, "no fresh row"},
 		"joined, not ready": {change(joined(), func(in *Input) { in.Pod.Ready = false }), ActionWaitReady, "to be Ready"},
 		"joined and ready, old one still listed": {setCell(joined(), "demo-c-0", hostOld, matrix.Down, 0), ActionWaitOldGone,
 			"demo-c-0 (cccccccc) still lists " + hostOld},
@@ -74,10 +103,10 @@ func TestNext(t *testing.T) {
 		"the operation failed":               {change(joining(matrix.StateReplacing, false), func(in *Input) { in.Operations = operation("replace", "failed", hostNew) }), ActionFail, "Failed stream ranges"},
 		"an older attempt's failure is none": {change(joining(matrix.StateReplacing, false), func(in *Input) { in.Operations = operation("replace", "failed", hostA) }), ActionWaitJoin, ""},
 		"banned and exited with 0":           {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: 0, Reason: "Completed"}} }), ActionFail, "banned"},
-		"exited with 1":                      {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Restarts: 3, Exited: &Exit{Code: 1}} }), ActionFail, "replace --resume demo-d-0"},
+		"exited with 1":                      {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Restarts: 3, Exited: &Exit{Code: 1}} }), ActionFail, "replace resume demo-d-0"},
 		"the launcher tries again":           {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: ExitLaunchRetry}} }), ActionWaitJoin, ""},
 		"the launcher refused":               {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: ExitLaunchMalformed}} }), ActionFail, "correct labels"},
-		"the log says it": {change(newPod(), func(in *Input) { in.Log = &Diagnosis{Code: "X", Text: "Replaced node with Host ID x not found"} }),
+		"the log says it": {change(newPod(), func(in *Input) { in.Log = logged("X", "Replaced node with Host ID x not found") }),
 			ActionFail, "not found"},
 		"the new Pod has the old identity": {change(newPod(), func(in *Input) { in.Pod.HostID = hostOld }), ActionFail, "old host ID"},
 		"a foreign Pod is not touched":     {change(recorded(), func(in *Input) { in.Claims, in.Pod = nil, &Pod{Name: "demo-d-0", UID: "pod-1"} }), ActionWaitNewPod, "not controlled"},
@@ -113,10 +142,9 @@ func TestNext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := Next(tc.in)
 			if s.Action != tc.action {
-				t.Fatalf("action %s (%s %v), want %s", s.Action, s.Message, s.Waiting, tc.action)
+				t.Fatalf("action %s, want %s:\n%s", s.Action, tc.action, all(s))
 			}
-			all := strings.Join(append(s.Waiting, s.Message, s.Cure), "\n")
-			if !strings.Contains(all, tc.says) {
+			if all := all(s); !strings.Contains(all, tc.says) {
 				t.Errorf("says\n%s\nwithout %q", all, tc.says)
 			}
 			if s.Action.Writes() && s.Patch == nil && s.Claim == nil && s.PodUID == "" {
@@ -127,6 +155,15 @@ func TestNext(t *testing.T) {
 }
 
 func nil2(*Input) {}
+
+// removedB is a removenode of demo-b-0, whose Pod waits with an empty volume: it has a row that says why it has none, and no other row lists it.
+func removedB(in *Input) {
+	in.Rows = cloneRows(in.Rows)
+	for i := range in.Rows {
+		in.Rows[i].Observed = without(in.Rows[i].Observed, hostB)
+	}
+	in.Rows[1].Reported, in.Rows[1].Observed, in.Rows[1].Trouble = false, nil, matrix.Trouble{Code: matrix.TroubleScyllaDB, Words: "connection refused"}
+}
 
 func toResume() Input {
 	in := joining(matrix.StateNormal, false)
@@ -151,7 +188,7 @@ func finishedElsewhere() Input {
 	in, begun := joined(), operatorBegun()
 	in.Service = begun.Service
 	in.Self.HostID, in.Joined = hostNew, ptr(true)
-	in.Pod.HostID, in.Pod.OwnsTokens = "", nil // the operator's reporter does not say
+	in.Pod.HostID, in.Pod.Joined = "", nil // the operator's reporter does not say
 	return in
 }
 
@@ -190,7 +227,7 @@ func TestFinishLeavesTheOutcomeAndNothingElse(t *testing.T) {
 
 func TestByAddress(t *testing.T) {
 	in := requested()
-	in.Version, in.ByHostID = "5.1.18", SupportNo
+	in.Version, in.ByHostID = "5.1.18", release.No
 	s := Next(in)
 	if s.Action != ActionRecord || s.Procedure != ByAddress || s.Address != "10.96.0.4" {
 		t.Fatalf("%s %s %s %v", s.Action, s.Procedure, s.Address, s.Waiting)
@@ -254,10 +291,10 @@ func TestChecks(t *testing.T) {
 			"1 of 3 fresh rows see demo-d-0 (dddddddd) DOWN, which is no majority; demo-b-0 (bbbbbbbb) and demo-c-0 (cccccccc) cannot say (the address may be shared"},
 		"nobody looks": {change(requested(), func(in *Input) {
 			for i := range in.Rows {
-				in.Rows[i].Stale = "old"
+				in.Rows[i].Stale = matrix.Trouble{Code: matrix.StalePodGone}
 			}
 		}), CheckDown, Unknown, "nobody sees"},
-		"an old row's UP is no evidence": {change(setCell(requested(), "demo-c-0", hostOld, matrix.Up, 0), func(in *Input) { in.Rows[2].Stale = "x" }), CheckDown, OK, "2 of 2 fresh rows"},
+		"an old row's UP is no evidence": {change(setCell(requested(), "demo-c-0", hostOld, matrix.Up, 0), func(in *Input) { in.Rows[2].Stale = matrix.Trouble{Code: matrix.StalePodGone} }), CheckDown, OK, "2 of 2 fresh rows"},
 		"a row that contradicts itself": {change(requested(), func(in *Input) {
 			for i := range 2 {
 				in.Rows[i].Observed = append(in.Rows[i].Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
@@ -265,7 +302,7 @@ func TestChecks(t *testing.T) {
 		}), CheckDown, Unknown, "1 of 3"},
 		"its Pod is ready":                  {change(requested(), func(in *Input) { in.Pod.Ready = true }), CheckNotAlive, Failed, "is Ready"},
 		"a row is missing":                  {change(requested(), func(in *Input) { in.Rows = in.Rows[1:] }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no row"},
-		"a row is old":                      {change(requested(), func(in *Input) { in.Rows[0].Stale = "pod is gone" }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod is gone"},
+		"a row is old":                      {change(requested(), func(in *Input) { in.Rows[0].Stale = matrix.Trouble{Code: matrix.StalePodGone} }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod demo-a-0 (aaaaaaaa) is gone"},
 		"a datacenter that cannot be asked": {change(requested(), func(in *Input) { in.NotVerified = []string{"dc2"} }), CheckRows, Unknown, "datacenter dc2 cannot be asked"},
 		"rows that share their membership": {change(requested(), func(in *Input) {
 			all := &matrix.Membership{HostIDs: []string{hostA, hostB, hostC, hostOld}}
@@ -283,29 +320,47 @@ func TestChecks(t *testing.T) {
 		"ignored is the target":          {ignore(requested(), hostOld), CheckIgnoreList, Failed, "itself to be replaced"},
 		"ignored is nobody":              {ignore(requested(), hostNew), CheckIgnoreList, Failed, "no member"},
 		"ignored is nonsense":            {ignore(requested(), "demo-c-0"), CheckIgnoreList, Failed, "not a host ID"},
+		"data nobody looked at":          {change(requested(), func(in *Input) { in.Data = &Data{Why: "nobody answers"} }), CheckData, Unknown, "not known: nobody answers"},
+		"data with copies":               {holds(requested(), []string{hostOld, hostA, hostB}, []string{hostA}), CheckData, OK, "all its data has live copies on other nodes, and a quorum (keyspaces: 1)"},
+		"data of RF 1":                   {holds(requested(), []string{hostOld}, []string{hostA}), CheckData, Failed, "the only copy of data of app: that is lost"},
+		"data of RF 2":                   {holds(requested(), []string{hostOld, hostA}), CheckData, Failed, "too few copies of app are alive for a quorum"},
+		"data of RF 1 here": {change(holds(requested(), []string{hostOld, hostA, hostB}), func(in *Input) {
+			in.Others[0].Datacenter, in.Others[1].Datacenter = "dc2", "dc2"
+		}), CheckData, Failed, "no other node of its datacenter dc1 has a copy of data of app"},
+		"data whose copies are dead": {holds(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-c-0", hostB, matrix.Down, 0), []string{hostOld, hostB}), CheckData, Failed, "no node that is alive has another copy"},
+		"data, and another is dead":  {holds(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-c-0", hostB, matrix.Down, 0), []string{hostOld, hostA, hostB}), CheckData, Failed, "too few copies"},
 		"no quorum": {ignore(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-a-0", hostC, matrix.Down, 0), hostB+","+hostC), CheckQuorum, Failed,
 			"only 1 of 4 members are alive"},
-		"another replacement": {change(requested(), func(in *Input) { in.Others[1].Replacing = hostB }), CheckNoOperation, Failed, "demo-b-0 is being replaced"},
+		"another replacement": {change(requested(), func(in *Input) { in.Others[1].ReplacingOpen, in.Others[1].Replacing = true, hostB }), CheckNoOperation, Failed, "demo-b-0 is being replaced"},
 		"a decommission":      {change(requested(), func(in *Input) { in.Others[1].Decommissioning = true }), CheckNoOperation, Failed, "decommissioned"},
 		"a join by a row":     {setCell(requested(), "demo-a-0", hostNew, matrix.Up, matrix.StateJoining), CheckNoOperation, Failed, "eeeeeeee is JOINING"},
 		"a removenode by the task manager": {change(requested(), func(in *Input) { in.Operations = operation("remove node", "running", hostB) }), CheckNoOperation, Failed,
 			`works on "remove node" of demo-b-0 (bbbbbbbb)`},
 		"an operation that is over":          {change(requested(), func(in *Input) { in.Operations = operation("bootstrap", "failed", hostB) }), CheckNoOperation, OK, ""},
 		"nobody can be asked for operations": {change(requested(), func(in *Input) { in.OperationsKnown = false }), CheckNoOperation, Unknown, "--skip-check=no-operation"},
-		"version not known":                  {change(requested(), func(in *Input) { in.ByHostID, in.VersionDetail = SupportUnknown, `tag "latest"` }), CheckVersion, Unknown, `tag "latest"`},
-		"version changed in between":         {change(recorded(), func(in *Input) { in.ByHostID, in.Version = SupportNo, "5.1.0" }), CheckVersion, Failed, "begun by host-id"},
-		"by address: somebody else has it": {change(requested(), func(in *Input) { in.ByHostID = SupportNo; in.Others[0].Addresses = []string{"10.96.0.4"} }), CheckAddress, Failed,
+		"version not known":                  {change(requested(), func(in *Input) { in.ByHostID, in.VersionDetail = release.Unknown, `tag "latest"` }), CheckVersion, Unknown, `tag "latest"`},
+		"version changed in between":         {change(recorded(), func(in *Input) { in.ByHostID, in.Version = release.No, "5.1.0" }), CheckVersion, Failed, "begun by host-id"},
+		"by address: somebody else has it": {change(requested(), func(in *Input) { in.ByHostID = release.No; in.Others[0].Addresses = []string{"10.96.0.4"} }), CheckAddress, Failed,
 			"belongs to demo-a-0"},
-		"by address: unknown":           {change(requested(), func(in *Input) { in.ByHostID, in.Pod, in.Service.ClusterIP = SupportNo, nil, "None" }), CheckAddress, Unknown, "not known"},
-		"by address: not its address":   {change(requested(), func(in *Input) { in.ByHostID = SupportNo; in.Service.Labels[api.LabelReplace] = "10.0.0.1" }), CheckAddress, Failed, "is not the address"},
-		"by address: headless, the Pod": {change(requested(), func(in *Input) { in.ByHostID, in.Service.ClusterIP = SupportNo, "None" }), CheckAddress, OK, "10.244.4.9"},
+		"by address: unknown":           {change(requested(), func(in *Input) { in.ByHostID, in.Pod, in.Service.ClusterIP = release.No, nil, "None" }), CheckAddress, Unknown, "not known"},
+		"by address: not its address":   {change(requested(), func(in *Input) { in.ByHostID = release.No; in.Service.Labels[api.LabelReplace] = "10.0.0.1" }), CheckAddress, Failed, "is not the address"},
+		"by address: headless, the Pod": {change(requested(), func(in *Input) { in.ByHostID, in.Service.ClusterIP = release.No, "None" }), CheckAddress, OK, "10.244.4.9"},
 		"another rack":                  {change(requested(), func(in *Input) { in.Self.Rack = "z" }), CheckPlace, Failed, "was in dc1/d, its member is in dc1/z"},
 		"no place":                      {change(requested(), func(in *Input) { in.Self.Rack = "" }), CheckPlace, Unknown, "lacks label"},
 		"scaled away":                   {change(requested(), func(in *Input) { in.StatefulSet.Replicas = 0 }), CheckStatefulSet, Failed, "removenode"},
 		"no StatefulSet":                {change(requested(), func(in *Input) { in.StatefulSet = nil }), CheckStatefulSet, Unknown, "not found"},
 		"no volume to exchange":         {change(requested(), func(in *Input) { in.StatefulSet.ClaimTemplates = nil }), CheckStatefulSet, Failed, "no volume claim template"},
-		"no launcher":                   {change(requested(), func(in *Input) { in.StatefulSet.Launcher = SupportNo }), CheckLauncher, Failed, "plain new one"},
-		"launcher not known":            {change(requested(), func(in *Input) { in.StatefulSet.Launcher = SupportUnknown }), CheckLauncher, Unknown, ""},
+		"no launcher":                   {change(requested(), func(in *Input) { in.StatefulSet.Launcher = release.No }), CheckLauncher, Failed, "plain new one"},
+		"A1: others are seeds": {change(requested(), func(in *Input) {
+			in.Seeds = &bootstrap.SeedChoice{Code: bootstrap.SeedsFound, Seeds: []string{"10.0.0.1"}}
+		}), CheckSeeds, OK, "10.0.0.1"},
+		"A1: no other member is UP": {change(requested(), func(in *Input) {
+			in.Seeds = &bootstrap.SeedChoice{Code: bootstrap.SeedsNotUp, Names: []string{"demo-a-0"}}
+		}), CheckSeeds, Failed, "second cluster"},
+		"A1: only itself, by force": {change(requested(), func(in *Input) {
+			in.Seeds = &bootstrap.SeedChoice{Code: bootstrap.SeedsFirstNode, Seeds: []string{"10.0.0.4"}}
+		}), CheckSeeds, Failed, "--seeds"},
+		"launcher not known": {change(requested(), func(in *Input) { in.StatefulSet.Launcher = release.Unknown }), CheckLauncher, Unknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := ReadRecord(tc.in.Service.Labels, tc.in.Service.Annotations)
@@ -316,12 +371,12 @@ func TestChecks(t *testing.T) {
 					continue
 				}
 				if c.Result != tc.result {
-					t.Errorf("%s: %s, want %s", c.Result, c.Evidence, tc.result)
+					t.Errorf("%s: %s, want %s", c.Result, words.Text(c.Evidence), tc.result)
 				}
-				if !strings.Contains(c.Evidence+"\n"+c.Cure, tc.says) {
-					t.Errorf("says %q, %q without %q", c.Evidence, c.Cure, tc.says)
+				if !strings.Contains(words.Text(c.Evidence)+"\n"+words.Text(c.Cure), tc.says) {
+					t.Errorf("says %q, %q without %q", words.Text(c.Evidence), words.Text(c.Cure), tc.says)
 				}
-				if c.Result != OK && c.Cure == "" {
+				if c.Result != OK && c.Cure.IsZero() {
 					t.Error("no cure")
 				}
 				if s := Next(tc.in); tc.result != OK && s.Action != ActionRefuse {
@@ -352,7 +407,7 @@ func TestSkippedChecksAreRecorded(t *testing.T) {
 	if s.Action != ActionRecord {
 		t.Fatalf("%s: %v", s.Action, s.Waiting)
 	}
-	if note := s.Events[len(s.Events)-1].Note; !strings.Contains(note, "checks skipped by request: no-operation") {
+	if note := words.Text(s.Events[len(s.Events)-1].Note); !strings.Contains(note, "checks skipped by request: no-operation") {
 		t.Errorf("event says %q", note)
 	}
 }
@@ -361,7 +416,7 @@ func TestSkippedChecksAreRecorded(t *testing.T) {
 func TestTwoReplacementsAreOrdered(t *testing.T) {
 	in := recorded()
 	in.Others = append([]Other(nil), in.Others...)
-	in.Others[0].Replacing, in.Others[0].ReplacingSince = hostA, t0.Add(time.Second)
+	in.Others[0].ReplacingOpen, in.Others[0].Replacing, in.Others[0].ReplacingSince = true, hostA, t0.Add(time.Second)
 	if s := Next(in); s.Action != ActionDeletePVC {
 		t.Errorf("the first waits: %v", s.Waiting)
 	}
@@ -377,21 +432,35 @@ func TestTwoReplacementsAreOrdered(t *testing.T) {
 
 func TestGhosts(t *testing.T) {
 	in := base()
-	if got := Ghosts(in); len(got) != 0 {
+	none := func(string) code.Message { return code.Message{} }
+	if got := ghosts(in, none); len(got) != 0 {
 		t.Errorf("ghosts in a plain cluster: %+v", got)
 	}
 	in = setCell(in, "*", hostNew, matrix.Down, 0)
-	got := Ghosts(in)
+	got := ghosts(in, none)
 	want := "kubectl exec demo-a-0 -n scylla -c scylla -- nodetool removenode --ignore-dead-nodes " + hostOld + " " + hostNew
-	if len(got) != 1 || got[0].Command != want {
+	if len(got) != 1 || words.Shell(got[0].Command) != want {
 		t.Errorf("got %+v, want command %s", got, want)
 	}
-	far := in
-	far.NotVerified = []string{"dc2"}
-	if got := Ghosts(far); got[0].Command != "" {
+	why := code.New("StrangerElsewhere", "datacenter", "dc2")
+	if got := ghosts(in, func(string) code.Message { return why }); got[0].Command != nil || got[0].Why.Key() != why.Key() {
 		t.Errorf("a command for a node that may live elsewhere: %+v", got)
 	}
-	if got := Ghosts(setCell(in, "demo-a-0", hostNew, matrix.Up, 0)); got[0].Command != "" {
-		t.Errorf("a command for a live node: %+v", got)
+}
+
+// holds is the input with where the data of keyspace app is.
+func holds(in Input, replicas ...[]string) Input {
+	in.Data = &Data{Known: true, Keyspaces: []KeyspaceData{{Name: "app", Replicas: replicas}}}
+	return in
+}
+
+// The plan promises only what the nodes that hold the data can keep.
+func TestThePlanStreamsFromWhoHoldsTheData(t *testing.T) {
+	p := MakePlan(holds(requested(), []string{hostOld, hostB}, []string{hostA, hostC}))
+	if got := strings.Join(p.Streams, ","); !p.StreamsKnown || !strings.Contains(got, "demo-b-0") || len(p.Streams) != 1 {
+		t.Errorf("streams from %s, known: %v; want demo-b-0 alone", got, p.StreamsKnown)
+	}
+	if p := MakePlan(requested()); p.StreamsKnown || len(p.Streams) != 3 {
+		t.Errorf("nobody asked: streams from %v, known: %v", p.Streams, p.StreamsKnown)
 	}
 }

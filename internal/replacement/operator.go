@@ -3,14 +3,12 @@
 package replacement
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
-
-// operatorCure is what is left under a controller that has no second attempt.
-const operatorCure = "the Scylla Operator knows no second attempt: its documentation has the way out by hand (recover from a failed replacement)"
 
 // State is the member's replacement for people: Next, and under the Scylla Operator its own procedure as its labels tell it. What an attempt waits
 // for, and whether it has failed, is judged alike under both. Its step is for showing only.
@@ -21,26 +19,54 @@ func State(in Input) Step {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	s := Step{Original: rec.Original, Procedure: rec.Procedure()}
 	id := newcomerID(&in, rec.Original)
+	lost := LostRecord(in)
 	switch {
+	case !lost.IsZero():
+		s.Action, s.Message, s.Cure = ActionFail, code.New(SaysRecordLost, "member", in.Self.Member), lost
 	case !rec.Requested && !rec.HasOriginal:
-		s.Action, s.Message = ActionNone, "no replacement is requested"
+		s.Action, s.Message = ActionNone, code.New(saysReplaceNone)
 		return s
 	case !rec.Requested:
 		s.Action, s.NewHostID = ActionFail, id
-		s.Message = fmt.Sprintf("label %s was removed in the middle: the Scylla Operator no longer ends the replacement, and every later start of this member replaces %s",
-			api.LabelReplace, rec.Original)
-		s.Cure = fmt.Sprintf("when the new node has joined: kubectl label service %s %s- -n %s", in.Self.Member, api.LabelReplacingNodeHostID, in.Namespace)
+		s.Message = code.New(saysOperatorLabelRemoved, "label", api.LabelReplace, "original", rec.Original)
+		s.Cure = code.New(saysOperatorEndByHand).Do(code.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplacingNodeHostID+"-"))
 	case !rec.HasOriginal:
-		s.Action, s.Message = ActionDeletePVC, "the Scylla Operator deletes claim and Pod and records the host ID"
-	case rec.OriginalError != "":
-		s.Action, s.Message = ActionFail, "the Scylla Operator recorded no usable host ID: "+rec.OriginalError
-		s.Cure = "the new node joins as a plain new one; the dead one stays a member until it is removed (kubectl scylla replace --status lists it)"
+		s = operatorDeletes(in, s)
+	case !rec.OriginalError.IsZero():
+		s.Action, s.Message = ActionFail, code.New(saysOperatorNoOriginal, "why", rec.OriginalError)
+		s.Cure = code.New(saysOperatorPlainNewNode).Do(code.Scylla(in.Namespace, "replace", "status"))
 	case in.Pod == nil || in.Pod.Deleting:
-		s.Action, s.Message = ActionWaitNewPod, "the Scylla Operator waits for the new Pod"
+		s.Action, s.Message = ActionWaitNewPod, code.New(saysOperatorWaitsForPod)
 	default:
-		s = operatorJoin(in, s, id)
+		if s = operatorJoin(in, s, id); s.Action == ActionFinish && !in.OperatorOff.IsZero() {
+			s = operatorOff(in, s)
+		}
 	}
-	s.Waiting = append(s.Waiting, in.Conditions...)
+	for _, c := range in.Conditions {
+		s.Waiting = append(s.Waiting, code.New(saysOperatorCondition, "condition", c))
+	}
+	return s
+}
+
+// operatorDeletes is the operator's first step, which it does not make while it is off, or a budget protects the Pod: it deletes the claim and then tries the
+// eviction again and again.
+func operatorDeletes(in Input, s Step) Step {
+	budget := in.Budget != "" || slices.ContainsFunc(in.Conditions, func(c string) bool { return strings.Contains(c, "disruption budget") })
+	switch {
+	case !in.OperatorOff.IsZero():
+		return operatorOff(in, s)
+	case budget:
+		s.Action, s.Message = ActionHoldEviction, code.New(saysOperatorBudget, "budget", in.Budget)
+		s.Cure = code.New(CureBudget).Do(code.Kubectl(in.Namespace, "get", "poddisruptionbudgets,pods"))
+	default:
+		s.Action, s.Message = ActionDeletePVC, code.New(saysOperatorDeletes)
+	}
+	return s
+}
+
+func operatorOff(in Input, s Step) Step {
+	s.Action, s.Message, s.Waiting = ActionHoldEviction, code.New(saysOperatorOff, "why", in.OperatorOff), nil
+	s.Cure = code.New(saysStartOperator).Do(code.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))
 	return s
 }
 
@@ -49,11 +75,15 @@ func operatorJoin(in Input, s Step, id string) Step {
 	in.Operator = false
 	ours := Next(in)
 	s.Action, s.NewHostID, s.Message, s.Waiting, s.Cure, s.Diagnosis = ours.Action, id, ours.Message, ours.Waiting, ours.Cure, ours.Diagnosis
-	switch {
-	case ours.Action == ActionFinish:
-		s.Message = "the Scylla Operator removes the labels"
-	case strings.Contains(ours.Cure, "--resume"):
-		s.Cure = operatorCure
+	if ours.Action == ActionFinish {
+		s.Message = code.New(saysOperatorRemovesLabels)
+	}
+	switch ours.Cure.Code {
+	case CureResume, CureResumeAfter, CureNewcomerIsMember, CureGiveHostID:
+		// It knows no second attempt, and no end of the first but its own.
+		s.Cure = code.New(CureOperatorByHand)
+	case CureBringBackOrResume:
+		s.Cure = code.Message{Code: CureBringBack, Params: ours.Cure.Params}
 	}
 	if ours.Diagnosis != nil {
 		d := *ours.Diagnosis

@@ -3,8 +3,10 @@
 package replacement
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // Plan is what a replacement would do, before anybody has asked for it.
@@ -18,10 +20,12 @@ type Plan struct {
 	Checks []Check
 	// Blocked is set when a check holds it up.
 	Blocked bool
-	// Claims and Pod go. Streams lists the nodes that the new one streams from.
+	// Claims and Pod go. Streams lists the nodes that the new one streams from: those that hold a copy of its data, where StreamsKnown, else those that may.
 	Claims  []Claim
 	Pod     *Pod
 	Streams []string
+	// StreamsKnown is set where a live node said who holds copies.
+	StreamsKnown bool
 	// Banned are the host IDs that can never come back once the new node has asked, even when it fails: the original and those ignored.
 	Banned []string
 }
@@ -36,11 +40,11 @@ func MakePlan(in Input) Plan {
 	v := verify(&in, rec, target, rec.Open())
 	p := Plan{
 		Original: target, Procedure: v.procedure, Address: v.address, Resume: rec.Open(), Checks: v.checks, Blocked: v.blocked(),
-		Claims: slices.Clone(in.Claims), Pod: in.Pod,
+		Claims: slices.Clone(in.Claims), Pod: in.Pod, StreamsKnown: in.Data != nil && in.Data.Known,
 	}
-	seen := newView(&in, target, "", rec.IgnoreDead)
+	seen := newOpinions(&in, target, "", rec.IgnoreDead)
 	for _, id := range seen.expected() {
-		if t := seen.tally(id); len(t.down) == 0 {
+		if len(seen.of(id).Down) == 0 && in.sharesData(target, id) {
 			p.Streams = append(p.Streams, seen.name(id))
 		}
 	}
@@ -57,31 +61,20 @@ func MakePlan(in Input) Plan {
 }
 
 // Blockers are the checks that hold it up.
-func (p Plan) Blockers() []Check {
-	var out []Check
-	for _, c := range p.Checks {
-		if c.Blocks() {
-			out = append(out, c)
-		}
-	}
-	return out
-}
+func (p Plan) Blockers() []Check { return blockers(p.Checks) }
 
-// OpenError says why a new replacement of the member cannot be asked for; nil when it can.
-func OpenError(in Input) error {
+// OpenAlready says why a new replacement of the member cannot be asked for; zero when it can.
+func OpenAlready(in Input) code.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
-	if !rec.Open() {
-		return nil
+	if !rec.Open() || Superseded(in) != "" {
+		return code.Message{}
 	}
-	what := rec.Original
-	if what == "" {
-		what, _ = rec.Address()
-	}
+	addr, _ := rec.Address()
 	since := ""
 	if !rec.StartedAt.IsZero() {
-		since = " since " + stamp(rec.StartedAt)
+		since = stamp(rec.StartedAt)
 	}
-	return fmt.Errorf("a replacement of %s is open on %s%s; a second one would lose its host ID", what, in.Self.Member, since)
+	return code.New(saysReplaceIsOpen, "original", cmp.Or(rec.Original, addr), "member", in.Self.Member, "since", since)
 }
 
 // Phase is a step for people, who follow it in this order.
@@ -135,28 +128,4 @@ func (s Step) Phase() Phase {
 }
 
 // Title of a phase, in the present tense.
-func (p Phase) Title() string {
-	switch p {
-	case PhaseVerify:
-		return "verifying and recording the host ID"
-	case PhaseDelete:
-		return "deleting the dead node's volume"
-	case PhaseEvict:
-		return "evicting the dead node's Pod"
-	case PhaseNewPod:
-		return "waiting for the new Pod"
-	case PhaseJoin:
-		return "the new node joins"
-	case PhaseReady:
-		return "waiting for the new Pod to be Ready"
-	case PhaseOldGone:
-		return "waiting for the old host ID to leave"
-	case PhaseDone:
-		return "removing the labels"
-	case PhaseFailed:
-		return "the attempt failed"
-	case PhaseCancel:
-		return "the request was withdrawn"
-	}
-	return "no replacement is open"
-}
+func (p Phase) Title() code.Message { return code.Message{Code: titles[p]} }

@@ -5,6 +5,7 @@ package replacement
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -48,7 +49,7 @@ func TestAnyInterleavingKeepsThePromises(t *testing.T) {
 					w.removeLabel(api.LabelReplacingNodeHostID)
 				}
 			}
-			check(t, w)
+			promises(t, w)
 		}
 		w.comeback(matrix.Down)
 		for range 60 {
@@ -56,7 +57,7 @@ func TestAnyInterleavingKeepsThePromises(t *testing.T) {
 			w.kubelet()
 			w.statefulSet()
 			w.scylla()
-			check(t, w)
+			promises(t, w)
 		}
 		if !w.over() {
 			t.Fatalf("not over: %+v", Next(w.in))
@@ -71,7 +72,7 @@ func TestAnyInterleavingKeepsThePromises(t *testing.T) {
 	})
 }
 
-func check(t *rapid.T, w *world) {
+func promises(t *rapid.T, w *world) {
 	t.Helper()
 	if len(w.problems) > 0 {
 		t.Fatalf("%v", w.problems)
@@ -97,11 +98,11 @@ func TestNoDeletionWithoutAMajorityOfFreshRows(t *testing.T) {
 		for i := range in.Rows[:3] {
 			r := &in.Rows[i]
 			if rapid.IntRange(0, 3).Draw(t, "stale") == 0 {
-				r.Stale = "old"
+				r.Stale = matrix.Trouble{Code: matrix.StalePodGone}
 			}
 			s := rapid.SampledFrom(statuses).Draw(t, "status")
-			r.Observed = append(without(r.Observed, hostOld), matrix.Observation{HostID: hostOld, Status: s})
-			if r.Stale == "" {
+			r.Observed = append(without(r.Observed, hostOld), matrix.Observation{HostID: hostOld, Status: s, Since: t0.Add(-time.Hour)})
+			if r.Stale.IsZero() {
 				fresh++
 				switch s {
 				case matrix.Down:
@@ -136,8 +137,8 @@ func TestOrderOfInputDoesNotMatter(t *testing.T) {
 		shuffled.Rows = rapid.Permutation(in.Rows).Draw(t, "rows")
 		shuffled.Others = rapid.Permutation(in.Others).Draw(t, "others")
 		b := Next(shuffled)
-		if a.Action != b.Action || a.Message != b.Message || !slices.Equal(a.Waiting, b.Waiting) {
-			t.Fatalf("%s %q %q became %s %q %q", a.Action, a.Message, a.Waiting, b.Action, b.Message, b.Waiting)
+		if a.Action != b.Action || all(a) != all(b) {
+			t.Fatalf("%s %s became %s %s", a.Action, all(a), b.Action, all(b))
 		}
 	})
 }
@@ -168,7 +169,7 @@ func FuzzReadRecord(f *testing.F) {
 			in.Service.Annotations[k] = v
 		}
 		s := Next(in)
-		if s.Action == ActionDeletePVC && !slices.Contains(SplitList(uids), s.Claim.UID) {
+		if s.Action == ActionDeletePVC && !slices.Contains(api.SplitList(uids), s.Claim.UID) {
 			t.Fatalf("deletes claim %s which is not in %q", s.Claim.UID, uids)
 		}
 		if s.Action == ActionFinish {

@@ -3,8 +3,10 @@
 package replacement
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // Record is what a member Service's labels and annotations say of a replacement.
@@ -27,7 +30,7 @@ type Record struct {
 	// or malformed: then OriginalError says so.
 	HasOriginal   bool
 	Original      string
-	OriginalError string
+	OriginalError code.Message
 	// LabelLost is set when the label is gone or differs from what was recorded beside it.
 	LabelLost bool
 	// Recorded address of the procedure by address, empty otherwise.
@@ -43,8 +46,8 @@ type Record struct {
 	// Refused is what the API server refused last, nil when nothing was or the record cannot be read: the next refusal writes it anew.
 	Refused *Refusal
 	Last    *Last
-	// Problems are values that could not be read, as sentences that name the key.
-	Problems []string
+	// Problems are values that could not be read; each names the key.
+	Problems []code.Message
 }
 
 // Open reports whether a replacement was accepted by somebody and is not over.
@@ -80,28 +83,11 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	r.Resume = annotations[api.AnnotationReplaceResume]
 	r.Accepted = annotations[api.AnnotationReplaceAccepted]
 
-	r.RecordedAddress = annotations[api.AnnotationReplaceAddress]
-	key := api.LabelReplacingNodeHostID
-	original, inLabel := labels[key]
-	beside, recorded := annotations[api.AnnotationReplaceOriginalHostID]
-	r.HasOriginal = inLabel || recorded
-	if r.HasOriginal {
-		if _, err := ParseHostID(beside); recorded && (err == nil || !inLabel) {
-			// What was written once before anything was deleted outlives the label.
-			r.LabelLost = r.RecordedAddress == "" && norm(original) != norm(beside)
-			key, original = api.AnnotationReplaceOriginalHostID, beside
-		}
-		id, err := ParseHostID(original)
-		if err != nil {
-			r.OriginalError = fmt.Sprintf("%s=%q %v", key, original, err)
-		}
-		r.Original = id
-	}
-
+	r.readOriginal(labels, annotations)
 	if v, ok := annotations[api.AnnotationReplacePVCUIDs]; ok {
 		r.PVCsRecorded = true
 		if v != api.ReplaceNone {
-			r.PVCUIDs = SplitList(v)
+			r.PVCUIDs = api.SplitList(v)
 		}
 	}
 	if v := annotations[api.AnnotationReplacePodUID]; v != api.ReplaceNone {
@@ -110,7 +96,7 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	if v, ok := annotations[api.AnnotationReplaceStartedAt]; ok {
 		t, err := time.Parse(time.RFC3339, v)
 		if err != nil {
-			r.Problems = append(r.Problems, fmt.Sprintf("annotation %s=%q is not a time", api.AnnotationReplaceStartedAt, v))
+			r.Problems = append(r.Problems, code.New(saysReplaceTimeMalformed, "key", api.AnnotationReplaceStartedAt, "value", v))
 		}
 		r.StartedAt = t
 	}
@@ -120,19 +106,19 @@ func ReadRecord(labels, annotations map[string]string) Record {
 			n, err := strconv.Atoi(v)
 			if err != nil || n < 1 {
 				// An attempt that cannot be read must not look like the first, which can still be cancelled.
-				r.Problems = append(r.Problems, fmt.Sprintf("annotation %s=%q is not a number from 1", api.AnnotationReplaceAttempt, v))
+				r.Problems = append(r.Problems, code.New(saysReplaceAttemptMalformed, "key", api.AnnotationReplaceAttempt, "value", v))
 				n = 2
 			}
 			r.Attempt = n
 		}
 	}
-	r.IgnoreDead = SplitList(annotations[api.AnnotationReplaceIgnoreDead])
-	r.SkipChecks = SplitList(annotations[api.AnnotationReplaceSkipChecks])
+	r.IgnoreDead = api.SplitList(annotations[api.AnnotationReplaceIgnoreDead])
+	r.SkipChecks = api.SplitList(annotations[api.AnnotationReplaceSkipChecks])
 	r.Refused = readRefusal(annotations[api.AnnotationReplaceRefused])
 	if v, ok := annotations[api.AnnotationReplaceLast]; ok {
 		var last Last
 		if err := json.Unmarshal([]byte(v), &last); err != nil {
-			r.Problems = append(r.Problems, fmt.Sprintf("annotation %s cannot be decoded: %v", api.AnnotationReplaceLast, err))
+			r.Problems = append(r.Problems, code.New(saysReplaceOutcomeMalformed, "key", api.AnnotationReplaceLast, "why", err.Error()))
 		} else {
 			r.Last = &last
 		}
@@ -159,15 +145,32 @@ func ParseHostID(s string) (string, error) {
 	return id.String(), nil
 }
 
-// SplitList splits a comma list; blanks around items and empty items do not count.
-func SplitList(s string) []string {
-	var out []string
-	for item := range strings.SplitSeq(s, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			out = append(out, item)
+// readOriginal reads whom the replacement is of.
+func (r *Record) readOriginal(labels, annotations map[string]string) {
+	r.RecordedAddress = annotations[api.AnnotationReplaceAddress]
+	key := api.LabelReplacingNodeHostID
+	original, inLabel := labels[key]
+	beside, recorded := annotations[api.AnnotationReplaceOriginalHostID]
+	r.HasOriginal = inLabel || recorded
+	if r.HasOriginal {
+		if _, err := ParseHostID(beside); recorded && (err == nil || !inLabel) {
+			// What was written once before anything was deleted outlives the label.
+			r.LabelLost = r.RecordedAddress == "" && !sameHostID(original, beside)
+			key, original = api.AnnotationReplaceOriginalHostID, beside
 		}
+		id, err := ParseHostID(original)
+		if err != nil {
+			r.OriginalError = code.New(saysReplaceOriginalMalformed, "key", key, "value", original, "why", err.Error())
+		}
+		r.Original = id
 	}
-	return out
+}
+
+// sameHostID compares two spellings of a host ID, or two texts that are none.
+func sameHostID(a, b string) bool {
+	x, errA := ParseHostID(a)
+	y, errB := ParseHostID(b)
+	return errA == nil && errB == nil && x == y || a == b
 }
 
 // recordKeys are the annotations of an open replacement, all removed when it ends. AnnotationReplaceLast stays.
@@ -210,10 +213,28 @@ func ResumePatch(r Record, id, original string, ignoreDead, skipChecks []string)
 	if !r.Requested {
 		p.SetLabels[api.LabelReplace] = ""
 	}
-	if original != "" && (!r.HasOriginal || r.OriginalError != "") {
+	if original != "" && (!r.HasOriginal || !r.OriginalError.IsZero()) {
 		p.SetLabels[api.LabelReplacingNodeHostID] = original
 	}
 	p.choices(ignoreDead, skipChecks)
+	return p
+}
+
+// SupersedePatch asks for the replacement of the newcomer that Superseded names, and ends the replacement that brought it in the same write.
+func SupersedePatch(r Record, newcomer, id string, ignoreDead, skipChecks []string, now time.Time) *Patch {
+	end := endPatch(Last{
+		Request: cmp.Or(r.Accepted, r.Request), Outcome: OutcomeReplaced, HostID: r.Original, NewHostID: newcomer,
+		StartedAt: r.StartedAt, FinishedAt: now.UTC().Truncate(time.Second), Attempts: r.Attempt,
+	})
+	p := RequestPatch(id, ignoreDead, skipChecks)
+	maps.Copy(p.SetAnnotations, end.SetAnnotations)
+	p.RemoveLabels = []string{api.LabelReplacingNodeHostID}
+	for _, key := range end.RemoveAnnotations {
+		if _, set := p.SetAnnotations[key]; !set && !slices.Contains(p.RemoveAnnotations, key) {
+			p.RemoveAnnotations = append(p.RemoveAnnotations, key)
+		}
+	}
+	slices.Sort(p.RemoveAnnotations)
 	return p
 }
 
@@ -240,3 +261,6 @@ func listOrNone(list []string) string {
 	}
 	return strings.Join(list, ",")
 }
+
+// stamp is the one spelling of times in annotations.
+func stamp(t time.Time) string { return t.UTC().Truncate(time.Second).Format(time.RFC3339) }

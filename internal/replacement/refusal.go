@@ -4,10 +4,10 @@ package replacement
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // How long after a refusal the same is asked again: twice as long each time.
@@ -45,6 +45,15 @@ func (s Step) Refuse(message string, budget bool, now time.Time, atLeast time.Du
 	return &r, &Patch{SetAnnotations: map[string]string{api.AnnotationReplaceRefused: string(value)}}
 }
 
+// RefusedNote is the Event about a refusal, with what the API server said. pod names the Pod that the step evicts.
+func (s Step) RefusedNote(pod, says string) code.Message {
+	what := code.New(saysPodCannotBeEvictedUID, "pod", pod, "uid", s.PodUID)
+	if s.Claim != nil {
+		what = code.New(saysClaimCannotBeDeletedUID, "claim", s.Claim.Name, "uid", s.Claim.UID)
+	}
+	return code.New(saysReplaceRefusedEvent, "what", what, "says", says)
+}
+
 func readRefusal(value string) *Refusal {
 	var r Refusal
 	if value == "" || json.Unmarshal([]byte(value), &r) != nil || r.UID == "" || r.Times < 1 {
@@ -63,32 +72,25 @@ func (s Step) uid() string {
 
 // heed takes an earlier refusal of the same step into account: it waits until the next try, and says why either way. A time of the next try further
 // away than any back-off is somebody else's writing and does not count.
-func (m *machine) heed(s Step, what string) Step {
+func (m *machine) heed(s Step, what code.Message) Step {
 	r := m.rec.Refused
 	if r == nil || r.UID != s.uid() {
 		return s
 	}
 	s.Refused = r
-	s.Message = fmt.Sprintf("%s yet: %s", what, r.Message)
+	s.Message = code.New(saysReplaceRefusedYet, "what", what, "says", r.Message)
 	wait := r.Next.Sub(m.in.Now)
-	next := "it is tried again now"
+	since := clock(r.Since, m.in.Now)
 	if wait > 0 && wait <= 2*maxBackoff {
 		s.Action, s.Events = ActionWaitRefused, nil
-		next = "next try at " + clock(r.Next, m.in.Now)
+		s.Waiting = []code.Message{code.New(saysReplaceRefusedUntil, "times", r.Times, "since", since, "next", clock(r.Next, m.in.Now))}
+	} else {
+		s.Waiting = []code.Message{code.New(saysReplaceRefusedDue, "times", r.Times, "since", since)}
 	}
-	s.Waiting = []string{fmt.Sprintf("refused %s since %s, %s; nothing else is deleted meanwhile", times(r.Times), clock(r.Since, m.in.Now), next)}
 	if r.Budget {
-		s.Cure = fmt.Sprintf("bring back the Pods that the budget misses (kubectl get poddisruptionbudgets,pods -n %s), or set its unhealthyPodEvictionPolicy: AlwaysAllow, "+
-			"so that it does not protect a Pod that is not ready", m.in.Namespace)
+		s.Cure = code.New(CureBudget).Do(code.Kubectl(m.in.Namespace, "get", "poddisruptionbudgets,pods"))
 	}
 	return s
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 // clock is a time of day for people, with its date unless it is within a day of now.

@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const budgetSays = "Cannot evict pod as it would violate the pod's disruption budget. (The disruption budget demo needs 3 healthy pods and has 2 currently)"
@@ -69,7 +71,7 @@ func TestRefusalIsSaid(t *testing.T) {
 	}{
 		"waiting": {change(refused(evicting(), 3), func(in *Input) { in.Now = in.Now.Add(-time.Second) }), ActionWaitRefused, true,
 			[]string{"Pod demo-d-0 cannot be evicted yet: " + budgetSays, "refused 3 times since 10:00:00 UTC, next try at 10:00:35 UTC; nothing else is deleted", "AlwaysAllow"}},
-		"due": {refused(evicting(), 1), ActionEvictPod, true, []string{"refused once since 10:00:00 UTC, it is tried again now"}},
+		"due": {refused(evicting(), 1), ActionEvictPod, true, []string{"refused 1 time since 10:00:00 UTC, it is tried again now"}},
 		"days later": {change(refused(evicting(), 1), func(in *Input) { in.Now = in.Now.Add(48 * time.Hour) }), ActionEvictPod, true,
 			[]string{"since 2026-11-21 10:00:00 UTC"}},
 		"the claim": {change(refused(recorded(), 1), func(in *Input) { in.Now = t0 }), ActionWaitRefused, true,
@@ -92,7 +94,7 @@ func TestRefusalIsSaid(t *testing.T) {
 			if s.Action != tc.action || s.Held() != tc.held {
 				t.Fatalf("%s, held %v: %s", s.Action, s.Held(), s.Message)
 			}
-			all := strings.Join(append(s.Waiting, s.Message, s.Cure), "\n")
+			all := all(s)
 			for _, says := range tc.says {
 				if !strings.Contains(all, says) {
 					t.Errorf("says\n%s\nwithout %q", all, says)
@@ -117,7 +119,7 @@ func TestStandstill(t *testing.T) {
 			in.Claims[0].Unbound = true
 		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for " + unschedulable, "PersistentVolumeClaim data-demo-d-0 is not bound to a volume"}},
 		"in its barrier": {change(newPod(), func(in *Input) {
-			in.Pod.Waiting, in.Pod.Barrier = "init container scylladb-bootstrap-barrier to finish", []string{"demo-a-0 sees demo-b-0 DOWN"}
+			in.Pod.Waiting, in.Pod.Barrier = "init container scylladb-bootstrap-barrier to finish", []code.Message{code.New(SaysLogCure, "text", "demo-a-0 sees demo-b-0 DOWN")}
 		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for init container scylladb-bootstrap-barrier to finish", "its barrier waits: demo-a-0 sees demo-b-0 DOWN"}},
 		"the launcher crashes": {change(joining(matrix.StateReplacing, false), func(in *Input) {
 			in.Pod.Waiting, in.Pod.ScyllaDB = "container scylla (CrashLoopBackOff): exit code 75", Container{Waiting: "CrashLoopBackOff", Exited: &Exit{Code: ExitLaunchRetry}}
@@ -134,7 +136,7 @@ func TestStandstill(t *testing.T) {
 				t.Fatalf("%s: %s", s.Action, s.Message)
 			}
 			for i, want := range tc.says {
-				if i >= len(s.Waiting) || !strings.Contains(s.Waiting[i], want) {
+				if i >= len(s.Waiting) || !strings.Contains(words.Text(s.Waiting[i]), want) {
 					t.Errorf("waits for %q, want %q at %d", s.Waiting, want, i)
 				}
 			}
@@ -144,8 +146,8 @@ func TestStandstill(t *testing.T) {
 
 // Another attempt is the cure where it can succeed; where it cannot, what stands in its way comes first.
 func TestCures(t *testing.T) {
-	says := func(code string) func(*Input) { return func(in *Input) { in.Log = &Diagnosis{Code: code, Text: "x"} } }
-	const resume, ns = "kubectl scylla replace --resume demo-d-0", " -n scylla"
+	says := func(c code.Code) func(*Input) { return func(in *Input) { in.Log = logged(c, "x") } }
+	const resume, ns = "kubectl scylla replace resume demo-d-0", " -n scylla"
 	alive := change(operatorBegun(), says(DiagnosisAliveTarget))
 	alive.Service.Labels[api.LabelReplacingNodeHostID] = hostA
 	for name, tc := range map[string]struct {
@@ -165,15 +167,15 @@ func TestCures(t *testing.T) {
 		"unknown, begun elsewhere": {change(operatorBegun(), says(DiagnosisUnknownTarget)),
 			"host ID " + hostOld + " is no member: a wrong one, or removed meanwhile (kubectl scylla status -n scylla lists the members). Nothing can take its place: " +
 				"take the replacement back: kubectl label service demo-d-0 scylla/replace- internal.scylla-operator.scylladb.com/replacing-node-hostid- -n scylla" +
-				" && kubectl delete pvc data-demo-d-0 -n scylla --wait=false && kubectl delete pod demo-d-0 -n scylla; it then joins as a new node"},
+				" && kubectl delete pvc data-demo-d-0 --wait=false -n scylla && kubectl delete pod demo-d-0 -n scylla; it then joins as a new node"},
 		"unknown, removed behind our back": {change(newPod(), says(DiagnosisUnknownTarget)),
 			"take the replacement back: kubectl annotate service demo-d-0 kubectl-scylla.scylladb.com/replace-accepted- "},
 		"alive": {alive, "node demo-a-0 (aaaaaaaa) is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Next(tc.in)
-			if s.Action != ActionFail || !strings.Contains(s.Cure, tc.want) || s.Diagnosis.Cure != s.Cure {
-				t.Errorf("%s\n%s\nwithout\n%s", s.Action, s.Cure, tc.want)
+			if s.Action != ActionFail || !strings.Contains(words.Text(s.Cure), tc.want) || words.Text(s.Diagnosis.Cure) != words.Text(s.Cure) {
+				t.Errorf("%s\n%s\nwithout\n%s", s.Action, words.Text(s.Cure), tc.want)
 			}
 		})
 	}
@@ -202,13 +204,13 @@ func TestState(t *testing.T) {
 		"joins": {begun(func(in *Input) { in.Self.HostID, in.Joined = hostNew, ptr(false) }), ActionWaitJoin, []string{"owns no tokens"}},
 		"its log says why": {begun(func(in *Input) {
 			in.Self.HostID, in.Joined = hostNew, ptr(false)
-			in.Log = &Diagnosis{Code: "JoinCancelled", Text: "request canceled because some required nodes are dead"}
+			in.Log = logged("JoinCancelled", "request canceled because some required nodes are dead")
 		}), ActionFail, []string{"some required nodes are dead", "knows no second attempt"}},
 		"the task manager says why": {begun(func(in *Input) {
 			in.Self.HostID, in.Joined, in.Operations = hostNew, ptr(false), operation("replace", "failed", hostNew)
 		}), ActionFail, []string{"Failed stream ranges", "knows no second attempt"}},
 		"banned":         {begun(func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: 0}} }), ActionFail, []string{"banned"}},
-		"unknown target": {begun(func(in *Input) { in.Log = &Diagnosis{Code: DiagnosisUnknownTarget, Text: "x"} }), ActionFail, []string{"is no member", "take the replacement back"}},
+		"unknown target": {begun(func(in *Input) { in.Log = logged(DiagnosisUnknownTarget, "x") }), ActionFail, []string{"is no member", "take the replacement back"}},
 		"joined":         {operator(finishedElsewhere()), ActionFinish, []string{"the Scylla Operator removes the labels"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,13 +218,13 @@ func TestState(t *testing.T) {
 			if s.Action != tc.action {
 				t.Fatalf("%s: %s %v", s.Action, s.Message, s.Waiting)
 			}
-			all := strings.Join(append(slices.Clone(s.Waiting), s.Message, s.Cure), "\n")
+			all := all(s)
 			for _, says := range tc.says {
 				if !strings.Contains(all, says) {
 					t.Errorf("says\n%s\nwithout %q", all, says)
 				}
 			}
-			if tc.in.Operator && (s.Patch != nil || s.Claim != nil || s.PodUID != "" || strings.Contains(s.Cure, "--resume")) {
+			if tc.in.Operator && (s.Patch != nil || s.Claim != nil || s.PodUID != "" || strings.Contains(words.Text(s.Cure), "replace resume")) {
 				t.Errorf("something to do: %+v", s)
 			}
 		})
@@ -231,19 +233,20 @@ func TestState(t *testing.T) {
 
 // Whoever is asked about, the ghosts of a cluster are the same; newcomers on their way are none.
 func TestGhostsDoNotDependOnTheMember(t *testing.T) {
+	none := func(string) code.Message { return code.Message{} }
 	a := setCell(base(), "*", hostNew, matrix.Down, 0)
 	b := a
 	b.Self, b.Pod, b.Service = a.Others[0].Ref, nil, Service{}
 	b.Others = append(slices.Clone(a.Others[1:]), Other{Ref: a.Self})
-	if diff := cmp.Diff(Ghosts(a), Ghosts(b)); diff != "" || len(Ghosts(a)) != 1 {
+	if diff := cmp.Diff(ghosts(a, none), ghosts(b, none)); diff != "" || len(ghosts(a, none)) != 1 {
 		t.Errorf("(-of demo-d-0 +of demo-a-0)\n%s", diff)
 	}
 	b.Others[len(b.Others)-1].PodHostID = hostNew
-	if got := Ghosts(b); len(got) != 0 {
+	if got := ghosts(b, none); len(got) != 0 {
 		t.Errorf("the newcomer of another member: %+v", got)
 	}
 	for _, state := range []matrix.State{matrix.StateJoining, matrix.StateReplacing} {
-		if got := Ghosts(setCell(base(), "*", hostNew, matrix.Up, state)); len(got) != 0 {
+		if got := ghosts(setCell(base(), "*", hostNew, matrix.Up, state), none); len(got) != 0 {
 			t.Errorf("a newcomer whose Service does not know it yet: %+v", got)
 		}
 	}

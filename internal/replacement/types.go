@@ -3,19 +3,14 @@
 package replacement
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-)
-
-// Support is whether something is so, when it can also be unknown. The zero value is unknown, which is never yes.
-type Support uint8
-
-const (
-	SupportUnknown Support = iota
-	SupportYes
-	SupportNo
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
 // Procedure is how ScyllaDB is told whom to replace.
@@ -49,6 +44,8 @@ type Claim struct {
 	Deleting bool `json:"deleting,omitempty"`
 	// Unbound is set while the claim has no volume.
 	Unbound bool `json:"-"`
+	// Volume is the PersistentVolume that it is bound to; empty while it is not.
+	Volume string `json:"-"`
 	// Size is the requested storage, for texts.
 	Size string `json:"size,omitempty"`
 }
@@ -57,6 +54,8 @@ type Claim struct {
 type Container struct {
 	Running  bool
 	Restarts int32
+	// Started is when it was last started; zero while it does not run.
+	Started time.Time
 	// Waiting is the reason a container waits ("CrashLoopBackOff"); empty otherwise.
 	Waiting string
 	// Exited is the last exit of the container, nil when it has not exited yet.
@@ -77,23 +76,27 @@ type Pod struct {
 	Created  time.Time
 	Deleting bool
 	Ready    bool
+	// Initialising is set while an init container has not ended, so that ScyllaDB has not been started on this Pod.
+	Initialising bool
 	// Scheduled is set once the Pod has a Kubernetes node.
 	Scheduled      bool
 	KubernetesNode string
-	// KubernetesNodeGone says why the Kubernetes node cannot end the Pod ("not ready since ..."); empty when nothing is known against it.
-	KubernetesNodeGone string
-	IP                 string
+	// KubernetesNodeLost is set when its Kubernetes node does not answer, so that nobody can end the Pod.
+	KubernetesNodeLost bool
+	// EndsBy is when a Pod that is being deleted should have ended, its grace period included.
+	EndsBy time.Time
+	IP     string
 	// Owned is set when the Pod's controller is the member's StatefulSet.
 	Owned bool
 	// Waiting completes "it waits for ...", with the scheduler's or the kubelet's own words; empty when ScyllaDB's container is ready.
 	Waiting string
-	// Barrier lists, while the Pod is in its barrier, what that waits for, in the barrier's own words.
-	Barrier []string
+	// Barrier lists, while the Pod is in its barrier, what that waits for.
+	Barrier []code.Message
 	// ScyllaDB is the state of the ScyllaDB container.
 	ScyllaDB Container
-	// HostID, OwnsTokens and OperationMode are the reporter's own word in the Pod's annotation. OwnsTokens is nil when unknown.
+	// HostID, Joined and OperationMode are the reporter's own word in the Pod's annotation. Joined is nil when unknown.
 	HostID        string
-	OwnsTokens    *bool
+	Joined        *bool
 	OperationMode string
 }
 
@@ -103,12 +106,14 @@ type StatefulSet struct {
 	// First is the lowest ordinal, Replicas how many there are from it.
 	First, Replicas int32
 	Deleting        bool
+	// Rolling is set while it replaces its Pods by others of a new revision.
+	Rolling bool
 	// Datacenter and Rack by its labels; empty when it has none.
 	Datacenter, Rack string
 	// ClaimTemplates are the names of its volume claim templates.
 	ClaimTemplates []string
 	// Launcher is whether its ScyllaDB container starts through `scylla-agent launch`, which adds the replace argument.
-	Launcher Support
+	Launcher release.Support
 }
 
 // Other is another member of the cluster.
@@ -116,8 +121,12 @@ type Other struct {
 	matrix.Ref
 	// Joined is the joined annotation; nil when absent.
 	Joined *bool
-	// Replacing is the original host ID (or the address) of a replacement that was accepted there; empty when there is none.
-	Replacing string
+	// Requested is set while the replacement of its node is asked for, accepted or not.
+	Requested bool
+	// ReplacingOpen is set while a replacement that was accepted there is not over; Replacing is then its original host ID or address, empty
+	// when neither is recorded.
+	ReplacingOpen bool
+	Replacing     string
 	// ReplacingSince is when it was accepted; zero when not known.
 	ReplacingSince time.Time
 	// ReplacingDeleted is set when that replacement has already deleted a claim, or may have.
@@ -132,12 +141,10 @@ type Other struct {
 
 // Diagnosis is a recognised failure.
 type Diagnosis struct {
-	// Code is stable, CamelCase.
-	Code string `json:"code"`
-	// Text is the fact, with the error in ScyllaDB's own words where there is one.
-	Text string `json:"text"`
-	// Cure is what to do, as a sentence.
-	Cure string `json:"cure"`
+	// Code is stable.
+	Code code.Code
+	// Text is the fact, with the error in ScyllaDB's own words where there is one; Cure what to do.
+	Text, Cure code.Message
 }
 
 // Input is everything that a replacement looks at. Every field is read from objects at the moment of the call; nothing is remembered.
@@ -153,6 +160,8 @@ type Input struct {
 	Claims      []Claim
 	Pod         *Pod
 	StatefulSet *StatefulSet
+	// Seeds is the choice that launch will make for the new node; nil where somebody else makes it.
+	Seeds *bootstrap.SeedChoice
 	// Rows of the whole cluster, and the members beside Self.
 	Rows   []matrix.Row
 	Others []Other
@@ -164,18 +173,39 @@ type Input struct {
 	OperationsKnown bool
 	// Version is the ScyllaDB version for texts, ByHostID whether it can replace by host ID.
 	Version  string
-	ByHostID Support
+	ByHostID release.Support
 	// VersionDetail says why ByHostID is unknown.
 	VersionDetail string
 	// Operator is set when the Scylla Operator manages the member: then no step is ours. Conditions are its own words about it, when
 	// somebody has read them.
 	Operator   bool
 	Conditions []string
+	// OperatorOff says why the operator does not run, zero where it does or nobody could look. Budget is a disruption budget that lets no Pod be evicted.
+	OperatorOff code.Message
+	Budget      string
+	// Data is where the cluster's data is, by a live node's word; nil where nobody asked for it, as in the controller, which acts on what the person who asked
+	// for the replacement was shown.
+	Data *Data
 	// Log is what the ScyllaDB container's log says, when somebody has read it.
 	Log *Diagnosis
 	// Now is the caller's clock, NewID a fresh identity for a request that has none.
 	Now   time.Time
 	NewID string
+}
+
+// Data says which nodes hold the same data.
+type Data struct {
+	// Known is false where no node said it; Why is then the reason.
+	Known     bool
+	Why       string
+	Keyspaces []KeyspaceData
+}
+
+// KeyspaceData is one keyspace.
+type KeyspaceData struct {
+	Name string
+	// Replicas are the distinct sets of nodes, by host ID, that hold the same ranges.
+	Replicas [][]string
 }
 
 // Result of a check.
@@ -191,20 +221,21 @@ const (
 // Check is one thing that must be so before anything is deleted.
 type Check struct {
 	// Name is stable, lower case with dashes; --skip-check takes it.
-	Name   string `json:"name"`
-	Result Result `json:"result"`
-	// Evidence is the fact in words: who sees whom, what a label says.
-	Evidence string `json:"evidence"`
-	// Cure is what can be done, empty when the result is ok.
-	Cure string `json:"cure,omitempty"`
-	// Skipped is set when a person decided to go on in spite of the result.
-	Skipped bool `json:"skipped,omitempty"`
-	// Skippable is whether --skip-check can overrule it.
-	Skippable bool `json:"skippable"`
+	Name   string
+	Result Result
+	// Evidence is the fact: who sees whom, what a label says. Cure is what can be done, zero when the result is ok.
+	Evidence, Cure code.Message
+	// Skipped is set when a person decided to go on in spite of the result; Skippable is whether --skip-check can overrule it.
+	Skipped, Skippable bool
 }
 
 // Blocks reports whether the check holds the replacement up.
 func (c Check) Blocks() bool { return c.Result != OK && !c.Skipped }
+
+// blockers are the checks that hold it up.
+func blockers(checks []Check) []Check {
+	return slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return !c.Blocks() })
+}
 
 // Action is what a step asks its caller to do. Each is at most one write to the API server.
 type Action string
@@ -223,7 +254,7 @@ const (
 	ActionWaitReady     Action = "WaitReady"     // joined, Pod not Ready yet
 	ActionWaitOldGone   Action = "WaitOldGone"   // joined and Ready, the original host ID is still listed
 	ActionFinish        Action = "Finish"        // apply Step.Patch: labels go, the outcome stays
-	ActionFail          Action = "Fail"          // the attempt failed; only a person's --resume goes on
+	ActionFail          Action = "Fail"          // the attempt failed; only a person's `replace resume` goes on
 	ActionKeepPVC       Action = "KeepPVC"       // withdrawn in time: annotate Step.Claim first, so that no older view can delete it
 	ActionCancel        Action = "Cancel"        // apply Step.Patch: the request was withdrawn in time
 	ActionCancelRefused Action = "CancelRefused" // apply Step.Patch: it was withdrawn too late, the label comes back
@@ -269,7 +300,7 @@ func apply(m *map[string]string, set map[string]string, remove []string) {
 type Event struct {
 	Warning bool
 	Reason  string
-	Note    string
+	Note    code.Message
 }
 
 // Reasons of events.
@@ -302,9 +333,9 @@ type Step struct {
 	Original, NewHostID, Address string
 	StartedAt                    time.Time
 	// Message is the state in one sentence; Cure what a person can do about it, if anything.
-	Message, Cure string
-	// Waiting lists what a waiting step waits for, in words.
-	Waiting   []string
+	Message, Cure code.Message
+	// Waiting lists what a waiting step waits for.
+	Waiting   []code.Message
 	Checks    []Check
 	Diagnosis *Diagnosis
 	Patch     *Patch

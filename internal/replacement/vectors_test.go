@@ -124,7 +124,7 @@ func TestVectorsAgreeOrDifferWithAReason(t *testing.T) {
 			in := v.toInput()
 			s := Next(in)
 			if s.Action != w.action {
-				t.Fatalf("%s (%s %v), want %s", s.Action, s.Message, s.Waiting, w.action)
+				t.Fatalf("%s, want %s: %s", s.Action, w.action, all(s))
 			}
 			if w.differs == "" {
 				agrees(t, v, in, s)

@@ -5,10 +5,13 @@ package replacement
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
@@ -20,6 +23,11 @@ const (
 )
 
 var t0 = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// all is everything that a step says.
+func all(s Step) string {
+	return strings.Join(append(words.Texts(s.Waiting), words.Text(s.Message), words.Text(s.Cure)), "\n")
+}
 
 func ptr[T any](v T) *T { return &v }
 
@@ -36,7 +44,7 @@ func up(ids ...string) []matrix.Observation {
 }
 
 func down(id string) matrix.Observation {
-	return matrix.Observation{HostID: id, Status: matrix.Down, Since: t0.Add(-time.Minute)}
+	return matrix.Observation{HostID: id, Status: matrix.Down, Since: t0.Add(-10 * time.Minute)}
 }
 
 // base is a cluster of four racks: demo-a-0, demo-b-0 and demo-c-0 are UP and see demo-d-0 DOWN, whose replacement is not requested yet.
@@ -53,9 +61,9 @@ func base() Input {
 		},
 		Joined:      ptr(true),
 		Claims:      []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Size: "100Gi"}},
-		Pod:         &Pod{Name: "demo-d-0", UID: "pod-1", Scheduled: true, Owned: true, KubernetesNode: "k4", IP: "10.244.4.9"},
-		StatefulSet: &StatefulSet{Name: "demo-d", Replicas: 1, Datacenter: "dc1", Rack: "d", ClaimTemplates: []string{"data"}, Launcher: SupportYes},
-		Version:     "2025.2.1", ByHostID: SupportYes, OperationsKnown: true,
+		Pod:         &Pod{Name: "demo-d-0", UID: "pod-1", Created: t0.Add(-time.Hour), Scheduled: true, Owned: true, KubernetesNode: "k4", IP: "10.244.4.9"},
+		StatefulSet: &StatefulSet{Name: "demo-d", Replicas: 1, Datacenter: "dc1", Rack: "d", ClaimTemplates: []string{"data"}, Launcher: release.Yes},
+		Version:     "2025.2.1", ByHostID: release.Yes, OperationsKnown: true,
 		Now: t0, NewID: "request-1",
 	}
 	for _, o := range []struct{ member, rack, id string }{{"demo-a-0", "a", hostA}, {"demo-b-0", "b", hostB}, {"demo-c-0", "c", hostC}} {
@@ -64,7 +72,7 @@ func base() Input {
 			Reporter: ref(o.member, o.rack, o.id), Reported: true, Observed: append(up(hostA, hostB, hostC), down(hostOld)),
 		})
 	}
-	in.Rows = append(in.Rows, matrix.Row{Reporter: in.Self, Reported: true, Stale: "its Pod is not ready", Observed: up(hostA, hostB, hostC, hostOld)})
+	in.Rows = append(in.Rows, matrix.Row{Reporter: in.Self, Reported: true, Stale: matrix.Trouble{Code: matrix.StalePodGone}, Observed: up(hostA, hostB, hostC, hostOld)})
 	return in
 }
 
@@ -95,7 +103,7 @@ func newPod() Input {
 // joining: the newcomer is seen by its peers in a given state, and its Pod reports.
 func joining(state matrix.State, ownsTokens bool) Input {
 	in := newPod()
-	in.Pod.HostID, in.Pod.OwnsTokens, in.Pod.OperationMode = hostNew, ptr(ownsTokens), "BOOTSTRAP"
+	in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode = hostNew, ptr(ownsTokens), "BOOTSTRAP"
 	in.Rows = cloneRows(in.Rows)
 	for i := range in.Rows {
 		if in.Rows[i].Reporter.Member == in.Self.Member {
@@ -143,7 +151,7 @@ func setCell(in Input, reporter, id string, status matrix.Status, state matrix.S
 		if in.Rows[i].Reporter.Member == in.Self.Member || reporter != "*" && in.Rows[i].Reporter.Member != reporter {
 			continue
 		}
-		in.Rows[i].Observed = append(without(in.Rows[i].Observed, id), matrix.Observation{HostID: id, Status: status, State: state})
+		in.Rows[i].Observed = append(without(in.Rows[i].Observed, id), matrix.Observation{HostID: id, Status: status, State: state, Since: t0.Add(-10 * time.Minute)})
 	}
 	return in
 }
@@ -270,7 +278,7 @@ func (w *world) kubelet() {
 			w.complain("ScyllaDB started on an empty volume with argument %q", w.argument)
 		}
 		if w.empty {
-			p.HostID, p.OwnsTokens = hostNew, ptr(false)
+			p.HostID, p.Joined = hostNew, ptr(false)
 		} else {
 			p.HostID = hostOld
 		}
@@ -321,7 +329,7 @@ func (w *world) scylla() {
 		w.in = setCell(w.in, "*", hostOld, matrix.Down, matrix.StateBeingReplaced)
 	case 2:
 		w.in = setCell(w.in, "*", hostNew, matrix.Up, matrix.StateNormal)
-		p.OwnsTokens = ptr(true)
+		p.Joined = ptr(true)
 	case 3:
 		for i := range w.in.Rows {
 			w.in.Rows[i].Observed = without(w.in.Rows[i].Observed, hostOld)

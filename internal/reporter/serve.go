@@ -44,12 +44,25 @@ func newMetrics() *metrics {
 		rowError: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("row_error"),
 			Help: "1 while the last poll gave no row, else 0."}),
 	}
-	m.registry.MustRegister(m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError)
+	m.registry.MustRegister(m.collectors()...)
 	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes} {
 		c.WithLabelValues("ok")
 		c.WithLabelValues("error")
 	}
 	return m
+}
+
+func (m *metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError}
+}
+
+// RegisterMetrics registers every metric that is served, without values, for who writes of them.
+func RegisterMetrics(r prometheus.Registerer) error {
+	var errs []error
+	for _, c := range newMetrics().collectors() {
+		errs = append(errs, r.Register(c))
+	}
+	return errors.Join(errs...)
 }
 
 func (m *metrics) observe(row api.NodeStatusReport, result string, now time.Time) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
@@ -24,12 +25,29 @@ const DefaultBaseURL = "http://localhost:10000"
 const (
 	// DefaultTimeout bounds one request. ScyllaDB answers these reads from memory; a node that takes longer is not healthy.
 	DefaultTimeout = 5 * time.Second
-	// maxBody is far above what a thousand nodes need (failure_detector/endpoints is the largest, some 10 KiB per node) and far
-	// below what hurts a sidecar with 128 MiB.
-	maxBody = 32 << 20
 	// maxErrorBody bounds what is read of an error's body; its message goes into an annotation.
 	maxErrorBody    = 64 << 10
 	maxErrorMessage = 512
+)
+
+// What an answer may be. A thousand nodes need a third of it at most; a reporter has 128 MiB of memory, and holds one item of a list at a time.
+const oddAnswer = "check that it is ScyllaDB that answers on the port of its REST API"
+
+var (
+	// limitValue is for a single text or number.
+	limitValue = bounded.Limit{Bytes: 64 << 10, Cure: oddAnswer}
+	// limitTexts is for lists of addresses, and of tokens: 256 of each node.
+	limitTexts = bounded.Limit{Bytes: 16 << 20, Items: 1 << 19, ItemBytes: 4 << 10, Cure: oddAnswer}
+	// limitMembers is for the list of members: one pair of address and host ID each.
+	limitMembers = bounded.Limit{Bytes: 8 << 20, Items: 1 << 15, ItemBytes: 4 << 10, Cure: oddAnswer}
+	// limitEndpoints is for gossip, the largest answer: some 10 KiB of each node, tokens and features among it.
+	limitEndpoints = bounded.Limit{Bytes: 32 << 20, Items: 1 << 15, ItemBytes: 1 << 20, Cure: oddAnswer}
+	limitStates    = bounded.Limit{Bytes: 1 << 20, Items: 1 << 10, Cure: oddAnswer}
+	// limitSchemas is for schema versions: each with the addresses that have it.
+	limitSchemas = bounded.Limit{Bytes: 1 << 20, Items: 1 << 12, Cure: oddAnswer}
+	// limitTasks is for the task manager: finished tasks stay for a while.
+	limitTask  = bounded.Limit{Bytes: 1 << 20, Cure: oddAnswer}
+	limitTasks = bounded.Limit{Bytes: 16 << 20, Items: 1 << 15, ItemBytes: 64 << 10, Cure: oddAnswer}
 )
 
 // Client asks one node. It is safe for concurrent use.
@@ -103,18 +121,12 @@ func IsUnreachable(err error) bool {
 	return ok && e.Status == 0
 }
 
-func (c *Client) get(ctx context.Context, path string, decode func([]byte) error) error {
-	body, err := c.do(ctx, http.MethodGet, path)
-	if err != nil {
-		return err
-	}
-	if err := decode(body); err != nil {
-		return &APIError{Method: http.MethodGet, Path: path, Status: http.StatusOK, Message: "unexpected answer: " + clip(err.Error()), cause: err}
-	}
-	return nil
+func (c *Client) get(ctx context.Context, path string, decode func(io.Reader) error) error {
+	return c.do(ctx, http.MethodGet, path, decode)
 }
 
-func (c *Client) do(ctx context.Context, method, path string) ([]byte, error) {
+// do sends a request and has the body of a good answer decoded while it comes in.
+func (c *Client) do(ctx context.Context, method, path string, decode func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	fail := func(status int, message string, cause error) error {
@@ -122,27 +134,44 @@ func (c *Client) do(ctx context.Context, method, path string) ([]byte, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
 	if err != nil {
-		return nil, fail(0, "bad address of the API: "+err.Error(), err)
+		return fail(0, "bad address of the API: "+err.Error(), err)
 	}
 	req.Header.Set("Accept", "application/json")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fail(0, c.transportMessage(err), err)
+		return fail(0, c.transportMessage(err), err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode/100 != 2 {
 		// The status is the answer; a body that breaks off takes nothing from it.
-		b, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-		return nil, fail(resp.StatusCode, errorMessage(b, resp.StatusCode), nil)
+		b, _ := bounded.Head(resp.Body, maxErrorBody)
+		return fail(resp.StatusCode, errorMessage(b, resp.StatusCode), nil)
 	}
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if err != nil {
-		return nil, fail(0, "answer broke off: "+c.transportMessage(err), err)
+	in := &noting{r: resp.Body}
+	err = decode(in)
+	switch {
+	case in.err != nil:
+		return fail(0, "answer broke off: "+c.transportMessage(in.err), in.err)
+	case bounded.IsTooLarge(err):
+		return fail(resp.StatusCode, err.Error(), err)
+	case err != nil:
+		return fail(resp.StatusCode, "unexpected answer: "+err.Error(), err)
 	}
-	if len(b) > maxBody {
-		return nil, fail(resp.StatusCode, fmt.Sprintf("answer is larger than %d MiB", maxBody>>20), nil)
+	return nil
+}
+
+// noting remembers the error of a read, which tells an answer that broke off from one that cannot be decoded.
+type noting struct {
+	r   io.Reader
+	err error
+}
+
+func (n *noting) Read(p []byte) (int, error) {
+	count, err := n.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		n.err = err
 	}
-	return b, nil
+	return count, err
 }
 
 // peerPorts matches the two ends of a connection as package net prints them; the first has an ephemeral port.
@@ -202,9 +231,9 @@ func clip(text string) string {
 // Member is one entry of the list of members.
 type Member struct {
 	// Address as ScyllaDB prints it.
-	Address string
+	Address string `json:"address"`
 	// HostID is canonical (lower-case UUID) where it is a UUID, as it came where not, and empty when ScyllaDB has none.
-	HostID string
+	HostID string `json:"hostID,omitempty"`
 }
 
 // Members lists the members of the cluster as the node's topology has them, joining, leaving, replacing and being-replaced ones
@@ -212,7 +241,7 @@ type Member struct {
 // address is missing. Sorted by host ID, then address. Errors: *APIError; 500 as a whole while gossip does not run.
 func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	var out []Member
-	return out, c.get(ctx, "/storage_service/host_id", func(b []byte) (err error) { out, err = decodeMembers(b); return })
+	return out, c.get(ctx, "/storage_service/host_id", func(b io.Reader) (err error) { out, err = decodeMembers(b); return })
 }
 
 // Live lists the addresses that gossip holds alive, members or not.
@@ -248,12 +277,12 @@ func (c *Client) RingTokens(ctx context.Context) ([]string, error) {
 
 func (c *Client) strings(ctx context.Context, path string) ([]string, error) {
 	var out []string
-	return out, c.get(ctx, path, func(b []byte) (err error) { out, err = decodeStrings(b); return })
+	return out, c.get(ctx, path, func(b io.Reader) (err error) { out, err = decodeStrings(b); return })
 }
 
 func (c *Client) string(ctx context.Context, path string) (string, error) {
 	var out string
-	return out, c.get(ctx, path, func(b []byte) (err error) { out, err = decodeString(b); return })
+	return out, c.get(ctx, path, func(b io.Reader) (err error) { out, err = decodeString(b); return })
 }
 
 // LocalHostID is the node's own host ID, which it has before it has joined anything. Empty when it is not set yet (zero UUID up to
@@ -282,13 +311,18 @@ func (c *Client) ReleaseVersion(ctx context.Context) (string, error) {
 // Generation is the node's gossip generation, the second at which the process started: it tells one process from the next.
 func (c *Client) Generation(ctx context.Context) (int64, error) {
 	var out int64
-	return out, c.get(ctx, "/storage_service/generation_number", func(b []byte) (err error) { out, err = decodeInt(b); return })
+	return out, c.get(ctx, "/storage_service/generation_number", func(b io.Reader) (err error) { out, err = decodeInt(b); return })
 }
 
 // ReplaceTarget is the node's own configuration replace_node_first_boot: the host ID it was told to replace, empty when none.
 func (c *Client) ReplaceTarget(ctx context.Context) (string, error) {
 	id, err := c.string(ctx, "/v2/config/replace_node_first_boot")
 	return canonicalHostID(id), err
+}
+
+// TopologyUpgrade is "done" where topology is managed by Raft, and another word while it is not (before 6.0: 404).
+func (c *Client) TopologyUpgrade(ctx context.Context) (string, error) {
+	return c.string(ctx, "/storage_service/raft_topology/upgrade")
 }
 
 // RaftLeader is the host ID of the topology coordinator, empty while there is none known (versions before 6.0: 404).
@@ -301,39 +335,43 @@ func (c *Client) RaftLeader(ctx context.Context) (string, error) {
 // answer. One key means agreement.
 func (c *Client) SchemaVersions(ctx context.Context) (map[string][]string, error) {
 	var out map[string][]string
-	return out, c.get(ctx, "/storage_proxy/schema_versions", func(b []byte) (err error) { out, err = decodeSchemaVersions(b); return })
+	return out, c.get(ctx, "/storage_proxy/schema_versions", func(b io.Reader) (err error) { out, err = decodeSchemaVersions(b); return })
 }
 
 // FlushSystemLocal writes system.local to an SSTable, so that the data directory says that the node has bootstrapped. Since 5.4
 // ScyllaDB leaves that to a clean stop.
 func (c *Client) FlushSystemLocal(ctx context.Context) error {
-	_, err := c.do(ctx, http.MethodPost, "/storage_service/keyspace_flush/system?cf=local")
-	return err
+	return c.do(ctx, http.MethodPost, "/storage_service/keyspace_flush/system?cf=local", func(b io.Reader) error {
+		_, err := limitValue.Read(b, theAnswer)
+		return err
+	})
 }
 
 // Endpoint is what gossip knows of one node.
 type Endpoint struct {
-	Address string
+	Address string `json:"address"`
 	// HostID is the application state HOST_ID, canonical; empty when the node has not gossiped it.
-	HostID     string
-	Alive      bool
-	Generation int64
+	HostID     string `json:"hostID,omitempty"`
+	Alive      bool   `json:"alive"`
+	Generation int64  `json:"generation,omitempty"`
 }
 
 // Endpoints lists everybody whom gossip knows, members or not (GET /failure_detector/endpoints): the only answer that says which
 // host ID is the one that gossips from an address.
 func (c *Client) Endpoints(ctx context.Context) ([]Endpoint, error) {
 	var out []Endpoint
-	return out, c.get(ctx, "/failure_detector/endpoints", func(b []byte) (err error) { out, err = decodeEndpoints(b); return })
+	return out, c.get(ctx, "/failure_detector/endpoints", func(b io.Reader) (err error) { out, err = decodeEndpoints(b); return })
 }
 
 // Task is a topology operation in the task manager's list.
 type Task struct {
-	ID     string
-	Type   string // bootstrap, replace, decommission, "remove node", rebuild (texts since 2025.1)
-	State  string // created, running, done, failed; queued operations are running too
-	HostID string // of the node that the operation is about
-	Ended  string // as printed, for ordering only
+	ID    string `json:"id"`
+	Type  string `json:"type"`  // bootstrap, replace, decommission, "remove node", rebuild (texts since 2025.1); empty while pending
+	State string `json:"state"` // created, running, done, failed; queued operations are running too
+	// HostID of the node that the operation is about; empty where ScyllaDB does not say. Of a replacement it is the new node, from 2026.4 on the
+	// replaced one.
+	HostID string `json:"hostID"`
+	Ended  string `json:"ended,omitempty"` // as printed, for ordering only
 }
 
 // Open is true while the operation is queued or under way.
@@ -343,17 +381,21 @@ func (t Task) Open() bool { return t.State == "created" || t.State == "running" 
 // gives the same answer.
 func (c *Client) NodeOperations(ctx context.Context) ([]Task, error) {
 	var out []Task
-	return out, c.get(ctx, "/task_manager/list_module_tasks/node_ops", func(b []byte) (err error) { out, err = decodeTasks(b); return })
+	return out, c.get(ctx, "/task_manager/list_module_tasks/node_ops", func(b io.Reader) (err error) { out, err = decodeTasks(b); return })
 }
 
 // TaskError is the error text of a task, empty when it has none.
 func (c *Client) TaskError(ctx context.Context, id string) (string, error) {
 	var out string
-	return out, c.get(ctx, "/task_manager/task_status/"+url.PathEscape(id), func(b []byte) error {
+	return out, c.get(ctx, "/task_manager/task_status/"+url.PathEscape(id), func(b io.Reader) error {
 		var t struct {
 			Error string `json:"error"`
 		}
-		err := decodeJSON(b, &t)
+		data, err := limitTask.Read(b, theAnswer)
+		if err != nil {
+			return err
+		}
+		err = decodeJSON(data, &t)
 		out = clip(strings.TrimSpace(t.Error))
 		return err
 	})

@@ -7,12 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 )
 
 const zeroHostID = "00000000-0000-0000-0000-000000000000"
@@ -41,24 +44,27 @@ func canonicalAddress(text string) string {
 	return a.Unmap().WithZone("").String()
 }
 
-func decodeMembers(b []byte) ([]Member, error) {
-	var list []struct {
+// theAnswer is what is read, in errors that have the path already.
+const theAnswer = "the answer"
+
+func decodeMembers(b io.Reader) ([]Member, error) {
+	type pair struct {
 		Key   *string `json:"key"`
 		Value *string `json:"value"`
 	}
-	if err := decodeJSON(b, &list); err != nil {
-		return nil, err
-	}
-	out := make([]Member, 0, len(list))
-	for i, e := range list {
+	out := []Member{}
+	if err := bounded.Each(limitMembers, b, theAnswer, func(i int, e pair) error {
 		if e.Key == nil {
-			return nil, fmt.Errorf("entry %d has no address", i)
+			return fmt.Errorf("entry %d has no address", i)
 		}
 		m := Member{Address: *e.Key}
 		if e.Value != nil {
 			m.HostID = canonicalHostID(*e.Value)
 		}
 		out = append(out, m)
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(out, compareMembers)
 	return slices.Compact(out), nil
@@ -71,25 +77,28 @@ func compareMembers(a, b Member) int {
 	return strings.Compare(a.Address, b.Address)
 }
 
-func decodeStrings(b []byte) ([]string, error) {
-	var list []*string
-	if err := decodeJSON(b, &list); err != nil {
-		return nil, err
-	}
-	out := make([]string, 0, len(list))
-	for i, s := range list {
+func decodeStrings(b io.Reader) ([]string, error) {
+	out := []string{}
+	if err := bounded.Each(limitTexts, b, theAnswer, func(i int, s *string) error {
 		if s == nil {
-			return nil, fmt.Errorf("entry %d is null", i)
+			return fmt.Errorf("entry %d is null", i)
 		}
 		out = append(out, *s)
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
 }
 
 // decodeString accepts a JSON string; a bare word is taken as it is, as some versions print plain text.
-func decodeString(b []byte) (string, error) {
-	t := bytes.TrimSpace(b)
+func decodeString(b io.Reader) (string, error) {
+	data, err := limitValue.Read(b, theAnswer)
+	if err != nil {
+		return "", err
+	}
+	t := bytes.TrimSpace(data)
 	if len(t) == 0 {
 		return "", errors.New("empty body where a string was expected")
 	}
@@ -100,25 +109,29 @@ func decodeString(b []byte) (string, error) {
 		return "", errors.New("a string was expected")
 	}
 	var s string
-	err := json.Unmarshal(t, &s)
+	err = json.Unmarshal(t, &s)
 	return strings.TrimSpace(s), err
 }
 
-func decodeInt(b []byte) (int64, error) {
-	return strconv.ParseInt(strings.Trim(string(bytes.TrimSpace(b)), `"`), 10, 64)
+func decodeInt(b io.Reader) (int64, error) {
+	data, err := limitValue.Read(b, theAnswer)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.Trim(string(bytes.TrimSpace(data)), `"`), 10, 64)
 }
 
-func decodeSchemaVersions(b []byte) (map[string][]string, error) {
-	var list []struct {
+func decodeSchemaVersions(b io.Reader) (map[string][]string, error) {
+	type version struct {
 		Key   string   `json:"key"`
 		Value []string `json:"value"`
 	}
-	if err := decodeJSON(b, &list); err != nil {
-		return nil, err
-	}
-	out := make(map[string][]string, len(list))
-	for _, e := range list {
+	out := map[string][]string{}
+	if err := bounded.Each(limitSchemas, b, theAnswer, func(_ int, e version) error {
 		out[e.Key] = append(out[e.Key], e.Value...)
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -128,30 +141,38 @@ const stateHostID = 12
 
 // endpointStates has only what is used: the states carry tokens and feature lists of many kilobytes that the decoder skips.
 type endpointStates struct {
-	Addrs      string `json:"addrs"`
-	Generation int64  `json:"generation"`
-	IsAlive    bool   `json:"is_alive"`
-	States     []struct {
-		State json.RawMessage `json:"application_state"`
-		Value string          `json:"value"`
-	} `json:"application_state"`
+	Addrs      string      `json:"addrs"`
+	Generation int64       `json:"generation"`
+	IsAlive    bool        `json:"is_alive"`
+	HostID     stateHostIn `json:"application_state"`
 }
 
-func decodeEndpoints(b []byte) ([]Endpoint, error) {
-	var list []endpointStates
-	if err := decodeJSON(b, &list); err != nil {
-		return nil, err
+// stateHostIn is the state HOST_ID of a list of application states, canonical.
+type stateHostIn string
+
+// UnmarshalJSON looks at one state at a time: a list of empty ones would need thirteen times its own size otherwise.
+func (h *stateHostIn) UnmarshalJSON(b []byte) error {
+	type state struct {
+		State json.RawMessage `json:"application_state"`
+		Value string          `json:"value"`
 	}
-	out := make([]Endpoint, 0, len(list))
-	for _, e := range list {
-		ep := Endpoint{Address: e.Addrs, Alive: e.IsAlive, Generation: e.Generation}
-		for _, s := range e.States {
-			switch strings.Trim(string(s.State), `"`) {
-			case strconv.Itoa(stateHostID), "HOST_ID":
-				ep.HostID = canonicalHostID(s.Value)
-			}
+	*h = ""
+	return bounded.Each(limitStates, bytes.NewReader(b), "application_state", func(_ int, s state) error {
+		switch strings.Trim(string(s.State), `"`) {
+		case strconv.Itoa(stateHostID), "HOST_ID":
+			*h = stateHostIn(canonicalHostID(s.Value))
 		}
-		out = append(out, ep)
+		return nil
+	})
+}
+
+func decodeEndpoints(b io.Reader) ([]Endpoint, error) {
+	out := []Endpoint{}
+	if err := bounded.Each(limitEndpoints, b, theAnswer, func(_ int, e endpointStates) error {
+		out = append(out, Endpoint{Address: e.Addrs, HostID: string(e.HostID), Alive: e.IsAlive, Generation: e.Generation})
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(out, func(a, b Endpoint) int {
 		if c := strings.Compare(a.Address, b.Address); c != 0 {
@@ -165,8 +186,8 @@ func decodeEndpoints(b []byte) ([]Endpoint, error) {
 	return out, nil
 }
 
-func decodeTasks(b []byte) ([]Task, error) {
-	var list []struct {
+func decodeTasks(b io.Reader) ([]Task, error) {
+	type task struct {
 		ID     string          `json:"task_id"`
 		Type   string          `json:"type"`
 		Kind   string          `json:"kind"`
@@ -175,21 +196,17 @@ func decodeTasks(b []byte) ([]Task, error) {
 		End    json.RawMessage `json:"end_time"`
 		Start  json.RawMessage `json:"start_time"`
 	}
-	if err := decodeJSON(b, &list); err != nil {
+	out := []Task{}
+	if err := bounded.Each(limitTasks, b, theAnswer, func(_ int, e task) error {
+		t := Task{ID: e.ID, Type: e.Type, State: strings.ToLower(e.State), HostID: canonicalHostID(e.Entity), Ended: strings.Trim(string(e.End), `"`)}
+		// Node tasks are the parts of a cluster task on one node: their entity is not the node that joins or leaves. Without an entity it is an
+		// operation all the same: up to 2025.4 no task says which node it is about, up to 2026.3 none that has ended.
+		if t.State != "" && e.Kind != "node" {
+			out = append(out, t)
+		}
+		return nil
+	}); err != nil {
 		return nil, err
-	}
-	out := make([]Task, 0, len(list))
-	for _, e := range list {
-		// Node tasks are the parts of a cluster task on one node: their entity is not the node that joins or leaves.
-		if e.Entity == "" || e.Kind == "node" {
-			continue
-		}
-		t := Task{ID: e.ID, Type: e.Type, State: strings.ToLower(e.State), HostID: canonicalHostID(e.Entity)}
-		if t.HostID == "" {
-			continue
-		}
-		t.Ended = strings.Trim(string(e.End), `"`)
-		out = append(out, t)
 	}
 	slices.SortFunc(out, func(a, b Task) int { return strings.Compare(a.ID, b.ID) })
 	return out, nil

@@ -27,7 +27,7 @@ type Diagnosis struct {
 const (
 	cureNewDirectory = "The data directory can never join: delete the Pod's PersistentVolumeClaim and then the Pod, so that the node starts on an empty volume with a new host ID."
 	cureUpFirst      = " Before that, see that every node sees every other node UP (kubectl scylla status)."
-	cureReplaceAgain = "The replaced node is banned for good. Start the replacement again with an empty volume and the original host ID (kubectl scylla replace --resume)."
+	cureReplaceAgain = "The replaced node is banned for good. Start the replacement again with an empty volume and the original host ID (kubectl scylla replace resume)."
 	cureWait         = "The cluster refused without keeping anything: wait until the other operation is over, ScyllaDB tries again when it is restarted."
 )
 

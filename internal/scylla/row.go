@@ -5,12 +5,12 @@ package scylla
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
 const (
@@ -18,6 +18,8 @@ const (
 	// modeStarting lasts until a node has the coordinator's attention; restarting members pass through it too.
 	modeStarting       = "STARTING"
 	modeDecommissioned = "DECOMMISSIONED"
+	// topologyDone is the answer of a cluster whose topology is managed by Raft.
+	topologyDone = "done"
 	// rounds bounds how often a picture that does not fit together is read again.
 	rounds = 3
 	// maxOperations bounds the operations of one row: finished ones stay in the task manager for as long as its user_task_ttl says.
@@ -37,13 +39,17 @@ type Reader struct {
 	seen map[string]string
 	// failures are the error texts of failed tasks by task ID; a task that has failed does not change any more.
 	failures map[string]string
+	// entities are the nodes that tasks named while they were open, by task ID: from 2026.1 to 2026.3 a task that has ended names none.
+	entities map[string]string
+	// byRaft is set once the node has said that topology is managed by Raft: that never changes back.
+	byRaft bool
 	// gaps of the last row.
 	gaps []error
 }
 
 // NewReader reads rows through c.
 func NewReader(c *Client) *Reader {
-	return &Reader{c: c, seen: map[string]string{}, failures: map[string]string{}}
+	return &Reader{c: c, seen: map[string]string{}, failures: map[string]string{}, entities: map[string]string{}}
 }
 
 // Remember takes the members of an earlier row, as a reader that restarts finds it in the annotation.
@@ -67,6 +73,9 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	if row.HostID, err = r.c.LocalHostID(ctx); IsUnreachable(err) {
 		return failed(row, err)
 	}
+	if row.HostID != "" && !api.IsHostID(row.HostID) {
+		return failed(api.NodeStatusReport{}, fmt.Errorf("host ID %.80q of this node is no UUID", row.HostID))
+	}
 	r.gap(err)
 	row.OperationMode, err = r.c.OperationMode(ctx)
 	r.gap(err)
@@ -76,7 +85,11 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	if !IsMissing(err) { // before 6.2 there is no such list
 		r.gap(err)
 	}
+	tasks = r.named(tasks)
 	row.Operations = r.operations(ctx, tasks)
+
+	row.LegacyTopology = r.legacy(ctx, &row)
+	row.Coordinator = r.coordinator(ctx, &row)
 
 	p, err := r.picture(ctx)
 	if err == nil {
@@ -91,6 +104,24 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 		row.OwnsTokens = r.ownsNothing(ctx, &row)
 	}
 	return row
+}
+
+// legacy is true where the node serves and says that its cluster's topology is not managed by Raft, or where its version does not know of that.
+func (r *Reader) legacy(ctx context.Context, row *api.NodeStatusReport) bool {
+	if r.byRaft || row.OperationMode != modeNormal {
+		return false
+	}
+	upgrade, err := r.c.TopologyUpgrade(ctx)
+	if err != nil {
+		if !IsMissing(err) {
+			r.gap(err)
+			return false
+		}
+		version, _ := release.Parse(row.ScyllaVersion)
+		return version.KnowsTopologyByRaft() == release.No
+	}
+	r.byRaft = upgrade == topologyDone
+	return !r.byRaft
 }
 
 // gap notes a question without an answer, once however often it was asked.
@@ -127,8 +158,8 @@ func (r *Reader) ownsNothing(ctx context.Context, row *api.NodeStatusReport) *bo
 }
 
 func failed(row api.NodeStatusReport, err error) api.NodeStatusReport {
-	text := api.ErrorAskScyllaDB + err.Error()
-	row.ObservedNodes, row.Error = nil, &text
+	text := err.Error()
+	row.ObservedNodes, row.Error, row.Fault = nil, &text, api.FaultScyllaDB
 	return row
 }
 
@@ -348,28 +379,38 @@ func (p *picture) same(q *picture) bool {
 
 // observe fills in the observations.
 func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *picture, tasks []Task) error {
-	if len(p.anonymous) > 0 {
-		return fmt.Errorf("member %s has no host ID yet", p.anonymous[0])
+	if err := p.checkHostIDs(); err != nil {
+		return err
 	}
-	version, _ := ParseVersion(row.ScyllaVersion)
+	version, _ := release.Parse(row.ScyllaVersion)
 	open := map[string]map[string]bool{}
 	for _, t := range tasks {
-		if t.Open() {
+		if t.Open() && t.HostID != "" {
 			if open[t.Type] == nil {
 				open[t.Type] = map[string]bool{}
 			}
 			open[t.Type][t.HostID] = true
 		}
 	}
+	if version.ReplaceTaskNamesReplaced() == release.Yes {
+		open[replaced], open["replace"] = open["replace"], p.replacers(open["replace"])
+	}
 	replacing := open["replace"]
 
-	if version.ListsSharedAddresses() != SupportYes {
+	if version.ListsSharedAddresses() != release.Yes {
 		for id, addresses := range r.lost(ctx, p, tasks) {
 			p.addresses[id] = addresses
 			for _, a := range addresses {
 				p.behind[a] = append(p.behind[a], id)
 			}
 		}
+	}
+	if takers := r.takers(ctx, p, tasks); len(takers) > 0 {
+		if open["replace"] == nil {
+			open["replace"] = map[string]bool{}
+		}
+		maps.Copy(open["replace"], takers)
+		replacing = open["replace"]
 	}
 	states, err := r.states(ctx, row, p, open)
 	if err != nil {
@@ -409,7 +450,7 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string]
 			// Read from an annotation, without its address. Only a replacement under way can hide it.
 			if e, ok := p.byID[id]; ok && len(p.behind[e.Address]) > 0 {
 				a = e.Address
-			} else if slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && t.Type == "replace" }) {
+			} else if slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && (t.Type == "replace" || t.Type == "") }) {
 				out[id] = nil
 				continue
 			}
@@ -430,63 +471,6 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string]
 	return out
 }
 
-func finished(tasks []Task, id string) bool {
-	return slices.ContainsFunc(tasks, func(t Task) bool { return t.HostID == id && t.Type == "replace" && t.State == "done" })
-}
-
-// states are those that are not plain membership, each by a statement of ScyllaDB.
-func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *picture, open map[string]map[string]bool) (map[string]api.NodeState, error) {
-	out := map[string]api.NodeState{}
-	byAddress := func(list func(context.Context) ([]string, error), state api.NodeState) error {
-		found, err := list(ctx)
-		if err != nil && !IsMissing(err) {
-			return err
-		}
-		r.gap(err)
-		for _, a := range found {
-			// With two behind one address the list does not say which is meant.
-			if ids := p.behind[canonicalAddress(a)]; len(ids) == 1 {
-				out[ids[0]] = state
-			}
-		}
-		return nil
-	}
-	if err := errors.Join(byAddress(r.c.Joining, api.NodeStateJoining), byAddress(r.c.Leaving, api.NodeStateLeaving)); err != nil {
-		return nil, err
-	}
-	for kind, state := range map[string]api.NodeState{
-		"bootstrap": api.NodeStateJoining, "decommission": api.NodeStateLeaving, "remove node": api.NodeStateLeaving,
-	} {
-		for id := range open[kind] {
-			out[id] = state
-		}
-	}
-	for id := range open["replace"] {
-		out[id] = api.NodeStateReplacing
-	}
-	for id := range open["replace"] {
-		// Who replaces a node with the node's own address has taken that address; it gossips from there before it is listed.
-		theirs := p.addresses[id]
-		if e, ok := p.byID[id]; ok && len(theirs) == 0 {
-			theirs = []string{e.Address}
-		}
-		for _, a := range theirs {
-			for _, other := range p.behind[a] {
-				if other != id && !open["replace"][other] {
-					out[other] = api.NodeStateBeingReplaced
-				}
-			}
-		}
-		// The newcomer itself knows whom it replaces, whatever the addresses.
-		if id == row.HostID && row.OperationMode != modeNormal {
-			if target, err := r.c.ReplaceTarget(ctx); err == nil && target != "" && target != id {
-				out[target] = api.NodeStateBeingReplaced
-			}
-		}
-	}
-	return out, nil
-}
-
 // ownsTokens is nil when that cannot be learned: the node is not in the list, or its address may be another's.
 func (r *Reader) ownsTokens(ctx context.Context, id string, p *picture) *bool {
 	addresses := p.addresses[id]
@@ -504,52 +488,6 @@ func (r *Reader) ownsTokens(ctx context.Context, id string, p *picture) *bool {
 	}
 	owns := len(tokens) > 0
 	return &owns
-}
-
-// operations are the open and the failed ones, with the error texts of the latter.
-func (r *Reader) operations(ctx context.Context, tasks []Task) []api.NodeOperation {
-	var relevant []Task
-	for _, t := range tasks {
-		if t.Open() || t.State == "failed" {
-			relevant = append(relevant, t)
-		}
-	}
-	// Open ones first, then the latest failures.
-	slices.SortStableFunc(relevant, func(a, b Task) int {
-		if a.Open() != b.Open() {
-			if a.Open() {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(b.Ended, a.Ended), cmp.Compare(b.ID, a.ID))
-	})
-	if len(relevant) > maxOperations {
-		relevant = relevant[:maxOperations]
-	}
-	failures := map[string]string{}
-	var out []api.NodeOperation
-	for _, t := range relevant {
-		op := api.NodeOperation{Type: t.Type, State: t.State, HostID: t.HostID}
-		if t.State == "failed" {
-			text, known := r.failures[t.ID]
-			if !known {
-				var err error
-				text, err = r.c.TaskError(ctx, t.ID)
-				known = err == nil
-			}
-			if known {
-				failures[t.ID] = text
-			}
-			op.Error = text
-		}
-		out = append(out, op)
-	}
-	r.failures = failures
-	slices.SortFunc(out, func(a, b api.NodeOperation) int {
-		return cmp.Or(cmp.Compare(a.HostID, b.HostID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.State, b.State), cmp.Compare(a.Error, b.Error))
-	})
-	return slices.Compact(out)
 }
 
 func addressSet(list []string) map[string]bool {

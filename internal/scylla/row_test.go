@@ -472,12 +472,15 @@ func TestOperations(t *testing.T) {
 			task{"t3", "rebuild", "cluster", "done", idA, "2026-08-01T09:00:00Z"},
 			task{"t4", "bootstrap", "cluster", "failed", idC, "2026-08-01T10:00:01Z"},
 			task{"t5", "bootstrap", "cluster", "running", zeroHostID, ""},
+			task{"t6", "", "cluster", "created", "", ""},
+			task{"t7", "bootstrap", "node", "running", idA, ""},
 		),
 		"/task_manager/task_status/t1": {body: `{"id":"t1","state":"failed","error":"Canceled. Dead nodes: {` + idB + `}"}`},
 		"/task_manager/task_status/t4": {body: `{"id":"t4","state":"failed","error":"Canceled. Dead nodes: {` + idB + `}"}`},
 	}))
 	r := NewReader(n.client())
 	want := []api.NodeOperation{
+		{State: "created"}, {Type: "bootstrap", State: "running"}, // nobody says of which node, and they are under way all the same
 		{Type: "bootstrap", State: "failed", HostID: idC, Error: "Canceled. Dead nodes: {" + idB + "}"},
 		{Type: "decommission", State: "running", HostID: idB},
 	}
@@ -488,6 +491,45 @@ func TestOperations(t *testing.T) {
 	}
 	if c := n.count("/task_manager/task_status/t1"); c != 1 {
 		t.Errorf("a failed task was asked for %d times", c)
+	}
+}
+
+// What the task manager says of a node, by version: facts of ScyllaDB's source, one row each.
+func TestEntityOfTasks(t *testing.T) {
+	for name, c := range map[string]struct {
+		version    string
+		open, over string // entity while the replacement of B by C is open and once it has failed
+		state      string // of B and C while it is open; both are behind one address
+		failedOf   string
+	}{
+		"6.2":    {"6.2.3", "", "", "1ffa=UNKNOWN 35d0=UNKNOWN", ""},
+		"2025.4": {"2025.4.1", "", "", "1ffa=UNKNOWN 35d0=UNKNOWN", ""},
+		"2026.1": {"2026.1.0", idC, "", "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED", idC},
+		"2026.3": {"2026.3.0", idC, "", "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED", idC},
+		"HEAD":   {"2026.4.0-dev", idB, idB, "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED", idB},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := with(map[string]answer{
+				pathVersion: text(c.version), pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.2", idC}),
+				pathLive: list("10.0.0.1", "10.0.0.2"), pathDown: list[string](),
+				pathTasks:                     list(task{"t", "replace", "cluster", "running", c.open, ""}),
+				"/task_manager/task_status/t": {body: `{"error":"Rolled back: x"}`},
+			})
+			delete(answers, pathEndpoints)
+			n := newFakeNode(t, answers)
+			r := NewReader(n.client())
+			row := r.Read(t.Context())
+			if got := seen(row); !strings.HasPrefix(got, c.state) {
+				t.Errorf("open: %s, want %s", got, c.state)
+			}
+			if diff := cmp.Diff([]api.NodeOperation{{Type: "replace", State: "running", HostID: c.open}}, row.Operations); diff != "" {
+				t.Error(diff)
+			}
+			n.set(pathTasks, list(task{"t", "replace", "cluster", "failed", c.over, ""}))
+			if diff := cmp.Diff([]api.NodeOperation{{Type: "replace", State: "failed", HostID: c.failedOf, Error: "Rolled back: x"}}, r.Read(t.Context()).Operations); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

@@ -4,9 +4,15 @@ package scylla
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
@@ -200,11 +206,11 @@ func TestACancelledJoinIsRecognised(t *testing.T) {
 			}
 			var op api.NodeOperation
 			for _, x := range ReadRow(ctx, client).Operations {
-				if x.HostID == n.HostID() {
+				if x.State == "failed" { // neither version names the node of a task that has ended, and nobody looked while it was open
 					op = x
 				}
 			}
-			if op.Type != "bootstrap" || op.State != "failed" || !strings.Contains(op.Error, c.Node(2).HostID()) {
+			if op.HostID != "" || op.Type != "bootstrap" || op.State != "failed" || !strings.Contains(op.Error, c.Node(2).HostID()) {
 				t.Errorf("operation %+v", op)
 			}
 			if d, ok := Recognise(op.Error); !ok || d.Code != "JoinCancelled" {
@@ -221,6 +227,95 @@ func TestACancelledJoinIsRecognised(t *testing.T) {
 			}
 			if d, _ := FirstError(strings.NewReader(first + again.Log())); d.Code != o.code {
 				t.Errorf("both logs: %+v", d)
+			}
+		})
+	}
+}
+
+// The client reads from each version what that version's task manager says, and remembers the node of a task that has ended since.
+func TestIssue9C1TheClientReadsTheTasksOfEachVersion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts simulated nodes")
+	}
+	type operations = []api.NodeOperation
+	unnamed := func(string, string, string) (open, failed operations) {
+		return operations{{State: "created"}, {Type: "replace", State: "running"}}, operations{{Type: "replace", State: "running"}, {Type: "bootstrap", State: "failed"}}
+	}
+	named := func(replace func(dead, newcomer string) string) func(dead, newcomer, joiner string) (open, failed operations) {
+		return func(dead, newcomer, joiner string) (open, failed operations) {
+			running := api.NodeOperation{Type: "replace", State: "running", HostID: replace(dead, newcomer)}
+			return operations{running, {Type: "bootstrap", State: "running", HostID: joiner}}, operations{running, {Type: "bootstrap", State: "failed", HostID: joiner}}
+		}
+	}
+	requesting := named(func(_, newcomer string) string { return newcomer })
+	target := named(func(dead, _ string) string { return dead })
+	for version, want := range map[string]func(dead, newcomer, joiner string) (open, failed operations){
+		"6.2.3": unnamed, "2025.1.9": unnamed, "2025.2.2": unnamed, "2025.3.1": unnamed, "2025.4.0": unnamed,
+		"2026.1.0": requesting, "2026.2.4": requesting, "2026.3.0": requesting,
+		"2026.4.0-dev": target,
+	} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			c, err := scyllasim.StartCluster(ctx, t.TempDir(), 3, scyllasim.Options{Version: version, Speed: 12})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			client := NewClient(c.Node(0).APIURL(), nil)
+			reader := NewReader(client)
+			var last operations
+			until := func(what string, check func(api.NodeStatusReport) bool) {
+				t.Helper()
+				for ctx.Err() == nil {
+					row := reader.Read(ctx)
+					if last = row.Operations; check(row) {
+						return
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				t.Fatalf("%s: last operations %+v\n%s", what, last, c.Node(0).Log())
+			}
+			dead := c.Node(2).HostID()
+			c.Node(2).Kill()
+			until("the dead node is DOWN", func(r api.NodeStatusReport) bool {
+				return slices.ContainsFunc(r.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.HostID == dead && o.Status == api.NodeStatusDown })
+			})
+			if err := c.Wipe(2); err != nil {
+				t.Fatal(err)
+			}
+			newcomer, err := c.Start(2, func(o *scyllasim.Options) { o.ReplaceNodeFirstBoot, o.StreamTime = dead, time.Hour })
+			if err != nil {
+				t.Fatal(err)
+			}
+			until("the replacement streams", func(api.NodeStatusReport) bool { return newcomer.Mode() == "BOOTSTRAP" })
+			joiner, err := c.Add(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			until("the join is queued", func(r api.NodeStatusReport) bool { return len(r.Operations) == 2 })
+			byType := cmpopts.SortSlices(func(a, b api.NodeOperation) bool { return a.Type+a.State < b.Type+b.State })
+			open, failed := want(dead, newcomer.HostID(), joiner.HostID())
+			if diff := cmp.Diff(open, last, byType); diff != "" {
+				t.Errorf("open operations (-want +got):\n%s", diff)
+			}
+			list, err := client.NodeOperations(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, task := range list {
+				if task.Open() && task.Type != "replace" {
+					if err := client.do(ctx, http.MethodPost, "/task_manager/abort_task/"+task.ID, func(io.Reader) error { return nil }); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			until("the join has failed", func(r api.NodeStatusReport) bool {
+				return slices.ContainsFunc(r.Operations, func(o api.NodeOperation) bool { return o.State == "failed" })
+			})
+			if diff := cmp.Diff(failed, last, byType, cmpopts.IgnoreFields(api.NodeOperation{}, "Error")); diff != "" {
+				t.Errorf("operations after the join was aborted (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
 )
 
 func loadVectors(t *testing.T, name string, into any) {
@@ -21,7 +22,7 @@ func loadVectors(t *testing.T, name string, into any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(b, into); err != nil {
+	if err := json.Unmarshal([]byte(hostids.UUIDs(string(b))), into); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 }
@@ -41,10 +42,10 @@ var rowDifferences = map[string]struct {
 		"a member without a host ID cannot be joined to anything: the row says so instead of reporting node \"\" UP", nil, true},
 	"status-report/two addresses share a host ID": {
 		"one host ID is one node: which of the addresses is the present one is not known without gossip's own word",
-		[]api.ObservedNodeStatusReport{{HostID: "h", Status: api.NodeStatusUnknown}}, false},
+		[]api.ObservedNodeStatusReport{{HostID: hostids.UUID("h"), Status: api.NodeStatusUnknown}}, false},
 	"status-report/IPv6 written in two forms does not match": {
 		"addresses are compared as addresses and not as text",
-		[]api.ObservedNodeStatusReport{{HostID: "h", Status: api.NodeStatusUp}}, false},
+		[]api.ObservedNodeStatusReport{{HostID: hostids.UUID("h"), Status: api.NodeStatusUp}}, false},
 }
 
 func TestStatusReportVectors(t *testing.T) {
@@ -77,7 +78,7 @@ func TestStatusReportVectors(t *testing.T) {
 			_, _ = json.Unmarshal([]byte(c.Input.HostID.Body), &members), json.Unmarshal([]byte(c.Input.Live.Body), &live)
 			var down []string
 			for _, m := range members {
-				if !slices.ContainsFunc(live, func(l string) bool { return canonicalAddress(l) == canonicalAddress(m.Key) }) && m.Value != "h" {
+				if !slices.ContainsFunc(live, func(l string) bool { return canonicalAddress(l) == canonicalAddress(m.Key) }) && m.Value != hostids.UUID("h") {
 					down = append(down, m.Key)
 				}
 			}
@@ -184,64 +185,6 @@ func TestSidecarAnnotationVectors(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestVersionVectors(t *testing.T) {
-	var cases []struct {
-		ID    string `json:"id"`
-		Input struct {
-			Image string `json:"image"`
-		} `json:"input"`
-		Expected struct {
-			Version      *string `json:"version"`
-			ImageError   string  `json:"imageError"`
-			Safe         bool    `json:"bootstrapSynchronisationSafe"`
-			Unsafe       bool    `json:"bootstrapSynchronisationUnsafe"`
-			Parallel     bool    `json:"supportsParallelBootstrap"`
-			ByHostID     bool    `json:"replaceUsingHostID"`
-			ReplaceError string  `json:"replaceError"`
-		} `json:"expected"`
-	}
-	loadVectors(t, "version-cases.json", &cases)
-	if len(cases) != 33 {
-		t.Fatalf("%d cases, want 33", len(cases))
-	}
-	for _, c := range cases {
-		t.Run(c.ID, func(t *testing.T) {
-			v, err := ImageVersion(c.Input.Image)
-			if c.Expected.Version == nil {
-				if err == nil || v.Known || v.Raw != "" {
-					t.Fatalf("version %+v, error %v; want an error (%s)", v, err, c.Expected.ImageError)
-				}
-				for name, s := range map[string]Support{"barrier": v.SupportsBootstrapSynchronisation(), "replace": v.SupportsReplaceByHostID()} {
-					if s != SupportUnknown {
-						t.Errorf("%s: %v, want unknown", name, s)
-					}
-				}
-				return
-			}
-			if v.Raw != *c.Expected.Version {
-				t.Errorf("version %q, want %q", v.Raw, *c.Expected.Version)
-			}
-			if (err != nil) != (c.Expected.ReplaceError != "") {
-				t.Errorf("error %v, the recorded one is %q", err, c.Expected.ReplaceError)
-			}
-			// "Safe" there is "surely yes", "unsafe" is "not surely no".
-			b := v.SupportsBootstrapSynchronisation()
-			if got := b == SupportYes; got != c.Expected.Safe {
-				t.Errorf("bootstrap synchronisation surely: %v, want %v", got, c.Expected.Safe)
-			}
-			if got := b != SupportNo; got != c.Expected.Unsafe {
-				t.Errorf("bootstrap synchronisation perhaps: %v, want %v", got, c.Expected.Unsafe)
-			}
-			if got := v.SupportsParallelBootstrap() == SupportYes; got != c.Expected.Parallel {
-				t.Errorf("parallel bootstrap: %v, want %v", got, c.Expected.Parallel)
-			}
-			if got := v.SupportsReplaceByHostID() == SupportYes; got != c.Expected.ByHostID {
-				t.Errorf("replace by host ID: %v, want %v", got, c.Expected.ByHostID)
 			}
 		})
 	}

@@ -6,51 +6,26 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
-// filter chooses nodes. All terms must hold. A term is a text that name, host ID, place or Pod contain, or dc:, rack: or state: with a value;
-// "by:" before a term applies it to the reporters alone and "of:" to the observed alone, else it applies to both.
+// filter chooses nodes. All terms must hold. A term is a text that name, host ID, place, Pod, IP or version contain, or dc:, rack: or state: with a
+// value. It applies to the rows; with "of:" before it, to the columns.
 type filter struct {
-	text           string
-	rows, columns  []term
-	pairs          []string // statuses: reporters that say so, and those of whom it is said
-	nothingToCheck bool
+	text          string
+	rows, columns []term
+	pairs         []mark // reporters that say so, and the nodes of which it is said
 }
 
 type term struct{ field, value string }
 
-// words of state: that are about pairs, and those about nodes.
-var (
-	pairStates = []string{"up", "down", "unknown", "missing"}
-	nodeStates = func() []string {
-		var words []string
-		for s := matrix.StateNormal; s <= matrix.StateDecommissioned; s++ {
-			words = append(words, strings.ToLower(s.String()))
-		}
-		for _, m := range []kube.MemberState{kube.MemberJoined, kube.MemberNewcomer, kube.MemberGhost, kube.MemberRemote, kube.MemberGossipOnly} {
-			words = append(words, strings.ToLower(string(m)))
-		}
-		return append(words, string(render.RowStale), string(render.RowError))
-	}()
-)
+var pairStates = map[string]mark{"up": markUp, "down": markDown, "unknown": markUnknown, "missing": markMissing}
 
 // parseFilter reads what was typed. Error: a field or state that is not known, with those that are.
 func parseFilter(text string) (filter, error) {
 	f := filter{text: strings.TrimSpace(text)}
 	for _, word := range strings.Fields(strings.ToLower(text)) {
-		rows, columns := true, true
-		if rest, ok := strings.CutPrefix(word, "by:"); ok {
-			word, columns = rest, false
-		} else if rest, ok := strings.CutPrefix(word, "of:"); ok {
-			word, rows = rest, false
-		}
-		if word == "" {
-			continue // still typing
-		}
+		word, by := strings.CutPrefix(word, "by:")
+		word, of := strings.CutPrefix(word, "of:")
 		t := term{value: word}
 		if field, value, ok := strings.Cut(word, ":"); ok {
 			t = term{field, value}
@@ -58,60 +33,54 @@ func parseFilter(text string) (filter, error) {
 		switch t.field {
 		case "", "dc", "rack":
 		case "state":
-			if t.value == "" {
+			if is, ok := pairStates[t.value]; ok && !by && !of {
+				f.pairs = append(f.pairs, is)
 				continue
 			}
-			complete := func(words []string) bool {
-				return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, t.value) })
-			}
-			if slices.Contains(pairStates, t.value) && rows == columns {
-				f.pairs = append(f.pairs, t.value)
-				continue
-			}
-			if !complete(pairStates) && !complete(nodeStates) {
-				return f, fmt.Errorf("state %q is not known: %s", t.value, strings.Join(append(slices.Clone(pairStates), nodeStates...), " "))
+			if !slices.ContainsFunc(stateWords, func(w string) bool { return strings.HasPrefix(w, t.value) }) {
+				return f, fmt.Errorf("state %q is not known: %s", t.value, strings.Join(stateWords, " "))
 			}
 		default:
 			return f, fmt.Errorf("%q is not known: use dc: rack: state: by: of: or plain text", t.field+":")
 		}
-		if rows {
+		switch {
+		case t.value == "": // still typing
+		case of:
+			f.columns = append(f.columns, t)
+		default:
 			f.rows = append(f.rows, t)
 		}
-		if columns {
-			f.columns = append(f.columns, t)
-		}
 	}
-	f.nothingToCheck = len(f.rows) == 0 && len(f.columns) == 0 && len(f.pairs) == 0
 	return f, nil
 }
 
 func holds(terms []term, n *node) bool {
-	for _, t := range terms {
-		if !t.holds(n) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(terms, func(t term) bool { return !t.holds(n) })
 }
 
 func (t term) holds(n *node) bool {
-	has := func(text string) bool { return strings.Contains(strings.ToLower(text), t.value) }
+	has := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), t.value) })
+	}
 	switch t.field {
 	case "dc":
-		return has(n.Datacenter)
+		return has(n.datacenter)
 	case "rack":
-		return has(n.Rack)
+		return has(n.rack)
 	case "state":
-		begins := func(word string) bool { return word != "" && strings.HasPrefix(strings.ToLower(word), t.value) }
-		return begins(n.State) || begins(string(n.Membership)) || begins(string(n.Row.Status)) || n.Seen != nil && begins(n.Seen.Status)
+		words := []string{n.state, n.membership, n.row.status}
+		if n.seen.of > 0 {
+			words = append(words, n.seen.text)
+		}
+		return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(strings.ToLower(word), t.value) })
 	}
-	return has(n.Member) || has(n.HostID) || has(n.Datacenter+"/"+n.Rack) || has(n.Pod) || has(n.Version)
+	return has(n.member, n.id, n.place, n.pod, n.ip, n.version)
 }
 
 // apply gives the nodes that stand in rows and in columns.
-func (f *filter) apply(s *Snapshot) (rows, columns []int) {
-	for i := range s.nodes {
-		n := &s.nodes[i]
+func (f *filter) apply(of *facts) (rows, columns []int) {
+	for i := range of.nodes {
+		n := &of.nodes[i]
 		if holds(f.rows, n) {
 			rows = append(rows, i)
 		}
@@ -119,49 +88,38 @@ func (f *filter) apply(s *Snapshot) (rows, columns []int) {
 			columns = append(columns, i)
 		}
 	}
-	for _, p := range f.pairs {
-		rows, columns = s.saying(p, rows, columns)
+	for _, is := range f.pairs {
+		rows, columns = of.saying(is, rows, columns)
 	}
 	return rows, columns
 }
 
-// saying keeps the columns of which some row says status, and the rows that say it of some column.
-func (s *Snapshot) saying(status string, rows, columns []int) (by, of []int) {
-	inRow, inColumn := member(len(s.nodes), rows), member(len(s.nodes), columns)
-	says, said := make([]bool, len(s.nodes)), make([]bool, len(s.nodes))
-	for _, r := range s.doc.Rows {
-		i, ok := s.find(r.Observer)
-		if !ok || !inRow[i] {
+// saying keeps the rows that say is of a node in columns, and the columns of which a node in rows says it.
+func (f *facts) saying(is mark, rows, columns []int) (by, of []int) {
+	inColumn, says, said := make([]bool, len(f.nodes)), make([]bool, len(f.nodes)), make([]bool, len(f.nodes))
+	for _, j := range columns {
+		inColumn[j] = true
+	}
+	for _, i := range rows {
+		if !f.nodes[i].reports {
 			continue
 		}
-		if status == "up" {
-			bad := make(map[int]bool, len(r.NotUp))
-			for _, p := range r.NotUp {
-				bad[s.known[p.Observed]] = true
-			}
+		if is == markUp {
 			for _, j := range columns {
-				if j != i && !bad[j] {
+				if i != j && f.mark(i, j) == markUp {
 					says[i], said[j] = true, true
 				}
 			}
 			continue
 		}
-		for _, p := range r.NotUp {
-			if j := s.known[p.Observed]; inColumn[j] && strings.EqualFold(p.Status, status) {
-				says[i], said[j] = true, true
+		for _, p := range f.nodes[i].notUp {
+			if inColumn[p.of] && p.is == is {
+				says[i], said[p.of] = true, true
 			}
 		}
 	}
-	keep := func(in []int, which []bool) []int {
+	without := func(in []int, which []bool) []int {
 		return slices.DeleteFunc(slices.Clone(in), func(i int) bool { return !which[i] })
 	}
-	return keep(rows, says), keep(columns, said)
-}
-
-func member(n int, of []int) []bool {
-	in := make([]bool, n)
-	for _, i := range of {
-		in[i] = true
-	}
-	return in
+	return without(rows, says), without(columns, said)
 }

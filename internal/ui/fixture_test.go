@@ -3,31 +3,22 @@
 package ui
 
 import (
-	"flag"
 	"fmt"
 	"image/color"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
-
-// updating is true with -update, a flag that the terminal framework's test helper brings along.
-func updating() bool {
-	f := flag.Lookup("update")
-	return f != nil && f.Value.String() == "true"
-}
 
 // start is the moment of every first snapshot.
 var start = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -45,7 +36,7 @@ type world struct {
 	newcomers []string
 	since     time.Time
 	lease     time.Time
-	problems  []kube.Problem
+	problems  []cluster.Problem
 	readAt    time.Time
 }
 
@@ -83,7 +74,7 @@ func (w *world) down(name string) *world {
 			w.not[[2]string{p.name, name}] = api.NodeStatusDown
 		}
 	}
-	w.failed[name] = "ask ScyllaDB: connection refused"
+	w.failed[name] = "connection refused"
 	return w
 }
 
@@ -96,10 +87,11 @@ func (w *world) labels(p place) map[string]string {
 	return map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: p.dc, api.LabelRack: p.rack, api.LabelManagedBy: api.ManagedByUs}
 }
 
-// snapshot is what kube.Load would make of it.
-func (w *world) snapshot() *kube.Snapshot {
-	s := &kube.Snapshot{Namespace: "demo", Cluster: "demo", TakenAt: w.readAt, Source: kube.SourceReport, SourceReason: "1 of 1 datacenter report found", Problems: w.problems}
+// snapshot is the cluster as it is read.
+func (w *world) snapshot() *cluster.Cluster {
+	s := cluster.Objects{Key: cluster.Key{Namespace: "demo", Name: "demo"}, Problems: w.problems}
 	reports := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
+	status := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", ResourceVersion: "1", Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs}}}
 	all := w.places()
 	since := metav1.NewTime(w.since)
 	service := func(p place) corev1.Service {
@@ -114,6 +106,7 @@ func (w *world) snapshot() *kube.Snapshot {
 		out.Spec.Containers = []corev1.Container{{Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2025.2.1"}}
 		out.Spec.NodeName = "worker-1"
 		out.Status.Phase = corev1.PodRunning
+		out.Status.PodIP = fmt.Sprintf("10.0.%c.%d", p.rack[len(p.rack)-1], p.ordinal+10)
 		out.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 		return out
 	}
@@ -141,7 +134,7 @@ func (w *world) snapshot() *kube.Snapshot {
 		if len(r.Racks) == 0 || r.Racks[len(r.Racks)-1].Name != p.rack {
 			r.Racks = append(r.Racks, api.RackReport{Name: p.rack})
 		}
-		row := api.NodeReport{Ordinal: p.ordinal, HostID: &p.id}
+		var cells []api.ObservedNodeStatusReport
 		if !w.silent[p.name] && w.failed[p.name] == "" {
 			for _, q := range all {
 				c := api.ObservedNodeStatusReport{HostID: q.id, Status: api.NodeStatusUp}
@@ -151,12 +144,14 @@ func (w *world) snapshot() *kube.Snapshot {
 				case ok:
 					c.Status, c.Since = st, &since
 				}
-				row.ObservedNodes = append(row.ObservedNodes, c)
+				cells = append(cells, c)
 			}
 		}
 		rack := &r.Racks[len(r.Racks)-1]
-		rack.Nodes = append(rack.Nodes, row)
+		rack.Nodes = append(rack.Nodes, api.NodeReport{Ordinal: p.ordinal, HostID: &p.id, ObservedNodes: api.Plain(cells)})
+		w.report(status, p, cells)
 	}
+	s.StatusReport = status
 	for _, dc := range w.datacenters {
 		if r := reports[dc]; r != nil {
 			s.Reports = append(s.Reports, *r)
@@ -173,10 +168,28 @@ func (w *world) snapshot() *kube.Snapshot {
 	}
 	if !w.lease.IsZero() {
 		holder, renewed, seconds := "controller-0", metav1.NewMicroTime(w.lease), int32(15)
-		s.Lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kubectl-scylla", Name: api.LeaseName},
+		s.Lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kubectl-scylla", Name: api.LeaseName,
+			Annotations: map[string]string{api.AnnotationKeeps: api.KeepMark(s.Key.Namespace, s.Key.Name)}},
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, LeaseDurationSeconds: &seconds}}
 	}
-	return s
+	return cluster.New(s, cluster.SourceReport, w.readAt)
+}
+
+// report adds a row to the cluster report, which has room for ages and for why a row is missing.
+func (w *world) report(r *api.ScyllaDBStatusReport, p place, cells []api.ObservedNodeStatusReport) {
+	at := len(r.Datacenters) - 1
+	if at < 0 || r.Datacenters[at].Name != p.dc {
+		r.Datacenters = append(r.Datacenters, api.StatusReportDatacenter{Name: p.dc})
+		at++
+	}
+	node := api.StatusReportNode{HostID: p.id, Member: p.name, ObservedNodes: cells}
+	if why := w.failed[p.name]; why != "" {
+		node.Fault = &api.RowTrouble{Code: api.FaultScyllaDB, Words: why}
+	}
+	r.Datacenters[at].Nodes = append(r.Datacenters[at].Nodes, node)
+	r.Status.Members = append(r.Status.Members, api.StatusReportMember{
+		Name: p.name, Namespace: "demo", Datacenter: p.dc, Rack: p.rack, Ordinal: p.ordinal, HostID: p.id, Joined: true,
+	})
 }
 
 // screen is a dashboard under test with a clock of its own.
@@ -244,18 +257,32 @@ func (s *screen) press(keys ...string) tea.Cmd {
 	return cmd
 }
 
+// ticks lets time pass as the clock of the dashboard does, second by second.
+func (s *screen) ticks(d time.Duration) {
+	s.t.Helper()
+	for ; d > 0; d -= time.Second {
+		s.now = s.now.Add(time.Second)
+		s.send(tick(s.now))
+	}
+}
+
 // at is the pair under the cursor.
 func (s *screen) at() string {
-	name := func(i int) string {
-		switch {
-		case i < 0:
+	name := func(item int) string {
+		if item < 0 {
 			return "-"
-		case s.zoom == zoomRacks:
-			return s.snap.racks[i].String()
 		}
-		return strings.TrimPrefix(s.snap.nodes[i].name(), "demo-dc1-")
+		return strings.TrimPrefix(s.matrix.key(item), "demo-dc1-")
 	}
-	return name(s.rows.item()) + " on " + name(s.columns.item())
+	if s.matrix.level == 0 { // nodes by name, not by host ID
+		name = func(item int) string {
+			if item < 0 {
+				return "-"
+			}
+			return strings.TrimPrefix(s.snap.nodes[item].label(), "demo-dc1-")
+		}
+	}
+	return name(s.matrix.rows.item()) + " on " + name(s.matrix.columns.item())
 }
 
 func (s *screen) has(texts ...string) {
@@ -278,27 +305,10 @@ func (s *screen) lacks(texts ...string) {
 	}
 }
 
-// golden compares a text with testdata/NAME; escape sequences are written so that a reader sees them.
-func golden(t *testing.T, name, text string) {
+// screenFile compares a text with testdata/NAME.txt; escape sequences are written so that a reader sees them.
+func screenFile(t *testing.T, name, text string) {
 	t.Helper()
-	text = strings.ReplaceAll(text, "\x1b", `\e`) + "\n"
-	file := filepath.Join("testdata", name+".txt")
-	if updating() {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("read golden file (write it with -update): %v", err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", file, diff)
-	}
+	golden.Text(t, name+".txt", strings.ReplaceAll(text, "\x1b", `\e`)+"\n")
 }
 
 var lightBackground = tea.BackgroundColorMsg{Color: color.White}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
 // Change is one line of the history.
@@ -21,158 +19,147 @@ type Change struct {
 }
 
 const (
-	maxHistory     = 1000
 	maxChanges     = 100 // of one snapshot
 	namedObservers = 3
 )
 
+// Verdicts.
+const (
+	healthy    = "HEALTHY"
+	notHealthy = "NOT HEALTHY"
+	unknown    = "UNKNOWN"
+)
+
+// changeLog collects the changes of one moment.
+type changeLog struct {
+	at  time.Time
+	all []Change
+}
+
+func (l *changeLog) add(good, bad bool, format string, args ...any) {
+	l.all = append(l.all, Change{At: l.at, Text: fmt.Sprintf(format, args...), Good: good, Bad: bad})
+}
+
 // diff tells what is different in next.
 func (s *Snapshot) diff(next *Snapshot) []Change {
-	var out []Change
-	add := func(good, bad bool, format string, args ...any) {
-		out = append(out, Change{At: next.at, Text: fmt.Sprintf(format, args...), Good: good, Bad: bad})
+	log := &changeLog{at: next.at}
+	if a, b := s.verdict, next.verdict; a != b {
+		log.add(next.healthy, !next.healthy, "%s, was %s: %s", b, a, next.summary)
 	}
-	if a, b := verdict(s.doc), verdict(next.doc); a != b {
-		add(next.doc.Healthy, !next.doc.Healthy, "%s, was %s: %s", b, a, next.doc.Summary)
-	}
-	out = append(out, s.diffPairs(next)...)
+	s.diffPairs(next, log)
 	seen := make([]bool, len(s.nodes))
 	for i := range next.nodes {
 		n := &next.nodes[i]
-		j, ok := s.same(n)
-		if !ok {
-			add(false, false, "%s is new: %s", n.name(), n.Membership)
+		j := s.same(n)
+		if j < 0 {
+			log.add(false, false, "%s is new: %s", n.label(), n.membership)
 			continue
 		}
 		seen[j] = true
-		out = append(out, diffNode(&s.nodes[j], n, next.at)...)
+		log.node(&s.nodes[j], n)
 	}
 	for j := range s.nodes {
 		if !seen[j] {
-			add(false, false, "%s is gone", s.nodes[j].name())
+			log.add(false, false, "%s is gone", s.nodes[j].label())
 		}
 	}
-	if a, b := len(s.doc.Partition), len(next.doc.Partition); a != b {
-		if b > 0 {
-			add(false, true, "the cluster has fallen into %d parts that do not see each other", b)
-		} else {
-			add(true, false, "the parts of the cluster see each other again")
+	switch a, b := len(s.partition), len(next.partition); {
+	case a == b:
+	case b > 0:
+		log.add(false, true, "the cluster has fallen into %d parts that do not see each other", b)
+	default:
+		log.add(true, false, "the parts of the cluster see each other again")
+	}
+	if a, b := s.source, next.source; a != b {
+		log.add(false, false, "rows now come from %s, before from %s", b, a)
+	}
+	s.diffController(next, log)
+	if n := len(log.all) - maxChanges; n > 0 {
+		log.all = log.all[:maxChanges]
+		log.add(false, false, "and %d more changes at once", n)
+	}
+	return log.all
+}
+
+// diffController tells whether the controller has fallen silent or is back. It compares the first two words, not the age behind them.
+func (s *Snapshot) diffController(next *Snapshot, log *changeLog) {
+	kind := func(words string) string {
+		f := strings.Fields(words)
+		return strings.Join(f[:min(2, len(f))], " ")
+	}
+	if s.at.IsZero() || next.at.IsZero() || next.controller == "" || kind(s.controller) == kind(next.controller) {
+		return
+	}
+	log.add(next.controllerOK, !next.controllerOK, "%s", next.controller)
+}
+
+// same finds a node as it was: by host ID, or by member name while one of the two had no host ID; -1 when it is new.
+func (f *facts) same(n *node) int {
+	if i, ok := f.byID[n.id]; ok && n.id != "" {
+		return i
+	}
+	if i, ok := f.byMember[n.member]; ok && n.member != "" && (f.nodes[i].id == "" || n.id == "") {
+		return i
+	}
+	return -1
+}
+
+func (l *changeLog) node(was, is *node) {
+	name := is.label()
+	if was.id == "" && is.id != "" {
+		l.add(false, false, "%s has its host ID now", name)
+	}
+	for _, word := range [][3]string{{"", is.membership, was.membership}, {"", is.state, was.state}, {"Pod of ", is.pod, was.pod}} {
+		if word[1] != word[2] && word[1] != "" && word[2] != "" {
+			l.add(false, false, "%s%s: %s, was %s", word[0], name, word[1], word[2])
 		}
 	}
-	if a, b := s.doc.Source.Used, next.doc.Source.Used; a != b {
-		add(false, false, "rows now come from %s, before from %s", b, a)
+	if a, b := was.row, is.row; a.status != b.status {
+		text := fmt.Sprintf("row of %s: %s, was %s", name, b.status, a.status)
+		if b.detail != "" {
+			text += ": " + b.detail
+		}
+		l.add(b.ok, !b.ok && b.due, "%s", text)
 	}
-	out = append(out, s.diffController(next)...)
-	if n := len(out) - maxChanges; n > 0 {
-		out = append(out[:maxChanges], Change{At: next.at, Text: fmt.Sprintf("and %d more changes at once", n)})
-	}
-	return out
-}
-
-// diffController tells whether the controller has fallen silent or is back.
-func (s *Snapshot) diffController(next *Snapshot) []Change {
-	if s.at.IsZero() || next.at.IsZero() {
-		return nil
-	}
-	a, _ := s.leaseAt(s.at)
-	b, ok := next.leaseAt(next.at)
-	// Only the kind of news counts, not the seconds in it.
-	if first(a) == first(b) || b == "" {
-		return nil
-	}
-	return []Change{{At: next.at, Text: b, Good: ok, Bad: !ok}}
-}
-
-func first(words string) string {
-	f := strings.Fields(words)
-	return strings.Join(f[:min(2, len(f))], " ")
-}
-
-func verdict(d *render.ClusterStatus) string {
 	switch {
-	case d.Healthy:
-		return "HEALTHY"
-	case d.Counts.Nodes == 0:
-		return "UNKNOWN"
+	case was.force == is.force:
+	case is.force == "":
+		l.add(false, false, "the force on %s is gone", name)
+	default:
+		l.add(false, false, "%s is forced to proceed (%q)", name, is.force)
 	}
-	return "NOT HEALTHY"
-}
-
-// same finds the node as it was: by host ID, or by member while either had none.
-func (s *Snapshot) same(n *node) (int, bool) {
-	if n.HostID != "" {
-		if i, ok := s.known[n.HostID]; ok {
-			return i, true
-		}
-	}
-	for i := range s.nodes {
-		if o := &s.nodes[i]; n.Member != "" && o.Member == n.Member && (o.HostID == "" || n.HostID == "") {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-func diffNode(was, is *node, at time.Time) []Change {
-	var out []Change
-	add := func(good, bad bool, format string, args ...any) {
-		out = append(out, Change{At: at, Text: fmt.Sprintf(format, args...), Good: good, Bad: bad})
-	}
-	name := is.name()
-	if was.HostID == "" && is.HostID != "" {
-		add(false, false, "%s has its host ID now", name)
-	}
-	if was.Membership != is.Membership {
-		add(false, false, "%s: %s, was %s", name, is.Membership, was.Membership)
-	}
-	if was.State != is.State && is.State != "" && was.State != "" {
-		add(false, false, "%s: %s, was %s", name, is.State, was.State)
-	}
-	if a, b := was.Row, is.Row; a.Status != b.Status {
-		text := fmt.Sprintf("row of %s: %s, was %s", name, b.Status, a.Status)
-		if b.Detail != "" {
-			text += ": " + b.Detail
-		}
-		add(b.Status == render.RowOK, b.Status != render.RowOK && b.Status != render.RowNone, "%s", text)
-	}
-	if was.Pod != is.Pod {
-		add(false, false, "Pod of %s: %s, was %s", name, is.Pod, was.Pod)
-	}
-	if was.Force != is.Force {
-		if is.Force == "" {
-			add(false, false, "the force on %s is gone", name)
-		} else {
-			add(false, false, "%s is forced to proceed (%q)", name, is.Force)
-		}
-	}
-	return out
 }
 
 // diffPairs joins what several rows now say differently of the same node.
-func (s *Snapshot) diffPairs(next *Snapshot) []Change {
-	type key struct{ observed, from, to string }
+func (s *Snapshot) diffPairs(next *Snapshot, log *changeLog) {
+	type key struct {
+		of       int // in next
+		to, from mark
+	}
 	observers := map[key][]int{}
-	both := func(hostID string) (int, bool) {
-		i, ok := next.known[hostID]
-		j, was := s.known[hostID]
-		return i, ok && was && next.nodes[i].reports && s.nodes[j].reports
-	}
-	add := func(pair [2]string, from, to string) {
-		_, known := s.known[pair[1]]
-		if _, still := next.known[pair[1]]; !known || !still || from == to {
-			return
+	for i := range next.nodes {
+		was, ok := s.byID[next.nodes[i].id]
+		if !ok || !next.nodes[i].reports || !s.nodes[was].reports {
+			continue
 		}
-		if i, ok := both(pair[0]); ok {
-			k := key{pair[1], from, to}
-			observers[k] = append(observers[k], i)
+		old := make(map[string]mark, len(s.nodes[was].notUp))
+		for _, p := range s.nodes[was].notUp {
+			old[s.nodes[p.of].id] = p.is
 		}
-	}
-	for pair, to := range next.pairs {
-		add(pair, cmp.Or(s.pairs[pair], "UP"), to)
-	}
-	for pair, from := range s.pairs {
-		if _, still := next.pairs[pair]; !still {
-			add(pair, from, "UP")
+		note := func(of int, from, to mark) {
+			if _, known := s.byID[next.nodes[of].id]; known && from != to {
+				observers[key{of, to, from}] = append(observers[key{of, to, from}], i)
+			}
+		}
+		for _, p := range next.nodes[i].notUp {
+			id := next.nodes[p.of].id
+			note(p.of, cmp.Or(old[id], markUp), p.is)
+			delete(old, id)
+		}
+		for id, from := range old {
+			if of, still := next.byID[id]; still {
+				note(of, from, markUp)
+			}
 		}
 	}
 	keys := make([]key, 0, len(observers))
@@ -180,24 +167,58 @@ func (s *Snapshot) diffPairs(next *Snapshot) []Change {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b key) int {
-		return cmp.Or(cmp.Compare(next.known[a.observed], next.known[b.observed]), cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from))
+		return cmp.Or(cmp.Compare(a.of, b.of), cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from))
 	})
-	var out []Change
 	for _, k := range keys {
-		who := observers[k]
-		slices.Sort(who)
-		names := make([]string, 0, namedObservers)
-		for _, i := range who[:min(namedObservers, len(who))] {
-			names = append(names, next.nodes[i].name())
-		}
-		by := strings.Join(names, ", ")
-		if n := len(who) - len(names); n > 0 {
-			by += fmt.Sprintf(" and %d more", n)
-		}
-		out = append(out, Change{
-			At: next.at, Good: k.to == "UP", Bad: k.to != "UP",
-			Text: fmt.Sprintf("%s %s (was %s) by %s", next.nodes[next.known[k.observed]].name(), k.to, k.from, by),
-		})
+		log.add(k.to == markUp, k.to != markUp, "%s %s (was %s) by %s", next.nodes[k.of].label(), markNames[k.to], markNames[k.from], next.names(observers[k]))
 	}
-	return out
+}
+
+// names lists nodes in words: "a, b, c and 7 more".
+func (f *facts) names(nodes []int) string {
+	var names []string
+	for _, i := range nodes[:min(namedObservers, len(nodes))] {
+		names = append(names, f.nodes[i].label())
+	}
+	text := strings.Join(names, ", ")
+	if n := len(nodes) - len(names); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// past returns what the objects of a first snapshot say about earlier times, the oldest first: since when a node is not UP, a row is stale, a
+// newcomer waits, and which containers ended with an error.
+func (f *facts) past() []Change {
+	log := &changeLog{}
+	type key struct {
+		of    int
+		is    mark
+		since time.Time
+	}
+	observers := map[key][]int{}
+	var keys []key
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		for _, p := range n.notUp {
+			k := key(p)
+			if observers[k] == nil && !p.since.IsZero() {
+				keys = append(keys, k)
+			}
+			observers[k] = append(observers[k], i)
+		}
+		if log.at = n.row.staleSince; !log.at.IsZero() {
+			log.add(false, true, "row of %s: %s", n.label(), n.row.detail)
+		}
+		if log.at = n.waits.since; !log.at.IsZero() {
+			log.add(false, false, "%s waits for %s", n.label(), cmp.Or(n.waits.on, "its turn"))
+		}
+	}
+	for _, k := range keys {
+		log.at = k.since
+		log.add(false, true, "%s %s by %s", f.nodes[k.of].label(), markNames[k.is], f.names(observers[k]))
+	}
+	log.all = append(log.all, f.ended...)
+	slices.SortStableFunc(log.all, func(a, b Change) int { return a.At.Compare(b.At) })
+	return log.all[max(0, len(log.all)-maxChanges):]
 }

@@ -2,15 +2,18 @@
 
 package ui
 
-import "charm.land/bubbles/v2/key"
+import (
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
 
-// KeyMap is every key. Help is made from it and from nothing else.
+// KeyMap has every key. Help and the last line of the screen are made from it.
 type KeyMap struct {
 	Up, Down, Left, Right, PageUp, PageDown, Top, Bottom, First, Last key.Binding
 	Next, Previous                                                    key.Binding
 	Enter, Back, Tab, BackTab                                         key.Binding
 	Filter, Sort, Zoom                                                key.Binding
-	Force, Replace                                                    key.Binding
+	Force, Replace, Copy                                              key.Binding
 	Help, Quit, Interrupt                                             key.Binding
 }
 
@@ -32,14 +35,14 @@ func DefaultKeyMap(ascii bool) KeyMap {
 		Enter: bind("enter", "open", "enter"), Back: bind("esc", "back", "esc", "backspace"),
 		Tab: bind("tab", "next pane", "tab"), BackTab: bind("shift+tab", "previous pane", "shift+tab"),
 		Filter: bind("/", "filter", "/"), Sort: bind("s", "sort", "s"), Zoom: bind("z", "nodes or racks", "z"),
-		Force: bind("f", "force-proceed", "f"), Replace: bind("r", "replace", "r"),
+		Force: bind("f", "force-proceed", "f"), Replace: bind("r", "replace", "r"), Copy: bind("y", "copy the command", "y"),
 		Help: bind("?", "help", "?"), Quit: bind("q", "quit", "q"), Interrupt: bind("ctrl+c", "interrupt", "ctrl+c"),
 	}
 }
 
-// ShortHelp is the last line of the screen, the most needed first: what does not fit is left out.
+// ShortHelp is the last line of the screen, the most needed first. A key that does not fit is left out.
 func (k KeyMap) ShortHelp() []key.Binding {
-	return []key.Binding{k.Help, k.Quit, k.Next, k.Enter, k.Tab, k.Filter, k.Zoom, k.Sort, k.Force, k.Replace}
+	return []key.Binding{k.Help, k.Quit, k.Enter, k.Force, k.Replace, k.Next, k.Filter, k.Tab, k.Zoom, k.Sort, k.Copy}
 }
 
 // FullHelp is every key in groups.
@@ -47,6 +50,40 @@ func (k KeyMap) FullHelp() [][]key.Binding {
 	return [][]key.Binding{
 		{k.Up, k.Down, k.Left, k.Right, k.PageUp, k.PageDown, k.Top, k.Bottom, k.First, k.Last},
 		{k.Next, k.Previous, k.Enter, k.Back, k.Tab, k.BackTab, k.Filter, k.Sort, k.Zoom},
-		{k.Force, k.Replace, k.Help, k.Quit, k.Interrupt},
+		{k.Force, k.Replace, k.Copy, k.Help, k.Quit, k.Interrupt},
 	}
+}
+
+// vertical is how far a key moves among n items, of which a page is visible.
+func (k *KeyMap) vertical(msg tea.KeyPressMsg, page, n int) int {
+	switch {
+	case key.Matches(msg, k.Up):
+		return -1
+	case key.Matches(msg, k.Down):
+		return 1
+	case key.Matches(msg, k.PageUp):
+		return -page
+	case key.Matches(msg, k.PageDown):
+		return page
+	case key.Matches(msg, k.Top):
+		return -n
+	case key.Matches(msg, k.Bottom):
+		return n
+	}
+	return 0
+}
+
+// horizontal is how far a key moves among n columns.
+func (k *KeyMap) horizontal(msg tea.KeyPressMsg, n int) int {
+	switch {
+	case key.Matches(msg, k.Left):
+		return -1
+	case key.Matches(msg, k.Right):
+		return 1
+	case key.Matches(msg, k.First):
+		return -n
+	case key.Matches(msg, k.Last):
+		return n
+	}
+	return 0
 }

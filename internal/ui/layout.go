@@ -3,17 +3,39 @@
 package ui
 
 import (
+	"fmt"
 	"strings"
+
+	tea "charm.land/bubbletea/v2"
 )
+
+type paneID uint8
+
+const (
+	paneMatrix paneID = iota
+	paneDetail
+	paneBlockers
+	paneHistory
+	panes
+)
+
+// pane is a part of the screen beside or below the matrix.
+type pane interface {
+	title() string
+	// need is the number of lines that it could fill in w cells.
+	need(v *view, w int, focused bool) int
+	draw(v *view, w, h int, focused bool) []line
+	update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int)
+}
 
 type rect struct{ x, y, w, h int }
 
 func (r rect) contains(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
 
-// layout is where everything is on the screen. Drawing and the mouse use the same.
+// layout is where everything is on the screen, for drawing and for the mouse.
 type layout struct {
 	head []string
-	// rects of panes begin with their title line; a pane that is not shown has none.
+	// rects of panes begin with their title; a pane that is not shown has none.
 	rects [panes]rect
 	// tabs are the titles that a click chooses.
 	tabs [panes]rect
@@ -29,69 +51,59 @@ const (
 )
 
 // layout places the panes: beside the matrix on wide screens, else one of them below it.
-func (m *Model) layout() layout {
-	l := layout{head: m.head()}
-	top, body := len(l.head), m.height-len(l.head)-1
-	if m.width >= sideWidth && body >= sideHeight && m.fitsBeside() {
-		m.beside(&l, top, body)
+func (m *Model) layout(v *view) layout {
+	l := layout{head: m.snap.header(v, &m.link, m.width, m.height)}
+	body := m.height - len(l.head) - 1
+	beside := m.width >= wideScreen || m.matrix.axis().base().width(m.width, len(m.matrix.columns.items)) <= m.width-sidePane-divider
+	if m.width >= sideWidth && body >= sideHeight && beside {
+		m.beside(v, &l, body)
 	} else {
-		m.below(&l, top, body)
+		m.below(v, &l, body)
 	}
 	return l
 }
 
-// fitsBeside is true when the panes take no column away, or the screen is so wide that both are better.
-func (m *Model) fitsBeside() bool {
-	cell := minCell
-	if m.zoom == zoomRacks {
-		cell = minRackCell
-	}
-	label, _ := m.labels(m.zoom, m.width)
-	return m.width >= wideScreen || m.prefix(label)+len(m.columns.items)*cell+1 <= m.width-sidePane-divider
-}
-
-func (m *Model) beside(l *layout, top, body int) {
+func (m *Model) beside(v *view, l *layout, body int) {
 	l.side = true
-	label, _ := m.labels(m.zoom, m.width)
-	w := m.prefix(label) + len(m.columns.items)*m.widest() + 1
-	// Why a row is missing wants some room, too.
-	w = min(max(w, m.width*9/20), m.width-sidePane-divider)
+	top, ax := len(l.head), m.matrix.axis().base()
+	w := ax.prefix(m.width) + len(m.matrix.columns.items)*min(10, ax.most) + 1
+	least := m.width * 9 / 20 // why a row is missing wants some room, too
+	if m.width >= wideScreen {
+		least = min(max(least, m.matrix.wish(m.width)), m.width*3/5)
+	}
+	w = min(max(w, least), m.width-sidePane-divider)
 	l.rects[paneMatrix] = rect{0, top, w, body}
 	x, pw := w+divider, m.width-w-divider
-	need := [panes]int{}
 	heights := [panes]int{paneDetail: 5, paneBlockers: 4, paneHistory: 3}
-	for p := paneDetail; p < panes; p++ {
-		need[p] = 1 + m.linesOf(p, pw)
+	left := body - 2 // blank lines between
+	for _, h := range heights {
+		left -= h
 	}
-	left := body - heights[paneDetail] - heights[paneBlockers] - heights[paneHistory] - 2 // blank lines between
-	for _, p := range []pane{m.focus, paneDetail, paneBlockers, paneHistory} {
-		if p == paneMatrix {
-			continue
+	for _, p := range []paneID{m.focus, paneDetail, paneBlockers, paneHistory} {
+		if p != paneMatrix {
+			more := max(0, min(left, 1+m.need(v, p, pw)-heights[p]))
+			heights[p] += more
+			left -= more
 		}
-		more := max(0, min(left, need[p]-heights[p]))
-		heights[p] += more
-		left -= more
 	}
 	heights[paneHistory] += left
-	y := top
-	for p := paneDetail; p < panes; p++ {
+	for p, y := paneDetail, top; p < panes; p++ {
 		l.rects[p] = rect{x, y, pw, heights[p]}
 		l.tabs[p] = rect{x, y, pw, 1}
 		y += heights[p] + 1
 	}
 }
 
-func (m *Model) below(l *layout, top, body int) {
-	shown := m.shown()
-	avail := body - 1 // the line of tabs
-	rows := m.matrixHead(avail) + len(m.rows.items)
-	need := m.linesOf(shown, m.width)
-	least := max(2, avail/3)
+func (m *Model) below(v *view, l *layout, body int) {
+	shown, top, avail := m.shown(), len(l.head), body-1 // less the line of tabs
+	head := 2 + m.matrix.places(avail)
+	need := m.need(v, shown, m.width)
+	least := avail / 3
 	if m.focus != paneMatrix {
-		least = max(2, avail*2/3)
+		least = avail * 2 / 3
 	}
-	h := max(avail-rows, min(need, least))
-	h = min(h, avail-m.matrixHead(avail)-1)
+	h := max(avail-head-len(m.matrix.rows.items), min(need, max(2, least)))
+	h = min(h, avail-head-1)
 	l.rects[paneMatrix] = rect{0, top, m.width, avail - h}
 	l.rects[shown] = rect{0, top + avail - h, m.width, h + 1}
 	// What is left below the details shows what matters next.
@@ -101,146 +113,150 @@ func (m *Model) below(l *layout, top, body int) {
 	}
 	x := 0
 	for p := paneDetail; p < panes; p++ {
-		w := len(m.tab(p))
+		w := len(m.pane(p).title())
 		l.tabs[p] = rect{x, top + avail - h, w, 1}
 		x += w + 2
 	}
 }
 
+func (m *Model) need(v *view, p paneID, w int) int { return m.pane(p).need(v, w, p == m.focus) }
+
+// shown is the pane below the matrix.
+func (m *Model) shown() paneID { return max(m.focus, paneDetail) }
+
 // also is the pane for which there may be room below the details; paneMatrix when there is none.
-func (m *Model) also() pane {
+func (m *Model) also() paneID {
 	switch {
 	case m.focus != paneMatrix:
 		return paneMatrix
-	case len(m.snap.groups) > 0:
+	case len(m.snap.blockers) > 0:
 		return paneBlockers
-	case len(m.history) > 0:
+	case len(m.changes.log) > 0:
 		return paneHistory
 	}
 	return paneMatrix
 }
 
-// shown is the pane below the matrix.
-func (m *Model) shown() pane {
-	if m.focus == paneMatrix {
-		return paneDetail
+func (m *Model) drawPanes(v *view, c *canvas, l layout) {
+	for y := l.rects[paneMatrix].y; l.side && y < m.height-1; y++ {
+		c.at(l.rects[paneDetail].x-2, y, v.dim.of(v.bar))
 	}
-	return m.focus
-}
-
-// matrixHead is how many lines stand above the rows.
-func (m *Model) matrixHead(height int) int {
-	if m.grouped(height) {
-		return 3
+	if !l.side { // one line has all titles; the shown pane begins below it
+		for p := paneDetail; p < panes; p++ {
+			name := v.dim.of(m.pane(p).title())
+			if p == m.shown() {
+				name = m.tab(v, p, true)
+			}
+			c.at(l.tabs[p].x, l.tabs[p].y, name)
+		}
+		last, more := l.tabs[panes-1], m.more(v, m.shown(), l.rects[m.shown()])
+		x := last.x + last.w + 1
+		c.at(x, last.y, v.dim.of(strings.Repeat(v.line, max(0, m.width-x-len(more)))+more))
 	}
-	return 2
-}
-
-// grouped is true when a line names the racks above the columns, or the datacenters above the racks.
-func (m *Model) grouped(height int) bool {
-	if m.zoom == zoomRacks {
-		return m.sort == sortPlace && m.snap.datacenters > 1
-	}
-	return height >= 12 && m.sort == sortPlace && len(m.snap.racks) > 1 && len(m.columns.items) >= 2*len(m.snap.racks)
-}
-
-// geometry is where the matrix has what.
-type geometry struct {
-	head          int // lines above the rows
-	grouped       bool
-	digits, label int
-	strip         int // characters left out at the beginning of each name
-	prefix        int // columns before the first cell
-	cell          int // width of a cell
-	rows, columns int // visible
-}
-
-const minCell, maxCell, minRackCell = 2, 3, 7
-
-func (m *Model) geometry(l layout) geometry {
-	r := l.rects[paneMatrix]
-	g := geometry{head: m.matrixHead(r.h), grouped: m.grouped(r.h), digits: m.digits()}
-	g.label, g.strip = m.labels(m.zoom, r.w)
-	g.prefix = m.prefix(g.label)
-	n := len(m.columns.items)
-	free := max(1, r.w-g.prefix-1)
-	if m.zoom == zoomRacks {
-		g.cell = max(minRackCell, min(16, free/max(1, n)))
-	} else {
-		g.cell = maxCell
-		if n*g.cell > free {
-			g.cell = minCell
+	for p := paneDetail; p < panes; p++ {
+		r := l.rects[p]
+		if r.h == 0 {
+			continue
+		}
+		if l.side || p != m.shown() {
+			name := m.tab(v, p, l.side && p == m.focus)
+			if more := m.more(v, p, r); more != "" {
+				name += v.dim.of(more)
+			}
+			c.at(r.x, r.y, name)
+		}
+		lines := m.pane(p).draw(v, r.w, r.h-1, p == m.focus)
+		for i, l := range lines[:max(0, min(r.h-1, len(lines)))] {
+			c.at(r.x, r.y+1+i, l.look.of(l.text))
 		}
 	}
-	g.columns = max(1, min(n, free/g.cell))
-	g.rows = max(1, r.h-g.head)
-	return g
 }
 
-func (m *Model) digits() int {
-	n, d := len(m.snap.nodes), 1
-	for ; n >= 10; n /= 10 {
-		d++
+// tab is a pane's title; without colour, capitals stand for the highlighted one.
+func (m *Model) tab(v *view, p paneID, marked bool) string {
+	name, look := m.pane(p).title(), v.title
+	if marked && !v.color {
+		name = strings.ToUpper(name)
 	}
-	return d
-}
-
-// prefix is marker, number, space, name, flag: what stands before the cells.
-func (m *Model) prefix(label int) int {
-	if m.zoom == zoomRacks {
-		return 1 + label + 1
+	if p == m.focus {
+		look = v.fresh.focus
 	}
-	return 1 + m.digits() + 1 + label + 2
+	return look.of(name)
 }
 
-// widest is the width of a cell where there is room.
-func (m *Model) widest() int {
-	if m.zoom == zoomRacks {
-		return 10
+// more says how many lines of a pane are out of sight.
+func (m *Model) more(v *view, p paneID, r rect) string {
+	switch n := m.need(v, p, r.w) - r.h + 1; {
+	case n <= 0 || p == paneHistory:
+		return ""
+	case n == 1:
+		return " +1 line"
+	default:
+		return fmt.Sprintf(" +%d lines", n)
 	}
-	return maxCell
 }
 
-// nodesFit is true when every column of nodes has room on the screen.
-func (m *Model) nodesFit() bool {
-	w := m.width
-	if w >= wideScreen {
-		w -= sidePane + divider
+func (m *Model) click(msg tea.MouseClickMsg) {
+	if msg.Button != tea.MouseLeft || m.help != nil || m.menu != nil || m.small() {
+		return
 	}
-	label, _ := m.labels(zoomNodes, w)
-	return 1+m.digits()+1+label+2+m.nodeColumns*minCell+1 <= w
-}
-
-// names is how long the names of an axis are, and how much of each the others begin with, too.
-type names struct{ longest, common int }
-
-// labels is the width of names, and how many of their first characters are left out to get there: what all have in common tells nothing apart.
-func (m *Model) labels(z zoom, w int) (label, strip int) {
-	n := m.names[z]
-	budget := max(10, w/3)
-	if n.longest <= budget {
-		return n.longest, 0
+	m.note.text, m.matrix.touched = "", true
+	v := m.view()
+	lay := m.layout(v)
+	if r := lay.rects[paneMatrix]; r.contains(msg.X, msg.Y) {
+		m.focus = paneMatrix
+		m.matrix.click(msg.X-r.x, msg.Y-r.y, m.matrix.geometry(r.w, r.h))
+		return
 	}
-	return min(n.longest-n.common, budget), n.common
-}
-
-func (s *Snapshot) names() (out [2]names) {
-	measure := func(z zoom, n int, name func(int) string) {
-		if n == 0 {
+	for p := paneDetail; p < panes; p++ {
+		if lay.tabs[p].contains(msg.X, msg.Y) {
+			m.focus = p
 			return
 		}
-		prefix := name(0)
-		for i := range n {
-			text := name(i)
-			out[z].longest = max(out[z].longest, len(text))
-			for !strings.HasPrefix(text, prefix) {
-				prefix = prefix[:len(prefix)-1]
-			}
-		}
-		// Whole words only.
-		out[z].common = strings.LastIndexAny(prefix, "-/") + 1
 	}
-	measure(zoomNodes, len(s.nodes), func(i int) string { return s.nodes[i].name() })
-	measure(zoomRacks, len(s.racks), func(i int) string { return s.racks[i].title() })
-	return out
+	for p := paneDetail; p < panes; p++ {
+		if r := lay.rects[p]; r.contains(msg.X, msg.Y) {
+			_, owner := m.blockers.items(v, r.w, r.h-1, m.focus == p)
+			if y := msg.Y - r.y - 1; p == paneBlockers && y >= 0 && y < len(owner) {
+				m.blockers.at, m.blockers.jumps = owner[y], 0
+				m.jump()
+			}
+			m.focus = p
+			return
+		}
+	}
+}
+
+func (m *Model) wheel(msg tea.MouseWheelMsg) {
+	if m.small() || m.menu != nil {
+		return
+	}
+	if m.help != nil {
+		m.help.update(msg, &m.keys)
+		return
+	}
+	by, sideways := 3, msg.Mod.Contains(tea.ModShift)
+	switch msg.Button {
+	case tea.MouseWheelUp:
+		by = -by
+	case tea.MouseWheelLeft:
+		by, sideways = -by, true
+	case tea.MouseWheelRight:
+		sideways = true
+	}
+	v := m.view()
+	lay := m.layout(v)
+	if r := lay.rects[paneMatrix]; r.contains(msg.X, msg.Y) {
+		m.matrix.wheel(by, sideways, m.matrix.geometry(r.w, r.h))
+		return
+	}
+	arrow := tea.KeyPressMsg{Code: tea.KeyDown}
+	if by < 0 {
+		arrow.Code = tea.KeyUp
+	}
+	for p := paneDetail; p < panes; p++ {
+		if r := lay.rects[p]; r.contains(msg.X, msg.Y) {
+			m.pane(p).update(arrow, &m.keys, v, r.w, max(1, r.h-1))
+		}
+	}
 }

@@ -5,18 +5,14 @@ package ui
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/key"
-	"charm.land/bubbles/v2/textinput"
+	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // The smallest screen on which everything has its place.
@@ -25,46 +21,21 @@ const (
 	MinHeight = 12
 )
 
-// silence is how long nothing may be heard from the feed before the screen says so by itself.
-const silence = 30 * time.Second
-
-// noteTime is how long the last line says what was just done.
-const noteTime = 10 * time.Second
-
 // Loaded brings a snapshot. It ends a lost connection.
 type Loaded struct{ Snapshot *Snapshot }
 
-// Contact says that the API server was heard; it does not say that what is shown is new.
+// Contact says that the API server has answered; it does not say that what is shown is new.
 type Contact struct{}
 
-// Lost says that the API server cannot be reached since a moment; what is shown is old until Loaded comes.
+// Lost says that the API server cannot be reached since a moment. What is shown is old until Loaded comes.
 type Lost struct {
 	Since time.Time
 	Err   error
-	// Reached is true when the API server does answer, but not with the cluster: it is gone, or may not be read any more.
+	// Reached is true when the API server answers, but the cluster cannot be read: it is gone, or a right is.
 	Reached bool
 }
 
-func (l *Lost) what() string {
-	if l.Reached {
-		return "cannot read the cluster"
-	}
-	return "connection lost"
-}
-
 type tick time.Time
-
-// done is how an action ended.
-type done struct {
-	verb, target string
-	err          error
-}
-
-// Actions change things. They get the terminal for themselves, ask and say how it went; a nil one cannot be done, and Why says why not.
-type Actions struct {
-	ForceProceed, Replace func(target string) error
-	Why                   string
-}
 
 // Options of a dashboard.
 type Options struct {
@@ -76,133 +47,25 @@ type Options struct {
 	Live bool
 }
 
-type pane uint8
-
-const (
-	paneMatrix pane = iota
-	paneDetail
-	paneBlockers
-	paneHistory
-	panes
-)
-
-var paneNames = [panes]string{"Who sees whom", "Detail", "Blockers", "Changes"}
-
-type zoom uint8
-
-const (
-	zoomNodes zoom = iota
-	zoomRacks
-)
-
-type sorting uint8
-
-const (
-	sortPlace sorting = iota
-	sortTrouble
-	sortName
-	sortings
-)
-
-var sortNames = [sortings]string{"place", "trouble", "name"}
-
-// axis is the rows or the columns: nodes, or racks.
-type axis struct {
-	items []int
-	at    int // position of the cursor in items
-	top   int // first visible position
-}
-
-// item under the cursor; -1 when there is none.
-func (a *axis) item() int {
-	if a.at < 0 || a.at >= len(a.items) {
-		return -1
-	}
-	return a.items[a.at]
-}
-
-func (a *axis) move(by int) { a.at = max(0, min(a.at+by, len(a.items)-1)) }
-
-// show scrolls so that the cursor is among size visible positions.
-func (a *axis) show(size int) {
-	size = max(1, size)
-	if a.at < a.top {
-		a.top = a.at
-	}
-	if a.at >= a.top+size {
-		a.top = a.at - size + 1
-	}
-	a.top = max(0, min(a.top, len(a.items)-size))
-}
-
-// scroll moves what is visible and takes the cursor along.
-func (a *axis) scroll(by, size int) {
-	size = max(1, size)
-	a.top = max(0, min(a.top+by, len(a.items)-size))
-	a.at = max(0, min(max(a.at, a.top), a.top+size-1, len(a.items)-1))
-}
-
-func (a *axis) seek(item int) bool {
-	i := slices.Index(a.items, item)
-	if i >= 0 {
-		a.at = i
-	}
-	return i >= 0
-}
-
-// list is the cursor of a pane.
-type list struct{ at, top int }
-
-// picker asks which node an action is for.
-type picker struct {
-	verb   string
-	nodes  []int
-	at     int
-	run    func(target string) error
-	target func(n *node) string
-}
-
-// Model is the whole state of the dashboard. Only Update changes it.
+// Model is the dashboard: a pane for each part of the screen, and what all of them share. Only Update changes it.
 type Model struct {
-	opts  Options
-	keys  KeyMap
-	g     glyphs
-	dark  bool
-	color bool
-	look  *theme // of what is fresh
-	grey  *theme // of what is old
-
+	opts          Options
+	keys          KeyMap
+	glyphs        glyphs
+	look, grey    *theme // of what is fresh, and of what is old
 	width, height int
 	snap          *Snapshot
-	contact       time.Time // last word of the feed
-	lost          *Lost
-	history       []Change
-
-	rows, columns axis
-	nodeColumns   int // columns at the zoom of nodes
-	names         [2]names
-	zoom          zoom
-	zoomChosen    bool // by the person; else what fits
-	touched       bool // the person has moved the cursor; before that it follows the trouble
-	drill         *[2]int
-	sort          sorting
-	filter        filter
-	filterErr     error
-
-	focus   pane
-	lists   [panes]list
-	jump    int // observer of the chosen blocker to which enter jumps next
-	input   textinput.Model
-	typing  bool
-	before  string // filter as it was when typing began
-	anchor  [2]int // row and column as they were then: half a word must not move the cursor
-	help    bool
-	pick    *picker
-	note    string
-	noted   string // the note at the last tick, and since when
-	notedAt time.Time
-	// Interrupted is set when Ctrl-C ended it.
-	interrupted bool
+	link          link
+	matrix        matrixPane
+	detail        detailPane
+	blockers      blockersPane
+	changes       changesPane
+	focus         paneID
+	help          *helpPane // nil while closed
+	menu          *menu     // nil while closed
+	prompt        prompt
+	note          note
+	interrupted   bool // Ctrl-C ended it
 }
 
 // NewModel makes the dashboard of a first snapshot.
@@ -210,22 +73,43 @@ func NewModel(first *Snapshot, opts Options) *Model {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	m := &Model{opts: opts, keys: DefaultKeyMap(opts.ASCII), g: newGlyphs(opts.ASCII), dark: true, color: opts.Profile > colorprofile.NoTTY, contact: opts.Now()}
-	m.input = textinput.New()
-	m.input.Prompt = "/"
-	styles := m.input.Styles()
-	styles.Cursor.Blink = false
-	m.input.SetStyles(styles)
-	m.themes()
+	m := &Model{opts: opts, keys: DefaultKeyMap(opts.ASCII), glyphs: newGlyphs(opts.ASCII), prompt: newPrompt(), link: link{live: opts.Live, contact: opts.Now()}}
+	m.blockers.lister, m.changes.lister = &m.blockers, &m.changes
+	m.detail = detailPane{matrix: &m.matrix, view: viewport.New()}
+	m.themes(true)
 	m.load(first)
 	return m
 }
 
-func (m *Model) themes() {
+func (m *Model) themes(dark bool) {
 	m.look, m.grey = &theme{}, &theme{}
-	if m.color {
-		m.look, m.grey = newTheme(m.dark, false), newTheme(m.dark, true)
+	if m.opts.Profile > colorprofile.NoTTY {
+		m.look, m.grey = newTheme(m.opts.Profile, dark, false), newTheme(m.opts.Profile, dark, true)
 	}
+}
+
+// pane gives the panes beside or below the matrix.
+func (m *Model) pane(p paneID) pane {
+	switch p {
+	case paneBlockers:
+		return &m.blockers
+	case paneHistory:
+		return &m.changes
+	}
+	return &m.detail
+}
+
+// view is what the panes draw with now.
+func (m *Model) view() *view {
+	v := &view{theme: m.look, fresh: m.look, glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), wall: m.opts.Now()}
+	v.now = v.wall
+	if v.stale || m.snap.archived || m.snap.at.IsZero() {
+		v.now = m.snap.at
+	}
+	if v.stale {
+		v.theme = m.grey
+	}
+	return v
 }
 
 // Init asks for the background and starts the clock.
@@ -235,771 +119,309 @@ func next() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { r
 
 // Update is the only place where state changes.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	now := m.opts.Now()
+	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		m.fit()
+		if m.help != nil {
+			m.help = newHelpPane(m.view(), &m.keys, m.width, m.height-1)
+		}
 	case tea.BackgroundColorMsg:
-		m.dark = msg.IsDark()
-		m.themes()
-	case tick:
-		// Ages grow, and what was said is read by now.
-		if m.note != m.noted {
-			m.noted, m.notedAt = m.note, m.opts.Now()
-		} else if m.note != "" && m.opts.Now().Sub(m.notedAt) > noteTime {
-			m.note, m.noted = "", ""
-		}
-		return m, next()
+		m.themes(msg.IsDark())
+	case tick: // ages grow, and what was said is read by now
+		m.link.tick(now)
+		m.note.tick(now)
+		cmd = next()
 	case Loaded:
-		m.heard()
-		if m.lost != nil {
-			m.remember(Change{At: m.opts.Now(), Text: fmt.Sprintf("the cluster can be read again after %s", age(m.opts.Now().Sub(m.lost.Since))), Good: true})
-			m.lost = nil
-		}
+		m.remember(m.link.loaded(now))
 		m.load(msg.Snapshot)
 	case Contact:
-		m.heard()
+		m.link.heard(now)
 	case Lost:
-		if m.lost == nil {
-			m.remember(Change{At: m.opts.Now(), Text: msg.what() + ": " + reason(msg.Err), Bad: true})
-		} else {
-			msg.Since = m.lost.Since
-		}
-		m.lost = &msg
+		m.remember(m.link.lose(msg, now))
 	case done:
-		m.finished(msg)
+		m.finished(msg, now)
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		cmd = m.key(msg)
 	case tea.PasteMsg:
-		if m.typing {
-			return m, m.edit(msg)
+		if m.prompt.open {
+			cmd = m.prompt.update(msg, &m.keys, &m.matrix)
 		}
 	case tea.MouseClickMsg:
-		return m, m.click(msg)
+		m.click(msg)
 	case tea.MouseWheelMsg:
 		m.wheel(msg)
 	}
-	return m, nil
+	m.fit()
+	return m, cmd
 }
 
-func (m *Model) heard() { m.contact = m.opts.Now() }
-
-func reason(err error) string {
-	if err == nil {
-		return "no reason known"
-	}
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
-}
-
-func (m *Model) remember(changes ...Change) {
-	m.history = append(m.history, changes...)
-	if n := len(m.history) - maxHistory; n > 0 {
-		m.history = slices.Delete(m.history, 0, n)
-	}
-	// The newest is the first line; who looks at an older one keeps it.
-	if l := &m.lists[paneHistory]; m.focus == paneHistory && l.at > 0 {
-		l.at = min(l.at+len(changes), len(m.history)-1)
+// remember notes a change; nil is none.
+func (m *Model) remember(c *Change) {
+	if c != nil {
+		m.changes.add(m.focus == paneHistory, *c)
 	}
 }
 
-func (m *Model) finished(d done) {
+// load takes a snapshot in. Cursor, chosen blocker and menu stay on their nodes.
+func (m *Model) load(s *Snapshot) {
+	m.snap = s
+	m.changes.add(m.focus == paneHistory, s.changes...)
+	m.matrix.load(s)
+	m.blockers.load(s)
+	if !m.matrix.touched {
+		m.blockers.jumps = 1 // the cursor is on its first pair
+	}
+	m.prompt.row, m.prompt.column = m.matrix.key(m.matrix.rows.item()), m.matrix.key(m.matrix.columns.item())
+	if m.menu != nil {
+		was := m.menu.chosen().label()
+		if !m.menu.load(s) {
+			m.menu, m.note.text = nil, m.menu.verb+": "+was+" is gone"
+		}
+	}
+}
+
+func (m *Model) small() bool { return m.width < MinWidth || m.height < MinHeight }
+
+// fit chooses the level of the matrix where the person has not, and brings the cursor onto the screen.
+func (m *Model) fit() {
+	if m.small() {
+		return
+	}
+	w := m.width
+	if w >= wideScreen {
+		w -= sidePane + divider
+	}
+	m.matrix.fit(w)
+	r := m.layout(m.view()).rects[paneMatrix]
+	g := m.matrix.geometry(r.w, r.h)
+	m.matrix.rows.show(g.rows)
+	m.matrix.columns.show(g.columns)
+}
+
+func (m *Model) finished(d done, now time.Time) {
 	what := strings.TrimSpace(d.verb + " " + d.target)
 	if d.err != nil {
-		m.note = what + ": " + reason(d.err)
-		m.remember(Change{At: m.opts.Now(), Text: m.note, Bad: true})
+		m.note.text = what + ": " + reason(d.err)
+		m.remember(&Change{At: now, Text: m.note.text, Bad: true})
 		return
 	}
-	m.note = what + ": done"
-	m.remember(Change{At: m.opts.Now(), Text: what + " was run from here", Good: true})
-}
-
-// load takes a snapshot in and keeps the cursor on the nodes where it was.
-func (m *Model) load(s *Snapshot) {
-	var row, column, blocker matrix.Ref
-	var rowRack, columnRack string
-	had := m.snap != nil
-	var drilled [2]string
-	if had {
-		if m.zoom == zoomNodes {
-			row, column = m.ref(m.rows.item()), m.ref(m.columns.item())
-		} else {
-			rowRack, columnRack = m.rackName(m.rows.item()), m.rackName(m.columns.item())
-		}
-		if m.drill != nil {
-			drilled = [2]string{m.rackName(m.drill[0]), m.rackName(m.drill[1])}
-		}
-		if g := m.group(); g != nil {
-			blocker = g.Observed
-		}
-	}
-	m.snap = s
-	if m.drill != nil {
-		a, b := m.rackIndex(drilled[0]), m.rackIndex(drilled[1])
-		if m.drill = nil; a >= 0 && b >= 0 {
-			m.drill = &[2]int{a, b}
-		}
-	}
-	m.remember(s.changes...)
-	m.arrange()
-	if had {
-		if m.zoom == zoomNodes {
-			m.seek(row, column)
-		} else {
-			m.rows.seek(m.rackIndex(rowRack))
-			m.columns.seek(m.rackIndex(columnRack))
-		}
-	}
-	if !m.touched {
-		m.point()
-	}
-	if i := slices.IndexFunc(s.groups, func(g matrix.Group) bool { return sameRef(g.Observed, blocker) }); i >= 0 {
-		m.lists[paneBlockers].at = i
-	} else {
-		m.lists[paneBlockers] = list{}
-	}
-	m.anchor = [2]int{m.rows.item(), m.columns.item()}
-	if m.pick != nil {
-		m.pick = nil // its nodes are numbers of the snapshot before
-		m.note = "the cluster has changed: choose again"
-	}
-	m.fit()
-}
-
-// point puts the cursor where it matters: on the gravest pair.
-func (m *Model) point() {
-	if len(m.snap.groups) == 0 {
-		return
-	}
-	g := &m.snap.groups[0]
-	by := g.Observed
-	if len(g.Observers) > 0 {
-		by = g.Observers[0]
-	}
-	if m.zoom == zoomNodes {
-		m.seek(by, g.Observed)
-		m.jump = 1
-		return
-	}
-	if i, ok := m.snap.find(by); ok {
-		m.rows.seek(m.snap.nodes[i].rack)
-	}
-	if i, ok := m.snap.find(g.Observed); ok {
-		m.columns.seek(m.snap.nodes[i].rack)
-	}
-}
-
-func (m *Model) seek(row, column matrix.Ref) {
-	if i, ok := m.snap.find(row); ok {
-		m.rows.seek(i)
-	}
-	if i, ok := m.snap.find(column); ok {
-		m.columns.seek(i)
-	}
-}
-
-func sameRef(a, b matrix.Ref) bool { return a.HostID == b.HostID && a.Member == b.Member }
-
-func (m *Model) ref(i int) matrix.Ref {
-	if i < 0 || i >= len(m.snap.nodes) {
-		return matrix.Ref{}
-	}
-	return m.snap.nodes[i].Ref
-}
-
-func (m *Model) rackName(i int) string {
-	if i < 0 || i >= len(m.snap.racks) {
-		return ""
-	}
-	return m.snap.racks[i].String()
-}
-
-func (m *Model) rackIndex(name string) int {
-	return slices.IndexFunc(m.snap.racks, func(r rack) bool { return r.String() == name })
-}
-
-// arrange makes rows and columns from filter, zoom and sorting.
-func (m *Model) arrange() {
-	s := m.snap
-	rows, columns := m.filter.apply(s)
-	if m.drill != nil && m.zoom == zoomNodes {
-		in := func(r int) func(int) bool { return func(i int) bool { return s.nodes[i].rack != r } }
-		rows, columns = slices.DeleteFunc(rows, in(m.drill[0])), slices.DeleteFunc(columns, in(m.drill[1]))
-	}
-	m.nodeColumns, m.names = len(columns), s.names()
-	if m.zoom == zoomRacks {
-		rows, columns = s.racksOf(rows), s.racksOf(columns)
-	}
-	m.order(rows, true)
-	m.order(columns, false)
-	m.rows.items, m.columns.items = rows, columns
-	m.rows.move(0)
-	m.columns.move(0)
-}
-
-func (s *Snapshot) racksOf(nodes []int) []int {
-	in := make([]bool, len(s.racks))
-	var out []int
-	for _, i := range nodes {
-		if r := s.nodes[i].rack; !in[r] {
-			in[r] = true
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// order sorts; nodes come in the order of places.
-func (m *Model) order(items []int, rows bool) {
-	s := m.snap
-	var trouble func(i int) int
-	var name func(i int) string
-	if m.zoom == zoomNodes {
-		name = func(i int) string { return s.nodes[i].name() }
-		trouble = func(i int) int {
-			if rows {
-				n := &s.nodes[i]
-				t := 2 * n.notUp
-				if !n.reports {
-					t = 1
-				}
-				return t
-			}
-			return s.nodes[i].trouble()
-		}
-	} else {
-		name = func(i int) string { return s.racks[i].String() }
-		trouble = func(i int) int {
-			t := 0
-			for j := range s.racks {
-				if rows {
-					t += s.cells[i][j].notUp()
-				} else {
-					t += s.cells[j][i].notUp()
-				}
-			}
-			return t
-		}
-	}
-	switch m.sort {
-	case sortPlace:
-		slices.Sort(items)
-	case sortTrouble:
-		weight := make(map[int]int, len(items))
-		for _, i := range items {
-			weight[i] = trouble(i)
-		}
-		slices.SortStableFunc(items, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
-	case sortName:
-		slices.SortStableFunc(items, func(a, b int) int { return strings.Compare(name(a), name(b)) })
-	}
-}
-
-// fit chooses the zoom where the person has not, and brings the cursor onto the screen.
-func (m *Model) fit() {
-	if m.width < MinWidth || m.height < MinHeight {
-		return
-	}
-	if !m.zoomChosen && m.drill == nil {
-		want := zoomNodes
-		if len(m.snap.racks) > 1 && !m.nodesFit() {
-			want = zoomRacks
-		}
-		if want != m.zoom {
-			m.setZoom(want)
-		}
-	}
-	geo := m.geometry(m.layout())
-	m.rows.show(geo.rows)
-	m.columns.show(geo.columns)
-}
-
-// setZoom changes between nodes and racks and stays where the cursor was.
-func (m *Model) setZoom(z zoom) {
-	row, column := m.rows.item(), m.columns.item()
-	was := m.zoom
-	m.zoom, m.drill = z, nil
-	m.arrange()
-	switch {
-	case was == z:
-	case z == zoomRacks:
-		if row >= 0 {
-			m.rows.seek(m.snap.nodes[row].rack)
-		}
-		if column >= 0 {
-			m.columns.seek(m.snap.nodes[column].rack)
-		}
-	default:
-		if row >= 0 {
-			m.rows.seek(m.snap.racks[row].members[0])
-		}
-		if column >= 0 {
-			m.columns.seek(m.snap.racks[column].members[0])
-		}
-	}
+	m.note.text = what + ": done"
+	m.remember(&Change{At: now, Text: what + " was run from here", Good: true})
 }
 
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
-	k := m.keys
+	k := &m.keys
 	if key.Matches(msg, k.Interrupt) {
 		m.interrupted = true
 		return tea.Quit
 	}
-	if m.width < MinWidth || m.height < MinHeight {
+	if m.small() { // nobody should act on what cannot be seen
 		if key.Matches(msg, k.Quit) {
 			return tea.Quit
 		}
-		return nil // nobody should act on what cannot be seen
-	}
-	m.note, m.touched = "", true
-	switch {
-	case m.typing:
-		return m.typed(msg)
-	case m.pick != nil:
-		return m.picked(msg)
-	case m.help:
-		m.helpKey(msg)
 		return nil
 	}
+	m.note.text, m.matrix.touched = "", true
+	switch {
+	case m.prompt.open:
+		return m.prompt.update(msg, k, &m.matrix)
+	case m.menu != nil:
+		return m.menuKey(msg)
+	case m.help != nil:
+		if m.help.update(msg, k) {
+			m.help = nil
+		}
+		return nil
+	}
+	return m.command(msg)
+}
+
+// command is a key while no menu, help or prompt is open.
+func (m *Model) command(msg tea.KeyPressMsg) tea.Cmd {
+	k := &m.keys
 	switch {
 	case key.Matches(msg, k.Quit):
 		return tea.Quit
 	case key.Matches(msg, k.Help):
-		m.help, m.lists[paneMatrix] = true, list{}
+		m.help = newHelpPane(m.view(), k, m.width, m.height-1)
 	case key.Matches(msg, k.Tab):
 		m.focus = (m.focus + 1) % panes
 	case key.Matches(msg, k.BackTab):
 		m.focus = (m.focus + panes - 1) % panes
 	case key.Matches(msg, k.Back):
-		m.back()
-	case key.Matches(msg, k.Filter):
-		m.typing, m.before, m.anchor = true, m.filter.text, [2]int{m.rows.item(), m.columns.item()}
-		m.input.SetValue(m.filter.text)
-		m.input.CursorEnd()
-		return m.input.Focus()
-	case key.Matches(msg, k.Sort):
-		row, column := m.rows.item(), m.columns.item()
-		m.sort = (m.sort + 1) % sortings
-		m.arrange()
-		m.rows.seek(row)
-		m.columns.seek(column)
-		if m.sort == sortTrouble {
-			m.rows.at, m.columns.at = 0, 0 // the worst is what one wants to see
+		if m.focus == paneMatrix {
+			m.matrix.back()
 		}
-	case key.Matches(msg, k.Zoom):
-		m.zoomChosen = true
-		m.setZoom(1 - m.zoom)
+		m.focus = paneMatrix
+	case key.Matches(msg, k.Filter):
+		return m.prompt.begin(&m.matrix)
 	case key.Matches(msg, k.Next):
 		m.nextBlocker(1)
 	case key.Matches(msg, k.Previous):
 		m.nextBlocker(-1)
+	case key.Matches(msg, k.Copy):
+		return m.copy()
 	case key.Matches(msg, k.Force):
-		m.ask("force-proceed", m.opts.Actions.ForceProceed)
+		m.ask(forceMenu(m.opts.Actions.ForceProceed), m.opts.Actions.ForceProceed != nil)
 	case key.Matches(msg, k.Replace):
-		m.ask("replace", m.opts.Actions.Replace)
+		m.ask(replaceMenu(m.opts.Actions.Replace, m.underCursor()...), m.opts.Actions.Replace != nil)
 	case key.Matches(msg, k.Enter):
 		m.enter()
-	case m.focus == paneMatrix:
-		m.moveKey(msg)
+	case m.focus == paneMatrix || key.Matches(msg, k.Zoom, k.Sort):
+		r := m.layout(m.view()).rects[paneMatrix]
+		m.matrix.update(msg, k, m.matrix.geometry(r.w, r.h).rows)
 	default:
-		m.listKey(msg, &m.lists[m.focus], m.listLen(m.focus), m.listHeight(m.focus))
+		v := m.view()
+		r := m.layout(v).rects[m.focus]
+		m.pane(m.focus).update(msg, k, v, r.w, max(1, r.h-1))
 	}
-	m.fit()
 	return nil
 }
 
-// back leaves one thing: the pane, the rack, the filter.
-func (m *Model) back() {
-	switch {
-	case m.focus != paneMatrix:
-		m.focus = paneMatrix
-	case m.drill != nil:
-		d := *m.drill
-		m.setZoom(zoomRacks)
-		m.rows.seek(d[0])
-		m.columns.seek(d[1])
-	case m.filter.text != "":
-		m.setFilter("")
-	}
-}
-
+// enter goes into what is chosen: a blocker's pair, two racks, the details.
 func (m *Model) enter() {
 	switch {
 	case m.focus == paneBlockers:
-		m.jumpTo(m.lists[paneBlockers].at)
-	case m.focus == paneMatrix && m.zoom == zoomRacks:
-		a, b := m.rows.item(), m.columns.item()
-		if a < 0 || b < 0 {
-			return
-		}
-		m.zoom, m.drill = zoomNodes, &[2]int{a, b}
-		m.arrange()
-		m.rows.at, m.columns.at = 0, 0
-		// Onto the first pair of the rack that is not UP.
-		for i, r := range m.rows.items {
-			for j, c := range m.columns.items {
-				if k := m.snap.cell(r, c); k != markUp && k != markSelf && k != markNone {
-					m.rows.at, m.columns.at = i, j
-					return
-				}
-			}
-		}
-	case m.focus == paneMatrix:
+		m.jump()
+	case m.focus == paneMatrix && !m.matrix.open():
 		m.focus = paneDetail
 	}
 }
 
-func (m *Model) moveKey(msg tea.KeyPressMsg) {
-	k, geo := m.keys, m.geometry(m.layout())
-	switch {
-	case key.Matches(msg, k.Up):
-		m.rows.move(-1)
-	case key.Matches(msg, k.Down):
-		m.rows.move(1)
-	case key.Matches(msg, k.Left):
-		m.columns.move(-1)
-	case key.Matches(msg, k.Right):
-		m.columns.move(1)
-	case key.Matches(msg, k.PageUp):
-		m.rows.move(-geo.rows)
-	case key.Matches(msg, k.PageDown):
-		m.rows.move(geo.rows)
-	case key.Matches(msg, k.Top):
-		m.rows.at = 0
-	case key.Matches(msg, k.Bottom):
-		m.rows.move(len(m.rows.items))
-	case key.Matches(msg, k.First):
-		m.columns.at = 0
-	case key.Matches(msg, k.Last):
-		m.columns.move(len(m.columns.items))
-	}
-}
-
-// listKey moves in a list of n lines of which size are visible.
-func (m *Model) listKey(msg tea.KeyPressMsg, l *list, n, size int) {
-	k := m.keys
-	was := l.at
-	switch {
-	case key.Matches(msg, k.Up):
-		l.at--
-	case key.Matches(msg, k.Down):
-		l.at++
-	case key.Matches(msg, k.PageUp):
-		l.at -= size
-	case key.Matches(msg, k.PageDown):
-		l.at += size
-	case key.Matches(msg, k.Top), key.Matches(msg, k.First):
-		l.at = 0
-	case key.Matches(msg, k.Bottom), key.Matches(msg, k.Last):
-		l.at = n
-	}
-	l.at = max(0, min(l.at, n-1))
-	if l.at != was && m.focus == paneBlockers {
-		m.jump = 0
-	}
-}
-
-func (m *Model) helpKey(msg tea.KeyPressMsg) {
-	k := m.keys
-	if key.Matches(msg, k.Help, k.Back, k.Quit, k.Enter) {
-		m.help = false
-		return
-	}
-	n, size := len(m.helpLines(m.width)), m.height-1
-	l := &m.lists[paneMatrix]
-	m.listKey(msg, l, max(1, n-size+1), size)
-	l.top = l.at
-}
-
-// group is the chosen blocker; nil when there is none.
-func (m *Model) group() *matrix.Group {
-	if i := m.lists[paneBlockers].at; i >= 0 && i < len(m.snap.groups) {
-		return &m.snap.groups[i]
-	}
-	return nil
-}
-
 // nextBlocker goes to the next blocker and its pair. The first press goes to the chosen one where the cursor is elsewhere.
 func (m *Model) nextBlocker(by int) {
-	n := len(m.snap.groups)
+	n := m.blockers.len()
 	if n == 0 {
-		m.note = "no blockers: a newcomer could join now"
+		m.note.text = "no blockers: a newcomer could join now"
 		return
 	}
-	l := &m.lists[paneBlockers]
 	if n > 1 {
-		if m.jump > 0 {
-			l.at = (l.at + by + n) % n
+		if m.blockers.jumps > 0 {
+			m.blockers.at = (m.blockers.at + by + n) % n
 		}
-		m.jump = 0
+		m.blockers.jumps = 0
 	}
-	m.jumpTo(l.at)
+	m.jump()
 }
 
-// jumpTo puts the cursor on a pair of the blocker, on the next one each time.
-func (m *Model) jumpTo(i int) {
-	if i < 0 || i >= len(m.snap.groups) {
+// jump puts the cursor on a pair of the chosen blocker, on the next one each time.
+func (m *Model) jump() {
+	b := m.blockers.chosen()
+	if b == nil {
 		return
 	}
-	g := &m.snap.groups[i]
-	by := g.Observed
-	if len(g.Observers) > 0 {
-		by = g.Observers[m.jump%len(g.Observers)]
-	}
-	m.jump++
-	row, ok := m.snap.find(by)
-	if !ok {
-		m.note = "nothing to jump to: " + g.Text(time.Time{})
+	row, column := b.observer(m.blockers.jumps), b.observed
+	m.blockers.jumps++
+	if row < 0 {
+		m.note.text = "nothing to jump to: " + b.text(time.Time{})
 		return
 	}
-	column, ok := m.snap.find(g.Observed)
-	if !ok || !m.snap.nodes[column].column() {
+	if column >= 0 && !m.snap.nodes[column].column() {
 		column = -1
 	}
-	if m.zoom != zoomNodes || m.drill != nil {
-		m.zoomChosen = true
-		m.setZoom(zoomNodes)
-	}
-	if there := m.rows.seek(row); !there || column >= 0 && !m.columns.seek(column) {
-		if m.filter.text != "" {
-			m.setFilter("")
-			m.note = "filter cleared to show the pair"
-		}
-		m.rows.seek(row)
-		m.columns.seek(column)
+	if m.matrix.show(row, column) {
+		m.note.text = "filter cleared to show the pair"
 	}
 }
 
-func (m *Model) setFilter(text string) {
-	f, err := parseFilter(text)
-	m.filterErr = err
-	if err != nil {
-		return // the old one stays until the new one can be read
+// copy puts the command of the chosen blocker's next step into the clipboard.
+func (m *Model) copy() tea.Cmd {
+	b := m.blockers.chosen()
+	if b == nil || b.command == "" {
+		m.note.text = "nothing to copy: no command belongs to this blocker"
+		return nil
 	}
-	row, column := m.rows.item(), m.columns.item()
-	if m.typing {
-		row, column = m.anchor[0], m.anchor[1]
-	}
-	m.filter = f
-	m.arrange()
-	if !m.rows.seek(row) {
-		m.rows.at = 0
-	}
-	if !m.columns.seek(column) {
-		m.columns.at = 0
-	}
+	m.note.text = "copied: " + b.command
+	return tea.SetClipboard(b.command)
 }
 
-func (m *Model) typed(msg tea.KeyPressMsg) tea.Cmd {
+// underCursor gives the keys of the nodes under the cursor, the observed first; none while the matrix shows groups.
+func (m *Model) underCursor() []string {
+	if m.matrix.level > 0 {
+		return nil
+	}
+	return []string{m.matrix.key(m.matrix.columns.item()), m.matrix.key(m.matrix.rows.item())}
+}
+
+// ask opens the menu of an action.
+func (m *Model) ask(menu *menu, possible bool) {
+	menu.load(m.snap)
 	switch {
-	case key.Matches(msg, m.keys.Enter):
-		if m.filterErr != nil {
-			return nil
-		}
-		m.typing = false
-		m.input.Blur()
-		return nil
-	case msg.String() == "esc":
-		m.setFilter(m.before)
-		m.typing = false
-		m.input.Blur()
-		m.fit()
-		return nil
+	case !possible:
+		m.note.text = menu.verb + ": " + cmp.Or(m.opts.Actions.Why, "cannot be done from here")
+	case m.link.stale():
+		m.note.text = menu.verb + ": not now: what is shown is old, and nobody should act on it"
+	case len(menu.nodes) == 0:
+		m.note.text = menu.verb + ": " + menu.nobody
+	default:
+		menu.propose(m.underCursor()...)
+		m.menu = menu
 	}
-	return m.edit(msg)
 }
 
-func (m *Model) edit(msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	m.input, cmd = m.input.Update(msg)
-	m.setFilter(m.input.Value())
-	m.fit()
+func (m *Model) menuKey(msg tea.KeyPressMsg) tea.Cmd {
+	if key.Matches(msg, m.keys.Enter) && m.link.stale() {
+		m.note.text = m.menu.verb + ": not now: what is shown is old, and nobody should act on it"
+		return nil
+	}
+	closed, cmd := m.menu.update(msg, &m.keys)
+	if closed {
+		if cmd == nil {
+			m.note.text = m.menu.verb + ": nothing was changed"
+		}
+		m.menu = nil
+	}
 	return cmd
 }
 
-// ask opens the choice of the node that an action is for.
-func (m *Model) ask(verb string, run func(string) error) {
-	if run == nil {
-		m.note = verb + ": " + cmp.Or(m.opts.Actions.Why, "cannot be done from here")
-		return
-	}
-	if m.stale() {
-		m.note = verb + ": not now: what is shown is old, and nobody should act on it"
-		return
-	}
-	p := &picker{verb: verb, run: run}
-	var row, column int
-	if m.zoom == zoomNodes {
-		row, column = m.rows.item(), m.columns.item()
-	} else {
-		row, column = -1, -1
-	}
-	if verb == "force-proceed" {
-		m.waiting(p, row)
-	} else {
-		m.replaceable(p, row, column)
-	}
-	if len(p.nodes) == 0 {
-		m.note = verb + ": no newcomer waits, so there is nobody to let through"
-		if verb == "replace" {
-			m.note = verb + ": there is no node to replace"
-		}
-		return
-	}
-	m.pick = p
+// View draws the screen.
+func (m *Model) View() tea.View {
+	v := tea.NewView(m.Frame())
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = m.snap.name + ": " + m.snap.verdict
+	return v
 }
 
-// waiting are those that force-proceed can help.
-func (m *Model) waiting(p *picker, row int) {
-	p.target = func(n *node) string { return n.Member }
-	for i := range m.snap.nodes {
-		n := &m.snap.nodes[i]
-		if n.Member != "" && (n.Membership == kube.MemberNewcomer || n.Membership == kube.MemberUnknown) {
-			if i == row {
-				p.at = len(p.nodes)
-			}
-			p.nodes = append(p.nodes, i)
-		}
+// Frame is the screen as text, one line for each line of the terminal, without a final newline.
+func (m *Model) Frame() string {
+	if m.small() {
+		return m.tooSmall()
 	}
-}
-
-// replaceable are nodes that are not UP, and those under the cursor.
-func (m *Model) replaceable(p *picker, row, column int) {
-	p.target = func(n *node) string { return cmp.Or(n.HostID, n.Member) }
-	bad := func(i int) bool {
-		n := &m.snap.nodes[i]
-		return n.Seen != nil && n.Seen.Status != "UP" || n.Membership == kube.MemberGhost
-	}
-	for i := range m.snap.nodes {
-		n := &m.snap.nodes[i]
-		if n.HostID == "" || n.Membership == kube.MemberNewcomer || n.Membership == kube.MemberGossipOnly || !bad(i) && i != row && i != column {
-			continue
-		}
-		p.nodes = append(p.nodes, i)
-	}
-	p.at = slices.Index(p.nodes, column)
-	if p.at < 0 || !bad(p.nodes[p.at]) {
-		if i := slices.IndexFunc(p.nodes, bad); i >= 0 {
-			p.at = i
-		}
-	}
-	p.at = max(0, p.at)
-}
-
-func (m *Model) picked(msg tea.KeyPressMsg) tea.Cmd {
-	p, k := m.pick, m.keys
+	v, c := m.view(), newCanvas(m.width, m.height)
 	switch {
-	case key.Matches(msg, k.Up):
-		p.at = max(0, p.at-1)
-	case key.Matches(msg, k.Down):
-		p.at = min(p.at+1, len(p.nodes)-1)
-	case key.Matches(msg, k.Back, k.Quit):
-		m.pick = nil
-		m.note = p.verb + ": nothing was changed"
-	case key.Matches(msg, k.Enter):
-		m.pick = nil
-		n := &m.snap.nodes[p.nodes[p.at]]
-		target, name := p.target(n), n.name()
-		return tea.Exec(&execution{run: func() error { return p.run(target) }}, func(err error) tea.Msg {
-			return done{verb: p.verb, target: name, err: err}
-		})
-	}
-	return nil
-}
-
-// execution runs a function with the terminal handed over. The function has its own streams.
-type execution struct{ run func() error }
-
-func (e *execution) Run() error        { return e.run() }
-func (*execution) SetStdin(io.Reader)  {}
-func (*execution) SetStdout(io.Writer) {}
-func (*execution) SetStderr(io.Writer) {}
-
-// stale is true when what is shown may be old: the feed said so, or it has said nothing for too long.
-func (m *Model) stale() bool {
-	return m.lost != nil || m.opts.Live && m.opts.Now().Sub(m.contact) > silence
-}
-
-func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
-	if msg.Button != tea.MouseLeft || m.help || m.pick != nil || m.width < MinWidth || m.height < MinHeight {
-		return nil
-	}
-	m.note, m.touched = "", true
-	lay := m.layout()
-	if r := lay.rects[paneMatrix]; r.contains(msg.X, msg.Y) {
-		m.focus = paneMatrix
-		geo := m.geometry(lay)
-		if y := msg.Y - r.y - geo.head; y >= 0 && y < geo.rows && m.rows.top+y < len(m.rows.items) {
-			m.rows.at = m.rows.top + y
+	case m.help != nil:
+		for y, line := range strings.Split(m.help.view.View(), "\n") {
+			c.at(0, y, line)
 		}
-		if x := msg.X - r.x - geo.prefix; x >= 0 {
-			if c := x / geo.cell; c < geo.columns && m.columns.top+c < len(m.columns.items) {
-				m.columns.at = m.columns.top + c
-			}
+	case m.menu != nil:
+		head := m.snap.header(v, &m.link, m.width, m.height)
+		for y, line := range head {
+			c.at(0, y, line)
 		}
-		m.fit()
-		return nil
-	}
-	for p := paneDetail; p < panes; p++ {
-		if lay.tabs[p].contains(msg.X, msg.Y) {
-			m.focus = p
-			m.fit()
-			return nil
-		}
-	}
-	for p := paneDetail; p < panes; p++ {
-		r := lay.rects[p]
-		if !r.contains(msg.X, msg.Y) {
-			continue
-		}
-		if p == paneBlockers {
-			if i := m.blockerAt(r, msg.Y-r.y-1); i >= 0 && msg.Y > r.y {
-				m.lists[p].at, m.jump = i, 0
-				m.jumpTo(i)
-			}
-		}
-		m.focus = p
-		m.fit()
-		return nil
-	}
-	return nil
-}
-
-func (m *Model) wheel(msg tea.MouseWheelMsg) {
-	if m.width < MinWidth || m.height < MinHeight || m.pick != nil {
-		return
-	}
-	by, sideways := 3, msg.Mod.Contains(tea.ModShift)
-	switch msg.Button {
-	case tea.MouseWheelUp:
-		by = -by
-	case tea.MouseWheelDown:
-	case tea.MouseWheelLeft:
-		by, sideways = -by, true
-	case tea.MouseWheelRight:
-		sideways = true
+		m.menu.draw(v, c, len(head)+1)
 	default:
-		return
-	}
-	if m.help {
-		l := &m.lists[paneMatrix]
-		l.at = max(0, min(l.at+by, len(m.helpLines(m.width))-m.height+1))
-		l.top = l.at
-		return
-	}
-	lay := m.layout()
-	if lay.rects[paneMatrix].contains(msg.X, msg.Y) {
-		geo := m.geometry(lay)
-		if sideways {
-			m.columns.scroll(by, geo.columns)
-		} else {
-			m.rows.scroll(by, geo.rows)
+		l := m.layout(v)
+		for y, line := range l.head {
+			c.at(0, y, line)
 		}
-		return
+		m.matrix.draw(v, c, l.rects[paneMatrix], m.focus == paneMatrix)
+		m.drawPanes(v, c, l)
 	}
-	for p := paneDetail; p < panes; p++ {
-		if lay.rects[p].contains(msg.X, msg.Y) {
-			l := &m.lists[p]
-			l.at = max(0, min(l.at+by/3, m.listLen(p)-1))
-		}
+	c.at(0, m.height-1, m.footer(v))
+	return c.String()
+}
+
+func (m *Model) tooSmall() string {
+	lines := []string{fmt.Sprintf("%dx%d is too small:", m.width, m.height), fmt.Sprintf("needs %dx%d", MinWidth, MinHeight), "", m.snap.verdict}
+	if m.link.stale() {
+		lines[3] = "CONNECTION LOST"
 	}
+	lines = lines[:max(0, min(len(lines), m.height))]
+	for i := range lines {
+		lines[i] = ansi.Truncate(lines[i], max(0, m.width), "")
+	}
+	return strings.Join(lines, "\n")
 }

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 func stripped(s string) string { return ansi.Strip(s) }
@@ -39,49 +40,49 @@ func TestKeys(t *testing.T) {
 		"the cursor stops at the edges":         {"up up left left left left left left left left", "rack1-0 on rack1-0", []string{"sees itself UP"}, nil},
 		"first and last":                        {"G $ g 0 G $", "rack3-1 on rack3-1", nil, nil},
 		"pages":                                 {"pgdown pgdown", "rack3-1 on rack3-0", nil, nil},
-		"n goes to the next blocker":            {"n", "rack3-0 on rack3-0", []string{"row error: ask ScyllaDB"}, nil},
+		"n goes to the next blocker":            {"n", "rack3-0 on rack3-0", []string{"row error: ask the local ScyllaDB"}, nil},
 		"n goes round":                          {"n n n n", "rack1-0 on rack3-0", nil, nil},
 		"N goes back":                           {"N", "rack1-1 on rack2-0", []string{"does not list demo-dc1-rack2-0"}, nil},
-		"tab shows the blockers":                {"tab tab", "rack1-0 on rack3-0", []string{"kubectl scylla replace"}, []string{"sees demo-dc1-rack3-0 DOWN since"}},
-		"enter on a blocker jumps, and on to the next observer": {"tab tab enter", "rack1-1 on rack3-0", nil, nil},
-		"a chosen blocker jumps to its pair":                    {"tab tab down down enter", "rack1-0 on rack2-1", nil, nil},
-		"esc leaves the pane":                                   {"tab tab esc", "rack1-0 on rack3-0", []string{"sees demo-dc1-rack3-0 DOWN since"}, nil},
-		"the changes are empty at the start":                    {"shift+tab", "rack1-0 on rack3-0", []string{"nothing has changed since the start"}, nil},
-		"help":                                                  {"?", "rack1-0 on rack3-0", []string{"Keys", "next blocker", "previous blocker"}, []string{"Who sees whom"}},
-		"esc leaves help":                                       {"? esc", "rack1-0 on rack3-0", []string{"Who sees whom"}, []string{"previous blocker"}},
-		"zoom to racks":                                         {"z", "dc1/rack1 on dc1/rack3", []string{"by rack", "✗2/4", "dc1/rack1 (3 nodes) on dc1/rack3 (2 nodes): 2 UP, 2 DOWN"}, nil},
-		"and back to nodes":                                     {"z z", "rack1-0 on rack3-0", []string{"Who sees whom\n"}, []string{"by rack"}},
-		"enter opens two racks at the pair that is bad":         {"z enter", "rack1-0 on rack3-0", []string{"dc1/rack1 on dc1/rack3"}, []string{"▶7"}},
-		"enter opens one rack":                                  {"z left enter", "rack1-0 on rack2-1", []string{"dc1/rack1 on dc1/rack2"}, nil},
-		"esc goes back to the racks":                            {"z enter esc", "dc1/rack1 on dc1/rack3", []string{"by rack"}, nil},
-		"a jump leaves the racks":                               {"z n", "rack3-0 on rack3-0", nil, []string{"by rack"}},
-		"sort by trouble":                                       {"s", "rack1-0 on rack3-0", []string{"sorted by trouble", "reporter, sees →     6  5  4"}, nil},
-		"sort by name, then by place again":                     {"s s s", "rack1-0 on rack3-0", nil, []string{"sorted"}},
-		"filter by text":                                        {"/ rack2 enter", "rack2-0 on rack2-0", []string{"/rack2 (2 by 2)"}, []string{"▶1"}},
-		"filter while typing":                                   {"/ rack2", "rack2-0 on rack2-0", []string{"/rack2"}, nil},
-		"esc while typing brings the old filter back":           {"/ rack2 esc", "rack1-0 on rack3-0", nil, []string{"/rack2 ("}},
-		"esc clears the filter":                                 {"/ rack2 enter esc", "rack2-0 on rack2-0", nil, []string{"/rack2 ("}},
-		"filter of the observed":                                {"/ of:rack3-0 enter", "rack1-0 on rack3-0", []string{"(7 by 1)"}, nil},
-		"filter by the reporters":                               {"/ by:rack1 enter", "rack1-0 on rack3-0", []string{"(3 by 6)"}, nil},
-		"filter by datacenter":                                  {"/ dc:dc2 enter", "- on -", []string{"the filter leaves nothing: esc clears it"}, nil},
-		"filter by rack":                                        {"/ rack:rack3 enter", "rack3-0 on rack3-0", []string{"(2 by 2)"}, nil},
-		"filter by a state of pairs":                            {"/ state:down enter", "rack1-0 on rack3-0", []string{"/state:down (5 by 1)"}, nil},
-		"filter by what is missing":                             {"/ state:missing enter", "rack1-1 on rack2-0", []string{"(1 by 1)"}, nil},
-		"filter by what is not known":                           {"/ state:unknown enter", "rack1-0 on rack2-1", []string{"(1 by 1)"}, nil},
-		"filter by UP leaves out nobody who sees anybody":       {"/ state:up enter", "rack1-0 on rack1-0", []string{"(5 by 5)"}, nil},
-		"filter by a state of nodes":                            {"/ by:state:newcomer enter", "rack1-2 on rack3-0", []string{"(1 by 6)", "must wait"}, nil},
-		"terms must all hold":                                   {"/ rack:rack1 space -1 enter", "rack1-1 on rack1-1", []string{"(1 by 1)"}, nil},
-		"a filter that cannot be read says why":                 {"/ color:red", "- on -", []string{`"color:" is not known`}, nil},
-		"and enter does not take it":                            {"/ color:red enter", "- on -", []string{`"color:" is not known`}, nil},
-		"a state that is not known":                             {"/ state:sad", "- on -", []string{`state "sad" is not known: up down`}, nil},
-		"backspace takes a letter back":                         {"/ rack2- backspace backspace 3 enter", "rack3-0 on rack3-0", []string{"/rack3"}, nil},
-		"a jump clears a filter that hides the pair":            {"/ rack1-1 enter N", "rack1-1 on rack2-0", []string{"filter cleared to show the pair"}, nil},
-		"q in the filter is a letter":                           {"/ q", "- on -", []string{"/q"}, nil},
-		"force-proceed asks for whom":                           {"f", "rack1-0 on rack3-0", []string{"force-proceed: which node?", "▶ demo-dc1-rack1-2, Pod"}, nil},
-		"esc changes nothing":                                   {"f esc", "rack1-0 on rack3-0", []string{"force-proceed: nothing was changed"}, nil},
-		"replace proposes the node that is down":                {"r", "rack1-0 on rack3-0", []string{"replace: which node?", "▶ demo-dc1-rack3-0 a0010300, seen DOWN 5/5"}, nil},
-		"replace offers what is under the cursor":               {"0 r", "rack1-0 on rack1-0", []string{"  demo-dc1-rack1-0 a0010100", "▶ demo-dc1-rack2-0"}, []string{"demo-dc1-rack3-1"}},
-		"enter on a pair opens the details":                     {"enter", "rack1-0 on rack3-0", []string{"reporter demo-dc1-rack1-0"}, nil},
+		"tab shows the blockers":                {"tab tab", "rack1-0 on rack3-0", []string{"look at that ScyllaDB, its log says why"}, []string{"sees demo-dc1-rack3-0 DOWN since"}},
+		"enter on a blocker jumps, and on to the next observer":    {"tab tab enter", "rack1-1 on rack3-0", nil, nil},
+		"a chosen blocker jumps to its pair":                       {"tab tab down down enter", "rack1-0 on rack2-1", nil, nil},
+		"esc leaves the pane":                                      {"tab tab esc", "rack1-0 on rack3-0", []string{"sees demo-dc1-rack3-0 DOWN since"}, nil},
+		"the changes begin with what the objects tell of the past": {"shift+tab", "rack1-0 on rack3-0", []string{"02:59:48 demo-dc1-rack2-1 UNKNOWN by demo-dc1-rack1-0"}, nil},
+		"help":              {"?", "rack1-0 on rack3-0", []string{"Keys", "next blocker", "previous blocker"}, []string{"Who sees whom"}},
+		"esc leaves help":   {"? esc", "rack1-0 on rack3-0", []string{"Who sees whom"}, []string{"previous blocker"}},
+		"zoom to racks":     {"z", "dc1/rack1 on dc1/rack3", []string{"by rack", "✗2/4", "dc1/rack1 (3 nodes) on dc1/rack3 (2 nodes): 2 UP, 2 DOWN"}, nil},
+		"and back to nodes": {"z z", "rack1-0 on rack3-0", []string{"Who sees whom\n"}, []string{"by rack"}},
+		"enter opens two racks at the pair that is bad":   {"z enter", "rack1-0 on rack3-0", []string{"dc1/rack1 on dc1/rack3"}, []string{"▶7"}},
+		"enter opens one rack":                            {"z left enter", "rack1-0 on rack2-1", []string{"dc1/rack1 on dc1/rack2"}, nil},
+		"esc goes back to the racks":                      {"z enter esc", "dc1/rack1 on dc1/rack3", []string{"by rack"}, nil},
+		"a jump leaves the racks":                         {"z n", "rack3-0 on rack3-0", nil, []string{"by rack"}},
+		"sort by trouble":                                 {"s", "rack1-0 on rack3-0", []string{"sorted by trouble", "reporter, sees →     6  5  4"}, nil},
+		"sort by name, then by place again":               {"s s s", "rack1-0 on rack3-0", nil, []string{"sorted"}},
+		"filter by text":                                  {"/ rack2 enter", "rack2-0 on rack3-0", []string{"/rack2 (2 by 6)"}, []string{"▶1"}},
+		"filter while typing":                             {"/ rack2", "rack2-0 on rack3-0", []string{"/rack2"}, nil},
+		"esc while typing brings the old filter back":     {"/ rack2 esc", "rack1-0 on rack3-0", nil, []string{"/rack2 ("}},
+		"esc clears the filter":                           {"/ rack2 enter esc", "rack2-0 on rack3-0", nil, []string{"/rack2 ("}},
+		"filter of the observed":                          {"/ of:rack3-0 enter", "rack1-0 on rack3-0", []string{"(7 by 1)"}, nil},
+		"filter by the reporters":                         {"/ by:rack1 enter", "rack1-0 on rack3-0", []string{"(3 by 6)"}, nil},
+		"filter by datacenter":                            {"/ dc:dc2 enter", "- on rack3-0", []string{"the filter leaves nothing: esc clears it"}, nil},
+		"filter by rack":                                  {"/ rack:rack3 enter", "rack3-0 on rack3-0", []string{"(2 by 6)"}, nil},
+		"filter by a state of pairs":                      {"/ state:down enter", "rack1-0 on rack3-0", []string{"/state:down (5 by 1)"}, nil},
+		"filter by what is missing":                       {"/ state:missing enter", "rack1-1 on rack2-0", []string{"(1 by 1)"}, nil},
+		"filter by what is not known":                     {"/ state:unknown enter", "rack1-0 on rack2-1", []string{"(1 by 1)"}, nil},
+		"filter by UP leaves out nobody who sees anybody": {"/ state:up enter", "rack1-0 on rack1-0", []string{"(5 by 5)"}, nil},
+		"filter by a state of nodes":                      {"/ by:state:newcomer enter", "rack1-2 on rack3-0", []string{"(1 by 6)", "must wait"}, nil},
+		"terms must all hold":                             {"/ rack:rack1 space -1 enter", "rack1-1 on rack3-0", []string{"(1 by 6)"}, nil},
+		"a filter that cannot be read says why":           {"/ color:red", "- on rack3-0", []string{`"color:" is not known`}, nil},
+		"and enter does not take it":                      {"/ color:red enter", "- on rack3-0", []string{`"color:" is not known`}, nil},
+		"a state that is not known":                       {"/ state:sad", "- on rack3-0", []string{`state "sad" is not known: up down`}, nil},
+		"backspace takes a letter back":                   {"/ rack2- backspace backspace 3 enter", "rack3-0 on rack3-0", []string{"/rack3"}, nil},
+		"a jump clears a filter that hides the pair":      {"/ of:rack1-1 enter N", "rack1-1 on rack2-0", []string{"filter cleared to show the pair"}, nil},
+		"q in the filter is a letter":                     {"/ q", "- on rack3-0", []string{"/q"}, nil},
+		"force-proceed asks for whom":                     {"f", "rack1-0 on rack3-0", []string{"force-proceed: which node?", "▶ demo-dc1-rack1-2, Pod"}, nil},
+		"esc changes nothing":                             {"f esc", "rack1-0 on rack3-0", []string{"force-proceed: nothing was changed"}, nil},
+		"replace proposes the node that is down":          {"r", "rack1-0 on rack3-0", []string{"replace: which node?", "▶ demo-dc1-rack3-0 a0010300, seen DOWN 5/5"}, nil},
+		"replace offers what is under the cursor":         {"0 r", "rack1-0 on rack1-0", []string{"  demo-dc1-rack1-0 a0010100", "▶ demo-dc1-rack2-0"}, []string{"demo-dc1-rack3-1"}},
+		"enter on a pair opens the details":               {"enter", "rack1-0 on rack3-0", []string{"reporter demo-dc1-rack1-0"}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +181,7 @@ func TestHistory(t *testing.T) {
 	s.now = s.now.Add(time.Minute)
 	s.loads(w)
 	s.has("controller SILENT")
-	if !s.history[len(s.history)-1].Bad {
+	if !s.changes.log[len(s.changes.log)-1].Bad {
 		t.Error("a silent controller is not bad news")
 	}
 	for range 2 * maxHistory / 5 {
@@ -194,7 +195,7 @@ func TestHistory(t *testing.T) {
 		}
 		s.loads(w)
 	}
-	if n := len(s.history); n != maxHistory {
+	if n := len(s.changes.log); n != maxHistory {
 		t.Errorf("%d changes are kept", n)
 	}
 }
@@ -209,7 +210,7 @@ func TestPartition(t *testing.T) {
 	}
 	s := newScreen(t, w, 120, 40)
 	s.has("PARTITION: #1,2 | #3,4 do not see each other. Mend the network; replace no node.", "mend the network first")
-	s.lacks("kubectl scylla replace")
+	s.lacks("look at that ScyllaDB, its log says why")
 	w.not = nil
 	s.loads(w)
 	s.lacks("PARTITION")
@@ -224,10 +225,10 @@ func TestLostConnection(t *testing.T) {
 	s.send(Lost{Since: s.now.Add(-5 * time.Second), Err: errors.New("cannot reach the API server: connection refused")})
 	s.has("CONNECTION LOST since 03:00:38 (5s): cannot reach the API server", "? LAST KNOWN: NOT HEALTHY", "read 43s ago, at 03:00:00", "[✗]")
 	s.lacks("SILENT") // the controller is not blamed for what we do not hear
-	if strings.Contains(s.Frame(), newTheme(true, false).cells[markUp][lightOff].pre) {
+	if strings.Contains(s.Frame(), newTheme(colorprofile.TrueColor, true, false).cells[markUp][lightOff].pre) {
 		t.Error("what is old is as green as ever")
 	}
-	if !strings.Contains(fresh, newTheme(true, false).cells[markUp][lightOff].pre) {
+	if !strings.Contains(fresh, newTheme(colorprofile.TrueColor, true, false).cells[markUp][lightOff].pre) {
 		t.Error("what is fresh is not green")
 	}
 	s.now = s.now.Add(10 * time.Second)
@@ -253,15 +254,115 @@ func TestLostConnection(t *testing.T) {
 	s.has("CANNOT READ THE CLUSTER since")
 }
 
+// The menu stays on its node while snapshots come, whatever numbers the nodes have then.
+func TestMenuStays(t *testing.T) {
+	w := demo()
+	var target string
+	s := newScreen(t, w, 80, 24, func(o *Options) {
+		o.Actions.Replace = func(id string) error { target = id; return nil }
+	})
+	s.press("r", "up")
+	s.has("▶ demo-dc1-rack2-1 a0010201, seen UNKNOWN 1/4")
+	w.members, w.newcomers = 3, nil
+	delete(w.not, [2]string{"demo-dc1-rack1-0", "demo-dc1-rack2-1"})
+	s.loads(w)
+	s.has("replace: which node?", "▶ demo-dc1-rack2-1 a0010201, seen UP") // what it has become is shown
+	if !strings.HasPrefix(s.menu.target(s.menu.chosen()), "a0010201-") || target != "" {
+		t.Errorf("the menu is for %s, and ran for %q", s.menu.target(s.menu.chosen()), target)
+	}
+	s.send(Lost{Since: s.now, Err: errors.New("gone")})
+	s.press("enter")
+	s.has("replace: not now: what is shown is old")
+	s.loads(w)
+	w.racks = 1
+	s.loads(w)
+	s.has("replace: demo-dc1-rack2-1 is gone", "Who sees whom")
+}
+
+// A newcomer that joins while its menu is open gets a host ID, and is the same node.
+func TestMenuStaysOnANewcomerThatJoins(t *testing.T) {
+	w := demo()
+	s := newScreen(t, w, 80, 24, func(o *Options) { o.Actions.ForceProceed = func(string) error { return nil } })
+	s.press("down", "down", "f")
+	s.has("▶ demo-dc1-rack1-2, Pod")
+	w.members, w.newcomers = 3, nil
+	s.loads(w)
+	s.has("▶ demo-dc1-rack1-2 a0010102, seen UP")
+	s.press("esc")
+	if got := s.at(); got != "rack1-2 on rack3-0" {
+		t.Errorf("cursor is at %s", got)
+	}
+}
+
+// The command of the chosen blocker goes to the clipboard.
+func TestCopy(t *testing.T) {
+	s := newScreen(t, demo(), 80, 24)
+	cmd := s.press("y")
+	if cmd == nil {
+		t.Fatal("nothing is copied")
+	}
+	if got, want := fmt.Sprint(cmd()), "kubectl logs demo-dc1-rack3-0 -c scylla -n demo"; got != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+	s.has("copied: kubectl logs demo-dc1-rack3-0 -c scylla -n demo")
+	if cmd := s.press("N", "y"); cmd != nil {
+		t.Error("a step without a command is copied")
+	}
+	s.has("nothing to copy: no command belongs to this blocker")
+}
+
+// Racks and datacenters are opened level by level, and left again.
+func TestLevels(t *testing.T) {
+	w := newWorld(2, 3)
+	w.datacenters = []string{"dc1", "dc2"}
+	w.sees("demo-dc2-rack1-0", "demo-dc1-rack1-1", api.NodeStatusDown)
+	s := newScreen(t, w, 80, 24)
+	for _, step := range []struct{ key, at, has string }{
+		{"z", "dc2/rack1 on dc1/rack1", "Who sees whom by rack"},
+		{"z", "dc2 on dc1", "Who sees whom by datacenter"},
+		{"enter", "dc2/rack1 on dc1/rack1", "by rack · dc2 on dc1"},
+		{"enter", "demo-dc2-rack1-0 on rack1-1", "Who sees whom · dc2/rack1 on dc1/rack1"},
+		{"esc", "dc2/rack1 on dc1/rack1", "by rack · dc2 on dc1"},
+		{"esc", "dc2 on dc1", "Who sees whom by datacenter"},
+		{"z", "demo-dc2-rack1-0 on rack1-0", "Who sees whom"},
+	} {
+		s.press(step.key)
+		s.has(step.has)
+		if got := s.at(); got != step.at {
+			t.Errorf("%s goes to %s, want %s", step.key, got, step.at)
+		}
+	}
+}
+
+// An archive is as old as it says, however late it is read.
+func TestArchive(t *testing.T) {
+	k := demo().snapshot()
+	k.Offline = true
+	s := &screen{t: t, now: start.Add(time.Hour)}
+	s.Model = NewModel(NewSnapshot(k, nil, true, start), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
+	s.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+	s.has("archive of 2026-11-21 03:00:00 UTC · from report", "controller was alive", "DOWN since 12s")
+	s.lacks("\nread ", "controller alive", " ago")
+}
+
+// Time in which a command has the terminal, or the machine sleeps, is no silence.
+func TestActionIsNoSilence(t *testing.T) {
+	s := newScreen(t, demo(), 80, 24)
+	s.ticks(5 * time.Second)
+	s.now = s.now.Add(10 * time.Minute)
+	s.ticks(5 * time.Second)
+	s.lacks("NOTHING HEARD", "SILENT")
+	s.ticks(silence)
+	s.has("NOTHING HEARD")
+}
+
 // A feed that says nothing at all is not trusted either.
 func TestSilentFeed(t *testing.T) {
 	s := newScreen(t, demo(), 80, 24)
-	s.now = s.now.Add(silence)
-	s.send(tick(s.now))
+	s.ticks(silence + time.Second) // the first tick begins to count
 	s.lacks("NOTHING HEARD")
-	s.now = s.now.Add(time.Second)
-	s.send(tick(s.now))
-	s.has("NOTHING HEARD since 03:00:03 (31s)", "LAST KNOWN")
+	s.ticks(time.Second)
+	s.has("NOTHING HEARD since 03:00:03 (32s)", "LAST KNOWN")
 	s.send(Contact{})
 	s.lacks("NOTHING HEARD")
 	saved := newScreen(t, demo(), 80, 24, func(o *Options) { o.Live = false })
@@ -296,13 +397,6 @@ func TestActions(t *testing.T) {
 	if got := fmt.Sprint(asked); got != "[force demo-dc1-rack1-2 replace a0000004]" {
 		t.Error(got)
 	}
-	// Numbers of nodes do not outlive their snapshot.
-	s.press("esc", "r")
-	s.loads(demo())
-	s.has("the cluster has changed: choose again")
-	if s.pick != nil {
-		t.Error("the choice is still open")
-	}
 
 	saved := newScreen(t, newWorld(3, 1), 80, 24, func(o *Options) { o.Actions.Why = "saved objects cannot be changed" })
 	saved.press("r")
@@ -330,9 +424,9 @@ func TestMouse(t *testing.T) {
 		t.Fatalf("no %q on\n%s", text, stripped(s.Frame()))
 		return 0, 0
 	}
-	lay := s.layout()
-	geo := s.geometry(lay)
-	click(geo.prefix+geo.cell*1+1, lay.rects[paneMatrix].y+geo.head+3)
+	r := s.layout(s.view()).rects[paneMatrix]
+	geo := s.matrix.geometry(r.w, r.h)
+	click(geo.prefix+geo.cell*1+1, r.y+geo.head+3)
 	if got := s.at(); got != "rack2-0 on rack1-1" && got != "rack1-2 on rack1-1" {
 		t.Errorf("the click selects %s", got)
 	}
@@ -342,13 +436,13 @@ func TestMouse(t *testing.T) {
 		t.Errorf("a click on a name selects %s", got)
 	}
 	click(find("Blockers "))
-	s.has("kubectl scylla replace")
+	s.has("look at that ScyllaDB, its log says why")
 	click(find("• demo-dc1-rack1-0 (a0010100) cannot say"))
 	if got := s.at(); got != "rack1-0 on rack2-1" {
 		t.Errorf("a click on a blocker selects %s", got)
 	}
 	click(find("Changes "))
-	s.has("nothing has changed since the start")
+	s.has("▶02:59:48 demo-dc1-rack3-0 DOWN by demo-dc1-rack1-0")
 	click(0, 0)
 	s.press("esc")
 	small := newScreen(t, newWorld(3, 30), 80, 24)
@@ -406,7 +500,7 @@ func TestAnythingGoes(t *testing.T) {
 					}
 				}
 				if rapid.Bool().Draw(r, "problem") {
-					w.problems = []kube.Problem{{Resource: "pods", Kind: kube.ProblemForbidden, Message: "pods may not be listed"}}
+					w.problems = []cluster.Problem{{Resource: "pods", Kind: cluster.ProblemForbidden, Message: "pods may not be listed"}}
 				}
 				s.loads(w)
 			case 4:
@@ -424,10 +518,8 @@ func TestAnythingGoes(t *testing.T) {
 					r.Fatalf("a line of %d cells on %dx%d: %q", n, width, height, line)
 				}
 			}
-			if width >= MinWidth && height >= MinHeight && s.pick == nil && !s.help {
-				if _, ok := s.lists[paneMatrix], true; !ok || s.rows.at < 0 || s.columns.at < 0 || len(s.rows.items) > 0 && s.rows.at >= len(s.rows.items) {
-					r.Fatalf("cursor at %d, %d", s.rows.at, s.columns.at)
-				}
+			if rows, columns := &s.matrix.rows, &s.matrix.columns; rows.at < 0 || columns.at < 0 || len(rows.items) > 0 && rows.item() < 0 || len(columns.items) > 0 && columns.item() < 0 {
+				r.Fatalf("cursor at %d of %d, %d of %d", rows.at, len(rows.items), columns.at, len(columns.items))
 			}
 		}
 	})
@@ -435,7 +527,7 @@ func TestAnythingGoes(t *testing.T) {
 
 // The same objects read again cost nothing but move time on; any other version, a silent controller or old age makes the document anew.
 func TestSameObjectsAreNotJudgedAgain(t *testing.T) {
-	read := func(at time.Duration, version string, lease time.Duration) *kube.Snapshot {
+	read := func(at time.Duration, version string, lease time.Duration) *cluster.Cluster {
 		w := newWorld(3, 1)
 		w.readAt, w.lease = start.Add(at), start.Add(lease)
 		k := w.snapshot()
@@ -452,19 +544,19 @@ func TestSameObjectsAreNotJudgedAgain(t *testing.T) {
 	}
 	first := NewSnapshot(read(0, "1", 0), nil, true, start)
 	next := NewSnapshot(read(5*time.Second, "1", 4*time.Second), first, true, start)
-	if next.doc != first.doc || !next.at.Equal(start.Add(5*time.Second)) || len(next.changes) != 0 {
-		t.Errorf("the same objects: same document %v, read at %v, changes %v", next.doc == first.doc, next.at, next.changes)
+	if next.facts != first.facts || !next.at.Equal(start.Add(5*time.Second)) || len(next.changes) != 0 {
+		t.Errorf("the same objects: same document %v, read at %v, changes %v", next.facts == first.facts, next.at, next.changes)
 	}
-	for name, k := range map[string]*kube.Snapshot{
+	for name, k := range map[string]*cluster.Cluster{
 		"another version":     read(5*time.Second, "2", 4*time.Second),
 		"a silent controller": read(5*time.Second, "1", -time.Minute),
 		"old age":             read(time.Minute, "1", 59*time.Second),
 	} {
-		if NewSnapshot(k, first, true, start).doc == first.doc {
+		if NewSnapshot(k, first, true, start).facts == first.facts {
 			t.Errorf("%s: the document is used again", name)
 		}
 	}
-	if NewSnapshot(read(5*time.Second, "", 0), NewSnapshot(read(0, "", 0), nil, true, start), true, start).doc == nil {
+	if NewSnapshot(read(5*time.Second, "", 0), NewSnapshot(read(0, "", 0), nil, true, start), true, start).facts == nil {
 		t.Error("objects without versions are not judged")
 	}
 }

@@ -37,7 +37,7 @@ func Run(ctx context.Context, m *Model, term Terminal, feed Feed) error {
 	if term.In != nil {
 		options = append(options, tea.WithInput(term.In))
 	}
-	// The renderer keeps bold and underline where there are no colours; the model itself leaves out what it should not paint.
+	// Without colours the renderer keeps bold and underline; the model paints nothing for NoTTY.
 	options = append(options, tea.WithColorProfile(max(m.opts.Profile, colorprofile.ASCII)))
 	p := tea.NewProgram(m, options...)
 	var wg sync.WaitGroup
@@ -62,8 +62,6 @@ func Run(ctx context.Context, m *Model, term Terminal, feed Feed) error {
 // Once draws one frame of width x height cells.
 func Once(s *Snapshot, opts Options, width, height int) string {
 	m := NewModel(s, opts)
-	m.width, m.height = width, height
-	m.point()
-	m.fit()
+	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return m.Frame()
 }

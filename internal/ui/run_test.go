@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -38,8 +39,36 @@ func TestProgram(t *testing.T) {
 	if !ok {
 		t.Fatal("no model")
 	}
-	if m.zoom != zoomRacks || !m.snap.doc.Healthy || len(m.history) == 0 {
-		t.Errorf("zoom %v, healthy %v, %d changes", m.zoom, m.snap.doc.Healthy, len(m.history))
+	if m.matrix.level != 1 || !m.snap.healthy || len(m.changes.log) == 0 {
+		t.Errorf("level %d, healthy %v, %d changes", m.matrix.level, m.snap.healthy, len(m.changes.log))
+	}
+}
+
+// The real program at every size: keys in, the last frame out.
+func TestProgramFrames(t *testing.T) {
+	for _, size := range sizes {
+		name := fmt.Sprintf("program_%dx%d", size[0], size[1])
+		t.Run(name, func(t *testing.T) {
+			s := newScreen(t, demo(), size[0], size[1], plain, func(o *Options) { o.Actions.Replace = func(string) error { return nil } })
+			tm := teatest.NewTestModel(t, s.Model, teatest.WithInitialTermSize(size[0], size[1]))
+			for _, k := range []string{"z", "enter", "tab", "tab", "r", "esc", "down", "y"} {
+				if key, ok := special[k]; ok {
+					tm.Send(tea.KeyPressMsg(key))
+				} else {
+					tm.Type(k)
+				}
+			}
+			tm.Send(Loaded{NewSnapshot(demo().snapshot(), s.last, true, start)})
+			tm.Send(Contact{})
+			if err := tm.Quit(); err != nil {
+				t.Fatal(err)
+			}
+			m, ok := tm.FinalModel(t, teatest.WithFinalTimeout(30*time.Second)).(*Model)
+			if !ok {
+				t.Fatal("no model")
+			}
+			screenFile(t, name, m.Frame())
+		})
 	}
 }
 

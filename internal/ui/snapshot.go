@@ -7,146 +7,85 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Snapshot is one state of a cluster, made ready for drawing outside the event loop. It is never changed after NewSnapshot.
-type Snapshot struct {
-	doc    *render.ClusterStatus
-	matrix *matrix.Matrix
-	groups []matrix.Group
-	total  int // blockers
-	nodes  []node
-	racks  []rack
-	// datacenters is how many there are.
-	datacenters int
-	// cells is how the nodes of one rack see those of another.
-	cells [][]tally
-	// at is when it was read; zero for saved objects.
-	at    time.Time
-	lease *coordinationv1.Lease
-	// controller is what is known when there is no Lease to look at.
-	controller string
-	// changes since the snapshot before.
-	changes []Change
-	// pairs that are not UP by observer and observed host ID, for the next snapshot to compare with.
-	pairs map[[2]string]string
-	known map[string]int // nodes by host ID, and by member where there is no host ID
-	print uint64         // of the objects; zero when they cannot be told apart
-	made  time.Time      // when the document was made, which the same objects may use again for a while
-}
+// This file turns what was loaded and judged into facts. It alone knows the types of other packages, and it takes control characters out of every
+// text.
 
-// Status is the document that the snapshot draws.
-func (s *Snapshot) Status() *render.ClusterStatus { return s.doc }
+// rows tell who sees whom.
+type rows = matrix.Matrix
 
-// node is one line of the document's table, by the same number.
-type node struct {
-	*render.Node
-	index    int // in the matrix; -1 for who has not joined
-	rack     int
-	newcomer *render.Newcomer
-	reports  bool
-	notUp    int  // pairs that its own row does not have UP
-	flag     byte // one character for what is not ordinary
-}
+func clean(text string) string { return render.Clean(text) }
 
-// column is true for nodes that somebody could see.
-func (n *node) column() bool { return n.index >= 0 && n.HostID != "" }
-
-// name is never empty.
-func (n *node) name() string { return cmp.Or(n.Member, n.Short(), "?") }
-
-// summary is what holds a newcomer, without its own name.
-func (n *node) summary() string {
-	if rest, ok := strings.CutPrefix(n.newcomer.Summary, n.Member+" "); ok && n.Member != "" {
-		return rest
+func shorten(text string, w int, middle bool, ellipsis string) string {
+	if len(text) <= w {
+		return text
 	}
-	return n.newcomer.Summary
+	return render.Shorten(text, w, middle, ellipsis)
 }
 
-// trouble orders nodes by how badly the others see them.
-func (n *node) trouble() int {
-	t := 0
-	if n.Seen != nil {
-		t = n.Seen.Down*1_000_000 + n.Seen.Unknown*1_000 + n.Seen.Missing
+// stateWords are what "state:" in a filter knows.
+var stateWords = func() []string {
+	words := []string{"up", "down", "unknown", "missing"}
+	for s := matrix.StateNormal; s <= matrix.StateDecommissioned; s++ {
+		words = append(words, strings.ToLower(s.String()))
 	}
-	if n.Row.Status != render.RowOK {
-		t++
+	for _, m := range []cluster.MemberState{cluster.MemberJoined, cluster.MemberNewcomer, cluster.MemberGhost, cluster.MemberRemote, cluster.MemberGossipOnly} {
+		words = append(words, strings.ToLower(string(m)))
 	}
-	return t
-}
+	return append(words, string(render.RowStale), string(render.RowError))
+}()
 
-type rack struct {
-	datacenter, name string
-	members          []int // nodes
-}
-
-func (r *rack) String() string { return cmp.Or(r.datacenter, "?") + "/" + cmp.Or(r.name, "?") }
-
-// tally counts pairs.
-type tally struct{ up, down, unknown, missing int }
-
-func (t tally) of() int    { return t.up + t.down + t.unknown + t.missing }
-func (t tally) notUp() int { return t.down + t.unknown + t.missing }
-
-func (t tally) mark() mark {
-	switch {
-	case t.down > 0:
-		return markDown
-	case t.unknown > 0:
-		return markUnknown
-	case t.missing > 0:
-		return markMissing
-	case t.up > 0:
-		return markUp
-	}
-	return markNone
-}
+// madeAnew is how long the facts of the same objects are used: some rows grow old by themselves.
+const madeAnew = 20 * time.Second
 
 // NewSnapshot prepares what was loaded at now. previous, when not nil, is what it is compared with. looked is true when the controller's Lease
 // was asked for.
-func NewSnapshot(s *kube.Snapshot, previous *Snapshot, looked bool, now time.Time) *Snapshot {
+func NewSnapshot(s *cluster.Cluster, previous *Snapshot, looked bool, now time.Time) *Snapshot {
+	out := &Snapshot{at: s.TakenAt, archived: s.Offline && !s.TakenAt.IsZero()}
 	print := fingerprint(s)
+	// With a thousand nodes this saves most of the work: the Lease is renewed every few seconds, everything else seldom changes.
 	if previous != nil && print != 0 && print == previous.print && s.TakenAt.Sub(previous.made) < madeAnew {
-		return previous.again(s, looked)
+		out.facts = previous.facts
+		out.controller, out.controllerOK = controllerWords(s, looked, s.Offline)
+		log := &changeLog{at: out.at}
+		previous.diffController(out, log)
+		out.changes = log.all
+		return out
 	}
-	out := &Snapshot{
-		print: print, made: s.TakenAt,
-		doc: render.NewClusterStatus(s, now), matrix: s.Matrix(matrix.Options{}), at: s.TakenAt, lease: s.Lease,
-		pairs: map[[2]string]string{}, known: map[string]int{},
-	}
-	out.controller = controllerWords(s, looked)
-	out.groups, out.total = matrix.GroupBlockers(out.doc.Blockers)
-	out.addNodes()
-	out.addRacks()
-	if previous != nil {
+	out.facts = newFacts(s, now)
+	out.print = print
+	out.controller, out.controllerOK = controllerWords(s, looked, s.Offline)
+	if previous == nil {
+		out.changes = out.past()
+	} else {
 		out.changes = previous.diff(out)
 	}
 	return out
 }
 
-// madeAnew is how long a document of the same objects is used: some rows grow old by themselves.
-const madeAnew = 20 * time.Second
-
-// again is the same cluster read once more: only time and the controller's Lease have gone on. With a thousand nodes this saves most of the
-// work, as the Lease is renewed every few seconds.
-func (s *Snapshot) again(k *kube.Snapshot, looked bool) *Snapshot {
-	out := *s
-	out.at, out.lease, out.controller = k.TakenAt, k.Lease, controllerWords(k, looked)
-	out.changes = s.diffController(&out)
-	return &out
+// NewSavedSnapshot prepares what was read from saved objects. Those of an archive say what they said when they were live, so that they do not say
+// themselves that they are saved.
+func NewSavedSnapshot(s *cluster.Cluster, looked bool, now time.Time) *Snapshot {
+	out := NewSnapshot(s, nil, looked, now)
+	out.archived = !out.at.IsZero()
+	out.controller, out.controllerOK = controllerWords(s, looked, true)
+	return out
 }
 
-// fingerprint is the same for the same versions of the same objects; zero when an object has no version or more than objects was read.
-func fingerprint(s *kube.Snapshot) uint64 {
+// fingerprint is the same for the same versions of the same objects; zero when an object has no version, or when nodes were asked, too.
+func fingerprint(s *cluster.Cluster) uint64 {
 	if s.Live != nil || s.Offline {
 		return 0
 	}
@@ -156,212 +95,265 @@ func fingerprint(s *kube.Snapshot) uint64 {
 		ok = ok && o.GetResourceVersion() != ""
 		_, _ = io.WriteString(h, string(o.GetUID())+"/"+o.GetName()+"@"+o.GetResourceVersion()+"\n") // a hash takes everything
 	}
-	for i := range s.Services {
-		add(&s.Services[i])
-	}
-	for i := range s.Pods {
-		add(&s.Pods[i])
-	}
-	for i := range s.StatefulSets {
-		add(&s.StatefulSets[i])
-	}
-	for i := range s.PVCs {
-		add(&s.PVCs[i])
-	}
-	for i := range s.Reports {
-		add(&s.Reports[i])
-	}
+	addAll(add, s.Services)
+	addAll(add, s.Pods)
+	addAll(add, s.StatefulSets)
+	addAll(add, s.PVCs)
+	addAll(add, s.Reports)
 	if s.StatusReport != nil {
 		add(s.StatusReport)
 	}
 	for _, p := range s.Problems {
 		_, _ = io.WriteString(h, p.Message+"\n")
 	}
-	silent := s.Lease != nil && kube.LeaseAt(s.Lease, s.TakenAt).Silent
-	_, _ = fmt.Fprint(h, s.Source, s.SourceReason, s.OverrideRef, silent)
+	silent := s.Lease != nil && s.LeaseState().Silent
+	_, _ = fmt.Fprint(h, s.Source, s.SourceReason.Key(), s.OverrideRef, silent, s.Machines) // maps are printed in the order of their keys
 	if !ok {
 		return 0
 	}
 	return h.Sum64()
 }
 
-const noController = "no controller"
-
-func controllerWords(s *kube.Snapshot, looked bool) string {
-	if s.Operator {
-		return "managed by scylla-operator"
+func addAll[T any, P interface {
+	*T
+	metav1.Object
+}](add func(metav1.Object), all []T) {
+	for i := range all {
+		add(P(&all[i]))
 	}
-	if s.Offline || s.Lease != nil || !looked {
-		return ""
+}
+
+// controllerWords say whether the controller was alive when s was read, and whether that is good. Time that has passed since does not count as silence.
+func controllerWords(s *cluster.Cluster, looked, saved bool) (words string, ok bool) {
+	is := "alive"
+	if saved {
+		is = "was alive"
+	}
+	switch {
+	case s.Lease != nil && s.TakenAt.IsZero():
+		return "", true // saved objects of unknown age
+	case s.Lease != nil:
+		switch st := s.LeaseState(); {
+		case st.NotKept:
+			return "controller does not keep these reports", false
+		case st.Silent && st.Holder == "":
+			return "no controller leads", false
+		case st.Silent:
+			return "controller SILENT " + age(st.Age), false
+		}
+		return "controller " + is, true
+	case s.Operator:
+		return "managed by scylla-operator", true
+	case s.Offline || !looked:
+		return "", true
 	}
 	for _, p := range s.Problems {
-		if strings.HasPrefix(p.Resource, "leases") && p.Kind != kube.ProblemNotFound {
-			return "controller not known (its Lease may not be read)"
+		if strings.HasPrefix(p.Resource, "leases") && p.Kind != cluster.ProblemNotFound {
+			return "controller not known (its Lease may not be read)", true
 		}
 	}
-	return noController
+	// Annotations and the nodes themselves need no controller; a report that nobody keeps is old.
+	return "no controller", s.Source != cluster.SourceReport
 }
 
-func (s *Snapshot) addNodes() {
-	newcomers := map[string]*render.Newcomer{}
-	for i := range s.doc.Newcomers {
-		newcomers[s.doc.Newcomers[i].Member] = &s.doc.Newcomers[i]
+func newFacts(s *cluster.Cluster, now time.Time) *facts {
+	doc := render.NewClusterStatus(s, now)
+	f := &facts{
+		name: clean(doc.Namespace + "/" + doc.Name), healthy: doc.Healthy, verdict: notHealthy, summary: clean(doc.Summary),
+		source: string(doc.Source.Used), reason: clean(doc.Source.Reason), partial: doc.PartialLines(0),
+		byID: map[string]int{}, byMember: map[string]int{}, who: s.Matrix(), made: s.TakenAt,
 	}
-	byMember := map[string]int{}
-	for i, n := range s.matrix.Nodes() {
+	switch doc.Verdict {
+	case render.WordHealthy:
+		f.verdict = healthy
+	case render.WordUnknown:
+		f.verdict = unknown
+	}
+	f.addNodes(s, doc)
+	if c := doc.Coordinator; c != nil {
+		f.coordinator = clean(c.Text)
+		if j := f.find(c.HostID, ""); j >= 0 {
+			f.nodes[j].coordinates = true
+		}
+	}
+	f.addRows(doc)
+	f.addBlockers(doc)
+	for _, part := range doc.Partition {
+		nodes := make([]int, len(part))
+		for i, id := range part {
+			nodes[i] = f.byID[id]
+		}
+		f.partition = append(f.partition, nodes)
+	}
+	racks := newGroupAxis(f, "rack", func(n *node) []string { return []string{cmp.Or(n.datacenter, "?"), cmp.Or(n.rack, "?")} })
+	datacenters := newGroupAxis(f, "datacenter", func(n *node) []string { return []string{cmp.Or(n.datacenter, "?")} })
+	f.levels = []axis{nil, racks}
+	if len(datacenters.items) > 1 {
+		f.levels = append(f.levels, datacenters)
+	}
+	f.levels[0] = newNodeAxis(f)
+	return f
+}
+
+func (f *facts) addNodes(s *cluster.Cluster, doc *render.ClusterStatus) {
+	pods := map[string]*corev1.Pod{}
+	for i := range s.Pods {
+		pods[s.Pods[i].Name] = &s.Pods[i]
+	}
+	inMatrix := map[string]int{} // those without a host ID
+	for i, n := range f.who.Nodes() {
 		if n.HostID == "" && n.Member != "" {
-			byMember[n.Member] = i
+			inMatrix[n.Member] = i
 		}
 	}
-	for i := range s.doc.Nodes {
-		d := &s.doc.Nodes[i]
-		n := node{Node: d, index: -1}
-		if j, ok := s.matrix.Index(d.HostID); ok && d.HostID != "" {
+	for i := range doc.Nodes {
+		d := &doc.Nodes[i]
+		n := newNode(d)
+		if j, ok := f.who.Index(d.HostID); ok && d.HostID != "" {
 			n.index = j
-		} else if j, ok := byMember[d.Member]; ok && d.HostID == "" && d.Member != "" {
+		} else if j, ok := inMatrix[d.Member]; ok && d.HostID == "" && d.Member != "" {
 			n.index = j
 		}
-		if n.index >= 0 {
-			n.reports = s.matrix.Nodes()[n.index].Reports
+		n.reports = n.index >= 0 && f.who.Nodes()[n.index].Reports
+		if pod := pods[d.Member]; pod != nil {
+			n.ip, n.host = clean(pod.Status.PodIP), clean(s.KubernetesNode(pod).String())
+			f.addEnded(&n, pod)
 		}
-		if d.Membership == kube.MemberNewcomer {
-			n.newcomer = newcomers[d.Member]
+		if n.id != "" {
+			f.byID[n.id] = i
 		}
-		n.flag = flagOf(d)
-		s.nodes = append(s.nodes, n)
-		if d.HostID != "" {
-			s.known[d.HostID] = i
-		} else {
-			s.known[d.Member] = i
+		if _, ok := f.byMember[n.member]; !ok && n.member != "" {
+			f.byMember[n.member] = i
+		}
+		f.nodes = append(f.nodes, n)
+	}
+	for i := range doc.Newcomers {
+		d := &doc.Newcomers[i]
+		if j, ok := f.byMember[d.Member]; ok && f.nodes[j].membership == string(cluster.MemberNewcomer) {
+			n := &f.nodes[j]
+			n.newcomer = true
+			n.waits = waits{on: clean(d.Waiting), summary: clean(d.Summary.Text), since: timeOf(d.Since)}
 		}
 	}
-	for _, r := range s.doc.Rows {
-		if i, ok := s.find(r.Observer); ok {
-			s.nodes[i].notUp = len(r.NotUp)
-		}
-		for _, p := range r.NotUp {
-			s.pairs[[2]string{r.Observer.HostID, p.Observed}] = p.Status
+	for _, r := range doc.Replacements {
+		if j, ok := f.byMember[r.Member]; ok && r.Member != "" {
+			f.nodes[j].replacements = append(f.nodes[j].replacements, clean(r.Summary))
 		}
 	}
 }
 
-// flagOf is the character behind a node's name; help explains it.
-func flagOf(n *render.Node) byte {
-	switch n.State {
-	case matrix.StateJoining.String():
-		return 'J'
-	case matrix.StateLeaving.String():
-		return 'L'
-	case matrix.StateReplacing.String():
-		return 'R'
-	case matrix.StateBeingReplaced.String():
-		return 'B'
-	case matrix.StateDecommissioned.String():
-		return 'X'
+// newNode is what the document says of a node.
+func newNode(d *render.Node) node {
+	n := node{
+		id: clean(d.HostID), short: clean(d.Short()), member: clean(d.Member), datacenter: clean(d.Datacenter), rack: clean(d.Rack),
+		pod: clean(d.Pod), version: clean(d.Version), mode: clean(d.OperationMode), membership: string(d.Membership), state: clean(d.State),
+		force: clean(d.Force), detail: clean(d.Detail), index: -1, flag: cmp.Or(flags[d.State], flags[string(d.Membership)], ' '), joined: d.Membership == cluster.MemberJoined,
+		ghost: d.Membership == cluster.MemberGhost, gossip: d.Membership == cluster.MemberGossipOnly, known: d.Membership != cluster.MemberUnknown,
+		row: row{
+			status: string(d.Row.Status), detail: clean(d.Row.Detail), ok: d.Row.Status == render.RowOK, due: d.Row.Status != render.RowNone,
+			isError: d.Row.Status == render.RowError, written: timeOf(d.Row.Written), staleSince: timeOf(d.Row.StaleSince),
+		},
 	}
-	switch n.Membership {
-	case kube.MemberNewcomer:
-		return 'N'
-	case kube.MemberLeaving:
-		return 'L'
-	case kube.MemberGhost:
-		return 'G'
-	case kube.MemberGossipOnly:
-		return 'g'
-	case kube.MemberUnknown:
-		return '?'
-	}
-	return ' '
-}
-
-// find looks a node up by host ID, and by member where it has none.
-func (s *Snapshot) find(r matrix.Ref) (int, bool) {
-	if r.HostID != "" {
-		if i, ok := s.known[r.HostID]; ok {
-			return i, true
+	n.place = cmp.Or(n.datacenter, "?") + "/" + cmp.Or(n.rack, "?")
+	if d.Seen != nil {
+		n.seen = seen{
+			status: markOf(d.Seen.Status), of: d.Seen.Of(), weight: d.Seen.Down*1_000_000 + d.Seen.Unknown*1_000 + d.Seen.Missing,
+			text: d.Seen.Text(), since: timeOf(d.Seen.Since),
 		}
 	}
-	if r.Member != "" {
-		for i := range s.nodes {
-			if s.nodes[i].Member == r.Member {
-				return i, true
+	return n
+}
+
+// addEnded notes the containers of a Pod that ended with an error.
+func (f *facts) addEnded(n *node, pod *corev1.Pod) {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		for _, t := range []*corev1.ContainerStateTerminated{c.LastTerminationState.Terminated, c.State.Terminated} {
+			if t == nil || t.FinishedAt.IsZero() || t.ExitCode == 0 {
+				continue
 			}
+			f.ended = append(f.ended, Change{At: t.FinishedAt.Time, Bad: true, Text: clean(fmt.Sprintf("container %s of %s ended: %s, exit code %d", c.Name, n.label(), cmp.Or(t.Reason, "Error"), t.ExitCode))})
 		}
 	}
-	return 0, false
 }
 
-func (s *Snapshot) addRacks() {
-	index := map[[2]string]int{}
-	for i := range s.nodes {
-		n := &s.nodes[i]
-		key := [2]string{n.Datacenter, n.Rack}
-		r, ok := index[key]
-		if !ok {
-			r = len(s.racks)
-			index[key] = r
-			s.racks = append(s.racks, rack{datacenter: n.Datacenter, name: n.Rack})
-		}
-		n.rack = r
-		s.racks[r].members = append(s.racks[r].members, i)
-	}
-	seen := map[string]bool{}
-	for i := range s.racks {
-		seen[s.racks[i].datacenter] = true
-	}
-	s.datacenters = len(seen)
-	columns := make([]int, len(s.racks))
-	for i := range s.nodes {
-		if s.nodes[i].column() {
-			columns[s.nodes[i].rack]++
-		}
-	}
-	s.cells = make([][]tally, len(s.racks))
-	for i := range s.cells {
-		s.cells[i] = make([]tally, len(s.racks))
-	}
-	// The document lists only what is not UP, so this costs as much as there is trouble, and not nodes squared.
-	for _, row := range s.doc.Rows {
-		i, ok := s.find(row.Observer)
-		if !ok {
+// addRows notes the pairs of each row that are not UP, and for each node the reporters of its worst status.
+func (f *facts) addRows(doc *render.ClusterStatus) {
+	worst := make([][]int, len(f.nodes))
+	for _, r := range doc.Rows {
+		i := f.find(r.Observer.HostID, r.Observer.Member)
+		if i < 0 {
 			continue
 		}
-		a := s.nodes[i].rack
-		for b, n := range columns {
-			s.cells[a][b].up += n
-		}
-		if s.nodes[i].column() {
-			s.cells[a][a].up-- // itself
-		}
-		for _, p := range row.NotUp {
-			j, ok := s.known[p.Observed]
+		for _, p := range r.NotUp {
+			j, ok := f.byID[p.Observed]
 			if !ok {
 				continue
 			}
-			c := &s.cells[a][s.nodes[j].rack]
-			c.up--
-			switch p.Status {
-			case "DOWN":
-				c.down++
-			case "MISSING":
-				c.missing++
-			default:
-				c.unknown++
+			is := markOf(p.Status)
+			f.nodes[i].notUp = append(f.nodes[i].notUp, pair{j, is, timeOf(p.Since)})
+			if is == f.nodes[j].seen.status {
+				worst[j] = append(worst[j], i)
 			}
 		}
 	}
+	for j := range worst {
+		f.nodes[j].seen.by = f.names(worst[j])
+	}
 }
 
-// cell is what node i says of node j.
-func (s *Snapshot) cell(i, j int) mark {
-	a, b := &s.nodes[i], &s.nodes[j]
+func (f *facts) addBlockers(doc *render.ClusterStatus) {
+	groups, total := matrix.GroupBlockers(doc.Blockers)
+	f.total = total
+	for i := range groups {
+		g := &groups[i]
+		b := blocker{
+			key: string(g.Reason) + " " + g.Observed.String(), observed: f.find(g.Observed.HostID, g.Observed.Member), step: clean(words.Text(g.Step)),
+			text: func(now time.Time) string { return clean(words.Group(*g, now)) },
+		}
+		if len(g.Step.Commands) > 0 {
+			b.command = words.Shell(g.Step.Commands[0])
+		}
+		for _, o := range g.Observers {
+			if j := f.find(o.HostID, o.Member); j >= 0 {
+				b.observers = append(b.observers, j)
+			}
+		}
+		f.blockers = append(f.blockers, b)
+	}
+}
+
+// flags are the characters behind a node's name, by its state, else by its membership; help explains them.
+var flags = map[string]byte{
+	matrix.StateJoining.String(): 'J', matrix.StateLeaving.String(): 'L', matrix.StateReplacing.String(): 'R',
+	matrix.StateBeingReplaced.String(): 'B', matrix.StateDecommissioned.String(): 'X',
+	string(cluster.MemberNewcomer): 'N', string(cluster.MemberLeaving): 'L', string(cluster.MemberGhost): 'G', string(cluster.MemberGossipOnly): 'g',
+	string(cluster.MemberUnknown): '?',
+}
+
+func markOf(status string) mark {
+	if is := slices.Index(markNames[:], status); is >= 0 && status != "" {
+		return mark(is)
+	}
+	return markUnknown
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
+
+// mark is what node i says of node j.
+func (f *facts) mark(i, j int) mark {
+	a, b := &f.nodes[i], &f.nodes[j]
 	if a.index < 0 || b.index < 0 || !a.reports {
 		if i == j {
 			return markSelf
 		}
 		return markNone
 	}
-	switch st := s.matrix.At(a.index, b.index); {
+	switch st := f.who.At(a.index, b.index); {
 	case st == matrix.Down:
 		return markDown
 	case i == j && (st == matrix.Up || st == matrix.Missing):
@@ -374,21 +366,15 @@ func (s *Snapshot) cell(i, j int) mark {
 	return markUnknown
 }
 
-// leaseAt is the controller in a few words, and whether they are good news. now is the moment to which the Lease is compared.
-func (s *Snapshot) leaseAt(now time.Time) (words string, ok bool) {
-	if s.lease == nil {
-		// Annotations and the nodes themselves need none; a report that nobody keeps is old news.
-		return s.controller, s.controller != noController || s.doc.Source.Used != kube.SourceReport
+// cell returns the mark with since when, and the state of the observed node.
+func (f *facts) cell(i, j int) cell {
+	c := cell{is: f.mark(i, j)}
+	if a, b := f.nodes[i].index, f.nodes[j].index; a >= 0 && b >= 0 {
+		in := f.who.Cell(a, b)
+		c.since, c.up = in.Since, in.Status == matrix.Up
+		if in.State != matrix.StateNormal {
+			c.state = clean(in.State.String())
+		}
 	}
-	if now.IsZero() {
-		return "", true // saved: nobody knows how old
-	}
-	st := kube.LeaseAt(s.lease, now)
-	switch {
-	case st.Silent && st.Holder == "":
-		return "no controller leads", false
-	case st.Silent:
-		return fmt.Sprintf("controller SILENT for %s", age(st.Age)), false
-	}
-	return "controller alive", true
+	return c
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
 )
 
 // mark is what a cell shows. Each has a glyph of its own; colour only repeats it.
@@ -22,6 +23,8 @@ const (
 	marks
 )
 
+var markNames = [marks]string{markUp: "UP", markDown: "DOWN", markUnknown: "UNKNOWN", markMissing: "MISSING"}
+
 // light is how a cell stands out.
 type light uint8
 
@@ -32,7 +35,7 @@ const (
 	lights
 )
 
-// paint is a style as the sequences around a text: a frame paints thousands of texts.
+// paint is a style as escape sequences before and after a text: a frame paints thousands of texts.
 type paint struct{ pre, post string }
 
 func (p paint) of(text string) string {
@@ -49,30 +52,38 @@ func newPaint(s lipgloss.Style) paint {
 
 // theme is every look. The zero theme paints nothing: what it would say is also said by words and glyphs.
 type theme struct {
-	good, bad, warn, odd, info, dim, strong paint
-	title                                   paint // of panes
-	focus                                   paint // title of the pane with the focus
-	chosen                                  paint // line under the cursor of a list
-	banner                                  paint // what must not be overlooked
-	cells                                   [marks][lights]paint
-	heads                                   [lights]paint // labels and numbers of rows and columns
+	good, bad, warn, info, dim, strong paint
+	title                              paint // of panes
+	focus                              paint // title of the pane with the focus
+	chosen                             paint // line under the cursor of a list
+	banner                             paint // what must not be overlooked
+	cells                              [marks][lights]paint
+	heads                              [lights]paint // labels and numbers of rows and columns
+	accent                             color.Color   // of info
 }
 
 // The palette of Okabe and Ito, which people with any of the common kinds of colour blindness can tell apart, darkened for light backgrounds.
-func newTheme(dark, grey bool) *theme {
+func newTheme(profile colorprofile.Profile, dark, grey bool) *theme {
 	pick := lipgloss.LightDark(dark)
 	c := func(light, dark string) color.Color { return pick(lipgloss.Color(light), lipgloss.Color(dark)) }
 	green, red := c("#006B4F", "#2BC79A"), c("#B03A00", "#FF7A33")
 	orange, purple, blue := c("#8A5A00", "#F0B030"), c("#9A3F78", "#E39BC6"), c("#0064A0", "#6CC4F2")
 	greyed, faint := c("#8A8A8A", "#808080"), c("#6A6A6A", "#9A9A9A")
 	cross, cursor := c("#E3E8EE", "#2B3440"), c("#C3D3E6", "#45597A")
+	switch {
+	case profile == colorprofile.ANSI256: // the nearest of the 256 colours would be no greys
+		cross, cursor = c("254", "236"), c("251", "240")
+	case profile < colorprofile.ANSI256: // two shades of grey are too few: the brackets show the cursor
+		cross, cursor = lipgloss.NoColor{}, c("7", "8")
+	}
 	if grey {
 		green, red, orange, purple, blue, faint = greyed, greyed, greyed, greyed, greyed, greyed
 	}
 	plain := lipgloss.NewStyle()
 	fg := func(c color.Color) lipgloss.Style { return plain.Foreground(c) }
 	t := &theme{
-		good: newPaint(fg(green).Bold(!grey)), bad: newPaint(fg(red).Bold(!grey)), warn: newPaint(fg(orange)), odd: newPaint(fg(purple)), info: newPaint(fg(blue)),
+		accent: blue,
+		good:   newPaint(fg(green).Bold(!grey)), bad: newPaint(fg(red).Bold(!grey)), warn: newPaint(fg(orange)), info: newPaint(fg(blue)),
 		dim: newPaint(fg(faint)), strong: newPaint(plain.Bold(true)), title: newPaint(plain.Bold(true)), focus: newPaint(fg(blue).Bold(true).Underline(true)),
 		chosen: newPaint(plain.Background(cursor)), banner: newPaint(plain.Bold(true).Foreground(c("#FFFFFF", "#000000")).Background(c("#B03A00", "#FF7A33"))),
 	}
@@ -92,19 +103,19 @@ func newTheme(dark, grey bool) *theme {
 
 // glyphs are the characters that differ between terminals.
 type glyphs struct {
-	marks                                                 [marks]string
-	ellipsis, bar, line, arrow, dot, cursor, sees, middot string
+	marks                                           [marks]string
+	ellipsis, bar, line, arrow, dot, cursor, middot string
 }
 
 func newGlyphs(ascii bool) glyphs {
 	if ascii {
 		return glyphs{
 			marks:    [marks]string{markNone: " ", markSelf: "-", markUp: "+", markDown: "x", markUnknown: "?", markMissing: "."},
-			ellipsis: "~", bar: "|", line: "-", arrow: "->", dot: "*", cursor: ">", sees: "sees", middot: "|",
+			ellipsis: "~", bar: "|", line: "-", arrow: "->", dot: "*", cursor: ">", middot: "|",
 		}
 	}
 	return glyphs{
 		marks:    [marks]string{markNone: " ", markSelf: "–", markUp: "✓", markDown: "✗", markUnknown: "?", markMissing: "·"},
-		ellipsis: "…", bar: "│", line: "─", arrow: "→", dot: "•", cursor: "▶", sees: "sees", middot: "·",
+		ellipsis: "…", bar: "│", line: "─", arrow: "→", dot: "•", cursor: "▶", middot: "·",
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-var sizes = [][2]int{{40, 12}, {80, 24}, {120, 40}}
+var sizes = [][2]int{{40, 12}, {80, 24}, {120, 40}, {200, 60}}
 
 // thousand nodes in ten racks; one is down.
 func thousand() *world { return newWorld(10, 100).down("demo-dc1-rack7-42") }
@@ -33,7 +33,7 @@ func TestGoldenFrames(t *testing.T) {
 		},
 		"partial": func() *world {
 			w := newWorld(3, 2)
-			w.problems = []kube.Problem{{Verb: "list", Resource: "pods", Kind: kube.ProblemForbidden, Message: "pods may not be listed in namespace demo"}}
+			w.problems = []cluster.Problem{{Verb: "list", Resource: "pods", Kind: cluster.ProblemForbidden, Message: "pods may not be listed in namespace demo"}}
 			return w
 		},
 		"thousand": thousand,
@@ -49,7 +49,7 @@ func TestGoldenFrames(t *testing.T) {
 		for _, size := range sizes {
 			name := fmt.Sprintf("%s %dx%d", name, size[0], size[1])
 			t.Run(name, func(t *testing.T) {
-				golden(t, strings.ReplaceAll(name, " ", "_"), newScreen(t, w(), size[0], size[1], plain).Frame())
+				screenFile(t, strings.ReplaceAll(name, " ", "_"), newScreen(t, w(), size[0], size[1], plain).Frame())
 			})
 		}
 	}
@@ -63,12 +63,12 @@ func TestGoldenViews(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t, demo(), 80, 24, plain, func(o *Options) { o.Actions.Replace = func(string) error { return nil } })
 			s.press(strings.Fields(keys)...)
-			golden(t, "view_"+name, s.Frame())
+			screenFile(t, "view_"+name, s.Frame())
 		})
 	}
 	t.Run("ascii", func(t *testing.T) {
 		frame := newScreen(t, demo(), 120, 40, plain, func(o *Options) { o.ASCII = true }).Frame()
-		golden(t, "view_ascii", frame)
+		screenFile(t, "view_ascii", frame)
 		if i := strings.IndexFunc(frame, func(r rune) bool { return r > 126 }); i >= 0 {
 			t.Errorf("not ASCII: %q", frame[i:min(i+20, len(frame))])
 		}
@@ -78,14 +78,14 @@ func TestGoldenViews(t *testing.T) {
 func TestColours(t *testing.T) {
 	dark, light := newScreen(t, demo(), 80, 24), newScreen(t, demo(), 80, 24)
 	light.send(lightBackground)
-	golden(t, "colour_dark", dark.Frame())
-	golden(t, "colour_light", light.Frame())
+	screenFile(t, "colour_dark", dark.Frame())
+	screenFile(t, "colour_light", light.Frame())
 	if dark.Frame() == light.Frame() {
 		t.Error("the background does not matter")
 	}
 	lost := newScreen(t, demo(), 80, 24)
 	lost.send(Lost{Since: start})
-	golden(t, "colour_lost", lost.Frame())
+	screenFile(t, "colour_lost", lost.Frame())
 	none := newScreen(t, demo(), 80, 24, plain).Frame()
 	if strings.Contains(none, "\x1b") {
 		t.Error("NO_COLOR has escape sequences")
@@ -112,7 +112,7 @@ func TestStatesDifferInGlyphAndColour(t *testing.T) {
 	for _, isDark := range []bool{false, true} {
 		seen := map[string]mark{}
 		for _, m := range []mark{markUp, markDown, markUnknown, markMissing} {
-			pre := newTheme(isDark, false).cells[m][lightOff].pre
+			pre := newTheme(colorprofile.TrueColor, isDark, false).cells[m][lightOff].pre
 			if other, ok := seen[pre]; ok {
 				t.Errorf("marks %d and %d have the same colour", m, other)
 			}
@@ -121,10 +121,24 @@ func TestStatesDifferInGlyphAndColour(t *testing.T) {
 	}
 }
 
+// Row and column of the cursor have a grey background where there are enough colours for one.
+func TestCrosshair(t *testing.T) {
+	for profile, want := range map[colorprofile.Profile]string{
+		colorprofile.ANSI256: "48;5;236", colorprofile.TrueColor: "48;2;43;52;64",
+	} {
+		if pre := newTheme(profile, true, false).cells[markUp][lightCross].pre; !strings.Contains(pre, want) {
+			t.Errorf("%v: the crosshair is %q, want %s", profile, pre, want)
+		}
+	}
+	if pre := newTheme(colorprofile.ANSI, true, false).cells[markUp][lightCross].pre; strings.Contains(pre, "48;") {
+		t.Errorf("16 colours have no grey for the crosshair, which is %q", pre)
+	}
+}
+
 // Help lists every key of the map, and the last line only keys that are in it.
 func TestHelpIsTheKeyMap(t *testing.T) {
 	s := newScreen(t, demo(), 80, 24)
-	text := stripped(strings.Join(s.helpLines(80), "\n"))
+	text := stripped(strings.Join(helpLines(s.view(), &s.keys, 80), "\n"))
 	full := map[string]bool{}
 	for _, group := range s.keys.FullHelp() {
 		for _, k := range group {
@@ -157,7 +171,7 @@ func TestHelpIsTheKeyMap(t *testing.T) {
 
 func TestThousandNodes(t *testing.T) {
 	s := newScreen(t, thousand(), 120, 40)
-	s.has("by rack", "✗", "999 of 1000 nodes UP")
+	s.has("by rack", "✗", "demo-dc1-rack7-42 is DOWN")
 	s.press("enter")
 	s.has("dc1/rack1 on dc1/rack7", "columns")
 	if got := s.at(); got != "rack1-0 on rack7-42" {

@@ -15,6 +15,7 @@ var (
 	version string
 	commit  string
 	date    string
+	image   string
 )
 
 // Info is what is known of this build.
@@ -29,6 +30,9 @@ type Info struct {
 	// Platform is "linux/amd64".
 	Platform string `json:"platform"`
 }
+
+// AgentImage is the image of scylla-agent that was released with this build; empty in builds that no release made.
+func AgentImage() string { return image }
 
 // Get collects the build information.
 func Get() Info {

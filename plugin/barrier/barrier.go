@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -39,8 +39,10 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 A new node must not start while any node sees any other node DOWN: ScyllaDB would
 refuse it for good and leave its volume unusable. The barrier, an init container,
 holds it back. This verb comes to the same verdict from the same facts and names each
-blocker: who sees whom how, since when, and the next step. MEMBER is the name of the
-Pod. Of a member that runs it says whether it could start again now.
+blocker: who sees whom how, since when, and the next step. Of a member that runs it says
+whether it could start again now.
+
+` + cli.MemberForms + `
 
 Without MEMBER it lists those that wait.
 
@@ -85,7 +87,7 @@ type document interface {
 	Text(render.Options) string
 }
 
-func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*kube.Snapshot, error) {
+func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*cluster.Cluster, error) {
 	if o.Name == "" {
 		snapshots, err := reader.All(ctx)
 		if err != nil {
@@ -94,17 +96,18 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*ku
 		l, err := render.NewBarrierList(snapshots, o.d.Clock.Now())
 		return l, snapshots, err
 	}
-	s, err := reader.Member(ctx, o.Name)
+	s, m, err := reader.Named(ctx, o.Name)
 	if err != nil {
 		return nil, nil, err
 	}
+	o.Name = m.Member
 	d, err := render.NewBarrierVerdict(s, o.Name, o.d.Clock.Now())
 	if err == nil && d.Replacement != nil {
 		if logs := reader.Logs.Replacements(ctx, s, []render.Replacement{*d.Replacement}); logs != nil {
 			d, err = render.NewBarrierVerdictWithLogs(s, o.Name, o.d.Clock.Now(), logs)
 		}
 	}
-	return d, []*kube.Snapshot{s}, err
+	return d, []*cluster.Cluster{s}, err
 }
 
 func (o *options) print(doc document) error {
@@ -153,7 +156,7 @@ func key(doc document) string {
 	return string(data)
 }
 
-func (o *options) subject(_ document, snapshots []*kube.Snapshot) string {
+func (o *options) subject(_ document, snapshots []*cluster.Cluster) string {
 	return fmt.Sprintf("member %s/%s to be free to start", snapshots[0].Namespace, o.Name)
 }
 

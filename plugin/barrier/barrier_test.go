@@ -49,10 +49,18 @@ func TestBarrier(t *testing.T) {
 	cases := map[string]plugintest.Run{
 		"must wait":               {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: waits().Objects()},
 		"must wait on a terminal": {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: waits().Objects(), Terminal: narrow},
-		"may start":               {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: healthy().Objects()},
-		"json":                    {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "json"}, Objects: waits().Objects()},
-		"yaml":                    {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "yaml"}, Objects: healthy().Objects()},
-		"a field":                 {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "jsonpath={.verdict.blockers[*].reason}"}, Objects: waits().Objects()},
+		"all must stay UP": {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: with(healthy(), func(c *plugintest.Cluster) {
+			since := metav1.NewTime(plugintest.Now.Add(-3 * time.Second))
+			text, err := api.EncodeBarrierWait(&api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: 10 * time.Second}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Pod(newcomer).Annotations = map[string]string{api.AnnotationBarrier: text}
+		})},
+		"may start": {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: healthy().Objects()},
+		"json":      {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "json"}, Objects: waits().Objects()},
+		"yaml":      {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "yaml"}, Objects: healthy().Objects()},
+		"a field":   {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "jsonpath={.verdict.blockers[*].reason}"}, Objects: waits().Objects()},
 		"many blockers on a terminal": {Args: []string{"barrier", newcomer, "-n", "demo"}, Terminal: narrow, Objects: with(plugintest.New(3, 8).Down("demo-dc1-rack3-0"), func(c *plugintest.Cluster) {
 			// rack2-1 exists in a cluster of this size: another newcomer, under the next ordinal, then answers to the name.
 			c.Newcomer("dc1", "rack2", 8)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -171,6 +172,9 @@ func TestConfirmCanBeInterrupted(t *testing.T) {
 	}
 }
 
+// spent is how much time of a wait is gone.
+var spent = regexp.MustCompile(` \(\w+ of \w+\)`)
+
 func TestWait(t *testing.T) {
 	boom := errors.New("boom")
 	type look struct {
@@ -225,8 +229,11 @@ func TestWait(t *testing.T) {
 			if c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) {
 				t.Errorf("error %v, want %q", err, c.text)
 			}
-			if diff := cmp.Diff(c.stderr, b.err.String()); diff != "" {
+			if diff := cmp.Diff(c.stderr, spent.ReplaceAllString(b.err.String(), "")); diff != "" {
 				t.Errorf("stderr (-want +got):\n%s", diff)
+			}
+			if first, _, _ := strings.Cut(b.err.String(), "\n"); c.stderr != "" && !regexp.MustCompile(` \(0s of (1m0s|12s|7d0h)\)$`).MatchString(first) {
+				t.Errorf("how much time is gone, and of how much, is not told: %q", first)
 			}
 		})
 	}
@@ -246,9 +253,12 @@ func TestCompletion(t *testing.T) {
 		"no second cluster":                   {[]string{"status", "-n", "demo", "demo", ""}, ":4\n"},
 		"members with what they are":          {[]string{"barrier", "-n", "demo", "demo-dc1-rack2"}, "demo-dc1-rack2-0\tMember, Pod Running 1/1\ndemo-dc1-rack2-1\tNewcomer, Pod Init:1/2\n:4\n"},
 		"members to force":                    {[]string{"force-proceed", "-n", "demo", "demo-dc1-rack3"}, "demo-dc1-rack3-0\tMember, Pod Running 1/1\n:4\n"},
+		"members by rack":                     {[]string{"barrier", "-n", "demo", "rack3"}, "rack3/0\tdemo-dc1-rack3-0\nrack3-0\tdemo-dc1-rack3-0\n:4\n"},
+		"members by host ID":                  {[]string{"replace", "-n", "demo", plugintest.HostID(2)[:5]}, plugintest.HostID(2) + "\tdemo-dc1-rack3-0\n:4\n"},
+		"members of a list":                   {[]string{"replace", "-n", "demo", "--ignore-dead", "rack1/0,rack3/"}, "rack1/0,rack3/0\tdemo-dc1-rack3-0\n:4\n"},
 		"datacenters":                         {[]string{"force-proceed", "-n", "demo", "--datacenter", ""}, "dc1\n:4\n"},
 		"sources":                             {[]string{"status", "--source", ""}, "auto\nreport\nannotation\nlive\n:4\n"},
-		"formats":                             {[]string{"status", "-o", "j"}, "wide\njson\nyaml\nname\njsonpath=...\njsonpath-file=...\ngo-template=...\ngo-template-file=...\n:6\n"},
+		"formats":                             {[]string{"status", "-o", "j"}, "table\nwide\ncustom-columns=...\njson\nyaml\nname\njsonpath=...\njsonpath-file=...\ngo-template=...\ngo-template-file=...\n:6\n"},
 		"shells":                              {[]string{"completion", "z"}, "zsh\n:4\n"},
 		"verbs":                               {[]string{"for"}, "force-proceed\tLet a member start ScyllaDB although its barrier holds it back\n:4\n"},
 		"nothing that cannot be read is said": {[]string{"status", "-n", "nowhere", ""}, ":4\n"},

@@ -4,13 +4,13 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
@@ -39,7 +39,7 @@ func Run(v Verb) func(*cobra.Command, []string) error {
 			return hinted(cmd, err)
 		}
 		err := v.Run(cmd.Context())
-		if _, ok := errors.AsType[*kube.AmbiguousError](err); ok && exit.Code(err) == exit.CodeError {
+		if isAmbiguous(err) && exit.Code(err) == exit.CodeError {
 			return exit.Usage(err) // the person did not say enough
 		}
 		return err
@@ -88,28 +88,12 @@ func (d *Deps) CompleteClusters(cmd *cobra.Command, args []string, toComplete st
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return d.complete(cmd, toComplete, func(_ *kube.Snapshot, key kube.ClusterKey) []string { return []string{key.Name} }, false)
-}
-
-// CompleteMembers completes the names of members in the namespace, each with what it is.
-func (d *Deps) CompleteMembers(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return d.complete(cmd, toComplete, func(s *kube.Snapshot, _ kube.ClusterKey) []string {
-		var names []string
-		for _, m := range s.Members() {
-			if m.Member != "" && m.Service != nil {
-				names = append(names, fmt.Sprintf("%s\t%s, Pod %s", m.Member, m.State, m.PodState))
-			}
-		}
-		return names
-	}, true)
+	return d.complete(cmd, toComplete, func(_ *cluster.Cluster, key cluster.Key) []string { return []string{key.Name} }, false)
 }
 
 // CompleteDatacenters completes the names of datacenters in the namespace.
 func (d *Deps) CompleteDatacenters(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	return d.complete(cmd, toComplete, func(s *kube.Snapshot, _ kube.ClusterKey) []string {
+	return d.complete(cmd, toComplete, func(s *cluster.Cluster, _ cluster.Key) []string {
 		var names []string
 		for _, m := range s.Members() {
 			if m.Datacenter != "" && m.Service != nil {
@@ -120,7 +104,7 @@ func (d *Deps) CompleteDatacenters(cmd *cobra.Command, _ []string, toComplete st
 	}, true)
 }
 
-func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*kube.Snapshot, kube.ClusterKey) []string, load bool) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*cluster.Cluster, cluster.Key) []string, load bool) ([]string, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -145,7 +129,7 @@ func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*kube.
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (d *Deps) candidates(ctx context.Context, names func(*kube.Snapshot, kube.ClusterKey) []string, load bool) []string {
+func (d *Deps) candidates(ctx context.Context, names func(*cluster.Cluster, cluster.Key) []string, load bool) []string {
 	c, err := d.NewClient()
 	if err != nil {
 		return nil
@@ -164,7 +148,7 @@ func (d *Deps) candidates(ctx context.Context, names func(*kube.Snapshot, kube.C
 			all = append(all, names(nil, key)...)
 			continue
 		}
-		s, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: kube.SourceReport, Now: d.Clock.Now})
+		s, err := d.Load(ctx, c, key, kube.LoadOptions{Source: cluster.SourceReport})
 		if err != nil {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,12 +22,13 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
-
-	"github.com/spf13/cobra"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Terminal is what is known of the streams.
@@ -49,14 +51,18 @@ type Deps struct {
 	// RESTConfig, NewClient, ReadLive and WhoAmI reach the API server; tests replace them.
 	RESTConfig func() (*rest.Config, error)
 	NewClient  func() (client.WithWatch, error)
-	// ReadLive fills the snapshot from each node's own API.
-	ReadLive func(ctx context.Context, s *kube.Snapshot, opts kube.LiveOptions) error
+	// ReadLive is the same cluster with what each node's own API says.
+	ReadLive func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
+	// Replication is where every keyspace's data is, by the word of the first of these Pods that answers.
+	Replication func(ctx context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error)
+	// Exec runs a command in a container; Raw takes the terminal over until restore is called.
+	Exec func(ctx context.Context, e kube.Exec) error
+	Raw  func() (restore func(), err error)
 	// WhoAmI is the user's name as the API server knows it, for events; never empty.
 	WhoAmI func(ctx context.Context) string
-	// Controller makes the verb that runs the controller out of the cluster; nil leaves the verb out. The plugin must not know the controller,
-	// so the main brings it along.
-	Controller func(*Deps) *cobra.Command
 
+	// NotRepeated is a kubeconfig that printed commands do not name, that of a test.
+	NotRepeated string
 	// Color is the value of --color.
 	Color render.ColorMode
 
@@ -81,15 +87,14 @@ func New(streams genericiooptions.IOStreams, clk clock.WithTicker, environ []str
 		}
 		return kube.NewClient(cfg)
 	}
-	d.ReadLive = func(ctx context.Context, s *kube.Snapshot, opts kube.LiveOptions) error {
+	d.ReadLive = func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error) {
 		cfg, err := d.RESTConfig()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		s.ReadLive(ctx, cfg, opts)
-		return nil
+		return s.WithLive(kube.ReadLive(ctx, cfg, s.Pods, opts)), nil
 	}
-	d.WhoAmI = d.whoAmI
+	d.WhoAmI, d.Exec, d.Raw, d.Replication = d.whoAmI, d.exec, d.raw, d.replication
 	return d
 }
 
@@ -129,6 +134,54 @@ func (d *Deps) Namespace() (string, error) {
 		return "", fmt.Errorf("read namespace from kubeconfig: %w", err)
 	}
 	return ns, nil
+}
+
+// Context is the name of the kubeconfig's context that is used; empty where there is none.
+func (d *Deps) Context() string {
+	if d.Flags.Context != nil && *d.Flags.Context != "" {
+		return *d.Flags.Context
+	}
+	raw, err := d.Flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return ""
+	}
+	return raw.CurrentContext
+}
+
+// Given are kubectl's flags as they were given, for the commands that are printed: they work where they are pasted. A token is never repeated, as it is a
+// secret; the namespace is not among them, as every command has its own.
+func (d *Deps) Given() []string {
+	f := d.Flags
+	var out []string
+	add := func(name string, value *string) {
+		if value != nil && *value != "" && (name != "kubeconfig" || *value != d.NotRepeated) {
+			out = append(out, "--"+name+"="+*value)
+		}
+	}
+	add("kubeconfig", f.KubeConfig)
+	add("context", f.Context)
+	add("cluster", f.ClusterName)
+	add("user", f.AuthInfoName)
+	add("server", f.APIServer)
+	add("as", f.Impersonate)
+	if f.ImpersonateGroup != nil {
+		for _, g := range *f.ImpersonateGroup {
+			out = append(out, "--as-group="+g)
+		}
+	}
+	return out
+}
+
+// foreignContext is the context that is used where it is not the kubeconfig's current one.
+func (d *Deps) foreignContext() string {
+	if d.Flags.Context == nil || *d.Flags.Context == "" {
+		return ""
+	}
+	raw, err := d.Flags.ToRawKubeConfigLoader().RawConfig()
+	if err == nil && raw.CurrentContext == *d.Flags.Context {
+		return ""
+	}
+	return *d.Flags.Context
 }
 
 // NamespaceGiven is the value of -n, empty when it was not given.
@@ -178,7 +231,10 @@ func selfSubject(ctx context.Context, cfg *rest.Config) (string, error) {
 // Options are the terminal's, for drawing text on standard output.
 func (d *Deps) Options(wide bool) render.Options {
 	t := d.Terminal()
-	o := render.Options{Profile: render.Profile(d.Streams.Out, d.Color, d.Environ), ASCII: !render.Unicode(d.Environ), Wide: wide}
+	o := render.Options{
+		Profile: render.Profile(d.Streams.Out, d.Color, d.Environ), ASCII: !render.Unicode(d.Environ), Wide: wide,
+		Words: words.Printer{Flags: d.Given()}, Context: d.foreignContext(),
+	}
 	if t.Out {
 		o.Width, o.Height = t.Width, t.Height
 	}

@@ -6,18 +6,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/docs/samples"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
@@ -26,13 +29,13 @@ import (
 const DefaultControllerNamespace = "kubectl-scylla"
 
 // SourceFlag is the value of --source; other values are refused when the flag is parsed.
-type SourceFlag kube.Source
+type SourceFlag cluster.Source
 
 func (f *SourceFlag) String() string { return string(*f) }
 
 // Set implements pflag.Value.
 func (f *SourceFlag) Set(text string) error {
-	s, err := kube.ParseSource(text)
+	s, err := cluster.ParseSource(text)
 	if err != nil {
 		return err
 	}
@@ -59,9 +62,9 @@ type ReadFlags struct {
 
 // AddFlags binds --source and --from, and with many also -A and -l.
 func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
-	f.Source = SourceFlag(kube.SourceAuto)
+	f.Source = SourceFlag(cluster.SourceAuto)
 	cmd.Flags().Var(&f.Source, "source", "Where rows come from: the assembled report, the Pods' annotations, or live from each node's own API through a port-forward. auto takes the first that has any.")
-	cmd.Flags().StringVar(&f.From, "from", "", "Read saved objects instead of a cluster: an archive of \"report --archive\", or what \"kubectl get ... -o yaml\" printed; - is standard input.")
+	cmd.Flags().StringVar(&f.From, "from", "", "Read saved objects instead of a cluster: an archive of \"report --archive\", or what \"kubectl get ... -o yaml\" printed; - is standard input, sample:NAME one of \"kubectl scylla demo\".")
 	cmd.Flags().StringVar(&f.ControllerNamespace, "controller-namespace", DefaultControllerNamespace, "Namespace of the controller, to see whether it is alive. Empty does not look.")
 	_ = cmd.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"auto", "report", "annotation", "live"}, cobra.ShellCompDirectiveNoFileComp))
 	if many {
@@ -74,7 +77,7 @@ func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
 func (f *ReadFlags) Validate() error {
 	if f.From != "" {
 		switch {
-		case f.Source == SourceFlag(kube.SourceLive) && f.From != "-" && !strings.HasSuffix(f.From, ".zip"):
+		case f.Source == SourceFlag(cluster.SourceLive) && f.From != "-" && !strings.HasSuffix(f.From, ".zip") && !strings.HasPrefix(f.From, samples.Prefix):
 			// An archive may hold what the nodes said; opening it tells.
 			return exit.Usagef("--source=live asks running nodes: it cannot be used with --from")
 		case f.Selector != "":
@@ -93,7 +96,7 @@ func (f *ReadFlags) Validate() error {
 }
 
 // Live is true when rows are asked for from each node: nothing then tells of changes.
-func (f *ReadFlags) Live() bool { return f.Source == SourceFlag(kube.SourceLive) }
+func (f *ReadFlags) Live() bool { return f.Source == SourceFlag(cluster.SourceLive) }
 
 // Reader loads snapshots as the flags ask, again and again: saved objects are read once.
 type Reader struct {
@@ -101,12 +104,14 @@ type Reader struct {
 	flags ReadFlags
 	c     client.WithWatch // nil for saved objects
 	saved *bundle.Saved
+	// machines are remembered from one reading to the next.
+	machines kube.Machines
 	// Logs looks for errors in the logs that belong to what is read.
 	Logs LogReader
 }
 
-// NewReader opens the file or makes the client.
-func (d *Deps) NewReader(flags ReadFlags) (*Reader, error) {
+// NewReader opens the file or makes the client. Reading a file ends with ctx, even where it is a pipe that nobody writes to.
+func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) {
 	r := &Reader{d: d, flags: flags}
 	r.Logs = LogReader{Deps: d, Archived: r.Archived}
 	if flags.From == "" {
@@ -117,11 +122,14 @@ func (d *Deps) NewReader(flags ReadFlags) (*Reader, error) {
 		r.c = c
 		return r, nil
 	}
-	saved, err := d.readSaved(flags.From)
+	saved, err := bounded.Until(ctx, func() (*bundle.Saved, error) { return d.readSaved(flags.From) })
+	if ctx.Err() != nil {
+		return nil, exit.Interrupted(fmt.Errorf("read saved objects from %s: %w", flags.From, context.Cause(ctx)))
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := saved.Use(kube.Source(flags.Source)); err != nil {
+	if err := saved.Use(cluster.Source(flags.Source)); err != nil {
 		return nil, exit.Usage(err)
 	}
 	if saved.Manifest != nil && !saved.TakenAt.IsZero() {
@@ -134,7 +142,14 @@ func (d *Deps) NewReader(flags ReadFlags) (*Reader, error) {
 func (d *Deps) readSaved(name string) (*bundle.Saved, error) {
 	in, what := d.Streams.In, "standard input"
 	if name != "-" {
-		f, err := os.Open(name)
+		open := func(name string) (fs.File, error) { return os.Open(name) }
+		if strings.HasPrefix(name, samples.Prefix) {
+			open = samples.Open
+		}
+		f, err := open(name)
+		if unknown, ok := errors.AsType[*samples.UnknownError](err); ok {
+			return nil, exit.Usage(unknown)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read saved objects: %w", err)
 		}
@@ -164,7 +179,7 @@ func (r *Reader) namespace() (string, error) {
 }
 
 // All loads every cluster that the flags choose. An error says where to look when there is none.
-func (r *Reader) All(ctx context.Context) ([]*kube.Snapshot, error) {
+func (r *Reader) All(ctx context.Context) ([]*cluster.Cluster, error) {
 	if r.c == nil {
 		return r.savedIn("")
 	}
@@ -178,10 +193,13 @@ func (r *Reader) All(ctx context.Context) ([]*kube.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	if more := r.parts(ctx, ns); len(more) > 0 {
+		keys = append(keys, more...)
+	}
 	if len(keys) == 0 {
 		return nil, r.none(ctx, ns)
 	}
-	snapshots := make([]*kube.Snapshot, 0, len(keys))
+	snapshots := make([]*cluster.Cluster, 0, len(keys))
 	for _, k := range keys {
 		s, err := r.load(ctx, k)
 		if err != nil {
@@ -192,12 +210,17 @@ func (r *Reader) All(ctx context.Context) ([]*kube.Snapshot, error) {
 	return snapshots, nil
 }
 
+// NoClusterError is the error of a place without any cluster.
+type NoClusterError struct{ In string }
+
+func (e *NoClusterError) Error() string { return "there is no ScyllaDB cluster in " + e.In }
+
 // none says that there is no cluster, and where there are some.
 func (r *Reader) none(ctx context.Context, ns string) error {
 	if r.flags.selector != nil {
 		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns), r.flags.Selector), "leave --selector out to see all")
 	}
-	err := fmt.Errorf("there is no ScyllaDB cluster in %s", inNamespace(ns))
+	err := &NoClusterError{In: inNamespace(ns)}
 	byLabel := "member Services, StatefulSets and reports are found by the label " + api.LabelCluster
 	if ns == "" {
 		return exit.WithHint(err, byLabel)
@@ -230,14 +253,14 @@ func inNamespace(ns string) string {
 }
 
 // savedIn gives the saved clusters of the namespace of -n, if that was given, with the name, if that is not empty.
-func (r *Reader) savedIn(name string) ([]*kube.Snapshot, error) {
+func (r *Reader) savedIn(name string) ([]*cluster.Cluster, error) {
 	ns := r.d.NamespaceGiven()
-	var found []*kube.Snapshot
+	var found []*cluster.Cluster
 	var names []string
 	for _, s := range r.saved.Snapshots() {
-		names = append(names, s.Key().String())
-		if (ns == "" || r.flags.AllNamespaces || s.Namespace == ns) && (name == "" || s.Cluster == name) {
-			found = append(found, s)
+		names = append(names, s.Key.String())
+		if (ns == "" || r.flags.AllNamespaces || s.Namespace == ns) && (name == "" || s.Name == name) {
+			found = append(found, r.Logs.Banned(context.Background(), s)) // nothing is read: what an archive holds was
 		}
 	}
 	if len(found) == 0 {
@@ -246,8 +269,8 @@ func (r *Reader) savedIn(name string) ([]*kube.Snapshot, error) {
 	return found, nil
 }
 
-// Cluster loads one cluster by name. Errors: *kube.NotFoundError, *kube.AmbiguousError; where there is no cluster at all that of All.
-func (r *Reader) Cluster(ctx context.Context, name string) (*kube.Snapshot, error) {
+// Cluster loads one cluster by name. Errors: *cluster.NotFoundError, *cluster.AmbiguousError; where there is no cluster at all that of All.
+func (r *Reader) Cluster(ctx context.Context, name string) (*cluster.Cluster, error) {
 	if r.c == nil {
 		found, err := r.savedIn(name)
 		if err != nil {
@@ -265,7 +288,7 @@ func (r *Reader) Cluster(ctx context.Context, name string) (*kube.Snapshot, erro
 	p := r.d.Busy("looking for cluster " + name)
 	key, err := kube.ResolveCluster(ctx, r.c, ns, name)
 	p.Stop()
-	if e, ok := errors.AsType[*kube.NotFoundError](err); ok && e.Known == 0 {
+	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok && e.Known == 0 {
 		return nil, r.none(ctx, ns) // whatever its name: there is none at all
 	}
 	if err != nil {
@@ -274,94 +297,59 @@ func (r *Reader) Cluster(ctx context.Context, name string) (*kube.Snapshot, erro
 	return r.load(ctx, key)
 }
 
-func ambiguous(what, name string, in []*kube.Snapshot) error {
-	e := &kube.AmbiguousError{What: what, Name: name, In: "the saved objects"}
+func ambiguous(what, name string, in []*cluster.Cluster) error {
+	e := &cluster.AmbiguousError{What: what, Name: name, In: "the saved objects"}
 	for _, s := range in {
-		e.Candidates = append(e.Candidates, s.Key().String())
+		e.Candidates = append(e.Candidates, s.Key.String())
 	}
 	return e
 }
 
-// Member finds the cluster of a member by the member's name and loads it. Error: *kube.NotFoundError with the nearest names.
-func (r *Reader) Member(ctx context.Context, member string) (*kube.Snapshot, error) {
-	if r.c != nil {
-		ns, err := r.namespace()
-		if err != nil {
-			return nil, err
-		}
-		if name := r.clusterOf(ctx, ns, member); name != "" {
-			return r.load(ctx, kube.ClusterKey{Namespace: ns, Name: name})
-		}
-	}
-	// No such Service, or no leave to read it: the name is wrong or the member is known from elsewhere.
-	all, err := r.All(ctx)
+// Load reads one cluster as of now (see kube.Load).
+func (d *Deps) Load(ctx context.Context, c client.Reader, key cluster.Key, opts kube.LoadOptions) (*cluster.Cluster, error) {
+	now := d.Clock.Now()
+	objects, err := kube.Load(ctx, c, key, opts)
 	if err != nil {
 		return nil, err
 	}
-	var found []*kube.Snapshot
-	nearest := &kube.NotFoundError{What: "member", Name: member}
-	for _, s := range all {
-		_, err := s.BootstrapInput(member)
-		if err == nil {
-			found = append(found, s)
-			continue
-		}
-		if e, ok := errors.AsType[*kube.NotFoundError](err); !ok {
-			return nil, err
-		} else if nearest.In == "" || len(nearest.Nearest) == 0 {
-			nearest = e
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, nearest
-	case 1:
-		return found[0], nil
-	}
-	return nil, ambiguous("member", member, found)
-}
-
-// clusterOf reads the cluster's name from the member's Service or Pod; empty when neither says.
-func (r *Reader) clusterOf(ctx context.Context, ns, member string) string {
-	for _, obj := range []client.Object{&corev1.Service{}, &corev1.Pod{}} {
-		if err := r.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: member}, obj); err == nil && obj.GetLabels()[api.LabelCluster] != "" {
-			return obj.GetLabels()[api.LabelCluster]
-		}
-	}
-	return ""
+	return cluster.New(objects, opts.Source, now), nil
 }
 
 // load reads one cluster, and asks its nodes when that is wanted or nothing else says anything.
-func (r *Reader) load(ctx context.Context, key kube.ClusterKey) (*kube.Snapshot, error) {
+func (r *Reader) load(ctx context.Context, key cluster.Key) (*cluster.Cluster, error) {
 	p := r.d.Busy("reading cluster " + key.String())
-	s, err := kube.Load(ctx, r.c, key, r.options())
+	s, err := r.d.Load(ctx, r.c, key, r.options())
 	p.Stop()
 	if err != nil {
 		return nil, err
 	}
-	switch src := kube.Source(r.flags.Source); {
-	case src == kube.SourceLive:
-		return s, r.readLive(ctx, s, "")
-	case src == kube.SourceAuto && silent(s) && len(running(s)) > 0:
-		return s, r.readLive(ctx, s, "no report and no annotation has a row")
+	switch src := cluster.Source(r.flags.Source); {
+	case src == cluster.SourceLive:
+		s, err = r.readLive(ctx, s)
+	case src == cluster.SourceAuto && silent(s) && len(running(s)) > 0:
+		s, err = r.readLive(ctx, s)
 	}
-	return s, nil
+	if err != nil {
+		return nil, err
+	}
+	return r.Logs.Banned(ctx, s), nil
 }
 
 func (r *Reader) options() kube.LoadOptions {
 	return kube.LoadOptions{
-		Source: kube.Source(r.flags.Source), StatefulSets: true, PVCs: true, StatusReport: true, Now: r.d.Clock.Now,
-		Lease: r.flags.ControllerNamespace != "", LeaseNamespace: r.flags.ControllerNamespace,
+		Source: cluster.Source(r.flags.Source), StatefulSets: true, PVCs: true, StatusReport: true,
+		Lease: r.flags.ControllerNamespace != "", LeaseNamespace: r.flags.ControllerNamespace, Operator: true,
+		Machines: &r.machines,
 	}
 }
 
 // silent is true when nothing in the snapshot says who sees whom.
-func silent(s *kube.Snapshot) bool {
-	return !slices.ContainsFunc(s.Members(), func(m kube.Member) bool { return m.Reported || m.RowError != "" })
+func silent(s *cluster.Cluster) bool {
+	return !slices.ContainsFunc(s.Members(), func(m cluster.Member) bool { return m.Reported || !m.RowTrouble.IsZero() })
 }
 
 // running names the Pods that could answer.
-func running(s *kube.Snapshot) []string {
+func running(s *cluster.Cluster) []string {
 	var names []string
 	for _, p := range s.Pods {
 		for _, st := range p.Status.ContainerStatuses {
@@ -373,32 +361,25 @@ func running(s *kube.Snapshot) []string {
 	return names
 }
 
-func (r *Reader) readLive(ctx context.Context, s *kube.Snapshot, reason string) error {
-	p := r.d.Busy("asking the nodes of " + s.Key().String())
+func (r *Reader) readLive(ctx context.Context, s *cluster.Cluster) (*cluster.Cluster, error) {
+	p := r.d.Busy("asking the nodes of " + s.Key.String())
 	defer p.Stop()
-	err := r.d.ReadLive(ctx, s, kube.LiveOptions{Progress: func(done, total int) {
-		p.Update(fmt.Sprintf("asking the nodes of %s: %d of %d answered", s.Key(), done, total))
+	asked, err := r.d.ReadLive(ctx, s, kube.LiveOptions{Progress: func(done, total int) {
+		p.Update(fmt.Sprintf("asking the nodes of %s: %d of %d answered", s.Key, done, total))
 	}})
 	if err != nil {
-		return fmt.Errorf("ask the nodes of %s: %w", s.Key(), err)
+		return nil, fmt.Errorf("ask the nodes of %s: %w", s.Key, err)
 	}
-	if reason == "" {
-		return nil
-	}
-	// Nobody asked for the nodes: without leave to ask them, what was read before is what there is.
-	if s.TakeBackLive(kube.Source(r.flags.Source)); s.Source == kube.SourceLive {
-		s.SourceReason = reason + "; " + s.SourceReason
-	}
-	return nil
+	return asked, nil
 }
 
 // Watch signals that the snapshots given may have changed; the channel is closed when ctx ends. Nil where nothing can be watched: the caller then
 // looks again now and then.
-func (r *Reader) Watch(ctx context.Context, snapshots []*kube.Snapshot) <-chan struct{} {
+func (r *Reader) Watch(ctx context.Context, snapshots []*cluster.Cluster) <-chan struct{} {
 	if r.c == nil || r.flags.Live() || len(snapshots) != 1 {
 		return nil
 	}
-	changed, err := kube.Watch(ctx, r.c, snapshots[0].Key(), kube.WatchFor(r.options()))
+	changed, err := kube.Watch(ctx, r.c, snapshots[0].Key, kube.WatchFor(r.options()))
 	if err != nil {
 		return nil
 	}
@@ -417,7 +398,7 @@ func (r *Reader) Now() time.Time {
 }
 
 // Archived is what an archive or saved objects hold of a cluster beyond its snapshot; nil for a cluster that was read from Kubernetes.
-func (r *Reader) Archived(s *kube.Snapshot) *bundle.Cluster {
+func (r *Reader) Archived(s *cluster.Cluster) *bundle.Cluster {
 	if r.saved == nil {
 		return nil
 	}

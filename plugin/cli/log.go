@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,7 +11,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -29,7 +29,7 @@ const (
 type LogReader struct {
 	Deps *Deps
 	// Archived gives what an archive holds of a cluster, whose logs are then not read again; nil when nothing is archived (see Reader.Archived).
-	Archived func(*kube.Snapshot) *bundle.Cluster
+	Archived func(*cluster.Cluster) *bundle.Cluster
 
 	read map[string]logged // by Pod UID
 }
@@ -42,7 +42,7 @@ type logged struct {
 
 // FirstError is the first known error in the log of a Pod's ScyllaDB, nil when there is none or the log cannot be read. Of an archive it is what was
 // found when that was packed; plain saved objects have none. What was found once stays: a log is only added to.
-func (l *LogReader) FirstError(ctx context.Context, s *kube.Snapshot, pod, uid string, restarts int32) *scylla.Diagnosis {
+func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid string, restarts int32) *scylla.Diagnosis {
 	if l.Archived != nil {
 		if c := l.Archived(s); c != nil {
 			i := slices.IndexFunc(c.Waiting, func(w bundle.Container) bool { return w.Pod == pod && w.Container == api.ContainerScyllaDB })
@@ -85,11 +85,11 @@ func Failure(pod string, d *scylla.Diagnosis) *replacement.Diagnosis {
 	if d == nil || !d.Poisoned {
 		return nil
 	}
-	return &replacement.Diagnosis{Code: d.Code, Text: fmt.Sprintf("ScyllaDB on Pod %s says: %s", pod, d.Text)}
+	return &replacement.Diagnosis{Code: code.Code(d.Code), Text: code.New(replacement.SaysScyllaDBSaid, "pod", pod, "text", d.Text)}
 }
 
 // Replacements reads the logs of new nodes whose replacement has failed or may have; nil when there is none, and then nothing is read.
-func (l *LogReader) Replacements(ctx context.Context, s *kube.Snapshot, open []render.Replacement) render.Logs {
+func (l *LogReader) Replacements(ctx context.Context, s *cluster.Cluster, open []render.Replacement) render.Logs {
 	ctx, cancel := context.WithTimeout(ctx, logPatience)
 	defer cancel()
 	var logs render.Logs
@@ -111,8 +111,27 @@ func (l *LogReader) Replacements(ctx context.Context, s *kube.Snapshot, open []r
 	return logs
 }
 
+// Banned reads the logs of newcomers whose ScyllaDB has run, and gives the same cluster with what they say where ScyllaDB will never let one join. Whoever may
+// not read logs sees what the objects say.
+func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Cluster {
+	ctx, cancel := context.WithTimeout(ctx, logPatience)
+	defer cancel()
+	said := map[string]code.Message{}
+	for _, member := range s.Newcomers() {
+		pod, restarts := started(s, member)
+		if pod == nil {
+			continue
+		}
+		d := l.FirstError(ctx, s, pod.Name, string(pod.UID), restarts)
+		if d != nil && d.Poisoned {
+			said[member] = code.New(replacement.SaysScyllaDBSaid, "pod", pod.Name, "text", d.Text)
+		}
+	}
+	return s.WithBanned(said)
+}
+
 // started is the member's Pod once its ScyllaDB has run, with the restarts; nil before.
-func started(s *kube.Snapshot, member string) (*corev1.Pod, int32) {
+func started(s *cluster.Cluster, member string) (*corev1.Pod, int32) {
 	for i := range s.Pods {
 		p := &s.Pods[i]
 		if p.Name != member || p.DeletionTimestamp != nil {

@@ -20,6 +20,8 @@ type OutputFlags struct {
 	print   *genericclioptions.PrintFlags
 	formats []string // beyond those of cli-runtime
 	printer printers.ResourcePrinter
+	custom  bool // -o custom-columns is one of them
+	columns *Columns
 }
 
 // AddFlags binds the flags. text are the verb's own formats ("wide"); the empty format is always the ordinary text.
@@ -33,7 +35,11 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command, text ...string) {
 }
 
 func (f *OutputFlags) allowed() []string {
-	return append(slices.Clone(f.formats), "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...", "go-template=...", "go-template-file=...")
+	formats := slices.Clone(f.formats)
+	if f.custom {
+		formats = append(formats, customColumns+"...")
+	}
+	return append(formats, "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...", "go-template=...", "go-template-file=...")
 }
 
 // Validate makes the printer, so that a format or template that is wrong is refused before anything is asked.
@@ -42,6 +48,11 @@ func (f *OutputFlags) Validate() error {
 	templated := f.print.TemplatePrinterFlags.TemplateArgument != nil && *f.print.TemplatePrinterFlags.TemplateArgument != ""
 	if format == "" && !templated || slices.Contains(f.formats, format) {
 		return nil
+	}
+	if spec, found := strings.CutPrefix(format, customColumns); found && f.custom {
+		columns, err := parseColumns(spec)
+		f.columns = columns
+		return err
 	}
 	p, err := f.print.ToPrinter()
 	if err != nil {
@@ -56,6 +67,12 @@ func (f *OutputFlags) Validate() error {
 
 // Text is true when a text is asked for, not a document.
 func (f *OutputFlags) Text() bool { return f.printer == nil }
+
+// AllowColumns adds -o custom-columns=...; before AddFlags.
+func (f *OutputFlags) AllowColumns() { f.custom = true }
+
+// Columns are those that the user chose; nil for every other format.
+func (f *OutputFlags) Columns() *Columns { return f.columns }
 
 // Format is the verb's own format that was asked for, or empty.
 func (f *OutputFlags) Format() string {

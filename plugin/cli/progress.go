@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
-	"k8s.io/apimachinery/pkg/util/duration"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
@@ -24,6 +24,7 @@ type Progress struct {
 	start  time.Time
 	tty    bool
 	frames []string
+	limit  time.Duration // of the whole; zero for none
 
 	mu      sync.Mutex
 	text    string
@@ -39,10 +40,19 @@ type Progress struct {
 
 // NewProgress starts telling after quiet; zero tells at once. While another one tells, this one keeps quiet. Stop must be called.
 func (d *Deps) NewProgress(text string, quiet time.Duration) *Progress {
+	return d.newProgress(text, quiet, 0)
+}
+
+// NewLimitedProgress is NewProgress at once, for a wait that ends when limit is over: it tells how much of that is gone.
+func (d *Deps) NewLimitedProgress(text string, limit time.Duration) *Progress {
+	return d.newProgress(text, 0, limit)
+}
+
+func (d *Deps) newProgress(text string, quiet, limit time.Duration) *Progress {
 	if !d.telling.CompareAndSwap(false, true) {
 		return &Progress{silent: true}
 	}
-	p := &Progress{d: d, start: d.Clock.Now(), text: text, changed: true, stop: make(chan struct{}), done: make(chan struct{})}
+	p := &Progress{d: d, start: d.Clock.Now(), limit: limit, text: text, changed: true, stop: make(chan struct{}), done: make(chan struct{})}
 	p.tty = d.Terminal().Err && d.env("TERM") != "dumb"
 	p.frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	if !render.Unicode(d.Environ) {
@@ -127,7 +137,7 @@ func (p *Progress) show(frame int) {
 		}
 		return
 	}
-	line := fmt.Sprintf("%s %s (%s)", p.frames[frame%len(p.frames)], render.Clean(p.text), duration.HumanDuration(p.d.Clock.Since(p.start)))
+	line := fmt.Sprintf("%s %s (%s)", p.frames[frame%len(p.frames)], render.Clean(p.text), p.elapsed())
 	if w := p.d.Terminal().Width; w > 1 {
 		line = render.Shorten(line, w-1, false, "…")
 	}
@@ -140,5 +150,18 @@ func (p *Progress) raw(text string) { _, _ = fmt.Fprint(p.d.Streams.ErrOut, text
 
 func (p *Progress) plain() {
 	p.changed, p.last = false, p.d.Clock.Now()
-	p.raw(render.Clean(p.text) + "\n")
+	text := render.Clean(p.text)
+	if p.limit > 0 {
+		text += " (" + p.elapsed() + ")"
+	}
+	p.raw(text + "\n")
+}
+
+// elapsed is how long it has taken, and of how much.
+func (p *Progress) elapsed() string {
+	text := words.Age(p.d.Clock.Since(p.start))
+	if p.limit > 0 {
+		text += " of " + words.Age(p.limit)
+	}
+	return text
 }

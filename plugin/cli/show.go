@@ -4,12 +4,14 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
 // Argument is the one name that a verb takes, or none.
@@ -39,14 +41,21 @@ type ShowFlags struct {
 	Output OutputFlags
 	Wait   WaitFlags
 	Watch  bool
+	Exec   string
+	// Formats of the text; "wide" where none is given.
+	Formats []string
 }
 
 // AddFlags binds the flags; until is what --wait waits for.
 func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
 	f.Read.AddFlags(cmd, true)
-	f.Output.AddFlags(cmd, "wide")
+	if f.Formats == nil {
+		f.Formats = []string{"wide"}
+	}
+	f.Output.AddFlags(cmd, f.Formats...)
 	f.Wait.AddFlags(cmd, until)
 	cmd.Flags().BoolVarP(&f.Watch, "watch", "w", false, "Show it again whenever it changes, until Ctrl-C.")
+	cmd.Flags().StringVar(&f.Exec, "exec", "", "With --watch: run this shell command at every change. Its standard input is the document as JSON; of status the variables SCYLLA_CLUSTER, SCYLLA_VERDICT, SCYLLA_SUMMARY and SCYLLA_CHANGES say what it is.")
 	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
 }
 
@@ -54,6 +63,9 @@ func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
 func (f *ShowFlags) Validate(cmd *cobra.Command) error {
 	if f.Read.From != "" && (f.Watch || f.Wait.Wait) {
 		return exit.Usagef("saved objects do not change: --from goes with neither --watch nor --wait")
+	}
+	if f.Exec != "" && !f.Watch {
+		return exit.Usagef("--exec does nothing without --watch")
 	}
 	if err := f.Wait.Validate(cmd); err != nil {
 		return err
@@ -67,35 +79,42 @@ func (f *ShowFlags) Validate(cmd *cobra.Command) error {
 // Shown is what such a verb makes of its document T.
 type Shown[T any] struct {
 	// Load reads, and makes the document of the snapshots.
-	Load func(context.Context, *Reader) (T, []*kube.Snapshot, error)
+	Load func(context.Context, *Reader) (T, []*cluster.Cluster, error)
 	// Print writes it to standard output, Verdict is what the command ends with then.
 	Print   func(T) error
 	Verdict func(T) error
 	// Key is the document without the moment at which it was made: two of one key show the same.
 	Key func(T) string
 	// Subject names what --wait waits for, as in Wait; Wished says whether it is so, and why not yet.
-	Subject func(T, []*kube.Snapshot) string
+	Subject func(T, []*cluster.Cluster) string
 	Wished  func(T) (done bool, why string, err error)
+	// Awaited is the Subject while there is no document yet; empty where nothing waits for what does not exist.
+	Awaited string
+	// What says what became different from one document to the next.
+	What func(before, after T) Changed
 }
 
 // Show reads and shows as the flags ask.
 func Show[T any](ctx context.Context, d *Deps, f *ShowFlags, s Shown[T]) error {
-	reader, err := d.NewReader(f.Read)
+	reader, err := d.NewReader(ctx, f.Read)
 	if err != nil {
 		return err
 	}
 	if f.Watch {
-		return watch(ctx, d, reader, s)
+		return watch(ctx, d, reader, f, s)
 	}
 	doc, snapshots, err := s.Load(ctx, reader)
-	if err != nil {
+	there := err == nil
+	if !there && (!f.Wait.Wait || s.Awaited == "" || !missing(err)) {
 		return err
 	}
-	end := s.Verdict(doc)
+	var end error
 	if f.Wait.Wait {
-		if doc, end = await(ctx, d, reader, f.Wait, s, doc, snapshots); exit.Code(end) == exit.CodeInterrupted {
+		if doc, there, end = await(ctx, d, reader, f.Wait, s, doc, snapshots, there); !there || exit.Code(end) == exit.CodeInterrupted {
 			return end
 		}
+	} else {
+		end = s.Verdict(doc)
 	}
 	if err := s.Print(doc); err != nil {
 		return err
@@ -103,9 +122,19 @@ func Show[T any](ctx context.Context, d *Deps, f *ShowFlags, s Shown[T]) error {
 	return end
 }
 
-func watch[T any](ctx context.Context, d *Deps, reader *Reader, s Shown[T]) error {
+// missing is true for the error of a cluster, or member, that does not exist yet.
+func missing(err error) bool {
+	if _, ok := errors.AsType[*cluster.NotFoundError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*NoClusterError](err)
+	return ok
+}
+
+func watch[T any](ctx context.Context, d *Deps, reader *Reader, f *ShowFlags, s Shown[T]) error {
 	var changed <-chan struct{}
-	return d.Watch(ctx, func(ctx context.Context) (Frame, error) {
+	var before T
+	return d.Watch(ctx, f.Exec, func(ctx context.Context) (Frame, error) {
 		doc, snapshots, err := s.Load(ctx, reader)
 		if err != nil {
 			return Frame{}, err
@@ -113,31 +142,46 @@ func watch[T any](ctx context.Context, d *Deps, reader *Reader, s Shown[T]) erro
 		if changed == nil {
 			changed = reader.Watch(ctx, snapshots)
 		}
-		return Frame{Key: s.Key(doc), Changed: changed, Draw: func() error { return s.Print(doc) }}, nil
+		frame := Frame{Key: s.Key(doc), Changed: changed, Dated: f.Output.Text() && f.Output.Columns() == nil, Draw: func() error { return s.Print(doc) }}
+		last := before
+		before, frame.What = doc, func() Changed {
+			if s.What != nil {
+				return s.What(last, doc)
+			}
+			data, _ := json.Marshal(doc) // documents hold texts, numbers and times only
+			return Changed{Stdin: data}
+		}
+		return frame, nil
 	})
 }
 
 // await gives the document that was looked at last, and how the wait ended.
-func await[T any](ctx context.Context, d *Deps, reader *Reader, flags WaitFlags, s Shown[T], doc T, snapshots []*kube.Snapshot) (T, error) {
+func await[T any](ctx context.Context, d *Deps, reader *Reader, flags WaitFlags, s Shown[T], doc T, snapshots []*cluster.Cluster, there bool) (T, bool, error) {
 	// The watch must not outlive the wait.
 	wctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	first := true
+	first, subject := there, s.Awaited
+	if there {
+		subject = s.Subject(doc, snapshots)
+	}
 	err := d.Wait(ctx, Wait{
-		Subject: s.Subject(doc, snapshots), Timeout: flags.Timeout, Changed: reader.Watch(wctx, snapshots),
+		Subject: subject, Timeout: flags.Timeout, Changed: reader.Watch(wctx, snapshots),
 		Check: func(ctx context.Context) (bool, string, error) {
 			if !first {
 				again, _, err := s.Load(ctx, reader)
+				if s.Awaited != "" && missing(err) {
+					return false, exit.Describe(err).Error(), nil
+				}
 				if err != nil {
 					return false, "", err
 				}
-				doc = again
+				doc, there = again, true
 			}
 			first = false
 			return s.Wished(doc)
 		},
 	})
-	return doc, err
+	return doc, there, err
 }
 
 // Items are the documents of a list one by one, as -o name prints them.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // pollInterval is how often a wait looks again when nothing tells it to: watches can be lost, ages grow.
@@ -67,14 +67,14 @@ func (d *Deps) Wait(ctx context.Context, w Wait) error {
 	defer deadline.Stop()
 	tick := d.Clock.NewTicker(pollInterval)
 	defer tick.Stop()
-	p := d.NewProgress("waiting for "+w.Subject+": "+activity, 0)
+	p := d.NewLimitedProgress("waiting for "+w.Subject+": "+activity, w.Timeout)
 	defer p.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return exit.Interrupted(fmt.Errorf("wait for %s: %w", w.Subject, ctx.Err()))
 		case <-deadline.C():
-			return exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", duration.HumanDuration(d.Clock.Since(start)), w.Subject, activity))
+			return exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", words.Age(d.Clock.Since(start)), w.Subject, activity))
 		case _, ok := <-w.Changed:
 			if !ok {
 				w.Changed = nil

@@ -5,9 +5,12 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
 // redraw is how often a watched screen is drawn again so that ages grow.
@@ -21,11 +24,28 @@ type Frame struct {
 	Key string
 	// Changed, when not nil, replaces the signal that was used so far.
 	Changed <-chan struct{}
+	// What says what became different since the frame before; nil where nobody can tell.
+	What func() Changed
+	// Dated puts the time and what changed before every state in a file; false for documents, which a program reads.
+	Dated bool
 }
 
-// Watch draws frame after frame until ctx ends, and then gives exit.Interrupted. The first frame that cannot be made ends it; later ones
+// dateline is the line before a state in a file.
+func dateline(at time.Time, texts []string) string {
+	const most = 6
+	line := "--- " + at.UTC().Format("2006-01-02 15:04:05 UTC")
+	if more := len(texts) - most; more > 0 {
+		texts = append(slices.Clone(texts[:most]), fmt.Sprintf("and %d more", more))
+	}
+	if len(texts) > 0 {
+		line += ": " + render.Clean(strings.Join(texts, "; "))
+	}
+	return line + "\n"
+}
+
+// Watch draws frame after frame until ctx ends, runs the command, where there is one, at every change, and then gives exit.Interrupted. The first frame that cannot be made ends it; later ones
 // are told on standard error and tried again.
-func (d *Deps) Watch(ctx context.Context, next func(ctx context.Context) (Frame, error)) error {
+func (d *Deps) Watch(ctx context.Context, command string, next func(ctx context.Context) (Frame, error)) error {
 	tty := d.Terminal().Out && d.env("TERM") != "dumb"
 	every := pollInterval
 	if tty {
@@ -52,7 +72,15 @@ func (d *Deps) Watch(ctx context.Context, next func(ctx context.Context) (Frame,
 			if f.Changed != nil {
 				changed = f.Changed
 			}
-			if tty || !drawn || f.Key != last {
+			var what Changed
+			change := drawn && f.Key != last
+			if change && f.What != nil {
+				what = f.What()
+			}
+			if tty || !drawn || change {
+				if f.Dated && !tty {
+					_, _ = fmt.Fprint(d.Streams.Out, dateline(d.Clock.Now(), what.Texts))
+				}
 				if tty {
 					// Home, draw, clear what is left below: no flicker as clearing first would have.
 					_, _ = fmt.Fprint(d.Streams.Out, "\x1b[H\x1b[2J")
@@ -61,7 +89,9 @@ func (d *Deps) Watch(ctx context.Context, next func(ctx context.Context) (Frame,
 					return err
 				}
 			}
-			last, drawn = f.Key, true
+			if last, drawn = f.Key, true; change && command != "" {
+				d.onChange(ctx, command, what)
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -42,10 +42,12 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Long: `Watch who sees whom, live on the whole terminal.
 
 Rows are reporters, columns are the nodes they observe; the glyph says the state and
-the colour repeats it. Move with the arrows or the mouse; the details of the pair under
-the cursor, the blockers and what has changed since the start are beside the matrix or
-below it. "n" goes from blocker to blocker, "/" filters, "z" goes from nodes to racks
-and back, "?" shows every key.
+the colour repeats it. Move with the arrows or the mouse. The details of the pair under
+the cursor, the blockers and what has changed are beside the matrix or below it; the
+changes begin with what the objects tell of the past. "n" goes from blocker to blocker,
+"y" copies the command of the blocker's next step, "/" filters the rows, "z" goes from
+nodes to racks, to datacenters and back, "enter" opens a pair of them, "?" shows every
+key.
 
 When the API server cannot be reached the screen says since when, and turns grey: what
 it shows is then the last that was known. "f" and "r" run the commands force-proceed
@@ -108,7 +110,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 
 // Run shows one frame, or the dashboard until the person leaves it.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(o.read)
+	reader, err := o.d.NewReader(ctx, o.read)
 	if err != nil {
 		return err
 	}
@@ -119,6 +121,9 @@ func (o *options) Run(ctx context.Context) error {
 	look := o.d.Options(false)
 	looked := o.read.ControllerNamespace != ""
 	snapshot := ui.NewSnapshot(first, nil, looked, o.d.Clock.Now())
+	if reader.Saved() {
+		snapshot = ui.NewSavedSnapshot(first, looked, o.d.Clock.Now())
+	}
 	opts := ui.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII}
 	if o.once {
 		return o.printOnce(snapshot, opts)
@@ -127,8 +132,8 @@ func (o *options) Run(ctx context.Context) error {
 	var feed ui.Feed
 	if !reader.Saved() {
 		opts.Live = true
-		l := &loader{clock: o.d.Clock, readLive: o.d.ReadLive, c: reader.Client(), key: first.Key(), source: kube.Source(o.read.Source), leases: o.read.ControllerNamespace,
-			looked: looked, ask: first.Source == kube.SourceLive, last: snapshot}
+		l := &loader{clock: o.d.Clock, readLive: o.d.ReadLive, c: reader.Client(), key: first.Key, source: cluster.Source(o.read.Source), leases: o.read.ControllerNamespace, banned: reader.Logs.Banned,
+			looked: looked, ask: first.Source == cluster.SourceLive, last: snapshot}
 		feed = l.run
 	}
 	term := ui.Terminal{Out: o.d.Streams.Out, Environ: o.d.Environ}
@@ -173,7 +178,7 @@ func (o *options) printOnce(s *ui.Snapshot, opts ui.Options) error {
 	if err := o.d.Print(ui.Once(s, opts, w, h)+"\n", look); err != nil {
 		return err
 	}
-	if !s.Status().Healthy {
+	if !s.Healthy() {
 		return exit.ConditionNotMet(nil)
 	}
 	return nil

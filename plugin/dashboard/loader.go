@@ -17,21 +17,23 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
 )
 
 const (
-	// heartbeat is how often the API server is asked for next to nothing, to know that it is there.
+	// heartbeat is how often the API server is asked for one name, to know that it answers.
 	heartbeat = 5 * time.Second
 	// answer is how long the API server may take for that.
 	answer = 5 * time.Second
-	// resync is how often everything is read although nothing has changed; poll where nothing tells of changes.
+	// resync is how often everything is read although nothing has changed; poll, where there is no watch.
 	resync = 30 * time.Second
 	poll   = 5 * time.Second
-	// breath lies between two readings, so that a cluster in turmoil is not read without pause.
-	breath = 500 * time.Millisecond
+	// breath is the shortest pause between two readings, for a cluster that changes all the time; breathTo is the longest.
+	breath   = 500 * time.Millisecond
+	breathTo = 10 * time.Second
 	// loading is how long one reading may take; asking nodes has its own limits.
 	loading = 30 * time.Second
 	// retry is the pause after the first failure; it doubles up to retryTo.
@@ -41,14 +43,17 @@ const (
 
 var errNoAnswer = errors.New("the API server has not answered")
 
-// loader keeps the dashboard up to date: it reads when something has changed, and tells when the API server cannot be heard.
+// loader keeps the dashboard up to date: it reads when something has changed, and tells when the API server does not answer.
 type loader struct {
 	clock    clock.WithTicker
-	readLive func(context.Context, *kube.Snapshot, kube.LiveOptions) error
+	readLive func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error)
 	c        client.WithWatch
-	key      kube.ClusterKey
-	source   kube.Source
+	key      cluster.Key
+	source   cluster.Source
 	leases   string // namespace of the controller's Lease
+	// banned adds what the logs of newcomers say for which they can never join; nil reads none.
+	banned   func(context.Context, *cluster.Cluster) *cluster.Cluster
+	machines kube.Machines // remembered from one reading to the next
 	looked   bool
 	ask      bool // ask the nodes themselves
 	last     *ui.Snapshot
@@ -76,7 +81,7 @@ func (l *loader) run(ctx context.Context, send func(any)) {
 	}
 	tick := l.clock.NewTicker(every)
 	defer tick.Stop()
-	// The first signal of a watch only says that it stands; what was loaded before may have missed something, so it counts.
+	// The first signal of a watch says that it is established. What was read before may have missed a change, so it counts, too.
 	for pause := retry; ; {
 		select {
 		case <-ctx.Done():
@@ -91,16 +96,17 @@ func (l *loader) run(ctx context.Context, send func(any)) {
 		}
 		begun := l.clock.Now()
 		err := l.load(ctx)
-		// A large cluster takes its time: most of it belongs to others.
-		wait := max(breath, 2*l.clock.Since(begun))
-		if err != nil {
-			if ctx.Err() != nil {
-				return
-			}
+		// Reading a large cluster is work for the API server: pause twice as long as it took. Time in which the dashboard runs a command is not part of it.
+		wait := max(breath, min(2*l.clock.Since(begun), breathTo))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
 			l.lost(err)
 			wait, pause = pause, min(2*pause, retryTo)
 			push(nudge)
-		} else {
+		default:
+			l.tell(ui.Loaded{Snapshot: l.last})
 			pause = retry
 		}
 		if !l.sleep(ctx, wait) {
@@ -133,7 +139,7 @@ func (l *loader) watch(ctx context.Context, nudge chan<- struct{}) <-chan struct
 		return nil
 	}
 	opts := kube.WatchFor(l.options())
-	// Whether the API server can be reached is for load to say: one watch that broke is no lost connection.
+	// One broken watch is no lost connection: only load says whether the API server can be reached.
 	opts.Connected = func(bool, error) { push(nudge) }
 	changed, err := kube.Watch(ctx, l.c, l.key, opts)
 	if err != nil {
@@ -143,47 +149,62 @@ func (l *loader) watch(ctx context.Context, nudge chan<- struct{}) <-chan struct
 }
 
 func (l *loader) options() kube.LoadOptions {
-	return kube.LoadOptions{Source: l.source, StatefulSets: true, PVCs: true, StatusReport: true, Now: l.clock.Now, Lease: l.leases != "", LeaseNamespace: l.leases}
+	return kube.LoadOptions{Source: l.source, StatefulSets: true, PVCs: true, StatusReport: true, Lease: l.leases != "", LeaseNamespace: l.leases, Operator: true, Machines: &l.machines}
 }
 
-// load reads the cluster and sends it.
+// load reads the cluster into last.
 func (l *loader) load(ctx context.Context) error {
 	rctx, cancel := context.WithTimeout(ctx, loading)
 	defer cancel()
-	s, err := kube.Load(rctx, l.c, l.key, l.options())
+	taken := l.clock.Now()
+	objects, err := kube.Load(rctx, l.c, l.key, l.options())
 	if err != nil {
 		return err
 	}
-	if l.ask && (l.source == kube.SourceLive || s.Source != kube.SourceReport) {
+	s := cluster.New(objects, l.source, taken)
+	if l.ask && (l.source == cluster.SourceLive || s.Source != cluster.SourceReport) {
 		l.hear()
-		if err := l.readLive(ctx, s, kube.LiveOptions{}); err != nil {
+		if s, err = l.readLive(ctx, s, kube.LiveOptions{}); err != nil {
 			return fmt.Errorf("ask the nodes of %s: %w", l.key, err)
-		}
-		if l.source != kube.SourceLive {
-			s.SourceReason = "no report and no annotation has a row; " + s.SourceReason
 		}
 	}
 	if err := unread(s); err != nil {
 		return err
 	}
+	if l.banned != nil {
+		s = l.banned(rctx, s)
+	}
 	l.last = ui.NewSnapshot(s, l.last, l.looked, l.clock.Now())
 	l.mu.Lock()
 	l.heard, l.deaf = l.clock.Now(), false
 	l.mu.Unlock()
-	l.send(ui.Loaded{Snapshot: l.last})
 	return nil
 }
 
+// tell sends a message. The dashboard takes none while a command has the terminal; that time does not count as silence of the API server.
+func (l *loader) tell(msg any) {
+	begun := l.clock.Now()
+	l.send(msg)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Now()
+	if l.heard = l.heard.Add(now.Sub(begun)); l.heard.After(now) { // both who read and who ask were held up
+		l.heard = now
+	}
+}
+
 // unread is the error of a reading that timed out in part: a screen that was whole must not shrink because the API server was slow.
-func unread(s *kube.Snapshot) error {
-	i := slices.IndexFunc(s.Problems, func(p kube.Problem) bool { return p.Kind == kube.ProblemTimeout && p.Resource != "pods/portforward" })
+func unread(s *cluster.Cluster) error {
+	i := slices.IndexFunc(s.Problems, func(p cluster.Problem) bool {
+		return p.Kind == cluster.ProblemTimeout && p.Resource != "pods/portforward"
+	})
 	if i < 0 {
 		return nil
 	}
 	return s.Problems[i]
 }
 
-// plainly makes an error of the connection one of kube's, which say which server and why without addresses that change each time.
+// plainly turns an error of the connection into kube's, which names the server and the cause, and no address that changes each time.
 func plainly(err error) error {
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return &kube.UnreachableError{Attempt: "ask the API server", Err: err}
@@ -192,8 +213,8 @@ func plainly(err error) error {
 }
 
 func isTimeout(err error) bool {
-	p, ok := errors.AsType[kube.Problem](err)
-	return ok && p.Kind == kube.ProblemTimeout || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || errors.Is(err, context.DeadlineExceeded)
+	p, ok := errors.AsType[cluster.Problem](err)
+	return ok && p.Kind == cluster.ProblemTimeout || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // hear notes that the API server has answered.
@@ -203,7 +224,7 @@ func (l *loader) hear() {
 	deaf := l.deaf
 	l.mu.Unlock()
 	if !deaf {
-		l.send(ui.Contact{})
+		l.tell(ui.Contact{})
 	}
 }
 
@@ -214,7 +235,7 @@ func (l *loader) lost(err error) {
 	since := l.heard
 	l.mu.Unlock()
 	_, unreachable := errors.AsType[*kube.UnreachableError](err)
-	l.send(ui.Lost{Since: since, Err: exit.Describe(err), Reached: !unreachable && !errors.Is(err, errNoAnswer) && !isTimeout(err)})
+	l.tell(ui.Lost{Since: since, Err: exit.Describe(err), Reached: !unreachable && !errors.Is(err, errNoAnswer) && !isTimeout(err)})
 }
 
 // beat asks the API server for one object's name again and again. A watch may be silent because nothing happens or because nothing arrives any

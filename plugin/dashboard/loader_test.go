@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -61,12 +62,12 @@ func newBench(t *testing.T) *bench {
 			return c.List(ctx, list, opts...)
 		},
 	}).Build()
-	b.loader = &loader{clock: b.clock, c: c, key: kube.ClusterKey{Namespace: "demo", Name: "demo"}, source: kube.SourceAuto}
+	b.loader = &loader{clock: b.clock, c: c, key: cluster.Key{Namespace: "demo", Name: "demo"}, source: cluster.SourceAuto}
 	first, err := kube.Load(t.Context(), c, b.key, b.options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.first = ui.NewSnapshot(first, nil, false, b.clock.Now())
+	b.first = ui.NewSnapshot(cluster.New(first, b.source, b.clock.Now()), nil, false, b.clock.Now())
 	b.last = b.first
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -141,6 +142,59 @@ func TestLoaderTellsOfLossAndReturn(t *testing.T) {
 	b.until("the return", loaded)
 }
 
+// While a command has the terminal the dashboard takes no messages. That time is neither the API server's silence nor a reason to wait.
+func TestCommandIsNoSilence(t *testing.T) {
+	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC))}
+	begun := b.clock.Now()
+	l := &loader{clock: b.clock, heard: begun.Add(-3 * time.Second), send: func(any) { b.clock.Step(10 * time.Minute) }}
+	l.tell(ui.Contact{})
+	if got := b.clock.Now().Sub(l.heard); got != 3*time.Second {
+		t.Errorf("after a command of 10m the API server counts as silent for %s, want 3s", got)
+	}
+	l.tell(ui.Contact{})
+	l.heard = b.clock.Now()
+	l.send = func(any) { b.clock.Step(time.Minute) }
+	l.tell(ui.Contact{})
+	if l.heard.After(b.clock.Now()) {
+		t.Errorf("the API server was heard at %s, which is later than now", l.heard)
+	}
+}
+
+// A command of ten minutes does not put the next reading off.
+func TestCommandPutsNoReadingOff(t *testing.T) {
+	b := newBench(t)
+	now := clocktesting.NewFakeClock(b.clock.Now())
+	l := &loader{clock: now, c: b.c, key: b.key, source: cluster.SourceLive, ask: true, last: b.first,
+		readLive: func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
+			return s, nil
+		}}
+	ctx, cancel := context.WithCancel(t.Context())
+	msgs, ended := make(chan any, 100), make(chan struct{})
+	held := false
+	go func() {
+		defer close(ended)
+		l.run(ctx, func(msg any) {
+			if loaded(msg) && !held {
+				held = true
+				now.Step(10 * time.Minute)
+			}
+			select {
+			case msgs <- msg:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	after := &bench{t: t, clock: now, msgs: msgs}
+	after.until("the first reading", loaded)
+	begun := now.Now()
+	after.until("the next reading", loaded)
+	if took := now.Now().Sub(begun); took > breathTo+poll {
+		t.Errorf("the next reading came %s after the command", took)
+	}
+	cancel()
+	<-ended
+}
+
 // The API server answers, but the cluster cannot be read any more: that is no lost connection.
 func TestLoaderTellsWhatCannotBeRead(t *testing.T) {
 	b := newBench(t)
@@ -168,7 +222,7 @@ func TestLoaderFollowsChanges(t *testing.T) {
 	}
 	b.until("the new member", func(msg any) bool {
 		l, ok := msg.(ui.Loaded)
-		return ok && len(l.Snapshot.Status().Nodes) == 2
+		return ok && l.Snapshot.Nodes() == 2
 	})
 }
 
@@ -176,12 +230,12 @@ func TestLoaderFollowsChanges(t *testing.T) {
 func TestLoaderAsksNodes(t *testing.T) {
 	b := newBench(t)
 	asked := atomic.Int32{}
-	l := &loader{clock: b.clock, c: b.c, key: b.key, source: kube.SourceLive, ask: true, last: b.first,
-		readLive: func(context.Context, *kube.Snapshot, kube.LiveOptions) error {
+	l := &loader{clock: b.clock, c: b.c, key: b.key, source: cluster.SourceLive, ask: true, last: b.first,
+		readLive: func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
 			if asked.Add(1) == 2 {
-				return errors.New("port-forward refused")
+				return nil, errors.New("port-forward refused")
 			}
-			return nil
+			return s, nil
 		}}
 	ctx, cancel := context.WithCancel(t.Context())
 	msgs := make(chan any, 100)

@@ -4,6 +4,8 @@
 // ignored, asks, sets the documented annotation where the barrier or a controller reads it, and leaves a record of who and why.
 package forceproceed
 
+// Long: one verb with its flags, its questions and its words; what it writes is in objects.go.
+
 import (
 	"context"
 	"errors"
@@ -18,9 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -57,12 +62,16 @@ ScyllaDB refuses the newcomer for good: its host ID is banned and its volume can
 be used again. Force only when you know better than the reports: a reporter hangs,
 for example. A node that is dead is not forced past but replaced.
 
-MEMBER is the name of the Pod. It is forced by an annotation on its Service, which
-restarts nothing. A whole datacenter or cluster is forced by an annotation on its
-StatefulSets, or, with the Scylla Operator, on its ScyllaDBDatacenter or ScyllaCluster.
-Beware: the Scylla Operator copies the annotation of a ScyllaCluster into the Pods, so
-that all of them restart one by one, and never takes it back from the Services.
---per-service annotates the Services of the members that have not joined instead.
+` + cli.MemberForms + `
+
+A member is forced by an annotation on its Service, which restarts nothing. A whole
+datacenter or cluster is forced by an annotation on its StatefulSets, or, with
+the Scylla Operator, on its ScyllaDBDatacenter or ScyllaCluster.
+Beware: the Scylla Operator copies the annotation of both into the Pods, so that all
+of them restart one by one, and never takes it back from the Services. Better name the
+member: that restarts nothing. --per-service annotates the Services of the members that
+have not joined instead. --undo clears the Services and StatefulSets too, and asks where
+Pods restart once more.
 
 The flag --cluster names the ScyllaDB cluster here, not the kubeconfig's.
 
@@ -129,7 +138,7 @@ func (o *options) Validate(*cobra.Command) error {
 
 // plan is what is to be annotated.
 type plan struct {
-	snapshot *kube.Snapshot
+	snapshot *cluster.Cluster
 	// title names what is forced, for people.
 	title   string
 	targets []client.Object
@@ -137,23 +146,33 @@ type plan struct {
 	members []string
 	// warnings are said before asking.
 	warnings []string
+	// restarts is set where taking the force back restarts Pods, which is asked about.
+	restarts bool
 }
 
 // Run shows, asks, and annotates.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(cli.ReadFlags{Source: cli.SourceFlag(kube.SourceAuto), ControllerNamespace: cli.DefaultControllerNamespace})
+	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
 		return err
 	}
 	o.reader = reader
 	p, err := o.plan(ctx)
 	if err != nil {
-		if nf, ok := errors.AsType[*kube.NotFoundError](err); ok {
+		if nf, ok := errors.AsType[*cluster.NotFoundError](err); ok {
 			return exit.Refused(nf)
 		}
 		return err
 	}
 	if o.undo {
+		for _, w := range p.warnings {
+			o.d.Warn("%s", w)
+		}
+		if p.restarts && o.dryRun == cli.DryRunNone && !o.yes {
+			if err := o.d.Confirm(ctx, fmt.Sprintf("Take the force back from %s, and restart its Pods?", p.title), "yes"); err != nil {
+				return err
+			}
+		}
 		return o.apply(ctx, p, nil)
 	}
 	docs, err := o.show(p)
@@ -170,11 +189,12 @@ func (o *options) Run(ctx context.Context) error {
 
 func (o *options) plan(ctx context.Context) (*plan, error) {
 	if o.member != "" {
-		s, err := o.reader.Member(ctx, o.member)
+		s, m, err := o.reader.Named(ctx, o.member)
 		if err != nil {
 			return nil, err
 		}
-		return o.planMember(s)
+		o.member = m.Member
+		return o.planMember(ctx, s)
 	}
 	s, err := o.scope(ctx)
 	if err != nil {
@@ -183,7 +203,7 @@ func (o *options) plan(ctx context.Context) (*plan, error) {
 	return o.planScope(ctx, s)
 }
 
-func (o *options) planMember(s *kube.Snapshot) (*plan, error) {
+func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, error) {
 	p := &plan{snapshot: s, title: o.member, members: []string{o.member}}
 	for _, m := range s.Members() {
 		if m.Member != o.member {
@@ -199,7 +219,11 @@ func (o *options) planMember(s *kube.Snapshot) (*plan, error) {
 			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from %s and would come back", o.member, from),
 				fmt.Sprintf("take it back there: kubectl scylla force-proceed --datacenter %s -n %s --undo", m.Datacenter, s.Namespace))
 		}
-		if m.State == kube.MemberJoined && !o.undo {
+		if kind := o.forcedAbove(ctx, s); o.undo && kind != "" {
+			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from the %s %s and would come back", o.member, kind, s.Key),
+				"take it back there: "+words.Shell(code.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")))
+		}
+		if m.State == cluster.MemberJoined && !o.undo {
 			p.warnings = append(p.warnings, fmt.Sprintf("%s has joined already: forcing it changes nothing now and lets its next start pass unseen", o.member))
 		}
 	}
@@ -207,7 +231,7 @@ func (o *options) planMember(s *kube.Snapshot) (*plan, error) {
 }
 
 // stillForced is true when the StatefulSet that a force was copied from still carries it, or cannot be looked at.
-func (o *options) stillForced(s *kube.Snapshot, from string) bool {
+func (o *options) stillForced(s *cluster.Cluster, from string) bool {
 	for i := range s.StatefulSets {
 		if set := &s.StatefulSets[i]; from == "StatefulSet/"+set.Name {
 			return set.Annotations[api.AnnotationForceProceed] != ""
@@ -217,14 +241,14 @@ func (o *options) stillForced(s *kube.Snapshot, from string) bool {
 }
 
 // scope finds the one cluster that --cluster and --datacenter mean.
-func (o *options) scope(ctx context.Context) (*kube.Snapshot, error) {
+func (o *options) scope(ctx context.Context) (*cluster.Cluster, error) {
 	if o.cluster != "" {
 		s, err := o.reader.Cluster(ctx, o.cluster)
 		if err != nil {
 			return nil, err
 		}
 		if o.datacenter != "" && !slices.Contains(datacenters(s), o.datacenter) {
-			return nil, o.noDatacenter("cluster "+s.Key().String(), datacenters(s))
+			return nil, o.noDatacenter("cluster "+s.Key.String(), datacenters(s))
 		}
 		return s, nil
 	}
@@ -232,7 +256,7 @@ func (o *options) scope(ctx context.Context) (*kube.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []*kube.Snapshot
+	var found []*cluster.Cluster
 	var known []string
 	for _, s := range all {
 		known = append(known, datacenters(s)...)
@@ -248,7 +272,7 @@ func (o *options) scope(ctx context.Context) (*kube.Snapshot, error) {
 	}
 	var names []string
 	for _, s := range found {
-		names = append(names, s.Cluster)
+		names = append(names, s.Name)
 	}
 	return nil, exit.WithHint(exit.Refusedf("datacenter %s is in %d clusters: %s", o.datacenter, len(found), strings.Join(names, ", ")), "say which with --cluster NAME")
 }
@@ -263,7 +287,7 @@ func (o *options) noDatacenter(where string, known []string) error {
 }
 
 // datacenters whose members have their Services here.
-func datacenters(s *kube.Snapshot) []string {
+func datacenters(s *cluster.Cluster) []string {
 	var names []string
 	for _, m := range s.Members() {
 		if m.Datacenter != "" && m.Service != nil && !slices.Contains(names, m.Datacenter) {
@@ -278,8 +302,8 @@ func datacenters(s *kube.Snapshot) []string {
 	return names
 }
 
-func (o *options) planScope(ctx context.Context, s *kube.Snapshot) (*plan, error) {
-	p := &plan{snapshot: s, title: "cluster " + s.Key().String()}
+func (o *options) planScope(ctx context.Context, s *cluster.Cluster) (*plan, error) {
+	p := &plan{snapshot: s, title: "cluster " + s.Key.String()}
 	if o.datacenter != "" {
 		p.title = "datacenter " + o.datacenter + " of " + p.title
 	}
@@ -288,7 +312,7 @@ func (o *options) planScope(ctx context.Context, s *kube.Snapshot) (*plan, error
 		if m.Service == nil || o.datacenter != "" && m.Datacenter != o.datacenter {
 			continue
 		}
-		waits := m.State == kube.MemberNewcomer || m.State == kube.MemberUnknown
+		waits := m.State == cluster.MemberNewcomer || m.State == cluster.MemberUnknown
 		if waits {
 			p.members = append(p.members, m.Member)
 		}
@@ -314,7 +338,7 @@ func (o *options) planScope(ctx context.Context, s *kube.Snapshot) (*plan, error
 }
 
 // planSets annotates the StatefulSets; our controller carries it to the member Services.
-func (o *options) planSets(s *kube.Snapshot, p *plan) error {
+func (o *options) planSets(s *cluster.Cluster, p *plan) error {
 	for i := range s.StatefulSets {
 		set := &s.StatefulSets[i]
 		if o.datacenter != "" && set.Labels[api.LabelDatacenter] != o.datacenter {
@@ -332,49 +356,6 @@ func (o *options) planSets(s *kube.Snapshot, p *plan) error {
 			err = exit.Refused(fmt.Errorf("%s: %w", p.title, incomplete))
 		}
 		return exit.WithHint(err, "annotate the Services themselves with --per-service")
-	}
-	return nil
-}
-
-// planOperator annotates what the Scylla Operator reads.
-func (o *options) planOperator(ctx context.Context, s *kube.Snapshot, p *plan, services []client.Object) error {
-	dc, err := o.metadata(ctx, api.ScyllaDBDatacenterGVK, s)
-	if err != nil {
-		return err
-	}
-	var owner client.Object
-	for _, ref := range dc.GetOwnerReferences() {
-		if ref.Kind == api.ScyllaClusterGVK.Kind {
-			if owner, err = o.metadata(ctx, api.ScyllaClusterGVK, s); err != nil {
-				return err
-			}
-		}
-	}
-	switch {
-	case o.undo:
-		// The operator copies downwards and never takes back, so everything that carries it is cleared, from the top down.
-		for _, obj := range append([]client.Object{owner, dc}, services...) {
-			if obj != nil && obj.GetAnnotations()[api.AnnotationForceProceed] != "" {
-				p.targets = append(p.targets, obj)
-			}
-		}
-		if owner != nil && owner.GetAnnotations()[api.AnnotationForceProceed] != "" {
-			p.warnings = append(p.warnings, "the Scylla Operator restarts every Pod of the cluster, one by one, as the annotation goes from its Pod templates")
-		}
-		if len(p.targets) == 0 {
-			return exit.Refusedf("%s is not forced", p.title)
-		}
-	case o.datacenter == "" && owner != nil:
-		p.targets = []client.Object{owner}
-		p.warnings = append(p.warnings,
-			"the Scylla Operator copies the annotation of a ScyllaCluster into the Pod templates: every Pod of the cluster restarts, one by one",
-			"it stays on the Services when it is taken from the ScyllaCluster; --undo clears them too",
-			"to force only the members that have not joined, without any restart, add --per-service")
-	default:
-		p.targets = []client.Object{dc}
-		p.warnings = append(p.warnings,
-			"the Scylla Operator copies the annotation to every member Service and never takes it back; --undo clears them too",
-			"to force only the members that have not joined, add --per-service")
 	}
 	return nil
 }
@@ -436,11 +417,6 @@ func count(n int) string {
 
 // apply annotates or clears every target, then records who and why.
 func (o *options) apply(ctx context.Context, p *plan, docs []*render.BarrierVerdict) error {
-	if o.undo {
-		for _, w := range p.warnings {
-			o.d.Warn("%s", w)
-		}
-	}
 	who := ""
 	if o.dryRun == cli.DryRunNone {
 		who = o.d.WhoAmI(ctx)

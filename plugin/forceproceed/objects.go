@@ -12,20 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
 // metadata reads the metadata of an object of the Scylla Operator that is named as the cluster; of its spec we know nothing.
-func (o *options) metadata(ctx context.Context, gvk schema.GroupVersionKind, s *kube.Snapshot) (client.Object, error) {
+func (o *options) metadata(ctx context.Context, gvk schema.GroupVersionKind, s *cluster.Cluster) (client.Object, error) {
 	obj := &metav1.PartialObjectMetadata{}
 	obj.SetGroupVersionKind(gvk)
-	err := o.reader.Client().Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Cluster}, obj)
+	err := o.reader.Client().Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, obj)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, exit.WithHint(exit.Refusedf("%s %s/%s does not exist", gvk.Kind, s.Namespace, s.Cluster), "annotate the Services themselves with --per-service")
+		return nil, exit.WithHint(exit.Refusedf("%s %s/%s does not exist", gvk.Kind, s.Namespace, s.Name), "annotate the Services themselves with --per-service")
 	case err != nil:
-		return nil, fmt.Errorf("get %s %s/%s: %w", gvk.Kind, s.Namespace, s.Cluster, err)
+		return nil, fmt.Errorf("get %s %s/%s: %w", gvk.Kind, s.Namespace, s.Name, err)
 	}
 	obj.SetGroupVersionKind(gvk)
 	return obj, nil

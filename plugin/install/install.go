@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package install is `kubectl scylla install`: the kinds, the rights and the controller, applied to a Kubernetes cluster or printed. What is
-// applied comes from package manifests; this package only asks and sends.
+// applied comes from package manifests; this package looks at what is there, refuses, asks, sends and waits.
 package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,11 +22,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
-
-// fieldOwner of everything that is applied: applying again changes what has changed and nothing else.
-const fieldOwner = client.FieldOwner("kubectl-scylla")
 
 // settle is how long a kind may take to be served after its definition was applied.
 const settle = 30 * time.Second
@@ -33,31 +33,40 @@ type options struct {
 	d            *cli.Deps
 	image        string
 	noController bool
+	replicas     int
+	upgrade      bool
 	yes          bool
 	output       string
 	dryRun       cli.DryRunFlag
+	wait         cli.WaitFlags
+	version      string // of this build
 }
 
 // NewCmd makes the verb.
 func NewCmd(d *cli.Deps) *cobra.Command {
-	o := &options{d: d, dryRun: cli.DryRunNone}
+	o := &options{d: d, dryRun: cli.DryRunNone, wait: cli.WaitFlags{Wait: true}, version: version.Get().Version}
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Install the kinds, the rights and the controller",
 		Long: `Install the two report kinds, the rights of controller, agents and readers, the admission
 policy that lets an agent write to its own Pod only, and the controller in namespace
-kubectl-scylla. Applying again is safe: it changes what has changed.
+kubectl-scylla; then wait until the controller leads. Applying again is safe: it changes
+what has changed.
 
 Nothing of an existing ScyllaDB cluster is touched: the controller looks after
-StatefulSets with the label app.kubernetes.io/managed-by=kubectl-scylla only.`,
+StatefulSets with the label app.kubernetes.io/managed-by=kubectl-scylla only.
+
+One of the two kinds is the Scylla Operator's too. Where somebody else has installed it, it
+is left as it is. A definition that has fields which this build does not know is not
+replaced, and another version is replaced with --upgrade only, never by an older one.`,
 		Example: cli.Examples(
-			"# See what would be applied",
-			"kubectl scylla install --image localhost/scylla-agent:dev -o yaml",
+			"# See what would be applied, as manifests to keep in git",
+			"kubectl scylla install --image localhost/scylla-agent:dev --dry-run=client -o yaml",
 			"",
-			"# Apply it, the controller with your copy of the image scylla-agent",
+			"# Apply it, the controller with your copy of the image scylla-agent, and wait until it leads",
 			"kubectl scylla install --image localhost/scylla-agent:dev --yes",
 			"",
-			"# Kinds and rights only: the controller runs elsewhere (kubectl scylla controller)",
+			"# Kinds and rights only: the controller runs elsewhere (scylla-agent controller --kubeconfig FILE)",
 			"kubectl scylla install --no-controller --yes",
 		),
 		GroupID:               cli.GroupSetup,
@@ -66,36 +75,50 @@ StatefulSets with the label app.kubernetes.io/managed-by=kubectl-scylla only.`,
 		RunE:                  cli.Run(o),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.image, "image", "", "Image of scylla-agent for the controller.")
+	f.StringVar(&o.image, "image", version.AgentImage(), "Image of scylla-agent for the controller.")
+	f.IntVar(&o.replicas, "replicas", 1, "Replicas of the controller: one acts, the others take over when its machine fails or is drained.")
 	f.BoolVar(&o.noController, "no-controller", false, "Leave the controller's Deployment out.")
+	f.BoolVar(&o.upgrade, "upgrade", false, "Replace another version that is installed.")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
 	f.StringVarP(&o.output, "output", "o", "", "yaml: print what would be applied, apply nothing, ask no API server.")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveNoFileComp))
 	o.dryRun.AddFlag(cmd)
+	o.wait.AddFlags(cmd, "the controller leads")
 	return cmd
 }
 
-// Complete has nothing to fill in.
-func (*options) Complete(*cobra.Command, []string) error { return nil }
-
-// Validate refuses what does not go together.
-func (o *options) Validate(*cobra.Command) error {
-	switch {
-	case o.d.NamespaceGiven() != "":
-		return exit.Usagef("--namespace does nothing here: the controller goes to namespace %s", manifests.Namespace)
-	case o.image == "" && !o.noController:
-		return exit.Usagef("give the controller's image with --image, or leave the controller out with --no-controller")
-	case o.image != "" && o.noController:
-		return exit.Usagef("--image is the controller's: it does not go with --no-controller")
-	case o.output != "" && o.output != "yaml":
-		return exit.Usagef("output format %q is not known: use yaml", o.output)
+// Complete lets --no-controller win over the default of --image.
+func (o *options) Complete(cmd *cobra.Command, _ []string) error {
+	if o.noController && !cmd.Flags().Changed("image") {
+		o.image = ""
 	}
 	return nil
 }
 
+// Validate refuses what does not go together.
+func (o *options) Validate(cmd *cobra.Command) error {
+	switch {
+	case o.d.NamespaceGiven() != "":
+		return exit.Usagef("--namespace does nothing here: the controller goes to namespace %s", manifests.Namespace)
+	case o.image == "" && !o.noController:
+		return exit.Usagef("no release made this build, so it knows no image: give the controller's with --image, or leave the controller out with --no-controller")
+	case o.image != "" && o.noController:
+		return exit.Usagef("--image is the controller's: it does not go with --no-controller")
+	case o.replicas < 1:
+		return exit.Usagef("--replicas is %d: give 1 or more; --no-controller leaves the controller out", o.replicas)
+	case o.noController && cmd.Flags().Changed("replicas"):
+		return exit.Usagef("--replicas is of the controller: it does not go with --no-controller")
+	case o.output != "" && o.output != "yaml":
+		return exit.Usagef("output format %q is not known: use yaml", o.output)
+	case o.output != "" && o.dryRun == cli.DryRunServer:
+		return exit.Usagef("-o yaml asks no API server: it does not go with --dry-run=server")
+	}
+	return o.wait.Validate(cmd)
+}
+
 // Run prints or applies.
 func (o *options) Run(ctx context.Context) error {
-	objects, err := manifests.Objects(manifests.Options{Image: o.image})
+	objects, err := manifests.Objects(manifests.Options{Image: o.image, Replicas: o.replicas, Version: o.version})
 	if err != nil {
 		return err
 	}
@@ -106,40 +129,101 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.dryRun != cli.DryRunClient && o.dryRun != cli.DryRunServer && !o.yes {
+	// Kinds of many groups, some of them new: this client asks the API server for the mapping, unlike that of the other verbs.
+	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	foreign, err := o.look(ctx, c, objects)
+	if err != nil {
+		return err
+	}
+	if o.dryRun == cli.DryRunNone && !o.yes {
 		for _, u := range objects {
-			o.d.Say(name(u) + "\n")
+			o.d.Say(Name(u) + "\n")
 		}
-		if err := o.d.Confirm(ctx, fmt.Sprintf("Apply these %d objects to %s?", len(objects), cfg.Host), "yes"); err != nil {
+		if err := o.d.Confirm(ctx, fmt.Sprintf("Apply these %d objects to %s?", len(objects)-len(foreign), cfg.Host), "yes"); err != nil {
 			return err
 		}
 	}
-	var c client.Client
-	if o.dryRun != cli.DryRunClient {
-		// Kinds of many groups, some of them new: this client asks the API server for the mapping, unlike that of the other verbs.
-		if c, err = client.New(cfg, client.Options{Scheme: runtime.NewScheme()}); err != nil {
-			return fmt.Errorf("make client: %w", err)
-		}
-	}
-	suffix := map[cli.DryRunFlag]string{cli.DryRunClient: " (dry run)", cli.DryRunServer: " (server dry run)"}[o.dryRun]
+	before := o.d.Clock.Now()
 	for _, u := range objects {
-		if c != nil {
+		done := map[cli.DryRunFlag]string{cli.DryRunNone: "applied", cli.DryRunClient: "applied (dry run)", cli.DryRunServer: "applied (server dry run)"}[o.dryRun]
+		if others, ok := foreign[u.GetName()]; ok {
+			done = "left as it is: it was installed by " + others
+		} else if o.dryRun != cli.DryRunClient {
 			if err := o.apply(ctx, c, u); err != nil {
 				return err
 			}
 		}
-		if _, err := fmt.Fprintf(o.d.Streams.Out, "%s applied%s\n", name(u), suffix); err != nil {
+		if _, err := fmt.Fprintf(o.d.Streams.Out, "%s %s\n", Name(u), done); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
+	}
+	if o.dryRun != cli.DryRunNone || o.noController || !o.wait.Wait {
+		return nil
+	}
+	return o.untilItLeads(ctx, c, before)
+}
+
+// look refuses what would take something away from what is installed, and finds what is somebody else's: name of the definition -> by whom.
+func (o *options) look(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) (foreign map[string]string, err error) {
+	foreign = map[string]string{}
+	for _, u := range objects {
+		kind := u.GetKind()
+		if kind != "CustomResourceDefinition" && kind != "Namespace" {
+			continue
+		}
+		have := &unstructured.Unstructured{}
+		have.SetGroupVersionKind(u.GroupVersionKind())
+		err := c.Get(ctx, client.ObjectKeyFromObject(u), have)
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read %s: %w", Name(u), err)
+		case kind == "Namespace":
+			if err := o.refuseVersion(have.GetAnnotations()[manifests.VersionAnnotation]); err != nil {
+				return nil, err
+			}
+		case manifests.Foreign(have):
+			others := strings.Join(manifests.Others(have), ", ")
+			if others == "" {
+				others = "somebody else"
+			}
+			foreign[u.GetName()] = others
+		default:
+			if lost := manifests.Narrower(have, u); len(lost) > 0 {
+				return nil, exit.WithHint(exit.Refusedf("%s has %d fields that this build does not know, %s first: they would be lost", Name(u), len(lost), lost[0]),
+					"install with a newer kubectl-scylla; this one is "+o.version)
+			}
+		}
+	}
+	return foreign, nil
+}
+
+func (o *options) refuseVersion(installed string) error {
+	switch {
+	case installed == "" || installed == o.version:
+		return nil
+	case manifests.Newer(installed, o.version):
+		return exit.WithHint(exit.Refusedf("version %s is installed, and this is %s: an older version is not installed over a newer one", installed, o.version),
+			"use kubectl-scylla "+installed+" or later")
+	case !o.upgrade && o.dryRun == cli.DryRunNone:
+		return exit.WithHint(exit.Refusedf("version %s is installed, and this is %s", installed, o.version), "replace it with --upgrade")
 	}
 	return nil
 }
 
 func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
-	opts := []client.ApplyOption{fieldOwner, client.ForceOwnership}
+	// Everything that is applied here is ours by name; the shared kind is not when it comes here as somebody else's.
+	opts := []client.ApplyOption{client.FieldOwner(manifests.FieldOwner), client.ForceOwnership}
+	if u.GetKind() == "CustomResourceDefinition" {
+		opts = opts[:1] // whoever has taken a field of it meanwhile keeps it
+	}
 	if o.dryRun == cli.DryRunServer {
 		if u.GetNamespace() == manifests.Namespace && !o.namespaceExists(ctx, c) {
-			o.d.Warn("%s is not checked: namespace %s does not exist yet", name(u), manifests.Namespace)
+			o.d.Warn("%s is not checked: namespace %s does not exist yet", Name(u), manifests.Namespace)
 			return nil
 		}
 		opts = append(opts, client.DryRunAll)
@@ -152,7 +236,7 @@ func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Un
 		return err == nil, err
 	})
 	if err != nil {
-		return fmt.Errorf("apply %s: %w", name(u), err)
+		return fmt.Errorf("apply %s: %w", Name(u), err)
 	}
 	return nil
 }
@@ -165,20 +249,34 @@ func (o *options) namespaceExists(ctx context.Context, c client.Client) bool {
 }
 
 func (o *options) print(objects []*unstructured.Unstructured) error {
-	for _, u := range objects {
-		b, err := yaml.Marshal(u.Object)
-		if err != nil {
-			return fmt.Errorf("encode %s: %w", name(u), err)
-		}
-		if _, err := fmt.Fprintf(o.d.Streams.Out, "---\n%s", b); err != nil {
-			return fmt.Errorf("print: %w", err)
-		}
+	b, err := Documents(objects)
+	if err != nil {
+		return err
+	}
+	if _, err := o.d.Streams.Out.Write(b); err != nil {
+		return fmt.Errorf("print: %w", err)
 	}
 	return nil
 }
 
-// name is an object as kubectl prints it: kind.group/name.
-func name(u *unstructured.Unstructured) string {
+// Documents are objects as a stream of YAML documents.
+func Documents(objects []*unstructured.Unstructured) ([]byte, error) {
+	var all []byte
+	for _, u := range objects {
+		b, err := yaml.Marshal(u.Object)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", Name(u), err)
+		}
+		all = append(append(all, "---\n"...), b...)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no objects to print")
+	}
+	return all, nil
+}
+
+// Name is an object as kubectl prints it: kind.group/name.
+func Name(u *unstructured.Unstructured) string {
 	kind := strings.ToLower(u.GetKind())
 	if g := u.GroupVersionKind().Group; g != "" {
 		kind += "." + g

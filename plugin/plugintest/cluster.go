@@ -42,9 +42,11 @@ type Cluster struct {
 	not     map[string]map[string]api.ObservedNodeStatusReport
 	missing map[string]bool   // members without a row in the report
 	failed  map[string]string // members whose reporter says why it has none
+	says    []func(Node, *api.NodeStatusReport)
 	reports bool
 	order   []string
 	more    []client.Object
+	byName  map[string]int // index into Nodes
 }
 
 // HostID of the n-th node from 0, a UUID whose first group tells it apart.
@@ -60,7 +62,7 @@ func NewNamed(namespace, name, datacenter string, racks, members int) *Cluster {
 	c := &Cluster{
 		Namespace: namespace, Name: name, reports: true,
 		services: map[string]*corev1.Service{}, pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{},
-		not: map[string]map[string]api.ObservedNodeStatusReport{}, missing: map[string]bool{}, failed: map[string]string{},
+		not: map[string]map[string]api.ObservedNodeStatusReport{}, missing: map[string]bool{}, failed: map[string]string{}, byName: map[string]int{},
 	}
 	c.AddDatacenter(datacenter, racks, members)
 	return c
@@ -74,6 +76,7 @@ func (c *Cluster) AddDatacenter(datacenter string, racks, members int) *Cluster 
 		c.sets[set] = c.newSet(set, datacenter, rack, int32(members))
 		for o := range members {
 			n := Node{Name: fmt.Sprintf("%s-%d", set, o), Datacenter: datacenter, Rack: rack, Ordinal: int32(o), HostID: HostID(len(c.Nodes)), Version: "2025.2.1"}
+			c.byName[n.Name] = len(c.Nodes)
 			c.Nodes = append(c.Nodes, n)
 			c.order = append(c.order, n.Name)
 			c.services[n.Name] = c.newService(n.Name, datacenter, rack, n.Ordinal)
@@ -165,10 +168,8 @@ func (c *Cluster) newPod(name, dc, rack string) *corev1.Pod {
 
 // Node finds a joined member by name.
 func (c *Cluster) Node(name string) Node {
-	for _, n := range c.Nodes {
-		if n.Name == name {
-			return n
-		}
+	if i, ok := c.byName[name]; ok {
+		return c.Nodes[i]
 	}
 	panic("no node " + name + " among " + strings.Join(c.order, ", "))
 }
@@ -197,12 +198,18 @@ func (c *Cluster) Down(name string) *Cluster {
 	}
 	p := c.pods[name]
 	p.Status.Conditions[1].Status, p.Status.Conditions[2].Status = corev1.ConditionFalse, corev1.ConditionFalse
-	c.failed[name] = "ask ScyllaDB: connection refused"
+	c.failed[name] = "connection refused"
 	p.Status.ContainerStatuses[0] = corev1.ContainerStatus{
 		Name: api.ContainerScyllaDB, RestartCount: 3,
 		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(Now.Add(-12 * time.Second))}},
 	}
+	return c
+}
+
+// Says changes what every member's reporter writes beside its row.
+func (c *Cluster) Says(change func(by Node, said *api.NodeStatusReport)) *Cluster {
+	c.says = append(c.says, change)
 	return c
 }
 
@@ -317,7 +324,7 @@ func (c *Cluster) Objects() []client.Object {
 		if c.failed[n.Name] != "" {
 			c.annotate(n)
 		} else if !c.missing[n.Name] {
-			row.ObservedNodes = c.row(n)
+			row.ObservedNodes = api.Plain(c.row(n))
 			c.annotate(n)
 		}
 		rack := &r.Racks[len(r.Racks)-1]
@@ -338,7 +345,7 @@ func (c *Cluster) Objects() []client.Object {
 			all = append(all, r)
 		}
 	}
-	return append(all, c.more...)
+	return c.withClusterReport(append(all, c.more...))
 }
 
 func (c *Cluster) annotate(n Node) {
@@ -349,6 +356,9 @@ func (c *Cluster) annotate(n Node) {
 	said := &api.NodeStatusReport{ObservedNodes: c.row(n), HostID: n.HostID, OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version}
 	if text := c.failed[n.Name]; text != "" {
 		said = &api.NodeStatusReport{Error: &text}
+	}
+	for _, change := range c.says {
+		change(n, said)
 	}
 	v, err := api.EncodeNodeStatusReport(said)
 	if err != nil {

@@ -33,5 +33,5 @@ func (c *Cluster) Leftover(name string) []client.Object {
 			objects[i] = o
 		}
 	}
-	return objects
+	return c.withClusterReport(objects)
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -19,7 +18,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
@@ -30,12 +30,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
 
-var update = flag.Bool("update", false, "write golden files instead of comparing with them")
+// Updating is true when files that are made shall be written and not compared.
+func Updating() bool { return golden.Updating() }
+
+// AsArchived is what a dashboard printed of a cluster that was read at Now, as it prints an archive of that moment: only the age differs.
+func AsArchived(text string) string {
+	return strings.Replace(text, "read 0s ago", "archive of "+Now.UTC().Format("2006-01-02 15:04:05 UTC"), 1)
+}
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
@@ -54,11 +64,11 @@ type Run struct {
 	// Clock, Now when nil.
 	Clock clock.WithTicker
 	// Live replaces reading from the nodes.
-	Live func(ctx context.Context, s *kube.Snapshot, opts kube.LiveOptions) error
+	Live func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
 	// Setup changes the dependencies before the run.
 	Setup func(*cli.Deps)
-	// Stdout, when set, also gets what is written to standard output, as it is written.
-	Stdout io.Writer
+	// Stdout and Stderr, when set, also get what is written there, as it is written.
+	Stdout, Stderr io.Writer
 }
 
 // Result is what a person and a script see.
@@ -69,7 +79,29 @@ type Result struct {
 
 // NewClient is a fake API server that holds the objects and knows our kinds.
 func NewClient(objects []client.Object, funcs interceptor.Funcs) client.WithWatch {
-	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithReturnManagedFields().WithObjects(copies(objects)...).WithInterceptorFuncs(funcs).Build()
+	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithReturnManagedFields().WithObjects(machines(copies(objects))...).WithInterceptorFuncs(funcs).Build()
+}
+
+// machines adds the Kubernetes nodes that Pods are on and that are not among the objects: each is ready.
+func machines(objects []client.Object) []client.Object {
+	known := map[string]bool{}
+	for _, o := range objects {
+		if n, ok := o.(*corev1.Node); ok {
+			known[n.Name] = true
+		}
+	}
+	for _, o := range objects {
+		p, ok := o.(*corev1.Pod)
+		if !ok || p.Spec.NodeName == "" || known[p.Spec.NodeName] {
+			continue
+		}
+		known[p.Spec.NodeName] = true
+		objects = append(objects, &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: p.Spec.NodeName},
+			Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+		})
+	}
+	return objects
 }
 
 // copies: the fake client changes what it is given.
@@ -113,9 +145,12 @@ func (r Run) Do(t testing.TB) Result {
 func (r Run) DoContext(ctx context.Context, t testing.TB) Result {
 	t.Helper()
 	var out, errOut Buffer
-	var stdout io.Writer = &out
+	var stdout, stderr io.Writer = &out, &errOut
 	if r.Stdout != nil {
 		stdout = io.MultiWriter(&out, r.Stdout)
+	}
+	if r.Stderr != nil {
+		stderr = io.MultiWriter(&errOut, r.Stderr)
 	}
 	// A kubeconfig of the machine that runs the test must not matter. It is given as a flag, and not as the flag's default, which help shows.
 	empty := filepath.Join(t.TempDir(), "kubeconfig")
@@ -128,7 +163,9 @@ func (r Run) DoContext(ctx context.Context, t testing.TB) Result {
 		args, rest = append(args, rest[0]), rest[1:]
 	}
 	args = append(append(args, "--kubeconfig="+empty), rest...)
-	code := plugin.Execute(ctx, r.deps(t, stdout, &errOut), args)
+	deps := r.deps(t, stdout, stderr)
+	deps.NotRepeated = empty
+	code := plugin.Execute(ctx, deps, args)
 	return Result{Stdout: out.String(), Stderr: errOut.String(), Code: code}
 }
 
@@ -148,17 +185,43 @@ func (r Run) deps(t testing.TB, out, errOut io.Writer) *cli.Deps {
 		host := sync.OnceValue(func() string { return server(t) })
 		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: host()}, nil }
 	}
-	d.ReadLive = func(context.Context, *kube.Snapshot, kube.LiveOptions) error {
-		return fmt.Errorf("this test has no nodes to ask")
+	d.ReadLive = func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error) {
+		return nil, fmt.Errorf("this test has no nodes to ask")
 	}
 	if r.Live != nil {
 		d.ReadLive = r.Live
 	}
+	d.Replication = func(_ context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error) { return Replicated(pods), nil }
 	d.WhoAmI = func(context.Context) string { return "ada@example.com" }
 	if r.Setup != nil {
 		r.Setup(d)
 	}
 	return d
+}
+
+// Replicated is a keyspace that is held by every node that the Pods see UP, and by one of those that they do not.
+func Replicated(pods []corev1.Pod) []scylla.Keyspace {
+	app := scylla.Keyspace{Name: "app"}
+	for i := range pods {
+		said, err := api.DecodeNodeStatusReport(pods[i].Annotations[api.AnnotationNodeStatusReport])
+		if err != nil || said == nil || len(said.ObservedNodes) == 0 {
+			continue
+		}
+		var up, others []string
+		for _, o := range said.ObservedNodes {
+			if o.Status == api.NodeStatusUp {
+				up = append(up, o.HostID)
+			} else {
+				others = append(others, o.HostID)
+			}
+		}
+		app.Replicas = append(app.Replicas, up)
+		for _, id := range others {
+			app.Replicas = append(app.Replicas, append(slices.Clone(up), id))
+		}
+		break
+	}
+	return []scylla.Keyspace{app}
 }
 
 // server is an API server for what no fake client has: its version, and containers without a log. Run.Setup gives a run another one.
@@ -204,24 +267,7 @@ func quoted(args []string) []string {
 // reader and a diff can see them.
 func Golden(t testing.TB, name, text string) {
 	t.Helper()
-	text = strings.ReplaceAll(text, "\x1b", `\x1b`)
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("read golden file (write it with -update): %v", err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", file, diff)
-	}
+	golden.Screen(t, name, text)
 }
 
 // Save writes objects as `kubectl get ... -o yaml` does, and gives the file's name.
@@ -240,7 +286,7 @@ func SavedYAML(t testing.TB, objects []client.Object) []byte {
 	scheme := kube.NewScheme()
 	list := map[string]any{"apiVersion": "v1", "kind": "List"}
 	var items []any
-	for _, o := range copies(objects) {
+	for _, o := range machines(copies(objects)) {
 		gvk := o.GetObjectKind().GroupVersionKind()
 		if gvk.Empty() {
 			gvks, _, err := scheme.ObjectKinds(o)

@@ -10,16 +10,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/observe"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -45,46 +45,6 @@ func (o *options) showPlan(d *PlanDocument, last bool) error {
 	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
 	o.d.Say(d.Text(opts) + "\n")
 	return nil
-}
-
-// look reads the cluster again and judges the member's replacement.
-func (o *options) look(ctx context.Context, s *subject) (*subject, replacement.Step, error) {
-	snapshot, err := kube.Load(ctx, o.reader.Client(), s.key, kube.LoadOptions{Source: kube.SourceAuto, StatefulSets: true, PVCs: true, StatusReport: true, Now: o.d.Clock.Now})
-	if err != nil {
-		return nil, replacement.Step{}, err
-	}
-	c := observe.New(snapshot, snapshot.PVCs)
-	in := c.Input(s.member(), o.d.Clock.Now(), "")
-	if in == nil {
-		return nil, replacement.Step{}, fmt.Errorf("service %s/%s is gone", s.key.Namespace, s.member())
-	}
-	now := &subject{cluster: c, in: in, key: s.key}
-	step := o.judge(ctx, now)
-	return now, step, nil
-}
-
-// judge takes the step and, where an attempt may have failed, the container's log into account.
-func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
-	if s.in.Operator {
-		s.in.Conditions = o.conditions(ctx, s)
-	}
-	step := replacement.State(*s.in)
-	switch step.Action {
-	case replacement.ActionWaitJoin, replacement.ActionWaitReady, replacement.ActionFail:
-	default:
-		return step
-	}
-	d := o.readLog(ctx, s)
-	switch {
-	case d == nil:
-	case d.Poisoned:
-		s.in.Log = cli.Failure(s.in.Pod.Name, d)
-		step = replacement.State(*s.in)
-	case step.Action != replacement.ActionFail:
-		step.Waiting = append(step.Waiting, fmt.Sprintf("ScyllaDB on Pod %s says: %s", s.in.Pod.Name, d.Text))
-		step.Cure = d.Cure
-	}
-	return step
 }
 
 // follow shows phases until the request is over. It is bound to the request by its identity: an older outcome, or somebody else's, is not taken for it.
@@ -133,7 +93,7 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 	defer tick.Stop()
 	defer f.stop()
 	var changed <-chan struct{}
-	if ch, err := kube.Watch(ctx, f.o.reader.Client(), f.s.key, kube.WatchOptions{Services: true, Pods: true, PVCs: true}); err == nil {
+	if ch, err := kube.Watch(ctx, f.o.reader.Client(), f.s.key, kube.WatchOptions{Kinds: cluster.KindServices | cluster.KindPods | cluster.KindPVCs}); err == nil {
 		changed = ch
 	}
 	var activity string
@@ -170,7 +130,7 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 		case <-deadline.C():
 			f.stop()
 			return exit.WithHint(exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", duration.HumanDuration(d.Clock.Since(f.start)), f.s.member(), activity)),
-				fmt.Sprintf("the replacement goes on without this command; see: kubectl scylla replace --status %s -n %s", f.s.member(), f.s.key.Namespace))
+				"the replacement goes on without this command; see: "+f.s.statusCommand())
 		case _, ok := <-changed:
 			if !ok {
 				changed = nil
@@ -181,7 +141,7 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 }
 
 func (f *follower) interrupted() error {
-	f.o.d.Say(fmt.Sprintf("the replacement goes on; see: kubectl scylla replace --status %s -n %s\n", f.s.member(), f.s.key.Namespace))
+	f.o.d.Say("the replacement goes on; see: " + f.s.statusCommand() + "\n")
 	return exit.Interrupted(context.Canceled)
 }
 
@@ -245,30 +205,31 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	case !rec.Requested && !rec.Open() && rec.Request != f.id:
 		return verdict{err: fmt.Errorf("the request is gone from service %s, and its outcome is not known", s.member()), last: doc}, nil
 	}
-	activity := step.Message
+	message, cure := words.Text(step.Message), words.Text(step.Cure)
+	activity := message
 	if len(step.Waiting) > 0 {
-		activity = strings.Join(step.Waiting, "; ")
+		activity = strings.Join(words.Texts(step.Waiting), "; ")
 	}
-	if step.Refused != nil && !f.said[step.Message] {
+	if step.Refused != nil && !f.said[message] {
 		// The API server's words in full: a live line has no room for them.
-		f.said[step.Message] = true
+		f.said[message] = true
 		f.stop()
-		text := render.Clean(step.Message)
-		if step.Cure != "" {
-			text += "\n  > " + render.Clean(step.Cure)
+		text := render.Clean(message)
+		if cure != "" {
+			text += "\n  > " + render.Clean(cure)
 		}
 		f.o.d.Warn("%s", text)
 	}
 	if step.Action.Writes() && f.o.d.Clock.Since(f.since) > patience {
-		activity = fmt.Sprintf("nobody has taken it up for %s: is the controller running? %s", duration.HumanDuration(f.o.d.Clock.Since(f.since)), step.Message)
+		activity = fmt.Sprintf("nobody has taken it up for %s: is the controller running? %s", duration.HumanDuration(f.o.d.Clock.Since(f.since)), message)
 	}
 	if step.Action == replacement.ActionFail && rec.Accepted == f.id {
-		return verdict{phase: step.Phase().Title(), err: exit.WithHint(fmt.Errorf("the replacement failed: %s", step.Message), step.Cure), last: doc}, nil
+		return verdict{phase: title(step), err: exit.WithHint(fmt.Errorf("the replacement failed: %s", message), cure), last: doc}, nil
 	}
-	if step.Cure != "" && step.Refused == nil {
-		activity += " > " + step.Cure
+	if cure != "" && step.Refused == nil {
+		activity += " > " + cure
 	}
-	return verdict{phase: step.Phase().Title(), activity: activity}, nil
+	return verdict{phase: title(step), activity: activity}, nil
 }
 
 // warnings repeats the controller's Warning events of this request as they come, but those whose fact the phases and the end tell.
@@ -312,7 +273,7 @@ func (f *follower) checkCancelled(ctx context.Context) (verdict, error) {
 	case rec.Requested || step.Action == replacement.ActionCancelRefused:
 		return verdict{err: exit.Refusedf("it was too late to cancel: the replacement goes on"), last: doc}, nil
 	}
-	return verdict{phase: "withdrawing the request", activity: step.Message}, nil
+	return verdict{phase: "withdrawing the request", activity: words.Text(step.Message)}, nil
 }
 
 // print writes the closing document or text.
@@ -345,93 +306,22 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 	case !rec.Requested && !rec.HasOriginal && id != "" && id != f.original:
 		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replacement.PhaseDone
 		doc.StartedAt, doc.FinishedAt = stamp(f.start), stamp(f.o.d.Clock.Now())
-		doc.Message = fmt.Sprintf("node %s was replaced by %s", f.original, id)
+		joined := ""
 		if in := s.in; in.Joined != nil && !*in.Joined {
-			doc.Message += ", which the Scylla Operator does not say has joined"
+			joined = "has joined"
 		}
+		doc.Message = words.Printer{}.Document(code.New(replacement.SaysOperatorReplaced, "original", f.original, "node", id, "joined", joined))
 		return verdict{done: true, last: doc}
 	case !rec.Requested && !rec.HasOriginal:
 		return verdict{err: fmt.Errorf("the label is gone from service %s and its host ID is still %s: the request was withdrawn", s.member(), f.original), last: doc}
 	case step.Action == replacement.ActionFail:
-		return verdict{err: exit.WithHint(fmt.Errorf("the replacement failed: %s", step.Message), step.Cure), last: doc}
+		return verdict{err: exit.WithHint(fmt.Errorf("the replacement failed: %s", words.Text(step.Message)), words.Text(step.Cure)), last: doc}
 	}
-	activity := step.Message
+	activity := words.Text(step.Message)
 	if len(step.Waiting) > 0 {
-		activity += " (" + strings.Join(step.Waiting, "; ") + ")"
+		activity += " (" + strings.Join(words.Texts(step.Waiting), "; ") + ")"
 	}
-	return verdict{phase: step.Phase().Title(), activity: activity}
+	return verdict{phase: title(step), activity: activity}
 }
 
-// conditions are the Scylla Operator's own words; whoever may not read them sees the labels' story.
-func (o *options) conditions(ctx context.Context, s *subject) []string {
-	if archived := o.reader.Archived(s.cluster.Snapshot); archived != nil {
-		return archived.Conditions
-	}
-	if o.reader.Client() == nil {
-		return nil
-	}
-	conditions, _ := kube.OperatorConditions(ctx, o.reader.Client(), s.key)
-	return conditions
-}
-
-// readLog looks for the first known error in the log of the new Pod's ScyllaDB.
-func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
-	p := s.in.Pod
-	if p == nil || p.Deleting || !p.ScyllaDB.Running && p.ScyllaDB.Exited == nil {
-		return nil
-	}
-	return o.reader.Logs.FirstError(ctx, s.cluster.Snapshot, p.Name, p.UID, p.ScyllaDB.Restarts)
-}
-
-// runStatus lists open replacements, and the last outcome of a member that was named.
-func (o *options) runStatus(ctx context.Context) error {
-	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatusList}, GeneratedAt: *stamp(o.d.Clock.Now()), Items: []StatusDocument{}}
-	add := func(s *subject) {
-		if rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations); s.in.Operator && rec.HasOriginal {
-			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
-		}
-		list.Items = append(list.Items, *newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s)))
-	}
-	ghosts := func(c *observe.Cluster) {
-		for _, g := range c.Ghosts(o.d.Clock.Now()) {
-			list.Ghosts = append(list.Ghosts, GhostInfo{Cluster: c.Snapshot.Key().String(), Ghost: g})
-		}
-	}
-	if o.target != "" {
-		s, err := o.find(ctx)
-		if err != nil {
-			return err
-		}
-		ghosts(s.cluster)
-		add(s)
-	} else {
-		snapshots, err := o.reader.All(ctx)
-		if err != nil {
-			return err
-		}
-		for _, snapshot := range snapshots {
-			c := observe.New(snapshot, snapshot.PVCs)
-			ghosts(c) // by the reports, as `status` has them, whether or not the nodes are asked below
-			for _, member := range c.Requested() {
-				s := &subject{cluster: c, in: c.Input(member, o.reader.Now(), ""), key: snapshot.Key()}
-				add(s)
-				c = s.cluster // the nodes are asked once
-			}
-		}
-	}
-	sortDocuments(list.Items)
-	if o.output.Text() {
-		opts := o.d.Options(false)
-		if err := o.d.Print(list.Text(o.reader.Now(), opts), opts); err != nil {
-			return err
-		}
-	} else if err := o.output.Document(o.d, list); err != nil {
-		return err
-	}
-	for i := range list.Items {
-		if list.Items[i].troubled() {
-			return exit.ConditionNotMet(nil)
-		}
-	}
-	return nil
-}
+func title(s replacement.Step) string { return words.Text(s.Phase().Title()) }

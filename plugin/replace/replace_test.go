@@ -5,6 +5,8 @@ package replace_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,8 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
@@ -25,7 +29,7 @@ import (
 var request = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
 
 // busy lines come after a second of the fake clock, or not: the stage moves it while the command reads.
-var busy = regexp.MustCompile(`(?m)^(reading cluster|looking for clusters).*\n`)
+var busy = regexp.MustCompile(`(?m)^(reading cluster|looking for clusters|asking where the data).*\n`)
 
 func golden(t *testing.T, name, text string) {
 	t.Helper()
@@ -37,6 +41,18 @@ func golden(t *testing.T, name, text string) {
 		return "REQUEST"
 	})
 	plugintest.Golden(t, name, text)
+}
+
+// data has the nodes say where the data is.
+func data(r plugintest.Run, say func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error)) plugintest.Run {
+	before := r.Setup
+	r.Setup = func(d *cli.Deps) {
+		if before != nil {
+			before(d)
+		}
+		d.Replication = say
+	}
+	return r
 }
 
 func transcript(args []string, r plugintest.Result) string {
@@ -60,6 +76,15 @@ func TestGoldenPlans(t *testing.T) {
 		"server.txt":      run(t, dead(), target, "--yes", "--dry-run=server"),
 		"old_version.txt": run(t, old(), target, "--dry-run=client"),
 		"operator.txt":    run(t, dead().Operator(), target, "--dry-run=client"),
+		"refused_data.txt": data(run(t, dead(), target, "--yes"), func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error) {
+			return []scylla.Keyspace{{Name: "app", Replicas: [][]string{{oldID, plugintest.HostID(0), plugintest.HostID(2)}}}, {Name: "log", Replicas: [][]string{{oldID}, {plugintest.HostID(0)}}}}, nil
+		}),
+		"refused_data_unknown.txt": data(run(t, dead(), target, "--yes"), func(_ context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error) {
+			return nil, fmt.Errorf("ask %s: no answer within 30s", pods[0].Name)
+		}),
+		"skipped_data.txt": data(run(t, dead(), target, "--dry-run=client", "--skip-check", "data"), func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error) {
+			return nil, errors.New("no other node runs that could be asked")
+		}),
 		"skipped.txt": func() plugintest.Run {
 			c := dead()
 			c.Set("dc1", "rack2").Spec.Template.Spec.Containers[0].Image = "scylladb/scylla:latest"
@@ -79,7 +104,7 @@ func TestGoldenPlans(t *testing.T) {
 func ignoring() *plugintest.Cluster {
 	c := prepared()
 	c.AddDatacenter("dc2", 1, 1)
-	return c.Down(target).Down("demo-dc2-rack1-0")
+	return longDown(c.Down(target)).Down("demo-dc2-rack1-0")
 }
 
 func old() *plugintest.Cluster {
@@ -108,20 +133,23 @@ func TestIgnoreDeadByName(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for name, args := range map[string][]string{
 		"no target":                     {},
-		"two ways":                      {target, "--resume", "--cancel"},
+		"two ways":                      {target, "rack1/0"},
 		"host ID without resume":        {target, "--host-id", oldID},
-		"malformed host ID":             {target, "--resume", "--host-id", "x"},
+		"malformed host ID":             {"resume", target, "--host-id", "x"},
 		"too short an ignored host ID":  {target, "--ignore-dead", oldID[:7]},
 		"nobody to be ignored":          {target, "--ignore-dead", "demo-dc1-rack9-0"},
 		"unknown check":                 {target, "--skip-check", "luck"},
 		"check that may not be skipped": {target, "--skip-check", "down"},
 		"saved objects":                 {target, "--from", "x.yaml"},
-		"ignore list with status":       {"--status", "--ignore-dead", oldID},
+		"ignore list with status":       {"status", "--ignore-dead", oldID},
+		"no target to resume":           {"resume"},
+		"no target to cancel":           {"cancel"},
+		"the target ignored":            {target, "--ignore-dead", target},
 		"timeout without wait":          {target, "--wait=false", "--timeout", "1m"},
 		"nobody":                        {"demo-dc1-rack9-0"},
 		"too short":                     {oldID[:7]},
-		"nothing to resume":             {target, "--resume"},
-		"nothing to cancel":             {target, "--cancel"},
+		"nothing to resume":             {"resume", target},
+		"nothing to cancel":             {"cancel", target},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := run(t, dead(), args...).Do(t)
@@ -205,7 +233,7 @@ func TestFollowsOnATerminal(t *testing.T) {
 	if !live.MatchString(res.Stderr) {
 		t.Errorf("no live line in %q", res.Stderr)
 	}
-	if !strings.Contains(res.Stderr, "evicting the dead node's Pod: refused once since 12:00:09 UTC, next try at 12:00:14 UTC") {
+	if !strings.Contains(res.Stderr, "evicting the dead node's Pod: refused 1 time since 12:00:09 UTC, next try at 12:00:14 UTC") {
 		t.Errorf("the refusal is in no live line: %q", res.Stderr)
 	}
 	golden(t, "progress_terminal.txt", live.ReplaceAllString(res.Stderr, ""))
@@ -259,21 +287,21 @@ func TestFailedThenResumed(t *testing.T) {
 		t.Errorf("a second request: exit %d %s", res.Code, res.Stderr)
 	}
 	status := r
-	status.Args = []string{"replace", "-n", "demo", "--status"}
+	status.Args = []string{"replace", "status", "-n", "demo"}
 	res = status.Do(t)
 	if res.Code != 3 {
 		t.Errorf("status: exit %d", res.Code)
 	}
 	golden(t, "failed_status.txt", transcript(status.Args, res))
 	cancel := r
-	cancel.Args = []string{"replace", "-n", "demo", target, "--cancel"}
+	cancel.Args = []string{"replace", "cancel", "-n", "demo", target}
 	if res := cancel.Do(t); res.Code != 2 || !strings.Contains(res.Stderr, "too late to cancel") {
 		t.Errorf("cancel: exit %d %s", res.Code, res.Stderr)
 	}
 
 	s.fail = false
 	resume := r
-	resume.Args = []string{"replace", "-n", "demo", "--resume", target, "--yes"}
+	resume.Args = []string{"replace", "resume", "-n", "demo", target, "--yes"}
 	res = resume.Do(t)
 	if res.Code != 0 {
 		t.Fatalf("resume: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
@@ -293,7 +321,7 @@ func TestTheLogExplains(t *testing.T) {
 	s.freeze = true
 	r.Args = []string{"replace", "-n", "demo", target, "--yes"}
 	res := r.Do(t)
-	if res.Code != 1 || !strings.Contains(res.Stderr, "request canceled because some required nodes are dead") || !strings.Contains(res.Stderr, "--resume") {
+	if res.Code != 1 || !strings.Contains(res.Stderr, "request canceled because some required nodes are dead") || !strings.Contains(res.Stderr, "replace resume") {
 		t.Errorf("exit %d\n%s", res.Code, res.Stderr)
 	}
 }
@@ -305,7 +333,7 @@ func TestCancel(t *testing.T) {
 	svc.Annotations[api.AnnotationReplaceRequest] = "mine"
 	s, r := newStage(t, c)
 	s.slow = true
-	r.Args = []string{"replace", "-n", "demo", target, "--cancel"}
+	r.Args = []string{"replace", "cancel", "-n", "demo", target}
 	res := r.Do(t)
 	if res.Code != 0 {
 		t.Fatalf("exit %d\n%s", res.Code, res.Stderr)
@@ -361,9 +389,9 @@ func TestGoldenStatus(t *testing.T) {
 		"budget": budget, "pending": open(pending), "launcher_crashes": open(crash(replacement.ExitLaunchRetry)), "barrier": held,
 		"operator_pending": open(pending).Operator(), "operator_failed": open(crash(1)).Operator(),
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, "status_"+name+".txt", run(t, c, "--status").Transcript(t)) })
+		t.Run(name, func(t *testing.T) { golden(t, "status_"+name+".txt", run(t, c, "status").Transcript(t)) })
 	}
-	golden(t, "status_budget_json.txt", run(t, budget, "--status", "-o", "json").Transcript(t))
+	golden(t, "status_budget_json.txt", run(t, budget, "status", "-o", "json").Transcript(t))
 }
 
 // Under the Scylla Operator nobody reports ScyllaDB's operations: the nodes themselves are asked, and their words are in the status.
@@ -373,22 +401,22 @@ func TestOperatorsFailureIsInTheTaskManager(t *testing.T) {
 	for i := range c.Nodes {
 		c.Nodes[i].Version = "" // its reporter says nothing of versions and modes either
 	}
-	r := run(t, c, "--status")
-	r.Live = func(_ context.Context, s *kube.Snapshot, _ kube.LiveOptions) error {
-		s.Live = map[string]*api.NodeStatusReport{}
+	r := run(t, c, "status")
+	r.Live = func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
+		live := map[string]*api.NodeStatusReport{}
 		for _, n := range c.Nodes {
 			if n.Name != target {
-				s.Live[n.Name] = &api.NodeStatusReport{HostID: n.HostID, OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
+				live[n.Name] = &api.NodeStatusReport{HostID: n.HostID, OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
 					ObservedNodes: []api.ObservedNodeStatusReport{{HostID: n.HostID, Status: api.NodeStatusUp}},
 					Operations:    []api.NodeOperation{{Type: "replace", State: "failed", HostID: newID(1), Error: "Canceled. Dead nodes: {" + plugintest.HostID(3) + "}"}}}
 			}
 		}
-		return s.Use(kube.SourceLive)
+		return s.WithLive(live, nil, nil), nil
 	}
 	golden(t, "status_operator_tasks.txt", r.Transcript(t))
 }
 
-// status and replace --status list the same ghosts, from the same evidence.
+// status and replace status list the same ghosts, from the same evidence.
 func TestGhostsAreTheSameEverywhere(t *testing.T) {
 	ghost := plugintest.New(3, 2).Down("demo-dc1-rack2-1").Leftover("demo-dc1-rack2-1")
 	newcomer := plugintest.New(4, 1).Replacing("demo-dc1-rack3-0")
@@ -401,23 +429,27 @@ func TestGhostsAreTheSameEverywhere(t *testing.T) {
 		"a ghost": {ghost, 1}, "none": {plugintest.New(3, 2).Objects(), 0}, "a newcomer whose Service has another host ID": {newcomer.Objects(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ghosts := func(field string, args ...string) (out []replacement.Ghost) {
+			ghosts := func(field string, args ...string) (ids []string) {
 				t.Helper()
-				res := plugintest.Run{Args: append(args, "-n", "demo", "-o", "json"), Objects: tc.objects, Setup: withVerb}.Do(t)
+				res := plugintest.Run{Args: append(args, "-n", "demo", "-o", "json"), Objects: tc.objects}.Do(t)
 				var doc map[string]json.RawMessage
 				if err := json.Unmarshal([]byte(res.Stdout), &doc); err != nil {
 					t.Fatal(err, res.Stdout, res.Stderr)
 				}
 				if doc[field] != nil {
+					var out []struct{ HostID string }
 					if err := json.Unmarshal(doc[field], &out); err != nil {
 						t.Fatal(err)
 					}
+					for _, g := range out {
+						ids = append(ids, g.HostID)
+					}
 				}
-				return out
+				return ids
 			}
-			status, verb := ghosts("leftovers", "status", "demo"), ghosts("ghosts", "replace", "--status")
+			status, verb := ghosts("leftovers", "status", "demo"), ghosts("ghosts", "replace", "status")
 			if diff := cmp.Diff(status, verb); diff != "" || len(status) != tc.want {
-				t.Errorf("%d, want %d (-status +replace --status)\n%s", len(status), tc.want, diff)
+				t.Errorf("%d, want %d (-status +replace status)\n%s", len(status), tc.want, diff)
 			}
 		})
 	}
@@ -429,7 +461,12 @@ func TestStatusWithGhosts(t *testing.T) {
 	c.Service("demo-dc1-rack4-0").Annotations[api.AnnotationNodeJoined] = "false"
 	c.Down("demo-dc1-rack4-0")
 	c.Pod("demo-dc1-rack4-0").Annotations = nil
-	golden(t, "ghosts.txt", run(t, c, "--status").Transcript(t))
+	res := run(t, c, "status").Do(t)
+	if want := "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"; !strings.Contains(res.Stdout, want) {
+		t.Errorf("the host ID may be that of a node that runs here: want %q in\n%s", want, res.Stdout)
+	}
+	c.Newcomer("dc1", "rack4", 0) // on a new volume, in its barrier: it has started no node
+	golden(t, "ghosts.txt", run(t, c, "status").Transcript(t))
 }
 
 // Under the Scylla Operator only the label is set, and its own words are shown.

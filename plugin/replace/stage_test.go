@@ -27,13 +27,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/observe"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
 )
 
 const (
@@ -71,19 +69,24 @@ func claim(ns, member, n string) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// dead is prepared with the target dead.
-func dead() *plugintest.Cluster { return prepared().Down(target) }
+// downSince is longer ago than a restart takes.
+var downSince = metav1.NewTime(plugintest.Now.Add(-10 * time.Minute))
 
-// withVerb adds the verb where the root does not have it yet.
-func withVerb(d *cli.Deps) {
-	if cmd, _, err := plugin.NewCmd(d, "x").Find([]string{"replace"}); err != nil || cmd.Name() != "replace" {
-		d.Controller = replace.NewCmd
+// dead is prepared with the target dead for a while.
+func dead() *plugintest.Cluster { return longDown(prepared().Down(target)) }
+
+func longDown(c *plugintest.Cluster) *plugintest.Cluster {
+	for _, n := range c.Nodes {
+		if n.Name != target {
+			c.Sees(n.Name, target, api.NodeStatusDown, downSince.Time)
+		}
 	}
+	return c
 }
 
 func run(t *testing.T, c *plugintest.Cluster, args ...string) plugintest.Run {
 	t.Helper()
-	return plugintest.Run{Args: append([]string{"replace", "-n", "demo"}, args...), Objects: c.Objects(), Setup: withVerb}
+	return plugintest.Run{Args: append([]string{"replace", "-n", "demo"}, args...), Objects: c.Objects()}
 }
 
 // stage is an API server behind which a controller and a cluster work: one step each time that the command looks.
@@ -139,7 +142,6 @@ func newStage(t *testing.T, c *plugintest.Cluster) (*stage, plugintest.Run) {
 	return s, plugintest.Run{
 		Client: hooked, Clock: s.clock,
 		Setup: func(d *cli.Deps) {
-			withVerb(d)
 			d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: logs.URL}, nil }
 		},
 	}
@@ -214,17 +216,17 @@ func (s *stage) must(err error) {
 
 // control is the controller, without its errors and races: those are tested with it.
 func (s *stage) control(ctx context.Context) {
-	snapshot, err := kube.Load(ctx, s.raw, kube.ClusterKey{Namespace: "demo", Name: "demo"}, kube.LoadOptions{StatefulSets: true, PVCs: true, Now: s.clock.Now})
+	objects, err := kube.Load(ctx, s.raw, cluster.Key{Namespace: "demo", Name: "demo"}, kube.LoadOptions{StatefulSets: true, PVCs: true})
 	s.must(err)
-	c := observe.New(snapshot, snapshot.PVCs)
-	in := c.Input(target, s.clock.Now(), "controller-request")
+	r := replacement.Read(cluster.New(objects, cluster.SourceAuto, s.clock.Now()))
+	in := r.Input(target, s.clock.Now(), "controller-request")
 	step := replacement.Next(*in)
-	svc := c.Service(target)
+	svc := r.Cluster.Service(target)
 	switch step.Action {
 	case replacement.ActionDeletePVC:
-		s.must(s.raw.Delete(ctx, c.Claim(step.Claim.UID)))
+		s.must(s.raw.Delete(ctx, r.Claim(step.Claim.UID)))
 	case replacement.ActionKeepPVC:
-		s.must(kube.PatchMetadata(ctx, s.raw, c.Claim(step.Claim.UID), func(p *corev1.PersistentVolumeClaim) {
+		s.must(kube.PatchMetadata(ctx, s.raw, r.Claim(step.Claim.UID), func(p *corev1.PersistentVolumeClaim) {
 			p.Annotations = map[string]string{api.AnnotationReplaceKept: step.Request}
 		}))
 	case replacement.ActionEvictPod:
@@ -237,7 +239,7 @@ func (s *stage) control(ctx context.Context) {
 				Note: "Pod " + target + " cannot be evicted yet: " + said, Now: s.clock.Now()}))
 			return
 		}
-		s.must(s.raw.Delete(ctx, c.Pod(target)))
+		s.must(s.raw.Delete(ctx, r.Cluster.Pod(target)))
 	default:
 		if step.Patch != nil {
 			s.must(kube.PatchMetadata(ctx, s.raw, svc, func(o *corev1.Service) { step.Patch.Apply(&o.Labels, &o.Annotations) }))
@@ -318,7 +320,7 @@ func (s *stage) peers(ctx context.Context, state api.NodeState, old bool, operat
 			}
 		}
 		if old {
-			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: oldID, Status: api.NodeStatusDown})
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: oldID, Status: api.NodeStatusDown, Since: &downSince})
 		}
 		if state != "" {
 			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: newID(s.pods), Status: api.NodeStatusUp, State: state})

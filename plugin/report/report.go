@@ -17,11 +17,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle/page"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -43,9 +44,14 @@ type options struct {
 	d            *cli.Deps
 	read         cli.ReadFlags
 	output       cli.OutputFlags
+	table        cli.TableFlags
 	archive      string
 	force        bool
+	logs         int
 }
+
+// defaultLogs is how many lines of a log an archive keeps.
+const defaultLogs = 500
 
 // NewCmd makes the verb.
 func NewCmd(d *cli.Deps) *cobra.Command {
@@ -61,10 +67,11 @@ first and last error of their logs. As html it is one page that needs nothing el
 mail, to print, to read on a phone.
 
 --archive packs what an expert needs who cannot reach the cluster: reports, member
-Services, Pods with their annotations, StatefulSets, claims, the events of these, versions,
-and the first and last error from the logs of waiting containers. What could not be
-collected is listed. Every command that reads takes the archive with --from, and shows
-what it would have shown then.
+Services, Pods with their annotations, StatefulSets, claims, the events of these, their
+Kubernetes nodes, the Scylla Operator's objects, versions, the end of the log of each
+container that is not well (--logs), and what ScyllaDB's own API says of host IDs, gossip,
+Raft and tasks, asked through port-forwards. What could not be collected is listed. Every
+command that reads takes the archive with --from, and shows what it would have shown then.
 
 Page and archive alike: values of environment variables, arguments and annotations that
 could be secrets are taken out; Secrets and ConfigMaps are never read.
@@ -73,6 +80,10 @@ Exit code: 0 the report was made, healthy or not; 1 error; 2 usage, or the file 
 		Example: cli.Examples(
 			"# The cluster of namespace demo, as a table",
 			"kubectl scylla report -n demo",
+			"",
+			"# Those of all namespaces, and of one only what is wrong",
+			"kubectl scylla report -A",
+			"kubectl scylla report -n demo --problems -o wide",
 			"",
 			"# A page to mail or print, and the matrix alone as a picture",
 			"kubectl scylla report demo -n demo -o html > demo.html",
@@ -83,10 +94,13 @@ Exit code: 0 the report was made, healthy or not; 1 error; 2 usage, or the file 
 			"kubectl scylla status --from demo.zip",
 		),
 	}, cli.GroupSee, d.CompleteClusters, o)
-	o.read.AddFlags(cmd, false)
+	o.read.AddFlags(cmd, true)
+	o.output.AllowColumns()
+	o.table.AddFlags(cmd)
 	o.output.AddFlags(cmd, formatTable, formatWide, formatHTML, formatSVG, formatMarkdown)
 	cmd.Flags().StringVar(&o.archive, "archive", "", "Pack an archive into this file (FILE.zip) instead of showing the report. -o json and -o yaml then print what it holds.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "With --archive: replace the file when it exists.")
+	cmd.Flags().IntVar(&o.logs, "logs", defaultLogs, "With --archive: lines kept of the log of each container that is not well, and as many of its run before; 0 keeps none.")
 	_ = cmd.MarkFlagFilename("archive", "zip")
 	return cmd
 }
@@ -99,19 +113,47 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	if err := o.output.Validate(); err != nil {
 		return err
 	}
+	if err := o.table.Validate(&o.output); err != nil {
+		return err
+	}
+	onePage := slices.Contains([]string{formatHTML, formatSVG}, o.output.Format())
 	switch {
+	case o.Name != "" && o.read.Selector != "":
+		return exit.Usagef("name a cluster or choose by --selector, not both")
+	case onePage && o.several():
+		return exit.Usagef("-o %s draws one cluster: name it; --archive and the other formats hold several", o.output.Format())
+	case (onePage || o.output.Format() == formatMarkdown) && o.table != (cli.TableFlags{}):
+		return exit.Usagef("--problems, --sort-by and --no-headers are for tables and documents, not for -o %s", o.output.Format())
+	case o.archive != "" && o.table != (cli.TableFlags{}):
+		return exit.Usagef("--archive holds every node: --problems, --sort-by and --no-headers do nothing with it")
 	case o.archive == "" && cmd.Flags().Changed("archive"):
 		return exit.Usagef("--archive needs the name of a file")
 	case o.archive == "" && o.force:
 		return exit.Usagef("--force is for --archive: without it no file is written")
+	case o.archive == "" && cmd.Flags().Changed("logs"):
+		return exit.Usagef("--logs is for --archive: without it no log is kept")
+	case o.logs < 0:
+		return exit.Usagef("--logs=%d cannot be: give the number of lines, or 0 for none", o.logs)
 	case o.archive == "":
 		return nil
 	case o.archive == "-":
 		return exit.Usagef("--archive writes a file, not standard output: name one, such as demo.zip")
+	case !strings.EqualFold(filepath.Ext(o.archive), ".zip"):
+		return exit.WithHint(exit.Usagef("--archive writes a zip file, and %s is not the name of one", o.archive), "name it "+zipName(o.archive))
 	case !slices.Contains([]string{"", formatTable}, o.output.Format()):
 		return exit.Usagef("--archive holds the report as a page already: it goes with -o json or yaml, which print what the archive holds, not with -o %s", o.output.Format())
 	}
 	return writeError(bundle.Writable(o.archive, o.force))
+}
+
+// zipName is the name with .zip in place of the suffix of another kind of archive.
+func zipName(name string) string {
+	for _, other := range []string{".tar.gz", ".tgz", ".tar.xz", ".tar.zst", ".tar", ".gz", ".7z"} {
+		if short, found := strings.CutSuffix(name, other); found && short != "" {
+			return short + ".zip"
+		}
+	}
+	return name + ".zip"
 }
 
 // writeError makes an existing file a refusal.
@@ -124,22 +166,16 @@ func writeError(err error) error {
 
 // Run shows the report, or packs it.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(o.read)
+	reader, err := o.d.NewReader(ctx, o.read)
 	if err != nil {
 		return err
 	}
-	s, err := reader.Cluster(ctx, o.Name)
+	clusters, err := o.collect(ctx, reader)
 	if err != nil {
 		return err
 	}
-	c := reader.Archived(s)
-	if c == nil {
-		if c, err = o.gather(ctx, reader, s); err != nil {
-			return err
-		}
-	}
-	// What is shown is what an archive would hold, so that both say the same, and nothing gets onto a page to mail that is taken out of an archive.
-	a, err := bundle.Pack([]*bundle.Cluster{c}, o.d.Clock.Now(), bundle.Limits{})
+	// The report is drawn from a packed archive, so that both say the same and the page holds nothing that redaction takes out.
+	a, err := bundle.Pack(clusters, o.d.Clock.Now(), bundle.Limits{})
 	if err != nil {
 		return err
 	}
@@ -147,18 +183,52 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open what was packed: %w", err)
 	}
-	if err := saved.Use(c.Requested); err != nil {
+	if err := saved.Use(clusters[0].Requested); err != nil {
 		return err
 	}
-	r := o.page(ctx, saved)
-	if o.archive != "" {
-		return o.write(a, r)
+	reports := make([]*page.Report, len(saved.Clusters))
+	for i, c := range saved.Clusters {
+		reports[i] = o.page(ctx, saved, c)
 	}
-	return o.show(r)
+	if o.archive != "" {
+		return o.write(a, reports)
+	}
+	return o.show(reports)
+}
+
+// several is true when every cluster that the flags choose is wanted.
+func (o *options) several() bool {
+	return o.Name == "" && (o.read.AllNamespaces || o.read.Selector != "")
+}
+
+// collect reads the one cluster, or all that the flags choose.
+func (o *options) collect(ctx context.Context, reader *cli.Reader) ([]*bundle.Cluster, error) {
+	var snapshots []*cluster.Cluster
+	var err error
+	if o.several() {
+		snapshots, err = reader.All(ctx)
+	} else {
+		var s *cluster.Cluster
+		s, err = reader.Cluster(ctx, o.Name)
+		snapshots = []*cluster.Cluster{s}
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*bundle.Cluster, len(snapshots))
+	for i, s := range snapshots {
+		if out[i] = reader.Archived(s); out[i] != nil {
+			continue
+		}
+		if out[i], err = o.gather(ctx, reader, s); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // gather reads events, logs and versions.
-func (o *options) gather(ctx context.Context, reader *cli.Reader, s *kube.Snapshot) (*bundle.Cluster, error) {
+func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Cluster) (*bundle.Cluster, error) {
 	cfg, err := o.d.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -167,18 +237,24 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *kube.Snapsh
 	if err != nil {
 		return nil, err
 	}
-	p := o.d.Busy("reading what belongs to cluster " + s.Key().String())
+	limits := bundle.Limits{LogLines: o.logs}
+	if o.archive == "" {
+		// The page shows neither, and port-forwards are slow.
+		limits.LogLines, server.Tables = 0, nil
+	}
+	p := o.d.Busy("reading what belongs to cluster " + s.Key.String())
 	defer p.Stop()
-	c, err := bundle.Gather(ctx, reader.Client(), s, kube.Source(o.read.Source), server, bundle.Limits{}, p.Update)
+	c, err := bundle.Gather(ctx, reader.Client(), s, cluster.Source(o.read.Source), server, limits, p.Update)
 	if err != nil {
 		return nil, exit.Interrupted(err)
 	}
+	c.Context = o.d.Context()
 	return c, nil
 }
 
-// page draws the one cluster that was packed.
-func (o *options) page(ctx context.Context, saved *bundle.Saved) *page.Report {
-	c, now := saved.Clusters[0], o.d.Clock.Now()
+// page draws one cluster that was packed.
+func (o *options) page(ctx context.Context, saved *bundle.Saved, c *bundle.Cluster) *page.Report {
+	now := o.d.Clock.Now()
 	r := page.New(c, now, nil)
 	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
 	if found := logs.Replacements(ctx, c.Snapshot, r.Replacements); found != nil {
@@ -187,9 +263,12 @@ func (o *options) page(ctx context.Context, saved *bundle.Saved) *page.Report {
 	return r
 }
 
-func (o *options) show(r *page.Report) error {
+func (o *options) show(reports []*page.Report) error {
+	if c := o.output.Columns(); c != nil {
+		return c.Print(o.d, o.items(reports), !o.table.NoHeaders)
+	}
 	if !o.output.Text() {
-		return o.output.Document(o.d, r)
+		return o.document(reports)
 	}
 	var write func(io.Writer, *page.Report) error
 	switch o.output.Format() {
@@ -200,13 +279,26 @@ func (o *options) show(r *page.Report) error {
 	case formatMarkdown:
 		write = page.Markdown
 	default:
-		opts := o.d.Options(o.output.Format() == formatWide)
-		return o.d.Print(r.Text(opts), opts)
+		opts := o.table.Options(o.d.Options(o.output.Format() == formatWide))
+		texts := make([]string, len(reports))
+		for i, r := range reports {
+			texts[i] = r.Text(opts)
+		}
+		between := "\n"
+		if opts.NoHeaders {
+			between = ""
+		}
+		return o.d.Print(strings.Join(texts, between), opts)
 	}
-	// Whole or not at all: a page that breaks off looks like a page.
+	// It is drawn whole before any of it is written: a page that breaks off looks complete.
 	var b bytes.Buffer
-	if err := write(&b, r); err != nil {
-		return err
+	for i, r := range reports {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if err := write(&b, r); err != nil {
+			return err
+		}
 	}
 	if _, err := b.WriteTo(o.d.Streams.Out); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
@@ -214,15 +306,67 @@ func (o *options) show(r *page.Report) error {
 	return nil
 }
 
-// write adds the page to the archive and writes it.
-func (o *options) write(a *bundle.Archive, r *page.Report) error {
+// document prints the reports, of several clusters as a list.
+func (o *options) document(reports []*page.Report) error {
+	for _, r := range reports {
+		if o.table.Problems || o.table.SortBy != "" {
+			r.Nodes = r.ChosenNodes(o.table.Problems, o.table.SortBy)
+		}
+	}
+	if !o.several() {
+		return o.output.Document(o.d, reports[0])
+	}
+	if o.output.Name() {
+		items := make([]runtime.Object, len(reports))
+		for i, r := range reports {
+			items[i] = r
+		}
+		return o.output.Document(o.d, items...)
+	}
+	return o.output.Document(o.d, page.NewList(reports))
+}
+
+// items are what -o custom-columns has a line for: the nodes of a cluster, or several clusters.
+func (o *options) items(reports []*page.Report) []any {
+	var out []any
+	if o.several() {
+		for _, r := range reports {
+			if !o.table.Problems || !r.Healthy {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	for _, n := range reports[0].ChosenNodes(o.table.Problems, o.table.SortBy) {
+		out = append(out, n)
+	}
+	return out
+}
+
+// pages are the names of the reports as pages within an archive.
+func pages(reports []*page.Report) []string {
+	if len(reports) == 1 {
+		return []string{pageName}
+	}
+	out := make([]string, len(reports))
+	for i, r := range reports {
+		out[i] = "report-" + r.Namespace + "-" + r.Name + ".html"
+	}
+	return out
+}
+
+// write adds the pages to the archive and writes it.
+func (o *options) write(a *bundle.Archive, reports []*page.Report) error {
 	p := o.d.Busy("packing " + o.archive)
 	defer p.Stop()
-	var b bytes.Buffer
-	if err := page.HTML(&b, r); err != nil {
-		return err
+	names := pages(reports)
+	for i, r := range reports {
+		var b bytes.Buffer
+		if err := page.HTML(&b, r); err != nil {
+			return err
+		}
+		a.Add(names[i], b.Bytes())
 	}
-	a.Add(pageName, b.Bytes())
 	n, err := a.WriteFile(o.archive, o.force)
 	if err != nil {
 		return writeError(err)
@@ -231,12 +375,13 @@ func (o *options) write(a *bundle.Archive, r *page.Report) error {
 		return o.output.Document(o.d, &a.Manifest)
 	}
 	opts := o.d.Options(false)
-	return o.d.Print(summary(&a.Manifest, o.archive, n), opts)
+	return o.d.Print(summary(&a.Manifest, o.archive, names, n), opts)
 }
 
 // summary says where the archive is, how big, what is in it, and what is not.
-func summary(m *bundle.Manifest, name string, size int64) string {
+func summary(m *bundle.Manifest, name string, pages []string, size int64) string {
 	var b strings.Builder
+	given := name
 	if abs, err := filepath.Abs(name); err == nil {
 		name = abs
 	}
@@ -244,7 +389,7 @@ func summary(m *bundle.Manifest, name string, size int64) string {
 	for _, c := range m.Clusters {
 		clusters = append(clusters, c.String())
 	}
-	fmt.Fprintf(&b, "Wrote %s: %s, %d files, cluster %s.\n", name, bundle.Size(size), len(m.Files)+1, strings.Join(clusters, ", "))
+	fmt.Fprintf(&b, "Wrote %s: %s, %d files, cluster %s.\n", name, bundle.Size(size), len(m.Files)+len(pages), strings.Join(clusters, ", "))
 	total, parts := 0, []string(nil)
 	for _, rule := range slices.Sorted(maps.Keys(m.Redacted)) {
 		total += m.Redacted[rule]
@@ -264,6 +409,18 @@ func summary(m *bundle.Manifest, name string, size int64) string {
 			fmt.Fprintf(&b, "  %s\n", page.LeftOutLine(l))
 		}
 	}
-	fmt.Fprintf(&b, "Look at it: kubectl scylla status --from %s, or open %s in it.\n", render.Clean(filepath.Base(name)), pageName)
+	fmt.Fprintf(&b, "Look at it: kubectl scylla status --from %s, or open %s in it.\n", shellWord(given), strings.Join(pages, ", "))
 	return b.String()
+}
+
+// shellWord is the name as one word of a shell.
+func shellWord(name string) string {
+	name = render.Clean(name)
+	if strings.HasPrefix(name, "-") {
+		name = "./" + name
+	}
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-") == "" {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }

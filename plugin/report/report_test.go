@@ -35,6 +35,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
@@ -48,10 +49,23 @@ func troubled() *plugintest.Cluster {
 	c.Newcomer("dc1", "rack2", 1)
 	c.Service("demo-dc1-rack1-0").CreationTimestamp = metav1.NewTime(plugintest.Start)
 	return c.Add(
+		machine(),
 		event("a", "Pod", "demo-dc1-rack3-0", corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container scylla", 7, 10*time.Second),
 		event("b", "Pod", newcomer, corev1.EventTypeNormal, "Waiting", "demo-dc1-rack3-0 is seen DOWN", 1, 2*time.Minute),
 		event("c", "Pod", "other-0", corev1.EventTypeNormal, "Pulled", "not of this cluster", 1, time.Minute),
 	)
+}
+
+// machine is the Kubernetes node of all Pods.
+func machine() *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "worker-1", Annotations: map[string]string{"example.com/x": "hunter2"}},
+		Spec:       corev1.NodeSpec{Unschedulable: true, ProviderID: "cloud:///hunter2"},
+		Status: corev1.NodeStatus{
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			Images:     []corev1.ContainerImage{{Names: []string{"hunter2"}}},
+		},
+	}
 }
 
 func event(name, kind, about, typ, reason, message string, count int32, ago time.Duration) *corev1.Event {
@@ -105,35 +119,42 @@ func TestReport(t *testing.T) {
 	}
 	args := func(more ...string) []string { return append([]string{"report", "demo", "-n", "demo"}, more...) }
 	cases := map[string]plugintest.Run{
-		"table":                      {Args: args(), Objects: troubled().Objects()},
-		"table on a terminal":        {Args: args(), Objects: troubled().Objects(), Terminal: narrow},
-		"healthy":                    {Args: args("-o", "table"), Objects: plugintest.New(3, 1).Objects()},
-		"wide":                       {Args: args("-o", "wide"), Objects: troubled().Objects()},
-		"json":                       {Args: args("-o", "json"), Objects: troubled().Objects()},
-		"yaml":                       {Args: args("-o", "yaml"), Objects: troubled().Objects()},
-		"a field":                    {Args: args("-o", "jsonpath={.kind} {.changes[0].text}"), Objects: troubled().Objects()},
-		"markdown":                   {Args: args("-o", "markdown"), Objects: troubled().Objects()},
-		"markdown of a partition":    {Args: args("-o", "markdown"), Objects: partition.Objects()},
-		"markdown by rack":           {Args: args("-o", "markdown"), Objects: plugintest.New(3, 20).Down("demo-dc1-rack3-0").Objects()},
-		"svg":                        {Args: args("-o", "svg"), Objects: troubled().Objects()},
-		"svg by rack":                {Args: args("-o", "svg"), Objects: plugintest.New(3, 20).Down("demo-dc1-rack3-0").Objects()},
-		"svg of nothing":             {Args: args("-o", "svg"), Objects: plugintest.New(0, 0).Add(plugintest.New(1, 1).NoReports().Service("demo-dc1-rack1-0")).Objects()},
-		"html":                       {Args: args("-o", "html"), Objects: troubled().Objects()},
-		"by rack":                    {Args: args(), Objects: plugintest.New(3, 20).Down("demo-dc1-rack3-0").Objects(), Terminal: narrow},
-		"events may not be listed":   {Args: args(), Objects: troubled().Objects(), Funcs: noEvents},
-		"an unknown cluster":         {Args: []string{"report", "dema", "-n", "demo"}, Objects: troubled().Objects()},
-		"several, none named":        {Args: []string{"report", "-n", "demo"}, Objects: append(troubled().Objects(), plugintest.NewNamed("demo", "other", "dc1", 1, 1).Objects()...)},
-		"an unknown format":          {Args: args("-o", "pdf"), Objects: troubled().Objects()},
-		"an archive without a name":  {Args: args("--archive", ""), Objects: troubled().Objects()},
-		"an archive to nowhere":      {Args: args("--archive", "-"), Objects: troubled().Objects()},
-		"force without an archive":   {Args: args("--force"), Objects: troubled().Objects()},
-		"an archive as a page":       {Args: args("--archive", "x.zip", "-o", "html"), Objects: troubled().Objects()},
-		"a folder that is not there": {Args: args("--archive", "no/such/x.zip"), Objects: troubled().Objects()},
-		"an archive that exists":     {Args: args("--archive", existing), Objects: troubled().Objects()},
+		"table":                       {Args: args(), Objects: troubled().Objects()},
+		"table on a terminal":         {Args: args(), Objects: troubled().Objects(), Terminal: narrow},
+		"healthy":                     {Args: args("-o", "table"), Objects: plugintest.New(3, 1).Objects()},
+		"wide":                        {Args: args("-o", "wide"), Objects: troubled().Objects()},
+		"json":                        {Args: args("-o", "json"), Objects: troubled().Objects()},
+		"yaml":                        {Args: args("-o", "yaml"), Objects: troubled().Objects()},
+		"a field":                     {Args: args("-o", "jsonpath={.kind} {.changes[0].text}"), Objects: troubled().Objects()},
+		"markdown":                    {Args: args("-o", "markdown"), Objects: troubled().Objects()},
+		"markdown of a partition":     {Args: args("-o", "markdown"), Objects: partition.Objects()},
+		"markdown by rack":            {Args: args("-o", "markdown"), Objects: plugintest.New(3, 20).Down("demo-dc1-rack3-0").Objects()},
+		"svg":                         {Args: args("-o", "svg"), Objects: troubled().Objects()},
+		"svg by rack":                 {Args: args("-o", "svg"), Objects: plugintest.New(3, 20).Down("demo-dc1-rack3-0").Objects()},
+		"svg of nothing":              {Args: args("-o", "svg"), Objects: plugintest.New(0, 0).Add(plugintest.New(1, 1).NoReports().Service("demo-dc1-rack1-0")).Objects()},
+		"html":                        {Args: args("-o", "html"), Objects: troubled().Objects()},
+		"by rack":                     {Args: args(), Objects: plugintest.New(3, 20).Down("demo-dc1-rack3-0").Objects(), Terminal: narrow},
+		"events may not be listed":    {Args: args(), Objects: troubled().Objects(), Funcs: noEvents},
+		"an unknown cluster":          {Args: []string{"report", "dema", "-n", "demo"}, Objects: troubled().Objects()},
+		"several, none named":         {Args: []string{"report", "-n", "demo"}, Objects: append(troubled().Objects(), plugintest.NewNamed("demo", "other", "dc1", 1, 1).Objects()...)},
+		"an unknown format":           {Args: args("-o", "pdf"), Objects: troubled().Objects()},
+		"an archive without a name":   {Args: args("--archive", ""), Objects: troubled().Objects()},
+		"an archive to nowhere":       {Args: args("--archive", "-"), Objects: troubled().Objects()},
+		"force without an archive":    {Args: args("--force"), Objects: troubled().Objects()},
+		"an archive as a tarball":     {Args: args("--archive", "out/demo.tar.gz"), Objects: troubled().Objects()},
+		"an archive without a suffix": {Args: args("--archive", "demo"), Objects: troubled().Objects()},
+		"logs without an archive":     {Args: args("--logs", "10"), Objects: troubled().Objects()},
+		"less than no logs":           {Args: args("--archive", "x.zip", "--logs", "-1"), Objects: troubled().Objects()},
+		"an archive as a page":        {Args: args("--archive", "x.zip", "-o", "html"), Objects: troubled().Objects()},
+		"a folder that is not there":  {Args: args("--archive", "no/such/x.zip"), Objects: troubled().Objects()},
+		"an archive that exists":      {Args: args("--archive", existing), Objects: troubled().Objects()},
 	}
 	for name, run := range cases {
 		t.Run(name, func(t *testing.T) {
 			run.Setup = server(t, logs)
+			if run.Objects != nil && !slices.ContainsFunc(run.Objects, func(o client.Object) bool { return o.GetName() == "worker-1" }) {
+				run.Objects = append(run.Objects, machine())
+			}
 			plugintest.Golden(t, fileName(name), strings.ReplaceAll(steady(run.Transcript(t)), filepath.Dir(existing), "DIR"))
 		})
 	}
@@ -148,6 +169,12 @@ func server(t *testing.T, log func(pod, container string, previous bool) (int, s
 			return
 		}
 		parts := strings.Split(r.URL.Path, "/")
+		if len(parts) == 8 && parts[7] == "portforward" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "pods is forbidden: no"})
+			return
+		}
 		if len(parts) != 8 || parts[7] != "log" || parts[4] != "demo" {
 			t.Errorf("unexpected request %s", r.URL)
 			http.NotFound(w, r)
@@ -263,8 +290,11 @@ func TestArchiveHoldsNoSecret(t *testing.T) {
 		}
 	}
 	want := []string{
-		"clusters/demo/demo/datacenter-reports.json", "clusters/demo/demo/events.json", "clusters/demo/demo/persistentvolumeclaims.json", "clusters/demo/demo/pods.json",
-		"clusters/demo/demo/services.json", "clusters/demo/demo/snapshot.json", "clusters/demo/demo/statefulsets.json", "clusters/demo/demo/waiting-containers.json",
+		"clusters/demo/demo/datacenter-reports.json", "clusters/demo/demo/events.json", "clusters/demo/demo/kubernetes-nodes.json",
+		"clusters/demo/demo/logs/demo-dc1-rack2-1/scylladb-bootstrap-barrier.log", "clusters/demo/demo/logs/demo-dc1-rack3-0/scylla.log",
+		"clusters/demo/demo/logs/demo-dc1-rack3-0/scylla.previous.log", "clusters/demo/demo/persistentvolumeclaims.json", "clusters/demo/demo/pods.json",
+		"clusters/demo/demo/services.json", "clusters/demo/demo/snapshot.json", "clusters/demo/demo/statefulsets.json",
+		"clusters/demo/demo/status-report.json", "clusters/demo/demo/waiting-containers.json",
 		"manifest.json", "report.html",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
@@ -309,7 +339,7 @@ func TestArchiveWithoutRights(t *testing.T) {
 	}
 	live := plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: troubled().Objects(), Funcs: noPVCs}.Do(t)
 	saved := plugintest.Run{Args: []string{"status", "--from", name}}.Do(t)
-	if diff := cmp.Diff(live.Stdout, saved.Stdout); diff != "" || live.Code != saved.Code {
+	if diff := cmp.Diff(plugintest.AsArchived(live.Stdout), saved.Stdout); diff != "" || live.Code != saved.Code {
 		t.Errorf("exit %d and %d (-live +saved):\n%s", live.Code, saved.Code, diff)
 	}
 }
@@ -334,20 +364,19 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 	replacing := troubled()
 	replacing.Service("demo-dc1-rack3-0").Labels[api.LabelReplace] = ""
 	replacing.Service("demo-dc1-rack3-0").Labels[api.LabelReplacingNodeHostID] = plugintest.HostID(2)
-	live := func(_ context.Context, s *kube.Snapshot, _ kube.LiveOptions) error {
-		s.Live = map[string]*api.NodeStatusReport{}
+	live := func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
+		rows := map[string]*api.NodeStatusReport{}
 		for i := range s.Pods {
-			s.Live[s.Pods[i].Name] = &api.NodeStatusReport{HostID: plugintest.HostID(i), OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
+			rows[s.Pods[i].Name] = &api.NodeStatusReport{HostID: plugintest.HostID(i), OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
 				ObservedNodes: []api.ObservedNodeStatusReport{{HostID: plugintest.HostID(0), Status: api.NodeStatusUp}, {HostID: plugintest.HostID(1), Status: api.NodeStatusDown}}}
 		}
-		s.Facts = map[string]kube.LiveFacts{s.Pods[0].Name: {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}}}}
-		s.Source, s.SourceReason = kube.SourceLive, "ScyllaDB answered"
-		return nil
+		facts := map[string]cluster.LiveFacts{s.Pods[0].Name: {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}}}}
+		return s.WithLive(rows, facts, nil), nil
 	}
 	for name, c := range map[string]struct {
 		cluster *plugintest.Cluster
 		name    string
-		live    func(context.Context, *kube.Snapshot, kube.LiveOptions) error
+		live    func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error)
 		source  string
 		logs    func(pod, container string, previous bool) (int, string)
 	}{
@@ -388,8 +417,8 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 			verbs := [][]string{
 				{"status", cluster}, {"status", cluster, "-o", "wide"}, {"status", cluster, "-o", "yaml"}, {"status", "-A"}, {"barrier"}, {"barrier", "-o", "json"},
 				{"report", cluster}, {"report", cluster, "-o", "json"}, {"report", cluster, "-o", "html"}, {"report", cluster, "-o", "svg"}, {"report", cluster, "-o", "markdown"},
-				{"replace", "--status"}, {"replace", "--status", "-o", "json"},
-				{"dashboard", cluster, "--once", "--width", "120", "--height", "60"},
+				{"replace", "status"}, {"replace", "status", "-o", "json"},
+				{"dashboard", cluster, "--once", "--width", "160", "--height", "60"},
 			}
 			for _, s := range c.cluster.Objects() {
 				if _, ok := s.(*corev1.Service); ok {
@@ -401,7 +430,7 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 				was.Args = slices.Concat(verb, []string{"-n", "demo"}, source)
 				is.Args = slices.Concat(verb, []string{"--from", file}, source)
 				want, got := was.Do(t), is.Do(t)
-				if diff := cmp.Diff(ungenerated(want.Stdout), ungenerated(got.Stdout)); diff != "" || want.Code != got.Code {
+				if diff := cmp.Diff(plugintest.AsArchived(ungenerated(want.Stdout)), ungenerated(got.Stdout)); diff != "" || want.Code != got.Code {
 					t.Errorf("%v: exit %d live, %d saved (-live +saved):\n%s%s%s", verb, want.Code, got.Code, diff, want.Stderr, got.Stderr)
 				}
 				if want.Stdout == "" {
@@ -454,7 +483,7 @@ func TestArchiveTellsWhyAReplacementFailed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		objects []client.Object
 		logs    func(pod, container string, previous bool) (int, string)
-		want    string // in replace --status
+		want    string // in replace status
 	}{
 		"it failed, and the run before says why": {
 			plugintest.New(4, 1).Replacing(replaced).Exited(replaced, 0).Objects(),
@@ -495,12 +524,12 @@ func TestArchiveTellsWhyAReplacementFailed(t *testing.T) {
 			}
 			for _, verb := range [][]string{
 				{"status", "demo"}, {"status", "demo", "-o", "json"}, {"barrier", replaced}, {"report", "demo", "-o", "jsonpath={.replacements}"}, {"dashboard", "demo", "--once"},
-				{"replace", "--status"}, {"replace", "--status", "-o", "json"}, {"replace", "--status", replaced},
+				{"replace", "status"}, {"replace", "status", "-o", "json"}, {"replace", "status", replaced},
 			} {
 				live := plugintest.Run{Args: append(verb[:len(verb):len(verb)], "-n", "demo"), Objects: tc.objects, Setup: setup}.Do(t)
 				saved := plugintest.Run{Args: append(verb[:len(verb):len(verb)], "--from", archived), Setup: nowhere, Clock: clocktesting.NewFakeClock(plugintest.Now.Add(30 * time.Hour))}.Do(t)
 				// What looks like a secret is taken out of an archive.
-				want := strings.ReplaceAll(ungenerated(live.Stdout), "token=hunter2", "token=[redacted]")
+				want := strings.ReplaceAll(plugintest.AsArchived(ungenerated(live.Stdout)), "token=hunter2", "token=[redacted]")
 				if diff := cmp.Diff(want, ungenerated(saved.Stdout)); diff != "" || live.Code != saved.Code {
 					t.Errorf("%v: exit %d and %d (-live +saved):\n%s", verb, live.Code, saved.Code, diff)
 				}
@@ -519,7 +548,7 @@ func TestArchiveTellsWhyAReplacementFailed(t *testing.T) {
 func TestSavedObjectsSendNobodyToACluster(t *testing.T) {
 	const replaced = "demo-dc1-rack3-0"
 	file := plugintest.Save(t, plugintest.New(4, 1).Replacing(replaced).Exited(replaced, 0).Objects())
-	for _, verb := range [][]string{{"status"}, {"barrier", replaced}, {"report"}, {"dashboard", "--once"}, {"replace", "--status"}} {
+	for _, verb := range [][]string{{"status"}, {"barrier", replaced}, {"report"}, {"dashboard", "--once"}, {"replace", "status"}} {
 		res := plugintest.Run{Args: append(verb, "--from", file), Setup: func(d *cli.Deps) {
 			d.RESTConfig = func() (*rest.Config, error) {
 				t.Errorf("%v asks for a cluster", verb)

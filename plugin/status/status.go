@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -23,7 +23,10 @@ type options struct {
 	// The cluster as typed; empty means all that the flags choose.
 	cli.Argument
 	cli.ShowFlags
-	d *cli.Deps
+	table cli.TableFlags
+	d     *cli.Deps
+	// all draws what does not fit the screen too.
+	all bool
 }
 
 // NewCmd makes the verb.
@@ -35,13 +38,20 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Short:   "Say whether every node sees every node UP, and if not, who does not",
 		Long: `Say whether every node sees every node UP, and if not, who does not.
 
-The first line is the verdict. Then one line per node: SEEN is how the other nodes
-see it ("DOWN 2/5": two of five rows say DOWN), ROW is the state of its own row (ok,
-stale, missing, error) with the time since it last changed, POD is its Pod. Then the
-matrix of who sees whom, or only the rows that disagree when that does not fit. Then
-what stands in a newcomer's way, with the next step.
+The first line is the verdict with its one cause: a partition, a rack, a Kubernetes
+node, a node, a link. Below it stand the numbers that this rests on, the one thing to
+do next, and further problems. Then one line per node: SEEN is how the other nodes see
+it ("DOWN 2/5": two of five rows say DOWN), ROW is the state of its own row (ok, stale,
+missing, error) with the time since it last changed, POD is its Pod. Then the matrix of
+who sees whom. On a terminal all of it fits the screen: where it would not, only nodes
+in trouble have a line, and the matrix is folded to racks or datacenters. --all shows
+everything, the blockers too.
 
-Exit code: 0 healthy, 3 not healthy, 4 not healthy within --timeout, 1 error.`,
+UNKNOWN is a cluster of which nobody could be asked, for want of a right or because no
+row is there. It says nothing against any node.
+
+Exit code: 0 healthy, 3 not healthy, 3 unknown as well, 4 not healthy within --timeout,
+1 error.`,
 		Example: cli.Examples(
 			"# The cluster of namespace demo",
 			"kubectl scylla status -n demo",
@@ -52,6 +62,10 @@ Exit code: 0 healthy, 3 not healthy, 4 not healthy within --timeout, 1 error.`,
 			"# Members that somebody sees DOWN, for a script",
 			`kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`,
 			"",
+			"# Only what is wrong, and columns for a script",
+			"kubectl scylla status -n demo --problems",
+			"kubectl scylla status -n demo --no-headers -o custom-columns=MEMBER:.member,IP:.podIP,SEEN:.seen.status",
+			"",
 			"# Ask each node itself: needs no controller, no report and no agent",
 			"kubectl scylla status -n demo --source live",
 			"",
@@ -59,7 +73,11 @@ Exit code: 0 healthy, 3 not healthy, 4 not healthy within --timeout, 1 error.`,
 			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla status --from -",
 		),
 	}, cli.GroupSee, d.CompleteClusters, o)
+	o.Formats = []string{"table", "wide"}
+	o.Output.AllowColumns()
 	o.AddFlags(cmd, "the cluster is healthy")
+	o.table.AddFlags(cmd)
+	cmd.Flags().BoolVar(&o.all, "all", false, "Every node, the whole matrix and every blocker, however long that is. Without it the text fits the terminal.")
 	return cmd
 }
 
@@ -68,23 +86,29 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	if o.Name != "" && o.Read.Selector != "" {
 		return exit.Usagef("name a cluster or choose by --selector, not both")
 	}
-	return o.ShowFlags.Validate(cmd)
+	if err := o.ShowFlags.Validate(cmd); err != nil {
+		return err
+	}
+	if several := o.Read.AllNamespaces || o.Read.Selector != ""; several && o.table.SortBy != "" && o.Output.Text() && o.Output.Format() != "wide" {
+		return exit.Usagef("--sort-by orders nodes, and the list of clusters has none: name a cluster, or use -o wide")
+	}
+	return o.table.Validate(&o.Output)
 }
 
 // Run shows the status once, at every change, or once it is healthy.
 func (o *options) Run(ctx context.Context) error {
 	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]render.ClusterStatus]{
-		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy,
+		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy, Awaited: o.awaited(), What: what,
 	})
 }
 
-func (o *options) load(ctx context.Context, reader *cli.Reader) ([]render.ClusterStatus, []*kube.Snapshot, error) {
-	var snapshots []*kube.Snapshot
+func (o *options) load(ctx context.Context, reader *cli.Reader) ([]render.ClusterStatus, []*cluster.Cluster, error) {
+	var snapshots []*cluster.Cluster
 	var err error
 	if o.Name != "" {
-		var s *kube.Snapshot
+		var s *cluster.Cluster
 		s, err = reader.Cluster(ctx, o.Name)
-		snapshots = []*kube.Snapshot{s}
+		snapshots = []*cluster.Cluster{s}
 	} else {
 		snapshots, err = reader.All(ctx)
 	}
@@ -107,10 +131,15 @@ func (o *options) single(docs []render.ClusterStatus) bool {
 }
 
 func (o *options) print(docs []render.ClusterStatus) error {
+	if c := o.Output.Columns(); c != nil {
+		return c.Print(o.d, o.items(docs), !o.table.NoHeaders)
+	}
 	if o.Output.Text() {
-		opts := o.d.Options(o.Output.Format() == "wide")
+		opts := o.table.Options(o.d.Options(o.Output.Format() == "wide"))
+		opts.All = o.all
 		return o.d.Print(o.text(docs, opts), opts)
 	}
+	docs = o.choose(docs)
 	if o.single(docs) {
 		return o.Output.Document(o.d, &docs[0])
 	}
@@ -118,6 +147,39 @@ func (o *options) print(docs []render.ClusterStatus) error {
 		return o.Output.Document(o.d, cli.Items(docs)...)
 	}
 	return o.Output.Document(o.d, render.NewClusterStatusList(docs))
+}
+
+// choose are the documents with the nodes that were asked for. Of several clusters --problems leaves those out that are healthy.
+func (o *options) choose(docs []render.ClusterStatus) []render.ClusterStatus {
+	if !o.table.Problems && o.table.SortBy == "" {
+		return docs
+	}
+	var out []render.ClusterStatus
+	for i := range docs {
+		if o.table.Problems && docs[i].Healthy && !o.single(docs) {
+			continue
+		}
+		d := docs[i]
+		d.Nodes = d.ChosenNodes(o.table.Problems, o.table.SortBy)
+		out = append(out, d)
+	}
+	return out
+}
+
+// items are what -o custom-columns has a line for: the nodes of a cluster, or several clusters.
+func (o *options) items(docs []render.ClusterStatus) []any {
+	var out []any
+	docs = o.choose(docs)
+	if o.single(docs) {
+		for i := range docs[0].Nodes {
+			out = append(out, &docs[0].Nodes[i])
+		}
+		return out
+	}
+	for i := range docs {
+		out = append(out, &docs[i])
+	}
+	return out
 }
 
 func (o *options) text(docs []render.ClusterStatus, opts render.Options) string {
@@ -169,19 +231,48 @@ func healthy(docs []render.ClusterStatus) (bool, string, error) {
 	return true, "", nil
 }
 
-func subject(docs []render.ClusterStatus, _ []*kube.Snapshot) string {
+// awaited is what --wait waits for while there is no cluster yet.
+func (o *options) awaited() string {
+	if o.Name == "" {
+		return "a cluster to exist and to be healthy"
+	}
+	return "cluster " + o.Name + " to exist and to be healthy"
+}
+
+// what is different from one look to the next.
+func what(before, after []render.ClusterStatus) cli.Changed {
+	var c cli.Changed
+	old := map[string]*render.ClusterStatus{}
+	for i := range before {
+		old[before[i].Namespace+"/"+before[i].Name] = &before[i]
+	}
+	var names, verdicts, summaries []string
+	for i := range after {
+		d := &after[i]
+		name := d.Namespace + "/" + d.Name
+		names, verdicts, summaries = append(names, name), append(verdicts, d.Verdict), append(summaries, d.Summary)
+		for _, text := range render.Changes(old[name], d) {
+			if len(after) > 1 {
+				text = name + ": " + text
+			}
+			c.Texts = append(c.Texts, text)
+		}
+	}
+	c.Env = []string{"SCYLLA_CLUSTER=" + strings.Join(names, ","), "SCYLLA_VERDICT=" + strings.Join(verdicts, ","), "SCYLLA_SUMMARY=" + strings.Join(summaries, "\n")}
+	c.Stdin, _ = json.Marshal(render.NewClusterStatusList(after)) // documents hold texts, numbers and times only
+	return c
+}
+
+func subject(docs []render.ClusterStatus, _ []*cluster.Cluster) string {
 	if len(docs) == 1 {
 		return fmt.Sprintf("cluster %s/%s to be healthy", docs[0].Namespace, docs[0].Name)
 	}
 	return fmt.Sprintf("%d clusters to be healthy", len(docs))
 }
 
-// why is the first blocker, or the summary where there is none.
+// why is the cause.
 func why(d *render.ClusterStatus, named bool) string {
-	text := d.FirstBlocker()
-	if text == "" {
-		text = d.Summary
-	}
+	text := d.Summary
 	if named {
 		return d.Namespace + "/" + d.Name + ": " + text
 	}

@@ -242,6 +242,7 @@ func (c *Cluster) openPort() error {
 	return nil
 }
 
+// Long: a process is started, and each way to fail cleans up.
 func (c *Cluster) startKeeper(ctx context.Context) error {
 	log, err := os.OpenFile(filepath.Join(c.dir, "logs", "supervisor.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

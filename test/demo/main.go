@@ -135,6 +135,7 @@ func (s *story) kubectl(args ...string) error {
 	return err
 }
 
+// Long: a story is told from its beginning to its end.
 func (s *story) tell(unguarded bool) error {
 	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Minute)
 	defer cancel()

@@ -112,10 +112,6 @@ func (f *fixture) ready(n int) {
 
 func stageCluster(t *testing.T, c scenario.Cluster) *fixture {
 	t.Helper()
-	w := world(t)
-	// Every wait has its own bound; this one only keeps a test of many waits from taking the whole run with it.
-	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
-	t.Cleanup(cancel)
 	if c.Namespace == "" {
 		c.Namespace = strings.ToLower(strings.Map(func(r rune) rune {
 			if r == '/' || r == '_' || r == ' ' {
@@ -127,7 +123,19 @@ func stageCluster(t *testing.T, c scenario.Cluster) *fixture {
 			c.Namespace = c.Namespace[:50]
 		}
 	}
-	f := &fixture{World: w, t: t, ctx: ctx, namespace: c.Namespace}
+	f := inNamespace(t, c.Namespace)
+	f.must(f.World.Deploy(f.ctx, c))
+	return f
+}
+
+// inNamespace is a fixture whose namespace, which the test makes, is removed when the test ends.
+func inNamespace(t *testing.T, namespace string) *fixture {
+	t.Helper()
+	w := world(t)
+	// Every wait has its own bound; this one only keeps a test of many waits from taking the whole run with it.
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	t.Cleanup(cancel)
+	f := &fixture{World: w, t: t, ctx: ctx, namespace: namespace}
 	t.Cleanup(func() {
 		if t.Failed() {
 			f.explain()
@@ -143,7 +151,6 @@ func stageCluster(t *testing.T, c scenario.Cluster) *fixture {
 		_ = w.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(f.namespace), &client.DeleteAllOfOptions{
 			DeleteOptions: client.DeleteOptions{GracePeriodSeconds: &zero}})
 	})
-	f.must(w.Deploy(ctx, c))
 	return f
 }
 
@@ -193,6 +200,25 @@ func (f *fixture) plugin(args ...string) scenario.Result {
 	r, err := f.Plugin(f.ctx, append(args, "-n", f.namespace)...)
 	f.must(err)
 	return r
+}
+
+// tooShort is what a replacement says of a node that has not been DOWN for the time that no --skip-check takes away.
+const tooShort = "which is less than 30s"
+
+// longDown waits until a node has been DOWN for as long as every replacement wants.
+func (f *fixture) longDown(member string) {
+	f.t.Helper()
+	f.waitFor(member+" to be DOWN for 30 s", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "replace", member, "--dry-run=client", atOnce, "-n", f.namespace)
+		return !strings.Contains(r.Stdout, tooShort), tail(r.Stdout, 5), err
+	})
+}
+
+// replace is plugin for "replace MEMBER ...", once the node has been DOWN for long enough.
+func (f *fixture) replace(member string, args ...string) scenario.Result {
+	f.t.Helper()
+	f.longDown(member)
+	return f.plugin(slices.Concat([]string{"replace", member}, args)...)
 }
 
 func (f *fixture) pod(name string) *corev1.Pod {

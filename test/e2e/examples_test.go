@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,9 +46,27 @@ var offlineExamples = []example{
 	{line: "kubectl scylla version -o short"},
 	{line: "kubectl scylla version -o json", says: `"kind": "Version"`},
 
-	{line: "kubectl scylla install --image localhost/scylla-agent:dev -o yaml", says: "kind: Deployment"},
-	{line: "kubectl scylla install --image localhost/scylla-agent:dev --yes", says: "deployment.apps/kubectl-scylla-controller applied"},
+	{line: "kubectl scylla demo", says: "kubectl scylla barrier --from sample:incident"},
+	{line: "kubectl scylla demo incident", code: 3, says: "NOT HEALTHY demo/demo"},
+	{line: "kubectl scylla barrier --from sample:incident", code: 3, says: "demo-dc1-rack2-1"},
+	{line: "kubectl scylla describe rack2/1 --from sample:incident", says: "demo/demo-dc1-rack2-1: must wait"},
+
+	{line: "kubectl scylla check --pre -n demo", says: "you in demo: 6 rights, all there"},
+
+	{line: "kubectl scylla install --image localhost/scylla-agent:dev --dry-run=client -o yaml", says: "kind: Deployment"},
 	{line: "kubectl scylla install --no-controller --yes", says: "customresourcedefinition"},
+	// Guarded clusters are there, so that nothing is removed; TestInstall has the others.
+	{line: "kubectl scylla uninstall --dry-run=client", code: 2},
+	{line: "kubectl scylla uninstall --dry-run=server", code: 2},
+	{line: "kubectl scylla uninstall --yes", code: 2},
+
+	{line: "kubectl scylla inject -f scylladb.yaml --image localhost/scylla-agent:dev -o diff", says: "- launch"},
+	{line: "kubectl scylla inject -f scylladb.yaml --image localhost/scylla-agent:dev | kubectl apply -f -", says: "statefulset.apps/db-a created"},
+	{line: "kubectl scylla inject -f injected.yaml --undo > scylladb.yaml"},
+
+	{line: "kubectl scylla remote add eu demo -n demo --remote-kubeconfig eu.kubeconfig --dry-run=client", says: "serviceaccount/kubectl-scylla-remote-eu-"},
+	{line: "kubectl scylla remote list"},
+	{line: "kubectl scylla remote check"},
 
 	{line: "kubectl scylla completion kubectl > ~/.local/bin/kubectl_complete-scylla"},
 	{line: "chmod +x ~/.local/bin/kubectl_complete-scylla"},
@@ -69,12 +85,24 @@ const (
 
 // demoExamples are those that speak of the cluster of `make demo`, in an order in which it comes into the situations that they are for.
 var demoExamples = []example{
+	// It is installed already: applied again it changes nothing, and its controller leads.
+	{line: "kubectl scylla install --image localhost/scylla-agent:dev --yes", says: "deployment.apps/kubectl-scylla-controller applied"},
 	// Every node sees every node UP.
+	{line: "kubectl scylla check -n demo", says: "3 reporters answer"},
+	{line: "kubectl scylla check -n demo -o junit > check.xml"},
+	{line: "kubectl scylla check -n demo --for=restart rack1/0", says: "every node sees every node UP"},
+	{line: "kubectl scylla check -n demo --for=drain worker-9", code: 2, says: "there is no Kubernetes node"},
+	{line: "kubectl scylla check -n demo --for=scale", says: "no topology operation, replacement or rollout is under way"},
+	{line: "kubectl scylla check -n demo --for=upgrade -o json", says: "QuorumKeptNow"},
 	{line: "kubectl scylla status demo -n demo --wait --timeout 10m", says: "✓ HEALTHY demo/demo: 3 of 3 nodes UP in every row"},
 	{line: "kubectl scylla status -n demo", says: "✓ HEALTHY demo/demo: 3 of 3 nodes UP in every row"},
+	{line: "kubectl scylla status -n demo --problems", says: "No node has a problem."},
+	{line: "kubectl scylla status -n demo --no-headers -o custom-columns=MEMBER:.member,IP:.podIP,SEEN:.seen.status", says: "demo-dc1-rack3-0"},
 	{line: "kubectl scylla status -n demo --source live", says: "from live (ScyllaDB answered on 3 of 3 Pods)"},
 	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla status --from -", says: "✓ HEALTHY demo/demo"},
 	{line: "kubectl scylla report -n demo", says: "demo-dc1-rack3-0"},
+	{line: "kubectl scylla report -A", says: "demo-dc1-rack3-0"},
+	{line: "kubectl scylla report -n demo --problems -o wide", says: "No node has a problem."},
 	{line: "kubectl scylla report demo -n demo -o html > demo.html"},
 	{line: "kubectl scylla report demo -n demo -o svg > demo.svg"},
 	{line: "kubectl scylla report demo -n demo --archive demo.zip", says: "demo.zip"},
@@ -84,11 +112,22 @@ var demoExamples = []example{
 	{line: "kubectl scylla dashboard -n demo --source live", asks: "HEALTHY demo/demo", answer: typed(q)},
 	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui --from -",
 		asks: "HEALTHY demo/demo", answer: typed(q)},
-	// The controller of the cluster is at work, so these wait.
-	{line: "kubectl scylla controller", code: 130, asks: "Attempting to acquire leader lease", answer: typed(ctrlC)},
-	{line: "kubectl scylla controller --namespaces demo --log-level debug", code: 130, asks: "Attempting to acquire leader lease", answer: typed(ctrlC)},
-	{line: "kubectl scylla controller --metrics-bind-address " + helpAddress, code: 130, asks: "Attempting to acquire leader lease", answer: scraped},
-
+	{line: "kubectl scylla describe demo-dc1-rack3-0 -n demo", says: "Seen by:         UP: 2 of 2"},
+	{line: "kubectl scylla describe rack3/0 -n demo -o jsonpath='{.pod.ip}'", says: "."},
+	{line: "kubectl scylla logs rack1/0 -n demo --tail 50", says: "scylla"},
+	// Nothing has crashed yet.
+	{line: "kubectl scylla logs rack1/0 -n demo --previous", code: 1, says: "previous terminated container"},
+	{line: "kubectl scylla logs --all -n demo --tail 1 --follow", code: 130, asks: "demo-dc1-rack3-0 | ", answer: typed(ctrlC)},
+	// The simulated ScyllaDB's shell runs scripts only: the exit code is that of the command.
+	{line: "kubectl scylla exec rack1/0 -n demo -- bash", code: 2, says: "this shell runs -c only"},
+	{line: "kubectl scylla exec --all -n demo -- bash -c 'cat /etc/scylla/scylla.yaml'", says: "demo-dc1-rack3-0 | # simulated ScyllaDB"},
+	{line: "kubectl scylla exec -l scylla/rack=rack1 -n demo -- scylla --version", says: "demo-dc1-rack1-0 | 20"},
+	{line: "kubectl scylla nodetool rack1/0 -n demo -- status", says: "host_id: "},
+	{line: "kubectl scylla nodetool --all -n demo -- status", says: "demo-dc1-rack3-0 | host_id: "},
+	{line: "kubectl scylla nodetool -l scylla/rack=rack1 -n demo -- info", says: "demo-dc1-rack1-0 | ID "},
+	{line: "kubectl scylla cqlsh rack1/0 -n demo"},
+	{line: `kubectl scylla cqlsh rack1/0 -n demo -- -e "DESCRIBE KEYSPACES"`, says: "system"},
+	{line: `kubectl scylla cqlsh --all -n demo -- -e "SELECT release_version FROM system.local"`, says: "demo-dc1-rack3-0 |            3.0.8"},
 	// A reporter hangs, so newcomers wait, although every node is UP.
 	{do: (*fixture).newcomersWait},
 	{line: "kubectl scylla barrier -n demo", code: 3, says: newcomer},
@@ -96,7 +135,7 @@ var demoExamples = []example{
 	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml > saved.yaml"},
 	{line: "kubectl scylla barrier demo-dc1-rack2-1 --from saved.yaml -o yaml", code: 3, says: "member: " + newcomer},
 	{line: "kubectl scylla barrier demo-dc1-rack2-1 -n demo --wait --timeout 30m", says: "✓ ", meanwhile: true},
-	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client", says: "warning: 1 blocker will be ignored"},
+	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client", says: " will be ignored: if a node really is down"},
 	{line: `kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "rack3-0 is UP, only its reporter hangs"`,
 		asks: `Type "yes" to go on`, answer: typed(yes), says: "service/demo-dc1-rack2-1 annotated"},
 	{do: func(f *fixture) { f.untilReady(newcomer) }},
@@ -112,51 +151,30 @@ var demoExamples = []example{
 
 	// It dies again, and another one with it: that is asked for which has to wait.
 	{do: (*fixture).twoDieAndOneIsAskedFor},
-	{line: "kubectl scylla replace --status -n demo", code: 3, says: deadToo},
-	{line: "kubectl scylla replace --cancel demo-dc1-rack3-0 -n demo", says: "service/demo-dc1-rack3-0 unlabeled"},
+	{line: "kubectl scylla replace status -n demo", code: 3, says: deadToo},
+	{line: "kubectl scylla replace cancel demo-dc1-rack3-0 -n demo", says: "service/demo-dc1-rack3-0 unlabeled"},
 	{line: "kubectl scylla replace rack3/0 -n demo --ignore-dead rack2/0", asks: "to go on:", answer: first8, says: "was replaced by"},
 
 	// The newcomer that replaces the other one dies while it joins.
 	{do: func(f *fixture) { f.attemptFails(deadToo) }},
-	{line: "kubectl scylla replace --resume demo-dc1-rack2-0 -n demo", asks: "to go on:",
+	{line: "kubectl scylla replace resume demo-dc1-rack2-0 -n demo", asks: "to go on:",
 		answer: func(f *fixture) string { return f.service(deadToo).Labels[api.LabelReplacingNodeHostID][:8] + "\r" }, says: "was replaced by"},
 	{do: (*fixture).healthy},
+}
+
+// replacesAtOnce is a line that asks for a replacement, without the wait for a restart.
+func replacesAtOnce(line string) string {
+	rest, asks := strings.CutPrefix(line, "kubectl scylla replace ")
+	if !asks || strings.HasPrefix(rest, "status") || strings.HasPrefix(rest, "cancel") {
+		return line
+	}
+	return line + " " + atOnce
 }
 
 func typed(keys string) func(*fixture) string { return func(*fixture) string { return keys } }
 
 // first8 are the characters that a person reads in the plan and types.
 func first8(f *fixture) string { return f.hostID(dead)[:8] + "\r" }
-
-// helpAddress is where the help's example serves metrics, metricsAddress where it does here: the machine may have something else on that port.
-const helpAddress = "127.0.0.1:18080"
-
-var metricsAddress = sync.OnceValue(func() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return helpAddress
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-})
-
-// scraped is Ctrl-C once there are metrics.
-func scraped(f *fixture) string {
-	f.waitFor("metrics", func(ctx context.Context) (bool, string, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+metricsAddress()+"/metrics", nil)
-		if err != nil {
-			return false, "", err
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return false, err.Error(), nil
-		}
-		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
-		return bytes.Contains(text, []byte("\ncontroller_runtime_")), string(text), err
-	})
-	return ctrlC
-}
 
 // Every example of help that speaks of a cluster, in the situation that it is for, in real Pods.
 func TestExamples(t *testing.T) {
@@ -212,7 +230,7 @@ func TestExamples(t *testing.T) {
 func (f *fixture) try(e example, dir string, env map[string]string) {
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(e.line, helpAddress, metricsAddress()))
+	cmd := exec.CommandContext(ctx, "bash", "-c", replacesAtOnce(e.line))
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, list(env), 5*time.Second
 	var text string
 	var err error
@@ -362,6 +380,7 @@ func (f *fixture) dies(member string) {
 	for _, observer := range []string{rack1 + "-0", rack1 + "-1", newcomer} {
 		f.untilRow(observer, fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, id))
 	}
+	f.longDown(member)
 }
 
 func (f *fixture) twoDieAndOneIsAskedFor() {
@@ -369,11 +388,9 @@ func (f *fixture) twoDieAndOneIsAskedFor() {
 	f.healthy()
 	f.dies(dead)
 	f.dies(deadToo)
-	if out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "label", "service", dead, api.LabelReplace+"="); err != nil {
-		f.t.Fatal(out, err)
-	}
+	f.label(dead, "=")
 	f.waitFor("the controller to refuse: another node is down", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "--status", "-n", f.namespace)
+		r, err := f.Plugin(ctx, "replace", "status", "-n", f.namespace)
 		return strings.Contains(r.Stdout, deadToo), r.Stdout + r.Stderr, err
 	})
 }
@@ -381,14 +398,14 @@ func (f *fixture) twoDieAndOneIsAskedFor() {
 // attemptFails has a replacement that can be resumed.
 func (f *fixture) attemptFails(member string) {
 	f.t.Helper()
-	if r := f.plugin("replace", member, "--yes", "--wait=false"); r.Code != 0 {
+	if r := f.replace(member, "--yes", "--wait=false", atOnce); r.Code != 0 {
 		f.t.Fatalf("replace %s: exit %d\n%s%s", member, r.Code, r.Stdout, r.Stderr)
 	}
 	f.untilRow(rack1+"-0", `"REPLACING"`)
 	f.must(f.Cluster.SignalContainer(f.ctx, f.namespace, member, api.ContainerScyllaDB, syscall.SIGKILL))
 	// While ScyllaDB has not given the failed attempt up, another one is refused.
 	f.waitFor("another attempt to be allowed", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "--resume", member, "--dry-run=client", "-n", f.namespace)
+		r, err := f.Plugin(ctx, "replace", "resume", member, "--dry-run=client", atOnce, "-n", f.namespace)
 		return r.Code == 0, tail(r.Stdout+r.Stderr, 5), err
 	})
 }
@@ -401,6 +418,17 @@ func (s *scriptStage) examples(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.env["PATH"] = s.bin + string(os.PathListSeparator) + folder + string(os.PathListSeparator) + os.Getenv("PATH")
+	// What the examples of inject call a person's own manifest, and one that was injected.
+	plain := readFile(t, "testdata/plain.yaml")
+	for name, text := range map[string]string{
+		"scylladb.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: inject}\n---\n" + plain,
+		"injected.yaml": readFile(t, "../../internal/inject/testdata/plain.golden.yaml"),
+		"eu.kubeconfig": readFile(t, s.env["BARE"]),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, e := range offlineExamples {
 		out, errs, got := s.run(t, dir, "bash", "-c", e.line)
 		if got != e.code || !strings.Contains(out, e.says) {
@@ -455,4 +483,13 @@ func examplesOf(help string) []string {
 		}
 	}
 	return lines
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -98,6 +98,22 @@ func (f *fixture) twoDead() (victim, other string) {
 	return victim, other
 }
 
+// atOnce skips the checks that tell a death from a restart by the time that it takes: a test does not wait for five minutes.
+const atOnce = "--skip-check=down-for,just-started"
+
+// label asks for a replacement as a person without the plugin does, at once.
+func (f *fixture) label(member, value string) {
+	f.t.Helper()
+	for _, args := range [][]string{
+		{"annotate", "--overwrite", "service", member, api.AnnotationReplaceSkipChecks + "=down-for,just-started"},
+		{"label", "service", member, api.LabelReplace + value},
+	} {
+		if out, err := f.Cluster.Kubectl(f.ctx, append([]string{"-n", f.namespace}, args...)...); err != nil {
+			f.t.Fatal(out, err)
+		}
+	}
+}
+
 func TestReplaceADeadNode(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
@@ -106,7 +122,7 @@ func TestReplaceADeadNode(t *testing.T) {
 	old, claim := f.hostID(victim), f.claim(victim)
 
 	// Alive: refused, and nothing is touched.
-	r := f.plugin("replace", victim, "--yes")
+	r := f.replace(victim, "--yes", atOnce)
 	if r.Code != 2 {
 		t.Errorf("replace of a live node: exit %d, want 2\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -120,15 +136,15 @@ func TestReplaceADeadNode(t *testing.T) {
 
 	f.kill(victim, rack1+"-0")
 	f.untilRow(rack2+"-0", `"DOWN"`)
-	if r := f.plugin("replace", old[:8]); r.Code != 2 {
+	if r := f.replace(old[:8], atOnce); r.Code != 2 {
 		t.Errorf("replace without a terminal and without --yes: exit %d, want 2\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	if r := f.plugin("replace", old[:8], "--dry-run=client"); r.Code != 0 {
+	if r := f.replace(old[:8], "--dry-run=client", atOnce); r.Code != 0 {
 		t.Errorf("replace --dry-run=client: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	} else if f.claim(victim) != claim {
 		t.Fatal("a dry run has deleted the volume")
 	}
-	r = f.plugin("replace", old[:8], "--yes", "--timeout=4m")
+	r = f.replace(old[:8], "--yes", "--timeout=4m", atOnce)
 	if r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -144,29 +160,27 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 
 	label := func(value string) {
 		t.Helper()
-		if out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "label", "service", victim, api.LabelReplace+value); err != nil {
-			t.Fatal(out, err)
-		}
+		f.label(victim, value)
 	}
 	label("=")
 	f.waitFor("the controller to refuse: another node is down", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "--status", "-n", f.namespace)
+		r, err := f.Plugin(ctx, "replace", "status", "-n", f.namespace)
 		return strings.Contains(r.Stdout, other), r.Stdout + r.Stderr, err
 	})
 	if f.claim(victim) != claim {
 		t.Fatal("the volume was deleted while another node is down")
 	}
-	if r := f.plugin("replace", "--cancel", victim, "--yes"); r.Code != 0 {
-		t.Fatalf("replace --cancel: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	if r := f.plugin("replace", "cancel", victim); r.Code != 0 {
+		t.Fatalf("replace cancel: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	if _, ok := f.service(victim).Labels[api.LabelReplace]; ok {
-		t.Error("after --cancel the label is still there")
+		t.Error("after replace cancel the label is still there")
 	}
 
 	// Asked for in spite of that, this version cancels it after it has placed the request, which has banned the target. With the other dead
 	// node named, as the cure says, another attempt goes ahead; the other one is replaced next.
 	otherID, otherClaim := f.hostID(other), f.claim(other)
-	f.replaceInSpite(victim, "request canceled because some required nodes are dead", "--resume "+victim+" --ignore-dead="+otherID)
+	f.replaceInSpite(victim, "request canceled because some required nodes are dead", "replace resume "+victim+" --ignore-dead="+otherID)
 	f.untilRow(rack1+"-0", "Canceled. Dead nodes: {")
 	f.resume(victim, "--ignore-dead="+otherID)
 	if id := f.hostID(victim); id == old {
@@ -174,9 +188,7 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 	}
 	label = func(value string) {
 		t.Helper()
-		if out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "label", "service", other, api.LabelReplace+value); err != nil {
-			t.Fatal(out, err)
-		}
+		f.label(other, value)
 	}
 	label("=")
 	f.waitFor(other+" to be replaced by its label alone", func(ctx context.Context) (bool, string, error) {
@@ -191,7 +203,12 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 // replaceInSpite asks for a replacement that ScyllaDB will refuse, skipping the checks that say so, and waits until the refusal is recognised.
 func (f *fixture) replaceInSpite(member, says, cure string) {
 	f.t.Helper()
-	r := f.plugin("replace", member, "--yes", "--skip-check=rows-fresh,others-up", "--timeout=4m")
+	// Its barrier would wait for the other node, and never ask ScyllaDB.
+	out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "annotate", "service", member, api.AnnotationForceProceed+"="+api.ForceProceedValue)
+	if err != nil {
+		f.t.Fatal(out, err)
+	}
+	r := f.replace(member, "--yes", "--skip-check=rows-fresh,others-up,data", atOnce, "--timeout=4m")
 	if r.Code != 1 {
 		f.t.Fatalf("replace while another node is down: exit %d, want 1\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -204,7 +221,7 @@ func (f *fixture) replaceInSpite(member, says, cure string) {
 // failed holds the verbs against each other: each says that the attempt has failed, in ScyllaDB's words, and what to do.
 func (f *fixture) failed(member, says, cure string) {
 	f.t.Helper()
-	for _, verb := range [][]string{{"replace", "--status", member}, {"status", "-o", "json"}, {"barrier", member, "-o", "json"}} {
+	for _, verb := range [][]string{{"replace", "status", member}, {"status", "-o", "json"}, {"barrier", member, "-o", "json"}} {
 		r := f.plugin(verb...)
 		if verb[0] == "replace" && r.Code != 3 {
 			f.t.Errorf("%v: exit %d, want 3", verb, r.Code)
@@ -216,8 +233,8 @@ func (f *fixture) failed(member, says, cure string) {
 // resume makes another attempt as soon as ScyllaDB has given the failed one up, and follows it to the end.
 func (f *fixture) resume(member string, args ...string) {
 	f.t.Helper()
-	f.waitFor("--resume to be accepted", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, slices.Concat([]string{"replace", "--resume", member, "--yes", "--wait=false", "-n", f.namespace}, args)...)
+	f.waitFor("replace resume to be accepted", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, slices.Concat([]string{"replace", "resume", member, "--yes", "--wait=false", atOnce, "-n", f.namespace}, args)...)
 		return r.Code == 0, tail(r.Stderr, 5), err
 	})
 	f.finished(member)
@@ -232,7 +249,7 @@ func (f *fixture) finished(member string) {
 		_, open := s.Labels[api.LabelReplace]
 		return err == nil && !open, fmt.Sprint(s.Labels, s.Annotations), err
 	})
-	r := f.plugin("replace", "--status", member)
+	r := f.plugin("replace", "status", member)
 	contains(f.t, "the status of a finished replacement", r.Stdout, "Done ", " was replaced by "+f.hostID(member))
 }
 
@@ -257,7 +274,8 @@ func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 	}
 }
 
-// A member whose Service names a node that cannot be replaced, whoever wrote that: ScyllaDB refuses, the verbs say why, and the commands that they show
+// A member whose Service names a node that cannot be replaced, whoever wrote that, and whose barrier is forced, as it would wait for a node that is UP
+// to be DOWN: ScyllaDB refuses, the verbs say why, and the commands that they show
 // turn it into a plain new node.
 func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 	t.Parallel()
@@ -275,7 +293,7 @@ func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: member, Labels: map[string]string{
 				api.LabelManagedBy: api.ManagedByUs, api.LabelServiceType: api.ServiceTypeMember, api.LabelCluster: "demo", api.LabelDatacenter: "dc1",
 				api.LabelRack: svc.Labels[api.LabelRack], api.LabelRackOrdinal: "1", api.LabelReplace: "", api.LabelReplacingNodeHostID: w.target,
-			}},
+			}, Annotations: map[string]string{api.AnnotationForceProceed: api.ForceProceedValue}},
 			Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Ports: svc.Spec.Ports,
 				Selector: map[string]string{appsv1.StatefulSetPodNameLabel: member}},
 		}))
@@ -283,16 +301,18 @@ func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 	}
 	for member, w := range wrong {
 		f.waitFor("the refusal of "+member+" to be recognised", func(ctx context.Context) (bool, string, error) {
-			r, err := f.Plugin(ctx, "replace", "--status", member, "-n", f.namespace)
+			r, err := f.Plugin(ctx, "replace", "status", member, "-n", f.namespace)
 			return strings.Contains(r.Stdout, "Failed"), r.Stdout + r.Stderr, err
 		})
 		f.failed(member, w.says, w.cure)
 	}
 	for member := range wrong {
-		var doc struct{ Items []struct{ Cure string } }
-		r := f.plugin("replace", "--status", member, "-o", "json")
+		var doc struct {
+			Items []struct{ Cure struct{ Text string } }
+		}
+		r := f.plugin("replace", "status", member, "-o", "json")
 		f.must(json.Unmarshal([]byte(r.Stdout), &doc))
-		_, commands, _ := strings.Cut(doc.Items[0].Cure, "take the replacement back: ")
+		_, commands, _ := strings.Cut(doc.Items[0].Cure.Text, "take the replacement back: ")
 		commands, _, _ = strings.Cut(commands, ";")
 		for command := range strings.SplitSeq(commands, " && ") {
 			out, err := f.Cluster.Kubectl(f.ctx, strings.Fields(strings.TrimPrefix(command, "kubectl "))...)
@@ -338,17 +358,18 @@ func TestReplaceAtTheSameAddress(t *testing.T) {
 	f.kill(victim, rack1+"-0")
 	f.untilRow(rack2+"-0", `"DOWN"`)
 	watched, stop := f.watchRows(old)
+	f.longDown(victim)
 
 	asked := make(chan scenario.Result, 1)
 	go func() {
-		r, err := f.Plugin(f.ctx, "replace", victim, "--yes", "--timeout=4m", "-n", f.namespace)
+		r, err := f.Plugin(f.ctx, "replace", victim, "--yes", atOnce, "--timeout=4m", "-n", f.namespace)
 		if err != nil {
 			t.Error(err)
 		}
 		asked <- r
 	}()
 	f.waitFor("the refused eviction to be shown", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "--status", victim, "-n", f.namespace)
+		r, err := f.Plugin(ctx, "replace", "status", victim, "-n", f.namespace)
 		return r.Code == 3 && strings.Contains(r.Stdout, "disruption budget demo") && strings.Contains(r.Stdout, "refused 2 times since"), r.Stdout + r.Stderr, err
 	})
 	if p := f.pod(victim); p.UID != pod || p.DeletionTimestamp != nil || f.claim(victim) != claim {
@@ -410,7 +431,7 @@ func (f *fixture) watchRows(dead string) (both <-chan int, stop func()) {
 	return counted, events.Stop
 }
 
-// A newcomer that dies while it joins is banned, its volume is lost, and the node it was to replace is banned too: --resume goes on with the
+// A newcomer that dies while it joins is banned, its volume is lost, and the node it was to replace is banned too: replace resume goes on with the
 // original host ID on a fresh volume.
 func TestReplaceResumesAFailedAttempt(t *testing.T) {
 	t.Parallel()
@@ -420,7 +441,7 @@ func TestReplaceResumesAFailedAttempt(t *testing.T) {
 	old, claim := f.hostID(victim), f.claim(victim)
 	f.kill(victim, rack1+"-0")
 	f.untilRow(rack2+"-0", `"DOWN"`)
-	if r := f.plugin("replace", old, "--yes", "--wait=false"); r.Code != 0 {
+	if r := f.replace(old, "--yes", "--wait=false", atOnce); r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	f.waitFor("the newcomer to stream", func(ctx context.Context) (bool, string, error) {
@@ -433,16 +454,16 @@ func TestReplaceResumesAFailedAttempt(t *testing.T) {
 	})
 	f.must(f.Cluster.SignalContainer(f.ctx, f.namespace, victim, api.ContainerScyllaDB, syscall.SIGKILL))
 	f.waitFor("the failed attempt to be recognised", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "--status", "-n", f.namespace)
-		return strings.Contains(r.Stdout, "--resume"), r.Stdout + r.Stderr, err
+		r, err := f.Plugin(ctx, "replace", "status", "-n", f.namespace)
+		return strings.Contains(r.Stdout, "replace resume"), r.Stdout + r.Stderr, err
 	})
 	if got := f.service(victim).Labels[api.LabelReplacingNodeHostID]; got != old {
 		t.Errorf("the original host ID is %q, want %q", got, old)
 	}
 	failed := f.claim(victim)
 	// While ScyllaDB has not given the failed attempt up, another one is refused.
-	f.waitFor("--resume to be accepted", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "--resume", victim, "--yes", "--wait=false", "-n", f.namespace)
+	f.waitFor("replace resume to be accepted", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "replace", "resume", victim, "--yes", "--wait=false", atOnce, "-n", f.namespace)
 		return r.Code == 0, tail(r.Stderr, 3), err
 	})
 	f.waitFor("the resumed replacement to be finished", func(ctx context.Context) (bool, string, error) {
@@ -452,7 +473,7 @@ func TestReplaceResumesAFailedAttempt(t *testing.T) {
 		return err == nil && !open, fmt.Sprint(s.Labels, s.Annotations), err
 	})
 	if f.claim(victim) == failed {
-		t.Error("--resume kept the volume of the failed attempt")
+		t.Error("replace resume kept the volume of the failed attempt")
 	}
 	f.replaced(victim, old, claim)
 }
@@ -527,7 +548,7 @@ func TestReplaceOnAnOldVersion(t *testing.T) {
 	old, claim, address := f.hostID(victim), f.claim(victim), f.pod(victim).Status.PodIP
 	f.kill(victim, rack1+"-0")
 	f.untilRow(rack2+"-0", `"DOWN"`)
-	r := f.plugin("replace", victim, "--yes", "--timeout=4m")
+	r := f.replace(victim, "--yes", "--timeout=4m", atOnce)
 	if r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}

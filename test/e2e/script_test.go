@@ -58,8 +58,19 @@ const (
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	s := startScriptStage(t)
-	t.Run("script", func(t *testing.T) { testscript.Run(t, s.scriptParams()) })
+	t.Run("script", func(t *testing.T) { testscript.RunT(inTurn{t}, s.scriptParams()) })
 	t.Run("examples", s.examples) // some install, so they come last
+}
+
+// inTurn runs the scripts one after the other. Side by side each would wait for a place among the tests of the whole package, minutes long, while
+// the control planes that were started for them stand idle.
+type inTurn struct{ *testing.T }
+
+func (inTurn) Parallel()     {}
+func (inTurn) Verbose() bool { return testing.Verbose() }
+
+func (t inTurn) Run(name string, f func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { f(inTurn{t}) })
 }
 
 // scriptStage is what all scripts share.
@@ -79,8 +90,7 @@ func startScriptStage(t *testing.T) *scriptStage {
 		t.Skip("bash is missing: the examples cannot be run")
 	}
 	ctrllog.SetLogger(logr.Discard()) // otherwise the client complains on stderr that nobody listens
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-	t.Cleanup(cancel)
+	ctx := t.Context()                // every step has its own bound
 	dir := t.TempDir()
 	s := &scriptStage{ctx: ctx, bin: filepath.Join(dir, "bin"), env: map[string]string{}}
 	must := func(err error) {
@@ -149,10 +159,10 @@ func startScriptStage(t *testing.T) *scriptStage {
 	return s
 }
 
-// downCluster has one node of three DOWN since twelve seconds, and a newcomer that waits at its barrier.
+// downCluster has one node of three DOWN since 45 seconds, and a newcomer that waits at its barrier.
 func downCluster(namespace string) []client.Object {
 	w := plugintest.NewNamed(namespace, "demo", "dc1", 3, 1)
-	since := time.Now().Add(-12 * time.Second)
+	since := time.Now().Add(-45 * time.Second) // a replacement wants 30 s
 	w.Sees("demo-dc1-rack1-0", "demo-dc1-rack3-0", api.NodeStatusDown, since)
 	w.Sees("demo-dc1-rack2-0", "demo-dc1-rack3-0", api.NodeStatusDown, since)
 	p := w.Pod("demo-dc1-rack3-0")
@@ -197,6 +207,8 @@ func operatorCluster(t *testing.T) []client.Object {
 			if len(node.ObservedNodes) > 0 {
 				// The report has its row, so it ran.
 				pod.Status.Phase = corev1.PodRunning
+				pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier, Ready: true,
+					State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}}}
 				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, Started: new(true),
 					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: report.CreationTimestamp}}}}
@@ -309,8 +321,12 @@ func (s *stagedNamespace) untilServed() {
 func (s *stagedNamespace) lease() {
 	s.t.Helper()
 	now := metav1.NewMicroTime(time.Now())
+	var keeps []string
+	for _, ns := range []string{nsDemo, nsDown, nsForce} {
+		keeps = append(keeps, api.KeepMark(ns, "demo"))
+	}
 	s.must(s.c.Create(s.ctx, &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: manifests.Namespace, Name: "kubectl-scylla-controller"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: manifests.Namespace, Name: api.LeaseName, Annotations: map[string]string{api.AnnotationKeeps: strings.Join(keeps, " ")}},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("controller-0"), LeaseDurationSeconds: new(int32(3600)), AcquireTime: &now, RenewTime: &now},
 	}))
 }
@@ -424,7 +440,7 @@ func list(environ map[string]string) []string {
 // run runs a program in dir without a terminal and gives its exit code.
 func (s *scriptStage) run(t *testing.T, dir, program string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, err bytes.Buffer
@@ -441,10 +457,8 @@ func (s *scriptStage) run(t *testing.T, dir, program string, args ...string) (st
 // scriptParams has two commands more than testscript: "exits CODE PROGRAM [ARGUMENT...]" is an exec that must end with that code, and
 // "interrupted PROGRAM [ARGUMENT...]" one that must end with 130 after Ctrl-C; its stdout is then all that it said.
 func (s *scriptStage) scriptParams() testscript.Params {
-	deadline, _ := s.ctx.Deadline()
 	return testscript.Params{
 		Dir:                "testdata/script",
-		Deadline:           deadline,
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			for k, v := range s.environ(env.WorkDir) {
@@ -479,7 +493,7 @@ func (s *scriptStage) interrupted(ts *testscript.TestScript, neg bool, args []st
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: interrupted program [args...]")
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	dir := ts.MkAbs(".")
 	environ := s.environ(dir)

@@ -37,7 +37,8 @@ type rule struct {
 
 const own = module + "/"
 
-var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/view"}
+// internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not what is below it.
+var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/cluster", "internal/diagnosis", "internal/view", "internal/inject", "internal/preflight", "internal/scylla/release"}
 
 var rules = map[string]rule{
 	"pure packages know no client": {
@@ -54,6 +55,16 @@ var rules = map[string]rule{
 		from: []string{"internal/api"},
 		deny: []string{own + "internal/matrix", own + "internal/bootstrap", own + "internal/kube", own + "internal/replacement", "k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/..."},
 		why:  "the wire is at the bottom: everybody reads it",
+	},
+	"internal/kube judges nothing": {
+		from: []string{"internal/kube"},
+		deny: []string{own + "internal/matrix", own + "internal/bootstrap", own + "internal/replacement"},
+		why:  "it hands over objects; internal/cluster alone turns them into a cluster, the same for everybody",
+	},
+	"what shows and keeps gives no verdict": {
+		from: []string{"internal/ui", "internal/bundle"},
+		deny: []string{own + "internal/bootstrap", own + "internal/diagnosis"},
+		why:  "a verdict comes from a Cluster; one made elsewhere could differ from the barrier's",
 	},
 	"plugin does not import controller": {
 		from: []string{"plugin"}, deep: true,

@@ -86,9 +86,13 @@ func Scylla(binary, version string) image.Spec {
 			{Path: "/usr/bin/scylla", Source: binary},
 			{Path: "/usr/bin/bash", Link: "/usr/bin/scylla"},
 			{Path: "/usr/bin/nodetool", Link: "/usr/bin/scylla"},
+			{Path: "/usr/bin/cqlsh", Link: "/usr/bin/scylla"},
 			{Path: "/bin/sh", Link: "/usr/bin/scylla"},
 			{Path: "/docker-entrypoint.py", Link: "/usr/bin/scylla"},
 			{Path: "/etc/scyllasim/version", Content: []byte(version + "\n")},
+			// The simulated entrypoint looks for scylla.yaml and does not read it; ScyllaDB's defaults go for a key that is not there.
+			{Path: "/etc/scylla/scylla.yaml", Content: []byte("# simulated ScyllaDB: all settings are defaults\n")},
+			{Path: "/etc/scylla.d", Dir: true},
 			{Path: "/var/lib/scylla", Dir: true, Mode: 0o755, UID: 999, GID: 999},
 			{Path: "/tmp", Dir: true, Mode: 0o1777},
 		},

@@ -81,40 +81,16 @@ func Start(ctx context.Context, o Options) (*World, error) {
 	return &World{Cluster: c, Images: set, Client: kc, root: o.Root}, nil
 }
 
-// Install applies the kinds, the rights and the controller as shipped and waits until the controller is ready.
+// Install installs the kinds, the rights and the controller as a person does, and waits until the controller leads.
 func (w *World) Install(ctx context.Context) error {
-	objs, err := manifests.Objects(manifests.Options{Image: images.AgentRef})
-	if err != nil {
+	r, err := w.Plugin(ctx, "install", "--image", images.AgentRef, "--yes")
+	switch {
+	case err != nil:
 		return err
+	case r.Code != 0:
+		return fmt.Errorf("install: exit code %d: %s", r.Code, r.Stderr)
 	}
-	for _, o := range objs {
-		if o.GetKind() == "Deployment" {
-			if err := setPullPolicy(o); err != nil {
-				return err
-			}
-		}
-		if err := w.apply(ctx, o); err != nil {
-			return err
-		}
-	}
-	return cluster.WaitFor(ctx, "the controller to be ready", 200*time.Millisecond, func(ctx context.Context) (bool, string, error) {
-		var d appsv1.Deployment
-		if err := w.Client.Get(ctx, client.ObjectKey{Namespace: manifests.Namespace, Name: "kubectl-scylla-controller"}, &d); err != nil {
-			return false, "", err
-		}
-		return d.Status.ReadyReplicas > 0, fmt.Sprintf("%d replicas ready", d.Status.ReadyReplicas), nil
-	})
-}
-
-func setPullPolicy(d *unstructured.Unstructured) error {
-	cs, _, err := unstructured.NestedSlice(d.Object, "spec", "template", "spec", "containers")
-	if err != nil {
-		return fmt.Errorf("read containers of %s: %w", d.GetName(), err)
-	}
-	for _, c := range cs {
-		c.(map[string]any)["imagePullPolicy"] = "Never"
-	}
-	return unstructured.SetNestedSlice(d.Object, cs, "spec", "template", "spec", "containers")
+	return nil
 }
 
 func (w *World) apply(ctx context.Context, o *unstructured.Unstructured) error {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Clock is the time of a node. All durations given to it are ScyllaDB's own (a gossip round is one second); the clock decides
-// how long that is on the wall.
+// Clock is the time of a node. All durations given to it are ScyllaDB's own (a gossip round is one second); the clock converts
+// them to wall time.
 type Clock interface {
-	// Now returns the node's time. It is good for differences only: a fast clock runs away from the wall.
+	// Now returns the node's time. Only differences mean something: a fast clock runs ahead of wall time.
 	Now() time.Time
 	// After fires once d of the node's time has passed.
 	After(d time.Duration) <-chan time.Time
@@ -24,7 +24,7 @@ type scaledClock struct {
 	speed float64
 }
 
-// NewClock returns a clock that runs speed times as fast as the wall. A speed of zero or less means 1.
+// NewClock returns a clock that runs speed times as fast as wall time. A speed of zero or less means 1.
 func NewClock(speed float64) Clock {
 	if speed <= 0 {
 		speed = 1
@@ -42,7 +42,7 @@ func (c *scaledClock) Real(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / c.speed)
 }
 
-// ManualClock stands still until Advance is called. It is for tests that drive a part of a node without waiting.
+// ManualClock changes only when Advance is called. It is for tests that drive a part of a node without waiting.
 type ManualClock struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -54,7 +54,7 @@ type manualTimer struct {
 	ch chan time.Time
 }
 
-// NewManualClock returns a clock that shows start.
+// NewManualClock returns a clock set to start.
 func NewManualClock(start time.Time) *ManualClock { return &ManualClock{now: start} }
 
 // Now returns the time last set.

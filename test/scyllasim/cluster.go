@@ -36,7 +36,7 @@ type Cluster struct {
 
 var loopbackNets atomic.Uint32
 
-// nextLoopbackNet returns an unused 127.x.y prefix. Two processes that test at once differ in their process IDs.
+// nextLoopbackNet returns an unused 127.x.y prefix. The process ID is part of it, so that two test processes rarely try the same one.
 func nextLoopbackNet() string {
 	pid := os.Getpid()
 	for {

@@ -46,7 +46,8 @@ func startProcess(t *testing.T, name string, env []string, args ...string) (*exe
 	out := &syncBuffer{}
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = name
-	cmd.Env = append(os.Environ(), env...)
+	root := t.TempDir()
+	cmd.Env = append(os.Environ(), append([]string{"SCYLLASIM_ROOT=" + root, "HOME=" + root}, env...)...)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -278,6 +279,8 @@ func TestServerCommandOptions(t *testing.T) {
 		"positional":                    {v, []string{"--smp=1", "oops", "--x"}, nil, "positional"},
 		"bad port":                      {v, []string{"--api-port=x"}, nil, "invalid"},
 		"bad timeout":                   {v, []string{"--failure-detector-timeout-in-ms=-1"}, nil, "invalid"},
+		"bad join-ring":                 {v, []string{"--join-ring=perhaps"}, nil, "invalid"},
+		"bad keyspaces":                 {v, nil, map[string]string{"SCYLLASIM_KEYSPACES": "app"}, "SCYLLASIM_KEYSPACES"},
 		"bad speed":                     {v, nil, map[string]string{"SCYLLASIM_SPEED": "fast"}, "SCYLLASIM_SPEED"},
 		"bad stream time":               {v, nil, map[string]string{"SCYLLASIM_STREAM_SECONDS": "-2"}, "SCYLLASIM_STREAM_SECONDS"},
 	} {
@@ -287,6 +290,11 @@ func TestServerCommandOptions(t *testing.T) {
 				t.Errorf("%v, want %q", err, tc.text)
 			}
 		})
+	}
+	for arg, want := range map[string]bool{"--join-ring=0": true, "--join-ring=false": true, "--join-ring=1": false, "--smp=1": false} {
+		if o, err := serverOptions(v, []string{arg}, env); err != nil || o.ZeroToken != want {
+			t.Errorf("%s: zero-token %v, %v", arg, o.ZeroToken, err)
+		}
 	}
 	for name, args := range map[string][]string{"5.1": {"--replace-address-first-boot=10.0.0.9"}} {
 		if o, err := serverOptions(Version{Major: 5, Minor: 1}, args, env); err != nil || o.ReplaceAddressFirstBoot != "10.0.0.9" {

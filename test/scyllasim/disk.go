@@ -250,7 +250,7 @@ func (t *localTable) close() error {
 	return err
 }
 
-// abandon closes the file as the end of the process does; what is in the log stays there.
+// abandon closes the log without a flush, as the end of a killed process does. The log file stays for the next start.
 func (t *localTable) abandon() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

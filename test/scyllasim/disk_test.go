@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func dataFiles(t *testing.T, dir string) []string {
@@ -51,9 +52,13 @@ func query(t *testing.T, version string, files ...string) (string, string, int) 
 		}
 		return ""
 	}
+	return queryColumns(v, env, "bootstrapped", files...)
+}
+
+func queryColumns(v Version, env func(string) string, columns string, files ...string) (string, string, int) {
 	var out, errOut bytes.Buffer
 	args := append([]string{"query", "--system-schema", "--scylla-data-dir=/var/lib/scylla/data", "--output-format=json",
-		"--keyspace=system", "--table=local", "--query=SELECT bootstrapped FROM scylla_sstable.local"}, files...)
+		"--keyspace=system", "--table=local", "--query=SELECT " + columns + " FROM scylla_sstable.local"}, files...)
 	code := SSTableCommand(v, args, env, &out, &errOut)
 	return out.String(), errOut.String(), code
 }
@@ -211,6 +216,39 @@ func TestSSTableQuery(t *testing.T) {
 			out, errOut, code := query(t, tc.version, tc.files...)
 			if out != tc.out || code != tc.code || !strings.Contains(errOut, tc.errText) {
 				t.Errorf("got %q, code %d, stderr %q\nwant %q, code %d, stderr with %q", out, code, errOut, tc.out, tc.code, tc.errText)
+			}
+		})
+	}
+}
+
+// The barrier asks for both columns in one call: a volume that holds another host ID than the one recorded is not this member's.
+func TestSSTableQueryOfHostID(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, Options{Version: "2025.3.0"})
+	n := c.Node(0)
+	early := add(t, c, func(o *Options) { o.StreamTime = time.Hour })
+	eventually(t, "it streams", func() string { return strings.TrimPrefix(early.Mode(), modeBootstrap) })
+	env := func(string) string { return t.TempDir() }
+	for name, tc := range map[string]struct {
+		version, columns string
+		node             *Node
+		want             string
+	}{
+		"a member":                    {"2025.3.0", "host_id, bootstrapped", n, `[{"host_id":"` + n.HostID() + `","bootstrapped":"COMPLETED"}]`},
+		"columns as they are asked":   {"2025.3.0", "bootstrapped, host_id", n, `[{"bootstrapped":"COMPLETED","host_id":"` + n.HostID() + `"}]`},
+		"not bootstrapped yet":        {"2025.3.0", "host_id, bootstrapped", early, `[{"host_id":"` + early.HostID() + `","bootstrapped":null}]`},
+		"the NULL bug comes after it": {"2025.2.1", "host_id, bootstrapped", early, `[{"host_id":"` + early.HostID() + `","bootstrapped":null""}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if code, body, err := tc.node.Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=local"); code != 200 || err != nil {
+				t.Fatalf("flush: %d %s %v", code, body, err)
+			}
+			v, err := ParseVersion(tc.version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, errOut, code := queryColumns(v, env, tc.columns, dataFiles(t, tc.node.Dir())...); out != tc.want || code != 0 {
+				t.Errorf("%s, code %d, stderr %s; want %s", out, code, errOut, tc.want)
 			}
 		})
 	}

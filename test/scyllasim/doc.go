@@ -7,7 +7,7 @@
 // joins that are cancelled and poison their data directory, decommission, removenode, replace by host ID, and what
 // `scylla sstable query` can and cannot see on disk.
 //
-// It must not offer a way to lie. There is no call that sets a status: faults come from outside (stop, kill, pause, cut the
-// network), and every answer follows from what the node itself has seen. It imports nothing but the standard library
-// and google/uuid, and no other package of this project, so that it can never share a mistake with the code that it tests.
+// It must not offer a way to lie. No call sets a status: faults come from outside (stop, kill, pause, cut the network), and every answer
+// follows from what the node itself has seen. It imports the standard library, google/uuid and, for its shell, mvdan.cc/sh, and no other
+// package of this project: shared code would be a shared mistake.
 package scyllasim

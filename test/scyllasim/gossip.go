@@ -3,13 +3,10 @@
 package scyllasim
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
-	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -25,6 +22,7 @@ const (
 	appRPCAddress     = 8
 	appNetVersion     = 11
 	appHostID         = 12
+	appFeatures       = 14
 	appRPCReady       = 17
 	appSnitchName     = 22
 )
@@ -41,7 +39,7 @@ type appValue struct {
 	Version int64  `json:"n"`
 }
 
-// endpointState is what a node says of itself, carried by everyone. Gen grows with each start, Ver with each change and heartbeat.
+// endpointState is what a node reports about itself; all nodes pass it on. Gen grows with each start, Ver with each change and heartbeat.
 type endpointState struct {
 	HostID string           `json:"hostID"`
 	IP     string           `json:"ip"`
@@ -82,21 +80,6 @@ type gossipAck struct {
 	Wants  []string         `json:"wants"`
 }
 
-// detector judges one peer by its echoes. Pure: time is an argument.
-type detector struct {
-	last time.Time
-	max  time.Duration
-}
-
-// observe takes one echo's result and reports whether the peer is to be marked DOWN.
-func (d *detector) observe(ok bool, now time.Time) bool {
-	if ok {
-		d.last = now
-		return false
-	}
-	return now.Sub(d.last) > d.max
-}
-
 type peerView struct {
 	st        *endpointState
 	alive     bool
@@ -115,7 +98,7 @@ type gossiper struct {
 	fdTimeout time.Duration
 	// call reaches a peer; hostID may be empty when only the address is known.
 	call func(ctx context.Context, class, hostID, ip, method string, in, out any) (string, error)
-	// seeds returns addresses to try while nobody is known.
+	// seeds returns the addresses to try while no peer is known.
 	seeds   func() []string
 	banned  func(hostID string) bool
 	group0  func() string
@@ -178,7 +161,7 @@ func (g *gossiper) set(app int, value string) {
 	g.me = &c
 }
 
-// stop ends gossip; with announce the peers are told, and mark this node DOWN at once.
+// stop ends gossip. With announce it tells the peers first, which then mark this node DOWN at once.
 func (g *gossiper) stop(ctx context.Context, announce bool) {
 	g.mu.Lock()
 	if !g.enabled {
@@ -248,7 +231,7 @@ func (g *gossiper) rounds(ctx context.Context) {
 		g.mu.Unlock()
 		rand.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
 		rand.Shuffle(len(down), func(i, j int) { down[i], down[j] = down[j], down[i] })
-		// One live node in ten each round, and one that is not; all news of a small cluster is everywhere after a few rounds.
+		// One live node in ten each round, and one that is DOWN: in a small cluster a change reaches every node after a few rounds.
 		to := slices.Concat(live[:(len(live)+9)/10], down[:min(len(down), 1)])
 		if len(live) == 0 || rand.IntN(len(live)+len(down)+1) == 0 {
 			for _, ip := range g.seeds() {
@@ -271,7 +254,7 @@ func (g *gossiper) rounds(ctx context.Context) {
 	}
 }
 
-// exchange is one gossip conversation: digests out, news in, what the other lacks out.
+// exchange sends digests to one peer, merges the newer states of its answer and sends the states that the peer asks for.
 func (g *gossiper) exchange(ctx context.Context, hostID, ip string) {
 	cctx, cancel := context.WithTimeout(ctx, max(g.clock.Real(4*time.Second), time.Second))
 	defer cancel()
@@ -307,7 +290,7 @@ func (g *gossiper) statesOf(ids []string) []*endpointState {
 	return out
 }
 
-// handleSyn answers what the sender lacks and asks for what it has.
+// handleSyn returns the states that are newer here and the host IDs whose state is newer at the sender.
 func (g *gossiper) handleSyn(s gossipSyn) gossipAck {
 	mine := g.group0()
 	g.mu.Lock()
@@ -381,55 +364,13 @@ func (g *gossiper) merge(states []*endpointState) {
 	}
 }
 
-// takeAddressLocked forgets older endpoints at the address of st: the map was keyed by address.
+// takeAddressLocked forgets older endpoints at the address of st: before 2025.2 endpoints are keyed by address.
 func (g *gossiper) takeAddressLocked(st *endpointState) {
 	for id, p := range g.peers {
 		if id != st.HostID && p.st.IP == st.IP && !p.alive && p.st.Gen <= st.Gen {
 			delete(g.peers, id)
 		}
 	}
-}
-
-// considerLocked starts marking a peer UP: one echo must come back.
-func (g *gossiper) considerLocked(p *peerView) {
-	if p.st.status() == "shutdown" {
-		if p.alive {
-			g.markDownLocked(p)
-		}
-		return
-	}
-	if p.alive || p.echoing {
-		return
-	}
-	p.echoing = true
-	id, ip, gen := p.st.HostID, p.st.IP, p.st.Gen
-	g.wg.Go(func() {
-		cctx, cancel := context.WithTimeout(g.ctx, max(g.clock.Real(15*time.Second), time.Second))
-		defer cancel()
-		_, err := g.call(cctx, "echo", id, ip, "gossip.echo", struct{}{}, nil)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		p.echoing = false
-		if err != nil || !g.enabled || p.alive || g.peers[id] != p || p.st.Gen != gen || p.st.status() == "shutdown" {
-			return
-		}
-		p.alive = true
-		g.bumpLocked()
-		g.log.info("gossip", "InetAddress %s/%s is now UP, status = %s", id, p.st.IP, p.st.status())
-	})
-}
-
-func (g *gossiper) markDownLocked(p *peerView) {
-	p.alive = false
-	p.downSince = g.clock.Now()
-	g.bumpLocked()
-	g.log.info("gossip", "InetAddress %s/%s is now DOWN, status = %s", p.st.HostID, p.st.IP, p.st.status())
-}
-
-func (g *gossiper) bumpLocked() {
-	g.liveVersion++
-	close(g.liveChanged)
-	g.liveChanged = make(chan struct{})
 }
 
 func (g *gossiper) handleShutdown(st *endpointState) {
@@ -459,130 +400,3 @@ func (g *gossiper) remove(hostID string) {
 		g.log.info("gossip", "Removed endpoint %s/%s", hostID, p.st.IP)
 	}
 }
-
-// detect runs one echo loop for each live peer, and all of them anew whenever the set of live peers changes.
-func (g *gossiper) detect(ctx context.Context) {
-	for ctx.Err() == nil {
-		lctx, cancel := context.WithCancel(ctx)
-		g.mu.Lock()
-		changed := g.liveChanged
-		var wg sync.WaitGroup
-		for id, p := range g.peers {
-			if p.alive {
-				wg.Go(func() { g.detectPeer(lctx, id) })
-			}
-		}
-		g.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-		cancel()
-		wg.Wait()
-	}
-}
-
-func (g *gossiper) detectPeer(ctx context.Context, id string) {
-	d := detector{last: g.clock.Now(), max: echoInterval + g.fdTimeout}
-	for {
-		g.mu.Lock()
-		p := g.peers[id]
-		if p == nil || !p.alive || !g.enabled {
-			g.mu.Unlock()
-			return
-		}
-		ip := p.st.IP
-		g.mu.Unlock()
-		cctx, cancel := context.WithTimeout(ctx, g.clock.Real(d.max))
-		_, err := g.call(cctx, "echo", id, ip, "gossip.echo", struct{}{}, nil)
-		cancel()
-		if ctx.Err() != nil || g.gate.wait(ctx) != nil {
-			return
-		}
-		if d.observe(err == nil, g.clock.Now()) {
-			g.mu.Lock()
-			if g.peers[id] == p && p.alive && g.enabled {
-				g.log.info("gossip", "failure_detector_loop: Mark node %s/%s as DOWN", id, p.st.IP)
-				g.markDownLocked(p)
-			}
-			g.mu.Unlock()
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-g.clock.After(echoInterval):
-		}
-	}
-}
-
-// alive is this node's own view of a host.
-func (g *gossiper) alive(hostID string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if hostID == g.self {
-		return true
-	}
-	p := g.peers[hostID]
-	return p != nil && p.alive
-}
-
-// addressOf returns the address that gossip knows for a host.
-func (g *gossiper) addressOf(hostID string) (string, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.me != nil && hostID == g.self {
-		return g.me.IP, true
-	}
-	if p := g.peers[hostID]; p != nil {
-		return p.st.IP, true
-	}
-	return "", false
-}
-
-// endpointView is one endpoint as the failure detector API prints it.
-type endpointView struct {
-	endpointState
-	Alive     bool
-	DownSince time.Time
-	FirstSeen time.Time
-	Updated   time.Time
-}
-
-// view returns every endpoint, this node included, in order of address and host ID.
-func (g *gossiper) view() []endpointView {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var out []endpointView
-	if g.me != nil {
-		out = append(out, endpointView{endpointState: *g.me, Alive: g.me.status() != "shutdown", Updated: time.Now()})
-	}
-	for _, p := range g.peers {
-		out = append(out, endpointView{endpointState: *p.st, Alive: p.alive, DownSince: p.downSince, FirstSeen: p.firstSeen, Updated: p.updated})
-	}
-	slices.SortFunc(out, func(a, b endpointView) int {
-		return cmp.Or(compareIP(a.IP, b.IP), cmp.Compare(a.HostID, b.HostID))
-	})
-	return out
-}
-
-func (g *gossiper) generation() int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.me == nil {
-		return 0
-	}
-	return g.me.Gen
-}
-
-// compareIP orders addresses by number, as a std::set of them does.
-func compareIP(a, b string) int {
-	x, err1 := netip.ParseAddr(a)
-	y, err2 := netip.ParseAddr(b)
-	if err1 != nil || err2 != nil {
-		return cmp.Compare(a, b)
-	}
-	return x.Compare(y)
-}
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }

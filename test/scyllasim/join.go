@@ -9,39 +9,21 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 )
 
-// tokensPerNode is num_tokens; small, as nobody needs 256 numbers in a simulation.
+// tokensPerNode is num_tokens. It is small to keep the stored topology small.
 const tokensPerNode = 16
-
-// discovery finds the cluster's group 0 or agrees on who creates it.
-type discovery struct {
-	mu       sync.Mutex
-	eligible map[string]string // address -> host ID of those that may create: their own address is among their seeds
-}
-
-type discoverRequest struct {
-	HostID   string
-	IP       string
-	Eligible bool
-}
-
-type discoverReply struct {
-	HostID   string
-	Group0   string
-	LeaderIP string
-	Eligible bool
-}
 
 type joinRequest struct {
 	HostID, IP, DC, Rack, Cluster, Snitch, Nonce string
 	Replaces                                     string
 	Ignore                                       []string
 	Forwarded                                    bool
+	Features                                     string
+	ZeroToken                                    bool
 }
 
 type joinReply struct {
@@ -54,15 +36,6 @@ type joinResponse struct {
 	// Alive are the hosts that the joiner must see alive before it answers.
 	Alive []string
 	reply chan error
-}
-
-type shadowReply struct {
-	Group0  string
-	Members []shadowMember
-}
-
-type shadowMember struct {
-	HostID, IP, DC, Rack, State string
 }
 
 // join is storage_service::join_cluster: it returns when the node is a normal member.
@@ -83,12 +56,13 @@ func (n *Node) join(gen int64, seeds []string) error {
 	if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
 		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
 	}
-	if known {
-		return n.stuck(gen)
-	}
+	// A node that joined group 0 and died before COMPLETED replaces again, as long as the option is set; the checks come first.
 	replaces, ignore, err := n.replaceTarget(seeds)
 	if err != nil {
 		return err
+	}
+	if known {
+		return n.stuck(gen)
 	}
 	contact, err := n.discover(seeds, replaces != "")
 	if err != nil {
@@ -100,7 +74,7 @@ func (n *Node) join(gen int64, seeds []string) error {
 	return n.joinExisting(gen, seeds, contact, replaces, ignore)
 }
 
-// rejoin is the restart of a member.
+// rejoin is the restart of a member; it returns when gossip has settled.
 func (n *Node) rejoin(gen int64) error {
 	if n.o.ReplaceAddress != "" {
 		return runtimeErrorf("Cannot replace address with a node that is already bootstrapped")
@@ -127,7 +101,7 @@ func (n *Node) rejoin(gen int64) error {
 	if err := n.sleep(3 * time.Second); err != nil {
 		return err
 	}
-	// Versions that do not tell a banned node just drop its connections; it never gets further.
+	// Versions before 2026.1 do not tell a banned node; they drop its connections, and it waits here without end.
 	for n.dropped.Load() && !n.v.banNotice() && n.alone() {
 		if err := n.sleep(time.Second); err != nil {
 			return err
@@ -164,8 +138,8 @@ func (n *Node) loadSaved() error {
 	return nil
 }
 
-// stuck is a start on a data directory whose earlier process joined group 0 and died before the end: it waits for a request that nobody
-// works on. The ban notice ends it where the version has one.
+// stuck is a start on a data directory whose earlier process joined group 0 and died before the end. It waits for a request that no
+// coordinator works on, until it learns that it has left, or that the join was finished without it; both end the start.
 func (n *Node) stuck(gen int64) error {
 	if err := n.loadSaved(); err != nil {
 		return err
@@ -178,13 +152,19 @@ func (n *Node) stuck(gen int64) error {
 		if err := n.sleep(time.Second); err != nil {
 			return err
 		}
-		if n.g0.state().state(n.hostID) == stateLeft {
+		switch me := n.g0.state().node(n.hostID); {
+		case me == nil:
+		case me.State == stateLeft:
 			return runtimeErrorf("A node that already left the cluster cannot be restarted")
+		case me.State == stateNormal && me.Stage == "":
+			// The join was finished without this process: it asks for the outcome of a request that it has never made.
+			return runtimeErrorf("no entry for request id %s", me.RequestID)
 		}
 	}
 }
 
-// replaceTarget does the checks that a replacing node makes by itself, before anything is stored in the cluster.
+// replaceTarget does the checks that a replacing node makes before anything is stored in the cluster. It returns the target and the
+// ignored nodes; the target is "" when the node is not told to replace one.
 func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 	o := n.o
 	byAddress := o.ReplaceAddressFirstBoot
@@ -243,106 +223,25 @@ func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 	return target.HostID, ignore, nil
 }
 
-// shadowRound asks the seeds who is in the cluster.
-func (n *Node) shadowRound(seeds []string) ([]shadowMember, error) {
-	end := n.clock.Now().Add(n.o.ShadowRound)
-	for {
-		for _, ip := range seeds {
-			if n.isMe(ip) {
-				continue
-			}
-			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(5*time.Second))
-			var rep shadowReply
-			_, err := n.tr.call(ctx, "gossip", "", ip, "gossip.shadow", struct{}{}, &rep)
-			cancel()
-			if err == nil && rep.Group0 != "" {
-				return rep.Members, nil
-			}
-		}
-		if !n.clock.Now().Before(end) {
-			return nil, runtimeErrorf("Unable to gossip with any nodes=%s (ShadowRound).", idSet(seeds))
-		}
-		if err := n.sleep(time.Second); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// discover returns the address to send the join request to, or "" when this node is to create the cluster. It creates only if its own
-// address is among its seeds, every other node it knows of has answered that it belongs to no cluster, and its host ID is the smallest of
-// those that could create. A node that knows no other seed than itself creates a cluster at once, whether or not there is another.
-func (n *Node) discover(seeds []string, replacing bool) (string, error) {
-	eligible := !replacing && slices.ContainsFunc(seeds, n.isMe)
-	for {
-		targets := slices.DeleteFunc(slices.Clone(seeds), n.isMe)
-		n.disc.mu.Lock()
-		for ip := range n.disc.eligible {
-			targets = addUnique(targets, ip)
-		}
-		n.disc.mu.Unlock()
-		all, smallest, contact := true, true, ""
-		for _, ip := range targets {
-			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(3*time.Second))
-			var rep discoverReply
-			_, err := n.tr.call(ctx, "gossip", "", ip, "discover", discoverRequest{HostID: n.hostID, IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
-			cancel()
-			switch {
-			case err != nil:
-				all = false
-			case rep.Group0 != "" && contact == "":
-				contact = ip
-				if rep.LeaderIP != "" {
-					contact = rep.LeaderIP
-				}
-			case rep.Group0 == "" && rep.Eligible && rep.HostID < n.hostID:
-				smallest = false
-			}
-		}
-		if contact != "" {
-			return contact, nil
-		}
-		if eligible && all && smallest {
-			return "", nil
-		}
-		if err := n.sleep(time.Second); err != nil {
-			return "", err
-		}
-	}
-}
-
-func (n *Node) handleDiscover(r discoverRequest) discoverReply {
-	rep := discoverReply{HostID: n.hostID, Group0: n.groupID()}
-	if rep.Group0 != "" {
-		if id := n.g0.leaderID(); id != "" {
-			rep.LeaderIP, _ = n.addressOf(id)
-		}
-		return rep
-	}
-	seeds, err := n.resolveSeeds()
-	rep.Eligible = err == nil && slices.ContainsFunc(seeds, n.isMe) && n.o.ReplaceNodeFirstBoot == "" && n.o.ReplaceAddressFirstBoot == ""
-	n.mu.Lock()
-	d := n.disc
-	n.mu.Unlock()
-	if d != nil && r.Eligible {
-		d.mu.Lock()
-		d.eligible[r.IP] = r.HostID
-		d.mu.Unlock()
-	}
-	return rep
-}
-
 // form creates a new cluster with this node as its only member.
 func (n *Node) form(gen int64) error {
+	if n.o.ZeroToken {
+		return runtimeErrorf("Cannot start the first node in the cluster as zero-token")
+	}
 	now := time.Now().UTC()
 	task := newTaskID()
+	upgrade := upgradeDone
+	if !n.v.raftTopology() {
+		upgrade = notUpgraded
+	}
 	err := n.g0.create(&topology{
 		GroupID: uuid.NewString(), ClusterName: n.o.ClusterName, Snitch: n.o.Snitch, Schema: uuid.NewString(),
-		Voters: []string{n.hostID},
+		Voters: []string{n.hostID}, Features: n.v.features(), Upgrade: upgrade, Keyspaces: n.o.Keyspaces,
 		Nodes: map[string]*topoNode{n.hostID: {
 			HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, State: stateNormal,
-			Tokens: randomTokens(tokensPerNode), InGroup0: true, RequestID: task,
+			Tokens: randomTokens(tokensPerNode), InGroup0: true, RequestID: task, Features: n.v.features(),
 		}},
-		Tasks: []*topoTask{{ID: task, Type: requestJoin, Entity: n.hostID, State: "done", Start: now, End: now}},
+		Tasks: []*topoTask{{ID: task, Type: requestJoin, HostID: n.hostID, State: "done", Start: now, End: now}},
 	})
 	if err != nil {
 		return runtimeErrorf("create group 0: %v", err)
@@ -360,7 +259,7 @@ func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string,
 	n.startGossip(gen)
 	req := joinRequest{
 		HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, Cluster: n.o.ClusterName, Snitch: n.o.Snitch,
-		Nonce: n.nonce, Replaces: replaces, Ignore: ignore,
+		Nonce: n.nonce, Replaces: replaces, Ignore: ignore, Features: n.v.features(), ZeroToken: n.o.ZeroToken,
 	}
 	for {
 		n.log.info("raft_topology", "join: sending the join request to %s", contact)
@@ -437,7 +336,7 @@ func (n *Node) awaitResponse() error {
 				r.reply <- err
 				return err
 			}
-			// Before the answer: what the coordinator does next may already be the streaming.
+			// The mode changes before the answer is sent: the coordinator's next call may start the streaming, which has its own mode.
 			n.setMode(modeJoining)
 			r.reply <- nil
 			return nil
@@ -476,7 +375,7 @@ func (n *Node) liveIDs() []string {
 	return out
 }
 
-// awaitNormal follows this node's own request in the replicated state.
+// awaitNormal returns when the topology lists this node as normal, or why its request failed.
 func (n *Node) awaitNormal(replacing bool) error {
 	for {
 		ch := n.g0.waitChange()
@@ -511,7 +410,7 @@ func (n *Node) awaitNormal(replacing bool) error {
 	}
 }
 
-// handleJoinResponse gives the coordinator's answer to the waiting join and returns what the join says of it.
+// handleJoinResponse passes the coordinator's answer to the waiting join and returns the join's own error.
 func (n *Node) handleJoinResponse(ctx context.Context, r joinResponse) error {
 	r.reply = make(chan error, 1)
 	if n.Mode() != modeStarting && r.Accept {
@@ -530,12 +429,4 @@ func (n *Node) handleJoinResponse(ctx context.Context, r joinResponse) error {
 	case <-n.done:
 		return io.EOF
 	}
-}
-
-func newTaskID() string {
-	id, err := uuid.NewUUID()
-	if err != nil {
-		return uuid.NewString()
-	}
-	return id.String()
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // journal is an append-only file of JSON lines that survives the end of the process at any point. Nothing is ever replaced in
-// place: replacing a file makes the kernel write it out, which takes long on a busy disk and would look like a node that hangs.
+// place: replacing a file makes the kernel write it out, which on a busy disk takes as long as a node takes to be seen DOWN.
 type journal struct {
 	dir, prefix string
 	limit       int64 // bytes after which a new segment begins
@@ -32,7 +32,7 @@ func (j *journal) segments() ([]string, error) {
 	return l, err
 }
 
-// load calls each with every whole line, oldest first. A torn line at the end of a segment is skipped: it was never answered for.
+// load calls each with every whole line, oldest first. A torn line at the end of a segment is skipped: append had not returned.
 func (j *journal) load(each func(line []byte) error) error {
 	files, err := j.segments()
 	if err != nil {
@@ -60,8 +60,8 @@ func (j *journal) load(each func(line []byte) error) error {
 	return nil
 }
 
-// append writes one record. A new segment, at the first record of a process and after limit bytes, begins with whole, which must say
-// everything; the segments before it are removed.
+// append writes one record. A new segment, at the first record of a process and after limit bytes, begins with whole, which must hold
+// the complete state; the segments before it are removed.
 func (j *journal) append(record any, whole func() any) error {
 	if j.closed {
 		return errJournalClosed // a process that has ended writes nothing more

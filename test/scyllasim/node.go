@@ -4,121 +4,17 @@ package scyllasim
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/netip"
-	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 )
-
-// Options configure a node. The zero value of a field means ScyllaDB's default unless said otherwise.
-type Options struct {
-	// Version to behave as; DefaultVersion if empty.
-	Version string
-	// Speed is how many times faster than the wall all of ScyllaDB's own intervals run; 1 if zero.
-	Speed float64
-	// Dir is the work directory (/var/lib/scylla). It must be set and is all that survives a restart.
-	Dir string
-
-	ClusterName string // "Test Cluster" if empty
-	DC, Rack    string // "datacenter1", "rack1" if empty
-	Snitch      string // "SimpleSnitch" if empty
-	// Seeds are addresses or names; a name stands for all addresses it resolves to at that moment. Empty: the node's own address.
-	Seeds []string
-
-	ListenAddress    string // must be set
-	BroadcastAddress string // ListenAddress if empty
-	RPCAddress       string // ListenAddress if empty
-	APIAddress       string // 127.0.0.1 if empty
-
-	StoragePort int // 7000
-	CQLPort     int // 9042
-	APIPort     int // 10000
-
-	ReplaceNodeFirstBoot    string
-	ReplaceAddressFirstBoot string
-	ReplaceAddress          string
-	IgnoreDeadNodes         []string
-
-	FailureDetectorTimeout time.Duration // 20 s
-	ShadowRound            time.Duration // 300 s
-	// StreamTime is how long a bootstrap, replace, decommission or removenode moves data. 3 s if zero.
-	StreamTime time.Duration
-	// TabletRebuildTime is how long a replacing node waits, already normal, before it is COMPLETED. 2 s if zero.
-	TabletRebuildTime time.Duration
-	// StageTime is how long each stage of the boot takes, the first one four times as long. 300 ms if zero.
-	StageTime time.Duration
-	// BanNoticeFirst decides a race of versions since 2026.1: a cancelled joiner reads the notice of its ban (exit 0) before the
-	// coordinator's answer (exit 1).
-	BanNoticeFirst bool
-
-	// Log receives log lines; nil discards them (Node.Log still has them).
-	Log io.Writer
-	// Clock overrides Speed.
-	Clock Clock
-	// Network is a firewall shared by nodes of one process; nil means none.
-	Network *Network
-}
-
-func (o *Options) defaults() error {
-	if o.Dir == "" {
-		return errors.New("start node: Options.Dir is empty; give the work directory")
-	}
-	if net.ParseIP(o.ListenAddress) == nil {
-		return fmt.Errorf("start node: Options.ListenAddress %q is not an IP address", o.ListenAddress)
-	}
-	set := func(p *string, v string) {
-		if *p == "" {
-			*p = v
-		}
-	}
-	set(&o.Version, DefaultVersion)
-	set(&o.ClusterName, "Test Cluster")
-	set(&o.DC, "datacenter1")
-	set(&o.Rack, "rack1")
-	set(&o.Snitch, "SimpleSnitch")
-	set(&o.BroadcastAddress, o.ListenAddress)
-	set(&o.RPCAddress, o.ListenAddress)
-	set(&o.APIAddress, "127.0.0.1")
-	for _, p := range []struct {
-		port *int
-		v    int
-	}{{&o.StoragePort, 7000}, {&o.CQLPort, 9042}, {&o.APIPort, 10000}} {
-		if *p.port == 0 {
-			*p.port = p.v
-		}
-	}
-	for _, d := range []struct {
-		d *time.Duration
-		v time.Duration
-	}{
-		{&o.FailureDetectorTimeout, defaultFailureDetectorTimeout}, {&o.ShadowRound, 300 * time.Second},
-		{&o.StreamTime, 3 * time.Second}, {&o.TabletRebuildTime, 2 * time.Second}, {&o.StageTime, 300 * time.Millisecond},
-	} {
-		if *d.d == 0 {
-			*d.d = d.v
-		}
-	}
-	if len(o.Seeds) == 0 {
-		o.Seeds = []string{o.BroadcastAddress}
-	}
-	if o.Clock == nil {
-		o.Clock = NewClock(o.Speed)
-	}
-	return nil
-}
 
 // Operation modes as /storage_service/operation_mode prints them.
 const (
@@ -132,7 +28,7 @@ const (
 	modeDrained        = "DRAINED"
 )
 
-// startupError ends the process with code 1 and "Startup failed".
+// startupError is a C++ exception with its type. During the boot it ends the process with code 1 and "Startup failed"; in a REST call it is a 500.
 type startupError struct{ what string }
 
 func (e *startupError) Error() string { return e.what }
@@ -185,6 +81,7 @@ type Node struct {
 	peers     journal
 	disc      *discovery
 	draining  bool
+	streaming streamSession
 	ended     bool
 	opRunning bool
 	wg        sync.WaitGroup
@@ -202,6 +99,9 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 	}
 	if o.ReplaceNodeFirstBoot != "" && !v.replaceByHostID() {
 		return nil, fmt.Errorf("start node: ScyllaDB %s does not know --replace-node-first-boot; use --replace-address-first-boot", v)
+	}
+	if o.ZeroToken && !v.zeroTokenNodes() {
+		return nil, fmt.Errorf("start node: ScyllaDB %s has no zero-token nodes; simulate 6.2 or later, or leave out --join-ring=false", v)
 	}
 	n := &Node{
 		o: o, v: v, clock: o.Clock, log: &logger{w: o.Log},
@@ -270,7 +170,7 @@ func (n *Node) WaitMode(ctx context.Context, mode string) error {
 	}
 }
 
-// endedError says how the process ended; only after Done.
+// endedError returns how the process ended. It may be called after Done only.
 func (n *Node) endedError(format string, args ...any) error {
 	err := fmt.Errorf(format+": it ended with code %d", append(args, n.code)...)
 	if n.failed != nil {
@@ -342,7 +242,7 @@ func (n *Node) sleep(d time.Duration) error {
 	return n.gate.wait(n.ctx)
 }
 
-// minTimeout is the shortest time that one node waits for another's answer, on the wall. A fast clock must not turn a busy machine
+// minTimeout is the shortest wall time that one node waits for another's answer. A fast clock must not turn a busy machine
 // into a broken network; a peer that is really gone is noticed by a refused connection or by the failure detector.
 const minTimeout = 5 * time.Second
 
@@ -353,10 +253,10 @@ func (n *Node) run() {
 	defer close(n.done)
 	bootCtx, stopWatch := context.WithCancel(n.ctx)
 	go func() {
-		// A ban ends the process wherever it is.
+		// A ban ends the process in every state.
 		select {
 		case by := <-n.bannedCh:
-			// A waiting joiner is told twice, by the coordinator's answer and by this notice; the option says which it reads first.
+			// A waiting joiner gets the coordinator's answer and this notice; the option says which one it reads first.
 			if n.awaiting.Load() && !n.o.BanNoticeFirst {
 				select {
 				case <-time.After(4 * n.timeout(5*time.Second)):
@@ -426,7 +326,7 @@ func (n *Node) drain() {
 		if s := n.g0.state(); s != nil {
 			st = s.state(n.hostID)
 		}
-		// A node that is not a normal member yet, or is one no longer, goes silent.
+		// Only a normal member announces its shutdown; before 2026.2 a decommissioning node does, too.
 		n.gossip.stop(n.ctx, st == stateNormal || (!n.v.onlyNormalAnnounces() && st == stateDecommissioning))
 		_ = n.sleepQuiet(2 * time.Second)
 	}
@@ -478,141 +378,6 @@ func (n *Node) cleanup() {
 	}
 }
 
-func (n *Node) resolveSeeds() ([]string, error) {
-	var out []string
-	for _, s := range n.o.Seeds {
-		s = strings.TrimSpace(s)
-		if s == "" {
-			continue
-		}
-		if a, err := netip.ParseAddr(s); err == nil {
-			out = addUnique(out, a.String())
-			continue
-		}
-		ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
-		ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", s)
-		cancel()
-		if err != nil {
-			return nil, fmt.Errorf("Bad configuration: invalid value in 'seeds': '%s': std::system_error (error C-Ares:4, %s: Not found)", s, s) //nolint:staticcheck // ScyllaDB's text
-		}
-		for _, ip := range ips {
-			out = addUnique(out, ip.Unmap().String())
-		}
-	}
-	return out, nil
-}
-
-func (n *Node) isMe(ip string) bool {
-	return compareIP(ip, n.o.BroadcastAddress) == 0 || compareIP(ip, n.o.ListenAddress) == 0
-}
-
-func (n *Node) boot() error {
-	n.log.info("init", "Scylla version %s starting.", n.v.Release())
-	if err := n.sleep(4 * n.o.StageTime); err != nil {
-		return err
-	}
-	seeds, err := n.resolveSeeds()
-	if err != nil {
-		n.log.error("init", "%v", err)
-		return &startupError{"bad_configuration_error (std::exception)"}
-	}
-	if err := n.startAPI(); err != nil {
-		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
-	}
-	n.stage.Store(1)
-	if err := n.sleep(n.o.StageTime); err != nil {
-		return err
-	}
-
-	local, replayed, err := openLocal(n.o.Dir, n.v)
-	if err != nil {
-		return runtimeErrorf("load system.local: %v", err)
-	}
-	n.local = local
-	if replayed {
-		n.log.info("init", "replaying schema commit log - flushing memtables")
-	}
-	hostID := local.get("host_id")
-	if hostID == "" {
-		hostID = uuid.NewString()
-		n.log.info("system_keyspace", "Setting local host id to %s", hostID)
-	}
-	gen := time.Now().Unix()
-	if old, err := strconv.ParseInt(local.get("gossip_generation"), 10, 64); err == nil && gen <= old {
-		gen = old + 1
-	}
-	if err := local.set(map[string]string{
-		"key": "local", "host_id": hostID, "cluster_name": n.o.ClusterName, "data_center": n.o.DC, "rack": n.o.Rack,
-		"release_version": cassandraVersion, "broadcast_address": n.o.BroadcastAddress, "listen_address": n.o.ListenAddress,
-		"rpc_address": n.o.RPCAddress, "gossip_generation": itoa(gen),
-	}); err != nil {
-		return runtimeErrorf("save system.local: %v", err)
-	}
-	n.assemble(hostID, seeds)
-	n.mu.Lock()
-	n.hostID = hostID
-	n.mu.Unlock()
-	for s := int32(2); s <= 4; s++ {
-		n.stage.Store(s)
-		if err := n.sleep(n.o.StageTime); err != nil {
-			return err
-		}
-	}
-	if err := n.join(gen, seeds); err != nil {
-		return err
-	}
-
-	// The end of join_topology: only now does the disk say that this node has bootstrapped.
-	if err := local.set(map[string]string{"bootstrapped": "COMPLETED"}); err != nil {
-		return runtimeErrorf("save system.local: %v", err)
-	}
-	n.setMode(modeNormal)
-	if n.v.notifyUp() {
-		n.notifyPeersUp()
-	}
-	n.startCQL()
-	n.stage.Store(6)
-	n.log.info("init", "Scylla version %s initialization completed.", n.v.Release())
-	close(n.ready)
-	return nil
-}
-
-// assemble makes the services that join uses; they run from join on.
-func (n *Node) assemble(hostID string, seeds []string) {
-	n.g0 = newGroup0(filepath.Join(n.o.Dir, "data", "system", "scyllasim-group0"), hostID, n.clock, n.log, &n.gate)
-	n.peers = journal{dir: filepath.Join(n.o.Dir, "data", "system", "peers-37f71aca7dc2383ba70672528af04d4f"), prefix: "scyllasim-peers", limit: 1 << 20}
-	n.gossip = &gossiper{
-		self: hostID, byHostID: n.v.gossipByHostID(), clock: n.clock, log: n.log, gate: &n.gate, fdTimeout: n.o.FailureDetectorTimeout,
-		peers: map[string]*peerView{}, liveChanged: make(chan struct{}), ctx: n.ctx,
-		seeds: func() []string {
-			// Names are looked up again: pods change their addresses.
-			if s, err := n.resolveSeeds(); err == nil {
-				seeds = s
-			}
-			return slices.DeleteFunc(slices.Clone(seeds), n.isMe)
-		},
-		banned:  func(id string) bool { return n.g0.state().banned(id) },
-		group0:  n.groupID,
-		onPeers: n.savePeers,
-	}
-	n.tr = &transport{
-		cluster: n.o.ClusterName, hostID: hostID, ip: n.o.BroadcastAddress, port: n.o.StoragePort, clock: n.clock,
-		network: n.o.Network, gate: &n.gate, handler: n.handle,
-		banned: func(id string) bool { return n.g0.state().banned(id) }, notice: n.v.banNotice(),
-		onBanned: func(by string) {
-			if n.v.banNotice() {
-				select {
-				case n.bannedCh <- by:
-				default:
-				}
-			}
-		},
-	}
-	n.gossip.call = n.tr.call
-	n.g0.send = n.sendTo
-	n.g0.onApply = n.applied
-}
-
 func (n *Node) groupID() string {
 	if s := n.g0.state(); s != nil {
 		return s.GroupID
@@ -620,58 +385,7 @@ func (n *Node) groupID() string {
 	return ""
 }
 
-// sendTo calls a member by host ID.
-func (n *Node) sendTo(ctx context.Context, hostID, method string, in, out any) error {
-	ip, ok := n.addressOf(hostID)
-	if !ok {
-		return fmt.Errorf("no address for host %s", hostID)
-	}
-	_, err := n.tr.call(ctx, strings.SplitN(method, ".", 2)[0], hostID, ip, method, in, out)
-	if errors.Is(err, io.EOF) {
-		n.dropped.Store(true)
-	}
-	return err
-}
-
-// addressOf is the address map: gossip first, then what the topology remembers.
-func (n *Node) addressOf(hostID string) (string, bool) {
-	if ip, ok := n.gossip.addressOf(hostID); ok {
-		return ip, true
-	}
-	if t := n.g0.state().node(hostID); t != nil && t.IP != "" {
-		return t.IP, true
-	}
-	return "", false
-}
-
-// savePeers stores the addresses that gossip knows, for the next start.
-func (n *Node) savePeers() {
-	m := map[string]string{}
-	for _, e := range n.gossip.view() {
-		if e.HostID != n.hostID {
-			m[e.HostID] = e.IP
-		}
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.ended {
-		return
-	}
-	if err := n.peers.append(m, func() any { return m }); err != nil {
-		n.log.warn("system_keyspace", "cannot save peers: %v", err)
-	}
-}
-
-func (n *Node) loadPeers() (map[string]string, error) {
-	m := map[string]string{}
-	err := n.peers.load(func(line []byte) error {
-		clear(m) // each record is the whole
-		return json.Unmarshal(line, &m)
-	})
-	return m, err
-}
-
-// applied runs after each commit, with group 0 locked: it must not call back into it except for state().
+// applied runs after each commit while group 0 is locked: of group 0 it may call state() only.
 func (n *Node) applied(old, cur *topology) {
 	for _, t := range cur.sorted() {
 		id := t.HostID
@@ -686,110 +400,7 @@ func (n *Node) applied(old, cur *topology) {
 		}
 	}
 	if cur.state(n.hostID) == stateNormal && old.state(n.hostID) != stateNormal {
-		if me := cur.node(n.hostID); len(me.Tokens) > 0 {
-			n.gossip.set(appStatus, "NORMAL,"+itoa(me.Tokens[0]))
-		}
+		n.gossip.set(appStatus, cur.node(n.hostID).gossipStatus())
 	}
 	n.gossip.set(appSchema, cur.Schema)
-}
-
-func (n *Node) startGossip(gen int64) {
-	status := map[int]appValue{}
-	if s := n.g0.state(); s.state(n.hostID) == stateNormal {
-		tok := "0"
-		if t := s.node(n.hostID).Tokens; len(t) > 0 {
-			tok = itoa(t[0])
-		}
-		status[appStatus] = appValue{Value: "NORMAL," + tok}
-	}
-	schema := emptySchema
-	if s := n.g0.state(); s != nil {
-		schema = s.Schema
-	}
-	for app, v := range map[int]string{
-		appLoad: itoa(n.load()), appSchema: schema, appDC: n.o.DC, appRack: n.o.Rack, appReleaseVersion: cassandraVersion,
-		appRPCAddress: n.o.RPCAddress, appNetVersion: "0", appHostID: n.hostID, appRPCReady: "0", appSnitchName: n.o.Snitch,
-	} {
-		status[app] = appValue{Value: v}
-	}
-	ver := int64(1)
-	for _, app := range []int{appStatus, appLoad, appSchema, appDC, appRack, appReleaseVersion, appRPCAddress, appNetVersion, appHostID, appRPCReady, appSnitchName} {
-		if v, ok := status[app]; ok {
-			v.Version = ver
-			status[app] = v
-			ver++
-		}
-	}
-	n.gossip.start(n.ctx, &endpointState{HostID: n.hostID, IP: n.o.BroadcastAddress, Gen: gen, Ver: ver, App: status})
-}
-
-// load is the data size that the node reports: nothing but a plausible, stable number.
-func (n *Node) load() int64 {
-	var sum int64 = 100 << 10
-	for _, c := range n.hostID {
-		sum += int64(c) * 97
-	}
-	return sum
-}
-
-func (n *Node) notifyPeersUp() {
-	s := n.g0.state()
-	ctx, cancel := context.WithTimeout(n.ctx, n.timeout(10*time.Second))
-	defer cancel()
-	var wg sync.WaitGroup
-	for _, t := range s.sorted() {
-		if t.State == stateNormal && t.HostID != n.hostID && n.gossip.alive(t.HostID) {
-			wg.Go(func() { _ = n.sendTo(ctx, t.HostID, "gossip.notifyup", n.gossip.statesOf([]string{n.hostID}), nil) })
-		}
-	}
-	wg.Wait()
-}
-
-func (n *Node) startCQL() {
-	lc := net.ListenConfig{}
-	l, err := lc.Listen(n.ctx, "tcp", net.JoinHostPort(n.o.RPCAddress, strconv.Itoa(n.o.CQLPort)))
-	if err != nil {
-		n.log.error("cql_server_controller", "cannot listen: %v", err)
-		return
-	}
-	ln := newHeldListener(n.ctx, l, &n.gate, func(remote string) <-chan struct{} { return n.o.Network.held(n.o.RPCAddress, remote) })
-	n.mu.Lock()
-	n.cqlLn = ln
-	n.mu.Unlock()
-	n.cqlOn.Store(true)
-	n.gossip.set(appRPCReady, "1")
-	n.log.info("cql_server_controller", "Starting listening for CQL clients on %s (unencrypted, non-shard-aware)", l.Addr())
-	n.wg.Go(func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			// No protocol: a client that speaks first is told so by a closed connection.
-			n.wg.Go(func() {
-				defer func() { _ = c.Close() }()
-				_, _ = c.Read(make([]byte, 1))
-			})
-		}
-	})
-}
-
-func (n *Node) stopCQL() {
-	n.cqlOn.Store(false)
-	n.mu.Lock()
-	ln := n.cqlLn
-	n.cqlLn = nil
-	n.mu.Unlock()
-	if ln != nil {
-		ln.closeAll()
-	}
-}
-
-func randomTokens(k int) []int64 {
-	out := make([]int64, k)
-	for i := range out {
-		out[i] = int64(rand.Uint64())
-	}
-	slices.Sort(out)
-	return out
 }

@@ -45,7 +45,7 @@ func (n *Node) decommission(ctx context.Context) error {
 	return nil
 }
 
-// awaitDecommission waits until the coordinator has said farewell (handleLeft) or the request has failed.
+// awaitDecommission waits until the coordinator has called topo.left (handleLeft) or the request has failed; it returns the request's error.
 func (n *Node) awaitDecommission(ctx context.Context, task string) (string, error) {
 	for {
 		n.mu.Lock()
@@ -67,7 +67,7 @@ func (n *Node) awaitDecommission(ctx context.Context, task string) (string, erro
 	}
 }
 
-// handleLeft is the coordinator's word that this node is out of the ring. The process goes on, but takes part in nothing.
+// handleLeft is called by the coordinator once this node is out of the ring. The process goes on with gossip and CQL closed.
 func (n *Node) handleLeft() {
 	if n.g0.state().state(n.hostID) != stateDecommissioning || n.Mode() == modeDecommissioned {
 		return
@@ -114,7 +114,7 @@ func (n *Node) rebuild(ctx context.Context) error {
 	return nil
 }
 
-// drainNode is `nodetool drain`.
+// drainNode is `nodetool drain`: CQL and gossip end, system.local is flushed, the process goes on.
 func (n *Node) drainNode() error {
 	switch m := n.Mode(); m {
 	case modeNormal:

@@ -77,9 +77,11 @@ func TestReplaceRefusals(t *testing.T) {
 		change func(o *Options)
 		text   string
 	}{
-		"alive target":   {c.Node(1).HostID(), nil, "tried to replace alive node " + c.Node(1).HostID()},
-		"unknown id":     {unknownID, nil, "Startup failed: std::runtime_error (Replaced node with Host ID " + unknownID + " not found)"},
-		"not an id":      {"10.0.0.1", nil, "Unable to parse 10.0.0.1 as host-id"},
+		"alive target": {c.Node(1).HostID(), nil, "tried to replace alive node " + c.Node(1).HostID()},
+		"unknown id":   {unknownID, nil, "Startup failed: std::runtime_error (Replaced node with Host ID " + unknownID + " not found)"},
+		"not an id":    {"10.0.0.1", nil, "Unable to parse 10.0.0.1 as host-id"},
+		"no seed but itself": {c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{o.ListenAddress} },
+			"Startup failed: std::runtime_error (Unable to gossip with any nodes={} (ShadowRound).)"},
 		"another rack":   {c.Node(1).HostID(), func(o *Options) { o.Rack = "elsewhere" }, "with a node on a different data center or rack"},
 		"nobody answers": {c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{"127.0.0.250"} }, "Unable to gossip with any nodes={127.0.0.250} (ShadowRound)."},
 		"unknown ignored node": {c.Node(1).HostID(), func(o *Options) { o.IgnoreDeadNodes = []string{unknownID} },
@@ -203,6 +205,36 @@ func TestReplaceThatFailsIsResumedWithTheOriginalHostID(t *testing.T) {
 	// A plain join is impossible as long as the banned node is a member.
 	wantExit(t, add(t, c, nil), 1, "request canceled because some required nodes are dead")
 	ready(t, replacement(t, c, 2, dead.HostID(), nil))
+}
+
+// The third cause of "not found": the target has left, because the newcomer has taken its place.
+func TestRestartWhileTabletsAreRebuilt(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3, Options{Version: "2025.4.1", TabletRebuildTime: time.Hour})
+	dead := c.Node(2)
+	dead.Kill()
+	waitDown(t, c.Node(0), dead.Address())
+	waitDown(t, c.Node(1), dead.Address())
+	replacing := func(o *Options) { o.Rack, o.ReplaceNodeFirstBoot = c.Options(2).Rack, dead.HostID() }
+	n := replacement(t, c, 2, dead.HostID(), nil)
+	eventually(t, "it waits for the tablets", func() string {
+		if !strings.Contains(n.Log(), "Waiting for tablet replicas from the replaced node to be rebuilt") {
+			return n.Mode()
+		}
+		return ""
+	})
+	n.Kill()
+	for range 2 { // a crash loop
+		wantExit(t, restart(t, c, 3, replacing), 1, "Startup failed: std::runtime_error (Replaced node with Host ID "+dead.HostID()+" not found)")
+	}
+	if ids := hostIDs(t, c.Node(0)); len(ids) != 3 || !slices.Contains(ids, kv{n.Address(), n.HostID()}) {
+		t.Errorf("host_id %v: the newcomer is a normal member", ids)
+	}
+	wantExit(t, restart(t, c, 3, func(o *Options) { o.Rack = c.Options(2).Rack }), 1, "no entry for request id")
+	waitDown(t, c.Node(0), n.Address())
+	waitDown(t, c.Node(1), n.Address())
+	// The cure is to replace the newcomer.
+	ready(t, replacement(t, c, 2, n.HostID(), func(o *Options) { o.TabletRebuildTime = time.Second }))
 }
 
 func TestReplaceByAddressWorksInOldVersions(t *testing.T) {

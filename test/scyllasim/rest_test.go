@@ -4,39 +4,15 @@ package scyllasim
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (run with -update if this is meant)\n--- got\n%s\n--- want\n%s", file, got, want)
-	}
-}
 
 func TestRESTBodies(t *testing.T) {
 	t.Parallel()
@@ -113,7 +89,7 @@ func TestRESTBodies(t *testing.T) {
 		"/storage_service/gossiping", "/storage_service/scylla_release_version", "/storage_service/release_version",
 		"/storage_service/schema_version", "/storage_proxy/schema_versions", "/storage_service/cluster_name", "/storage_service/load_map",
 		"/storage_service/native_transport", "/storage_service/removal_status", "/storage_service/ownership/",
-		"/storage_service/raft_topology/upgrade", "/snitch/name", "/snitch/datacenter", "/snitch/rack",
+		"/storage_service/raft_topology/upgrade", "/storage_service/keyspaces", "/storage_service/keyspaces?type=user", "/snitch/name", "/snitch/datacenter", "/snitch/rack",
 		"/snitch/datacenter?host=10.0.0.2", "/snitch/rack?host=10.0.0.2", "/snitch/datacenter?host=10.9.9.9", "/snitch/rack?host=10.9.9.9",
 		"/failure_detector/simple_states", "/failure_detector/endpoints/", "/failure_detector/count/endpoint/up", "/failure_detector/count/endpoint/down",
 		"/raft/leader_host", "/task_manager/list_modules", "/task_manager/list_module_tasks/node_ops", "/task_manager/list_module_tasks/nope",
@@ -135,7 +111,7 @@ func TestRESTBodies(t *testing.T) {
 	} {
 		show("bootstrapping", joiner, "GET", p)
 	}
-	golden(t, "rest.golden", b.String())
+	golden.Text(t, "rest.golden", b.String())
 }
 
 func TestAPIAppearsInStages(t *testing.T) {
@@ -192,7 +168,7 @@ func TestVersionsDifferInTheAPI(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]map[string]string{
 		"5.2.9": {
-			"/storage_service/raft_topology/upgrade": "404", "/task_manager/list_module_tasks/node_ops": "400",
+			"/storage_service/raft_topology/upgrade": "404", "/task_manager/list_module_tasks/node_ops": "400", "/raft/leader_host": "404",
 			"/storage_service/nodes/excluded": "404", "/v2/config/replace_node_first_boot": `200 ""`,
 		},
 		"2022.2.0": {"/v2/config/replace_node_first_boot": "404"},
@@ -215,6 +191,27 @@ func TestVersionsDifferInTheAPI(t *testing.T) {
 	}
 }
 
+// No call lists a node's Raft groups, but two tell whether a node belongs to a given one.
+func TestGroup0CanBeProbed(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, Options{})
+	other := add(t, c, func(o *Options) { o.Seeds = []string{o.ListenAddress} })
+	ready(t, other)
+	gid := c.Node(0).groupID()
+	if got := text(t, c.Node(0), "/raft/leader_host?group_id="+gid); got != c.Node(0).HostID() {
+		t.Errorf("leader %s", got)
+	}
+	want := `500 {"message": "service::raft_group_not_found (Raft group ` + gid + ` not found)", "code": 500}`
+	if code, body := get(t, other, "/raft/leader_host?group_id="+gid); fmt.Sprint(code, " ", body) != want {
+		t.Errorf("%d %s, want %s", code, body, want)
+	}
+	for n, want := range map[*Node]int{c.Node(0): 200, other: 500} {
+		if code, body, err := n.Request(testContext(t), "POST", "/raft/trigger_snapshot/"+gid); code != want || err != nil {
+			t.Errorf("trigger_snapshot: %d %s %v, want %d", code, body, err, want)
+		}
+	}
+}
+
 func TestAbortOfAQueuedJoinBansIt(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, Options{StreamTime: 60 * time.Second, Version: "2025.4.0"})
@@ -224,7 +221,7 @@ func TestAbortOfAQueuedJoinBansIt(t *testing.T) {
 	id := ""
 	eventually(t, "the second is queued", func() string {
 		for _, x := range c.Node(0).g0.state().Tasks {
-			if x.Entity == second.HostID() {
+			if x.HostID == second.HostID() {
 				id = x.ID
 				return ""
 			}

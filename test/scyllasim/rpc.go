@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// hello opens every connection between nodes: who calls, and whom it means to reach.
+// hello opens every connection between nodes. It names the caller and the host that must answer.
 type hello struct {
 	Cluster string `json:"cluster"`
 	From    string `json:"from"` // host ID of the caller
@@ -38,7 +38,7 @@ type rpcResponse struct {
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// remoteError is an answer that says no; the connection is fine.
+// remoteError is an error that the other node answered with; the connection is intact.
 type remoteError struct{ msg string }
 
 func (e *remoteError) Error() string { return e.msg }
@@ -157,7 +157,7 @@ func (t *transport) serve(c net.Conn) {
 		if t.gate.wait(t.ctx) != nil {
 			return
 		}
-		// Versions without a notice drop a banned node's connections, but it still hears why it cannot join again.
+		// Versions without a notice drop a banned node's connections, but still answer its join request, with the reason.
 		if (banned || t.banned(h.From)) && !slices.Contains([]string{"discover", "gossip.shadow", "topo.join"}, req.Method) {
 			return
 		}
@@ -257,7 +257,7 @@ func (t *transport) call(ctx context.Context, class, hostID, ip, method string, 
 		if !reused || isTimeout(err) || ctx.Err() != nil {
 			return rc.hostID, err
 		}
-		// A connection that was idle may have died with the process behind it: once more on a new one.
+		// An idle connection may have been closed with the process behind it: try once more on a new one.
 	}
 }
 

@@ -4,195 +4,12 @@ package scyllasim
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-// testSpeed is how much faster than the wall the nodes of these tests run.
-const testSpeed = 12
-
-// TestMain lets the test binary stand in for the real one: the entrypoint starts its own executable under the name scylla.
-func TestMain(m *testing.M) {
-	if commandName(os.Args[0]) != "" || os.Getenv("SCYLLASIM_TEST_COMMAND") != "" {
-		os.Exit(Main(os.Args))
-	}
-	flag.Parse()
-	// Nearly all of these tests wait for nodes that sleep; the number of processors says little about how many may run at once.
-	if err := flag.Set("test.parallel", "5"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	os.Exit(m.Run())
-}
-
-func testContext(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func startCluster(t *testing.T, size int, base Options) *Cluster {
-	t.Helper()
-	if base.Speed == 0 {
-		base.Speed = testSpeed
-	}
-	c, err := StartCluster(testContext(t), t.TempDir(), size, base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, n := range c.all {
-				t.Logf("--- %s\n%s", n.Address(), n.Log())
-			}
-		}
-	})
-	return c
-}
-
-// eventually polls until check returns "", and fails with its last word otherwise.
-func eventually(t *testing.T, what string, check func() string) {
-	t.Helper()
-	end := time.Now().Add(time.Minute)
-	for {
-		why := check()
-		if why == "" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: %s", what, why)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-func get(t *testing.T, n *Node, path string) (int, string) {
-	t.Helper()
-	code, body, err := n.Request(testContext(t), "GET", path)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return code, body
-}
-
-func list(t *testing.T, n *Node, path string) []string {
-	t.Helper()
-	var out []string
-	if err := n.GetJSON(testContext(t), path, &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-type kv struct{ Key, Value string }
-
-func hostIDs(t *testing.T, n *Node) []kv {
-	t.Helper()
-	var out []kv
-	if err := n.GetJSON(testContext(t), "/storage_service/host_id", &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func text(t *testing.T, n *Node, path string) string {
-	t.Helper()
-	var out string
-	if err := n.GetJSON(testContext(t), path, &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func waitDown(t *testing.T, observer *Node, observed string) {
-	t.Helper()
-	eventually(t, observer.Address()+" marks "+observed+" DOWN", func() string {
-		if slices.Contains(list(t, observer, "/gossiper/endpoint/live"), observed) {
-			return "still live"
-		}
-		return ""
-	})
-}
-
-func waitUp(t *testing.T, observer *Node, observed string) {
-	t.Helper()
-	eventually(t, observer.Address()+" marks "+observed+" UP", func() string {
-		if !slices.Contains(list(t, observer, "/gossiper/endpoint/live"), observed) {
-			return "not live"
-		}
-		return ""
-	})
-}
-
-func wantExit(t *testing.T, n *Node, code int, texts ...string) {
-	t.Helper()
-	select {
-	case <-n.Done():
-	case <-time.After(time.Minute):
-		t.Fatalf("%s did not end; mode %s", n.Address(), n.Mode())
-	}
-	if n.ExitCode() != code {
-		t.Errorf("exit code %d, want %d", n.ExitCode(), code)
-	}
-	for _, x := range texts {
-		if !strings.Contains(n.Log(), x) {
-			t.Errorf("log has no %q", x)
-		}
-	}
-}
-
-func add(t *testing.T, c *Cluster, change func(o *Options)) *Node {
-	t.Helper()
-	n, err := c.Add(change)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func restart(t *testing.T, c *Cluster, i int, change func(o *Options)) *Node {
-	t.Helper()
-	n, err := c.Start(i, change)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func ready(t *testing.T, n *Node) {
-	t.Helper()
-	if err := n.WaitReady(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-type task struct{ Type, State, Entity, Error string }
-
-func tasks(t *testing.T, n *Node) []task {
-	t.Helper()
-	var stats []struct {
-		TaskID string `json:"task_id"`
-	}
-	if err := n.GetJSON(testContext(t), "/task_manager/list_module_tasks/node_ops", &stats); err != nil {
-		t.Fatal(err)
-	}
-	var out []task
-	for _, s := range stats {
-		var x task
-		if err := n.GetJSON(testContext(t), "/task_manager/task_status/"+s.TaskID, &x); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, x)
-	}
-	return out
-}
 
 func TestJoinIsVisibleStepByStep(t *testing.T) {
 	t.Parallel()
@@ -278,7 +95,7 @@ func TestDeadNodeCancelsJoinAndPoisonsTheDataDirectory(t *testing.T) {
 			}
 			eventually(t, "every member lists the failure", func() string {
 				l := tasks(t, c.Node(1))
-				if got, want := l[len(l)-1], (task{"bootstrap", "failed", id, "Canceled. Dead nodes: {" + dead.HostID() + "}"}); got != want {
+				if got, want := l[len(l)-1], (task{"bootstrap", "failed", "", "Canceled. Dead nodes: {" + dead.HostID() + "}"}); got != want {
 					return fmt.Sprintf("task %+v, want %+v", got, want)
 				}
 				return ""
@@ -600,48 +417,6 @@ func TestMinorityMakesNoProgress(t *testing.T) {
 	}
 	c.Network.HealAll()
 	wantExit(t, alone, 0, "received notification of being banned")
-}
-
-func TestSelfSeedFormsASecondCluster(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t, 1, Options{})
-	second := add(t, c, func(o *Options) { o.Seeds = []string{o.ListenAddress} })
-	ready(t, second)
-	if ids := hostIDs(t, second); len(ids) != 1 {
-		t.Errorf("second cluster has %v", ids)
-	}
-	if c.Node(0).groupID() == second.groupID() {
-		t.Error("one group 0")
-	}
-}
-
-func TestThreeNodesThatSeedEachOtherFormOneCluster(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t, 0, Options{})
-	var seeds []string
-	for i := range 3 {
-		seeds = append(seeds, c.Options(i).ListenAddress)
-	}
-	var nodes []*Node
-	for range 3 {
-		nodes = append(nodes, add(t, c, func(o *Options) { o.Seeds = seeds }))
-	}
-	for _, n := range nodes {
-		ready(t, n)
-	}
-	if nodes[0].groupID() != nodes[1].groupID() || nodes[1].groupID() != nodes[2].groupID() {
-		t.Error("more than one cluster")
-	}
-}
-
-func TestUnresolvableSeedFailsBeforeAnythingIsStored(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t, 0, Options{})
-	n := add(t, c, func(o *Options) { o.Seeds = []string{"no-such-name.invalid"} })
-	wantExit(t, n, 1, "Bad configuration: invalid value in 'seeds': 'no-such-name.invalid'", "Startup failed: bad_configuration_error")
-	if _, err := os.Stat(n.Dir()); !os.IsNotExist(err) {
-		t.Errorf("data directory: %v", err)
-	}
 }
 
 func TestRejoinOfAnUnfinishedJoinNeverSucceeds(t *testing.T) {

@@ -3,6 +3,7 @@
 package scyllasim
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,115 +55,154 @@ func SSTableCommand(v Version, args []string, env func(string) string, stdout, s
 		say("error running operation: std::runtime_error (%s is not simulated)", op)
 		return exitFailed
 	}
-	opt := map[string]string{"output-format": "text"}
-	var files []string
-	for i := 1; i < len(args); i++ {
+	q, err := parseSSTableQuery(args[1:])
+	if err == nil {
+		err = q.run(v, env, stdout)
+	}
+	var se *sstableError
+	if errors.As(err, &se) {
+		say("%s", se.what)
+		return se.code
+	}
+	return exitOK
+}
+
+// sstableError is what the tool prints on stderr, and its exit code.
+type sstableError struct {
+	code int
+	what string
+}
+
+func (e *sstableError) Error() string { return e.what }
+
+func failTool(code int, format string, a ...any) error {
+	return &sstableError{code, fmt.Sprintf(format, a...)}
+}
+
+// sstableQuery is one `scylla sstable query`.
+type sstableQuery struct {
+	options map[string]string
+	files   []string
+	columns []string
+}
+
+// sstableOptions take a value.
+var sstableOptions = []string{
+	"scylla-data-dir", "keyspace", "table", "output-format", "query", "query-file", "scylla-yaml-file", "schema-file",
+	"logger-log-level", "default-log-level", "smp", "memory", "sstable-schema",
+}
+
+func parseSSTableQuery(args []string) (*sstableQuery, error) {
+	q := &sstableQuery{options: map[string]string{"output-format": "text"}}
+	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a == "-q" {
 			a = "--query"
 		}
 		name, isOpt := strings.CutPrefix(a, "--")
 		if !isOpt {
-			files = append(files, a)
+			q.files = append(q.files, a)
 			continue
 		}
 		name, val, has := strings.Cut(name, "=")
-		switch name {
-		case "system-schema":
-			opt[name] = "true"
+		if name == "system-schema" {
+			q.options[name] = "true"
 			continue
-		case "scylla-data-dir", "keyspace", "table", "output-format", "query", "query-file", "scylla-yaml-file", "schema-file",
-			"logger-log-level", "default-log-level", "smp", "memory", "sstable-schema":
-		default:
-			say("error: unrecognised option '%s'", args[i])
-			return exitFailed
+		}
+		if !slices.Contains(sstableOptions, name) {
+			return nil, failTool(exitFailed, "error: unrecognised option '%s'", args[i])
 		}
 		if !has {
-			i++
-			if i >= len(args) {
-				say("error: the required argument for option '--%s' is missing", name)
-				return exitFailed
+			if i++; i >= len(args) {
+				return nil, failTool(exitFailed, "error: the required argument for option '--%s' is missing", name)
 			}
 			val = args[i]
 		}
-		opt[name] = val
+		q.options[name] = val
 	}
+	return q, q.check()
+}
+
+// check refuses what the tool refuses before it opens an SSTable, and reads the query.
+func (q *sstableQuery) check() error {
+	opt := q.options
 	if opt["smp"] != "" && opt["smp"] != "1" {
-		say("error running operation: std::runtime_error (query is only supported with --smp=1)")
-		return exitFailed
+		return failTool(exitFailed, "error running operation: std::runtime_error (query is only supported with --smp=1)")
 	}
 	if f := opt["query-file"]; f != "" && opt["query"] == "" {
 		b, err := os.ReadFile(f)
 		if err != nil {
-			say("error processing arguments: std::system_error (%v)", err)
-			return exitBadArgs
+			return failTool(exitBadArgs, "error processing arguments: std::system_error (%v)", err)
 		}
 		opt["query"] = string(b)
 	}
 	if opt["output-format"] != "json" && opt["output-format"] != "text" {
-		say("error processing arguments: invalid value for option output-format: %s", opt["output-format"])
-		return exitBadArgs
+		return failTool(exitBadArgs, "error processing arguments: invalid value for option output-format: %s", opt["output-format"])
 	}
 	if opt["system-schema"] == "" || opt["keyspace"] != "system" || opt["table"] != localTableName {
-		say("error processing arguments: could not load schema via system-schema: table %s.%s is not known to this simulator", opt["keyspace"], opt["table"])
-		return exitBadArgs
+		return failTool(exitBadArgs, "error processing arguments: could not load schema via system-schema: table %s.%s is not known to this simulator",
+			opt["keyspace"], opt["table"])
 	}
 	cols, err := selectedColumns(opt["query"])
 	if err != nil {
-		say("error processing arguments: %v", err)
-		return exitBadArgs
+		return failTool(exitBadArgs, "error processing arguments: %v", err)
 	}
-	row, found, code, err := loadSSTables(files)
+	q.columns = cols
+	return nil
+}
+
+func (q *sstableQuery) run(v Version, env func(string) string, stdout io.Writer) error {
+	row, found, err := loadSSTables(q.files)
 	if err != nil {
-		if code == exitBadArgs {
-			say("error loading sstables: %v", err)
-		} else {
-			say("error running operation: %v", err)
-		}
-		return code
+		return err
 	}
 	// The query runs in a CQL environment that lives in a temporary directory.
-	tmp := env("TEMPDIR")
-	if tmp == "" {
-		tmp = "/tmp"
-	}
-	dir, err := os.MkdirTemp(tmp, "scylla-sstable-")
+	dir, err := os.MkdirTemp(cmp.Or(env("TEMPDIR"), "/tmp"), "scylla-sstable-")
 	if err != nil {
-		say("error running operation: std::filesystem::__cxx11::filesystem_error (%v)", err)
-		return exitFailed
+		return failTool(exitFailed, "error running operation: std::filesystem::__cxx11::filesystem_error (%v)", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if opt["output-format"] == "text" {
-		_, _ = io.WriteString(stdout, textResult(cols, row, found))
-		return exitOK
-	}
-	out := "[]"
-	if found {
-		var b strings.Builder
-		for i, c := range cols {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(`"` + c + `":`)
-			switch val := row[c].Value; {
-			case val != nil:
-				j, _ := json.Marshal(*val) // a string always encodes
-				b.Write(j)
-			case v.sstableNullBug():
-				// These versions print null and then the missing value, whatever that is in memory.
-				if env("SCYLLASIM_NULL_BUG") == "crash" {
-					say("Segmentation fault on shard 0, in scheduling group main.")
-					return 139
-				}
-				b.WriteString(`null""`)
-			default:
-				b.WriteString("null")
-			}
+	out := textResult(q.columns, row, found)
+	if q.options["output-format"] == "json" {
+		if out, err = jsonResult(v, env, q.columns, row, found); err != nil {
+			return err
 		}
-		out = "[{" + b.String() + "}]"
 	}
 	_, _ = io.WriteString(stdout, out)
-	return exitOK
+	return nil
+}
+
+// jsonResult prints one row, or none. Text, addresses and UUIDs are strings.
+func jsonResult(v Version, env func(string) string, cols []string, row map[string]cell, found bool) (string, error) {
+	if !found {
+		return "[]", nil
+	}
+	var b strings.Builder
+	for i, c := range cols {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + c + `":`)
+		switch val := row[c].Value; {
+		case val != nil && c == "gossip_generation":
+			b.WriteString(*val)
+		case val != nil:
+			j, err := json.Marshal(*val)
+			if err != nil {
+				return "", failTool(exitFailed, "error running operation: %v", err)
+			}
+			b.Write(j)
+		case v.sstableNullBug():
+			// These versions print null and then the missing value, whatever that is in memory.
+			if env("SCYLLASIM_NULL_BUG") == "crash" {
+				return "", failTool(139, "Segmentation fault on shard 0, in scheduling group main.")
+			}
+			b.WriteString(`null""`)
+		default:
+			b.WriteString("null")
+		}
+	}
+	return "[{" + b.String() + "}]", nil
 }
 
 func selectedColumns(query string) ([]string, error) {
@@ -191,38 +231,40 @@ func selectedColumns(query string) ([]string, error) {
 }
 
 // loadSSTables merges the rows of all files. Without a file there is no row, and that is no error.
-func loadSSTables(files []string) (map[string]cell, bool, int, error) {
-	row := map[string]cell{}
-	found := false
+func loadSSTables(files []string) (row map[string]cell, found bool, err error) {
+	row = map[string]cell{}
+	loading := func(format string, a ...any) error {
+		return failTool(exitBadArgs, "error loading sstables: "+format, a...)
+	}
 	var seen []string
 	for _, f := range files {
 		base, isData := strings.CutSuffix(f, "Data.db")
 		abs, err := filepath.Abs(f)
 		if err != nil || !isData {
-			return nil, false, exitBadArgs, fmt.Errorf("std::runtime_error (%s: not a Data.db component)", f)
+			return nil, false, loading("std::runtime_error (%s: not a Data.db component)", f)
 		}
 		if slices.Contains(seen, abs) {
-			return nil, false, exitBadArgs, fmt.Errorf("std::invalid_argument (duplicate sstable: %s)", f)
+			return nil, false, loading("std::invalid_argument (duplicate sstable: %s)", f)
 		}
 		seen = append(seen, abs)
 		b, err := os.ReadFile(f)
 		if err != nil {
-			return nil, false, exitBadArgs, fmt.Errorf("std::invalid_argument (could not open sstable %s: %w)", f, err)
+			return nil, false, loading("std::invalid_argument (could not open sstable %s: %v)", f, err)
 		}
 		if toc, err := os.ReadFile(base + "TOC.txt"); err != nil || !strings.Contains(string(toc), "Data.db") {
-			return nil, false, exitBadArgs, fmt.Errorf("sstables::malformed_sstable_exception (%sTOC.txt: file not found or invalid)", base)
+			return nil, false, loading("sstables::malformed_sstable_exception (%sTOC.txt: file not found or invalid)", base)
 		}
 		t, err := decodeSSTable(b)
 		switch {
 		case errors.Is(err, errBadChecksum):
-			return nil, false, exitFailed, fmt.Errorf("sstables::malformed_sstable_exception (failed checksum in %s)", f)
+			return nil, false, failTool(exitFailed, "error running operation: sstables::malformed_sstable_exception (failed checksum in %s)", f)
 		case err != nil:
-			return nil, false, exitBadArgs, fmt.Errorf("sstables::malformed_sstable_exception (%s: %w)", f, err)
+			return nil, false, loading("sstables::malformed_sstable_exception (%s: %v)", f, err)
 		}
 		mergeRow(row, t.Row)
 		found = true
 	}
-	return row, found, exitOK, nil
+	return row, found, nil
 }
 
 // textResult prints as cqlsh does.

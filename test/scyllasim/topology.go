@@ -3,9 +3,9 @@
 package scyllasim
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
-	"time"
 )
 
 // Node states in the topology.
@@ -35,7 +35,7 @@ const (
 	stageReadOld  = "write_both_read_old"
 	stageReadNew  = "write_both_read_new"
 	stageLeftRing = "left_token_ring"
-	// stageRollback carries a node out after a failure; what follows is left.
+	// stageRollback is the stage of a failed join or replace; the next state is left.
 	stageRollback = "rollback_to_normal"
 )
 
@@ -52,6 +52,11 @@ type topology struct {
 	// Excluded holds host IDs banned by exclude_node.
 	Excluded []string    `json:"excluded,omitempty"`
 	Tasks    []*topoTask `json:"tasks,omitempty"`
+	// Features are those that every normal node has supported at some time; they are never disabled again.
+	Features string `json:"features"`
+	// Upgrade is what raft_topology/upgrade answers; empty means done. A cluster founded before 6.0 starts as not upgraded.
+	Upgrade   string     `json:"upgrade,omitempty"`
+	Keyspaces []Keyspace `json:"keyspaces,omitempty"`
 }
 
 type topoNode struct {
@@ -69,18 +74,12 @@ type topoNode struct {
 	Ignore    []string `json:"ignore,omitempty"`
 	// Nonce tells one start of the joining process from the next on the same data directory.
 	Nonce string `json:"nonce,omitempty"`
+	// Features are those that the node's version supports.
+	Features string `json:"features"`
+	// ZeroToken nodes (join_ring=false) are members that own no token.
+	ZeroToken bool `json:"zeroToken,omitempty"`
 	// InGroup0 nodes receive the replicated state.
 	InGroup0 bool `json:"inGroup0,omitempty"`
-}
-
-type topoTask struct {
-	ID     string    `json:"id"`
-	Type   string    `json:"type"`
-	Entity string    `json:"entity"`
-	State  string    `json:"state"` // running, done or failed
-	Error  string    `json:"error,omitempty"`
-	Start  time.Time `json:"start"`
-	End    time.Time `json:"end,omitzero"`
 }
 
 func (s *topology) clone() *topology {
@@ -141,15 +140,48 @@ func (n *topoNode) owner() bool {
 	return false
 }
 
-// visible reports whether the node is in token metadata: tokens chosen and not left.
+// gossipStatus is the STATUS of a normal node.
+func (n *topoNode) gossipStatus() string {
+	if len(n.Tokens) == 0 {
+		return "NORMAL,"
+	}
+	return "NORMAL," + itoa(n.Tokens[0])
+}
+
+// visible reports whether the node is in token metadata: its tokens (none, for a zero-token node) are chosen and it has not left.
 func (n *topoNode) visible() bool {
 	switch n.State {
 	case stateNone, stateLeft:
 		return false
 	case stateBootstrapping, stateReplacing:
-		return len(n.Tokens) > 0
+		return len(n.Tokens) > 0 || n.ZeroToken
 	}
 	return true
+}
+
+// ringToken is one token of the ring and the node that owns it.
+type ringToken struct {
+	token int64
+	node  *topoNode
+}
+
+// ring returns the normal tokens of all owners in ascending order.
+func (s *topology) ring() []ringToken {
+	var out []ringToken
+	for _, n := range s.sorted() {
+		if n.owner() {
+			for _, t := range n.Tokens {
+				out = append(out, ringToken{t, n})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b ringToken) int { return cmp.Compare(a.token, b.token) })
+	return out
+}
+
+// otherOwner reports whether a normal node other than id owns tokens.
+func (s *topology) otherOwner(id string) bool {
+	return slices.ContainsFunc(s.sorted(), func(n *topoNode) bool { return n.HostID != id && n.State == stateNormal && !n.ZeroToken })
 }
 
 func (s *topology) transition() *topoNode {
@@ -169,38 +201,6 @@ func (s *topology) banned(id string) bool {
 	return s.state(id) == stateLeft || slices.Contains(s.Ignored, id) || slices.Contains(s.Excluded, id)
 }
 
-func (s *topology) task(id string) *topoTask {
-	if s == nil {
-		return nil
-	}
-	for _, t := range s.Tasks {
-		if t.ID == id {
-			return t
-		}
-	}
-	return nil
-}
-
-func (s *topology) finishTask(id, errText string, now time.Time) {
-	t := s.task(id)
-	if t == nil || t.State != "running" {
-		return
-	}
-	t.State, t.Error, t.End = "done", errText, now
-	if errText != "" {
-		t.State = "failed"
-	}
-}
-
-const keptTasks = 200
-
-func (s *topology) addTask(t *topoTask) {
-	s.Tasks = append(s.Tasks, t)
-	if len(s.Tasks) > keptTasks {
-		s.Tasks = s.Tasks[len(s.Tasks)-keptTasks:]
-	}
-}
-
 func addUnique(list []string, ids ...string) []string {
 	for _, id := range ids {
 		if !slices.Contains(list, id) {
@@ -210,7 +210,7 @@ func addUnique(list []string, ids ...string) []string {
 	return list
 }
 
-// wantedVoters are the normal nodes that are neither leaving nor given up.
+// wantedVoters returns the normal nodes that are not leaving, ignored or excluded.
 func (s *topology) wantedVoters() []string {
 	var out []string
 	for _, n := range s.sorted() {

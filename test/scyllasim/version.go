@@ -113,6 +113,26 @@ func (v Version) hostIDForm() hostIDForm {
 	}
 }
 
+// taskEntity says when the task manager names the node that a topology operation is about.
+type taskEntity int
+
+const (
+	taskEntityNever     taskEntity = iota // up to 2025.4
+	taskEntityWhileOpen                   // 2026.1 to 2026.3: the requesting node, while the request is queued or in transition
+	taskEntityTarget                      // since 2026.4: the target, also after the end
+)
+
+func (v Version) taskEntity() taskEntity {
+	switch {
+	case v.since("", "2026.4.0"):
+		return taskEntityTarget
+	case v.since("", "2026.1.0"):
+		return taskEntityWhileOpen
+	default:
+		return taskEntityNever
+	}
+}
+
 func (v Version) gossiperNotReady500() bool {
 	if v.Major == 2025 && v.Minor == 1 {
 		return v.Patch >= 4
@@ -135,8 +155,10 @@ func (v Version) notifyUp() bool            { return v.since("6.1.0", "2025.1.0"
 func (v Version) onlyNormalAnnounces() bool { return v.since("", "2026.2.0") }
 func (v Version) upgradeAlwaysDone() bool   { return v.since("", "2026.2.0") }
 func (v Version) readBarrierAPI() bool      { return v.since("6.1.0", "2025.1.0") }
+func (v Version) snapshotAPI() bool         { return v.since("5.2.0", "2023.1.0") }
 func (v Version) stepdownAPI() bool         { return v.since("", "2025.1.0") }
 func (v Version) gossipRoutesAfterSS() bool { return !v.since("6.2.0", "2025.1.0") }
+func (v Version) zeroTokenNodes() bool      { return v.since("6.2.0", "2025.1.0") }
 func (v Version) rebuildsTablets() bool     { return v.since("6.0.0", "2024.2.0") }
 func (v Version) sstableNullBug() bool {
 	return v.Major == 2025 && v.Minor == 2 && v.Patch <= 2

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
@@ -40,13 +40,7 @@ type node struct {
 	Seen, SeenKind, SeenGlyph                       string
 	Version, Row, RowKind, RowDetail, Pod, PodKind  string
 	Force, Membership, Detail, State, OperationMode string
-}
-
-// rack is one line of the table of racks.
-type rack struct {
-	Datacenter, Name             string
-	Nodes, In, Up, Rows, Trouble int
-	Kind, Glyph                  string
+	IP, Machine, MachineState, MachineKind          string
 }
 
 // change is one line of the list of changes.
@@ -63,15 +57,20 @@ type pageData struct {
 	Glyph             string
 	FactList          []fact
 	PartitionText     string
+	FindingList       []finding
 	BlockerList       []blocker
+	MoreBlockers      []blocker
 	Matrix            template.HTML
 	MatrixText        string
 	MatrixBy          string
 	WideMatrix        bool
 	NodeList, Trouble []node
-	Racks             []rack
+	Racks             []*rack
 	Folded            bool
+	Several           bool // troubled nodes are too many to list apart
 	ChangeList        []change
+	RoutineList       []change
+	RoutineText       string
 	Lists             []list
 	Taken, Generated  string
 	TakenISO          string
@@ -89,47 +88,87 @@ func HTML(w io.Writer, r *Report) error {
 	if err != nil {
 		return err
 	}
-	v := r.verdict()
-	g := newGrid(r)
-	d := &pageData{
-		Report: r, Style: template.CSS(svgStyle + styleText), //nolint:gosec // both are constants of this package
-		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(), BlockerList: r.blockers(),
-		MatrixText: g.summary(r), MatrixBy: g.by, WideMatrix: len(g.lines) > 8, Lists: r.lists(), Generated: r.GeneratedAt.UTC().Format("2006-01-02 15:04:05 UTC"), Folded: len(r.Nodes) > allNodes,
-	}
-	if len(g.lines) > 0 {
-		d.Matrix = template.HTML(draw(r, false)) //nolint:gosec // the drawing escapes every text that it did not make itself
-	}
-	if t := r.taken(); !t.IsZero() {
-		d.Taken, d.TakenISO = t.UTC().Format("2006-01-02 15:04:05 UTC"), t.UTC().Format(time.RFC3339)
-	}
-	for i, n := range r.Nodes {
-		line := newNode(i+1, n)
-		d.NodeList = append(d.NodeList, line)
-		if troubled(n) {
-			d.Trouble = append(d.Trouble, line)
-		}
-	}
-	d.Racks = racks(r)
-	for _, o := range r.Reports {
-		d.ObjectList = append(d.ObjectList, objectLine{o, cmp.Or(r.objectAge(o), "not known"), used(o)})
-	}
-	for _, c := range r.Changes {
-		at := c.Time.UTC()
-		symbol := "•"
-		if c.Warning {
-			symbol = "!"
-		}
-		d.ChangeList = append(d.ChangeList, change{Change: c, At: at.Format(time.RFC3339), Day: at.Format("2006-01-02"), Clock: at.Format("15:04:05"), Ago: r.ago(at), Text: c.about(), Symbol: symbol})
-	}
+	d := newPage(r)
 	if err := t.Execute(w, d); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
 }
 
+// manyTroubled is up to how many nodes with trouble are listed apart when racks stand for the rest.
+const manyTroubled = 50
+
+// fewBlockers is how many lines of blockers are open.
+const fewBlockers = 10
+
+// newPage is what the template needs.
+func newPage(r *Report) *pageData {
+	v := r.verdict()
+	g := newGrid(r)
+	d := &pageData{
+		Report: r, Style: template.CSS(svgStyle + styleText), //nolint:gosec // both are constants of this package
+		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(), FindingList: r.findings(), BlockerList: r.blockers(),
+		MatrixText: g.summary(r), MatrixBy: g.by, WideMatrix: len(g.lines) > 8, Lists: r.lists(), Generated: r.GeneratedAt.UTC().Format("2006-01-02 15:04:05 UTC"), Folded: len(r.Nodes) > allNodes,
+	}
+	if t := r.taken(); !t.IsZero() {
+		d.Taken, d.TakenISO = t.UTC().Format("2006-01-02 15:04:05 UTC"), t.UTC().Format(time.RFC3339)
+	}
+	if n := len(d.BlockerList); n > fewBlockers {
+		d.BlockerList, d.MoreBlockers = d.BlockerList[:fewBlockers], d.BlockerList[fewBlockers:]
+	}
+	d.addNodes()
+	more := ""
+	if d.Folded {
+		d.Racks = racks(r, d.NodeList)
+		more = drawRacks(r, g, d.Racks)
+	}
+	if len(g.lines) > 0 {
+		d.Matrix = template.HTML(draw(r, g, false, more)) //nolint:gosec // the drawing escapes every text that it did not make itself
+	}
+	for _, o := range r.Reports {
+		d.ObjectList = append(d.ObjectList, objectLine{o, cmp.Or(r.objectAge(o), "not known"), used(o)})
+	}
+	others, folded := r.split()
+	d.ChangeList, d.RoutineList, d.RoutineText = r.changeLines(others), r.changeLines(folded), routineText(len(folded))
+	return d
+}
+
+func (d *pageData) addNodes() {
+	places := d.places()
+	for i, n := range d.Nodes {
+		line := newNode(i+1, n)
+		p := places[n.Member]
+		line.IP, line.Machine = cmp.Or(p.PodIP, "-"), cmp.Or(p.KubernetesNode, "-")
+		if p.State != cluster.KubernetesNodeReady {
+			line.MachineState, line.MachineKind = p.State, "odd"
+		}
+		if p.State == cluster.KubernetesNodeGone || strings.HasPrefix(p.State, cluster.KubernetesNodeNotReady) {
+			line.MachineKind = "bad"
+		}
+		d.NodeList = append(d.NodeList, line)
+		if troubled(n) {
+			d.Trouble = append(d.Trouble, line)
+		}
+	}
+	d.Several = len(d.Trouble) > manyTroubled
+}
+
+func (r *Report) changeLines(list []Change) []change {
+	var out []change
+	for _, c := range list {
+		at := c.Time.UTC()
+		symbol := "•"
+		if c.Warning {
+			symbol = "!"
+		}
+		out = append(out, change{Change: c, At: at.Format(time.RFC3339), Day: at.Format("2006-01-02"), Clock: at.Format("15:04:05"), Ago: r.ago(at), Text: c.about(), Symbol: symbol})
+	}
+	return out
+}
+
 // troubled says whether a node is listed when racks stand for the rest.
 func troubled(n render.Node) bool {
-	return n.Membership != kube.MemberJoined && n.Membership != kube.MemberRemote || n.Row.Status != render.RowOK || n.Seen == nil || n.Seen.Status != "UP"
+	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != render.RowOK || n.Seen == nil || n.Seen.Status != "UP"
 }
 
 func newNode(number int, n render.Node) node {
@@ -167,39 +206,4 @@ func kindOf(status string) string {
 		return "bad"
 	}
 	return "odd"
-}
-
-func racks(r *Report) []rack {
-	var out []rack
-	at := map[[2]string]int{}
-	for _, n := range r.Nodes {
-		key := [2]string{n.Datacenter, n.Rack}
-		i, ok := at[key]
-		if !ok {
-			i = len(out)
-			at[key] = i
-			out = append(out, rack{Datacenter: cmp.Or(n.Datacenter, "-"), Name: cmp.Or(n.Rack, "-")})
-		}
-		k := &out[i]
-		k.Nodes++
-		if n.Membership != kube.MemberNewcomer && n.Membership != kube.MemberGossipOnly {
-			k.In++
-		}
-		if n.Seen != nil && n.Seen.Status == "UP" {
-			k.Up++
-		}
-		if n.Row.Status == render.RowOK {
-			k.Rows++
-		}
-		if troubled(n) {
-			k.Trouble++
-		}
-	}
-	for i := range out {
-		out[i].Kind, out[i].Glyph = "good", "✓"
-		if out[i].Up < out[i].In {
-			out[i].Kind, out[i].Glyph = "bad", "✗"
-		}
-	}
-	return out
 }

@@ -7,217 +7,11 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
-
-// maxCells is how many nodes get a row and a column of their own; beyond, racks do, and beyond that datacenters.
-const maxCells = 48
-
-// statuses of cells, the gravest first.
-var statuses = []string{"DOWN", "UNKNOWN", "MISSING", "UP"}
-
-// words for statuses.
-var statusWords = map[string]string{
-	"UP": "UP", "DOWN": "DOWN", "UNKNOWN": "not known", "MISSING": "missing from the row", "none": "no fresh row", "self": "itself",
-}
-
-// line is one row and column of the picture: a node, or a rack or datacenter of nodes.
-type line struct {
-	number string // as in the table of nodes; empty for groups
-	name   string
-	group  string // lines of one group stand together
-	nodes  int
-}
-
-// pairs is what the rows of one line say of the nodes of another.
-type pairs struct {
-	counts map[string]int
-	self   bool // one node and itself
-}
-
-// worst is the gravest status, "none" without any fresh row.
-func (p pairs) worst() string {
-	if p.self {
-		return "self"
-	}
-	for _, s := range statuses {
-		if p.counts[s] > 0 {
-			return s
-		}
-	}
-	return "none"
-}
-
-// grid is the matrix as it is drawn.
-type grid struct {
-	by    string // "node", "rack" or "datacenter"
-	lines []line
-	cells [][]pairs
-}
-
-// newGrid makes the matrix of nodes, or of racks or datacenters when there are too many.
-func newGrid(r *Report) *grid {
-	index := map[string]int{}
-	reports := map[int]bool{}
-	for i, n := range r.Nodes {
-		if n.HostID != "" {
-			index[n.HostID] = i
-		}
-		if n.Member != "" {
-			index["member "+n.Member] = i
-		}
-	}
-	observer := func(row render.Row) (int, bool) {
-		if i, ok := index[row.Observer.HostID]; ok && row.Observer.HostID != "" {
-			return i, true
-		}
-		i, ok := index["member "+row.Observer.Member]
-		return i, ok
-	}
-	for _, row := range r.Rows {
-		if i, ok := observer(row); ok {
-			reports[i] = true
-		}
-	}
-	var seen []int // nodes that can be seen: those that have a host ID and somebody asked about
-	for i, n := range r.Nodes {
-		if n.HostID != "" && (n.Seen != nil || reports[i]) {
-			seen = append(seen, i)
-		}
-	}
-	g, place := gather(r, seen)
-	g.cells = make([][]pairs, len(g.lines))
-	for i := range g.cells {
-		g.cells[i] = make([]pairs, len(g.lines))
-		for j := range g.cells[i] {
-			g.cells[i][j] = pairs{counts: map[string]int{}, self: i == j && g.by == "node"}
-		}
-	}
-	for i := range reports {
-		a, ok := place[i]
-		if !ok {
-			continue
-		}
-		for b, l := range g.lines {
-			n := l.nodes
-			if a == b {
-				n-- // a node that finds itself well proves nothing
-			}
-			g.cells[a][b].counts["UP"] += n
-		}
-	}
-	for _, row := range r.Rows {
-		i, _ := observer(row)
-		a, ok := place[i]
-		if !ok {
-			continue
-		}
-		for _, p := range row.NotUp {
-			j, known := index[p.Observed]
-			b, ok := place[j]
-			if !known || !ok || i == j {
-				continue
-			}
-			status := p.Status
-			if status != "DOWN" && status != "MISSING" {
-				status = "UNKNOWN"
-			}
-			g.cells[a][b].counts["UP"]--
-			g.cells[a][b].counts[status]++
-		}
-	}
-	return g
-}
-
-// gather makes the lines, and says on which line each node is.
-func gather(r *Report, seen []int) (*grid, map[int]int) {
-	rack := func(i int) string { return cmp.Or(r.Nodes[i].Datacenter, "?") + "/" + cmp.Or(r.Nodes[i].Rack, "?") }
-	place := map[int]int{}
-	if len(seen) <= maxCells {
-		g := &grid{by: "node"}
-		for _, i := range seen {
-			n := r.Nodes[i]
-			place[i] = len(g.lines)
-			g.lines = append(g.lines, line{number: fmt.Sprint(i + 1), name: cmp.Or(n.Member, n.Short(), "-"), group: rack(i), nodes: 1})
-		}
-		return g, place
-	}
-	for _, by := range []string{"rack", "datacenter"} {
-		g := &grid{by: by}
-		at := map[string]int{}
-		for _, i := range seen {
-			name := rack(i)
-			if by == "datacenter" {
-				name = cmp.Or(r.Nodes[i].Datacenter, "?")
-			}
-			k, ok := at[name]
-			if !ok {
-				k = len(g.lines)
-				at[name] = k
-				g.lines = append(g.lines, line{name: name, group: cmp.Or(r.Nodes[i].Datacenter, "?")})
-			}
-			g.lines[k].nodes++
-			place[i] = k
-		}
-		if len(g.lines) <= maxCells || by == "datacenter" {
-			return g, place
-		}
-	}
-	return &grid{by: "node"}, place // not reached: the loop returns
-}
-
-// title says a cell in words.
-func (g *grid) title(i, j int) string {
-	p := g.cells[i][j]
-	a, b := g.lines[i].name, g.lines[j].name
-	switch {
-	case p.self:
-		return a
-	case p.worst() == "none" && g.by == "node":
-		return a + " has no fresh row"
-	case p.worst() == "none":
-		return a + ": no fresh row of others about " + b
-	case g.by == "node":
-		return a + " sees " + b + ": " + statusWords[p.worst()]
-	}
-	var parts []string
-	for _, s := range slices.Backward(statuses) {
-		if n := p.counts[s]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, statusWords[s]))
-		}
-	}
-	return a + " sees " + b + ": " + strings.Join(parts, ", ")
-}
-
-// summary says the picture in one sentence, for whoever does not see it.
-func (g *grid) summary(r *Report) string {
-	total := map[string]int{}
-	for i := range g.cells {
-		for j := range g.cells[i] {
-			for s, n := range g.cells[i][j].counts {
-				total[s] += n
-			}
-		}
-	}
-	var parts []string
-	for _, s := range slices.Backward(statuses) {
-		if n := total[s]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, statusWords[s]))
-		}
-	}
-	if len(parts) == 0 {
-		return "No row says who sees whom."
-	}
-	of := ""
-	if g.by != "node" {
-		of = ", drawn by " + g.by
-	}
-	return fmt.Sprintf("Rows of %d of %d nodes%s: of each node's view of each other, %s.", len(r.Rows), r.Counts.Nodes, of, strings.Join(parts, ", "))
-}
 
 // Rules for what <use> repeats must not name its surroundings: they do not reach into the copies, inherited variables do.
 // Colours go with a glyph each, so that none is told by its colour alone; they are told apart with any of the common colour blindnesses.
@@ -226,14 +20,14 @@ const svgStyle = `
 @media (prefers-color-scheme:dark){.mx{--ink:#e8edf2;--dim:#9aa5b1;--rule:#39424d;--up:#12453a;--up-i:#7fe3c4;--down:#f0741d;--down-i:#1d0c00;--unk:#6e5410;--unk-i:#ffe49a;--mis:#5d2a49;--mis-i:#ffbfe0;--none:#1c232b;--none-i:#4d5864;--back:#0e1318}}
 @media print{.mx{--ink:#000;--dim:#444;--rule:#999;--up:#cfeae0;--up-i:#05604a;--down:#c84a00;--down-i:#fff;--unk:#f7d782;--unk-i:#5a4200;--mis:#e7bfd6;--mis-i:#6a1f4e;--none:#eef1f4;--none-i:#b4bdc7;--back:#fff;print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 .mx text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:var(--ink)}
-.mx .dim,.mx .num{fill:var(--dim)}.mx .num{font-size:11px}.mx .head{font:600 14px system-ui,sans-serif}
+.mx .dim{fill:var(--dim)}.mx .head{font-size:14px;font-weight:600}text.mx-num,text.mx-grp{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:var(--dim)}.mx-r{stroke:var(--rule);fill:none}
 .mx .back{fill:var(--back)}
-.mx .cnt{font-size:11px;font-weight:600}
+text.mx-cnt{font:600 11px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .mx-g{fill:none;stroke-width:2.4;stroke-linecap:round;stroke-linejoin:round}
 .mx-UP{fill:var(--up)}.mx-UP-i{stroke:var(--up-i)}
-.mx-DOWN{fill:var(--down)}.mx-DOWN-i{stroke:var(--down-i)}.mx text.mx-DOWN-t{fill:var(--down-i)}
-.mx-UNKNOWN{fill:var(--unk)}.mx-UNKNOWN-i{stroke:var(--unk-i)}.mx text.mx-UNKNOWN-t{fill:var(--unk-i)}
-.mx-MISSING{fill:var(--mis)}.mx-MISSING-i{stroke:var(--mis-i)}.mx text.mx-MISSING-t{fill:var(--mis-i)}
+.mx-DOWN{fill:var(--down)}.mx-DOWN-i{stroke:var(--down-i)}text.mx-DOWN-t{fill:var(--down-i)}
+.mx-UNKNOWN{fill:var(--unk)}.mx-UNKNOWN-i{stroke:var(--unk-i)}text.mx-UNKNOWN-t{fill:var(--unk-i)}
+.mx-MISSING{fill:var(--mis)}.mx-MISSING-i{stroke:var(--mis-i)}text.mx-MISSING-t{fill:var(--mis-i)}
 .mx-none{fill:var(--none)}.mx-none-i{stroke:var(--none-i)}.mx-self{fill:none}.mx-self-i{stroke:var(--rule)}
 `
 
@@ -249,6 +43,7 @@ const (
 	groupGap  = 6
 	maxLabel  = 32 // characters
 	charWidth = 7.3
+	headWidth = 8.5 // of a character of the head line
 )
 
 func esc(s string) string {
@@ -260,21 +55,29 @@ func esc(s string) string {
 
 // SVG writes the matrix as a picture that stands on its own.
 func SVG(w io.Writer, r *Report) error {
-	text := draw(r, true)
+	text := draw(r, newGrid(r), true, "")
 	if _, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+text); err != nil {
 		return fmt.Errorf("write the picture: %w", err)
 	}
 	return nil
 }
 
-// draw makes the picture. Alone it has a background, a head line and its own style; otherwise the page around it has these.
-func draw(r *Report, alone bool) string {
-	g := newGrid(r)
-	d := &drawing{g: g, r: r, alone: alone, w: cell}
-	if g.by != "node" {
-		d.w = 2 * cell
-	}
-	return d.String()
+// draw makes the picture. Alone it has a background, a head line and its own style; otherwise the page around it has these, and may put more into
+// its definitions, for other pictures to use.
+func draw(r *Report, g *grid, alone bool, more string) string {
+	d := newDrawing(r, g)
+	d.alone = alone
+	d.layout()
+	cells := d.cells()
+	d.finish()
+	d.begin()
+	d.definitions(more)
+	d.columns(&d.b, d.x0)
+	d.labels()
+	d.b.WriteString(cells)
+	d.b.WriteString(d.legendText)
+	d.b.WriteString("</svg>\n")
+	return d.b.String()
 }
 
 type drawing struct {
@@ -284,6 +87,61 @@ type drawing struct {
 	w     int // width of a cell
 	b     strings.Builder
 	used  map[string]bool
+	// x0, y0 is where cells begin.
+	x0, y0, margin int
+	width, height  int
+	legendText     string
+	// groups above the columns: datacenters, and racks where there is room.
+	groups [][]span
+}
+
+// span is a name above several columns.
+type span struct {
+	text     string
+	from, to int // columns
+}
+
+func newDrawing(r *Report, g *grid) *drawing {
+	d := &drawing{g: g, r: r, w: cell, used: map[string]bool{}}
+	if g.by != "node" {
+		d.w = 2 * cell
+	}
+	if g.by != "datacenter" {
+		d.addGroup(func(l line) string { return l.dc }, 0)
+	}
+	if g.by == "node" {
+		d.addGroup(func(l line) string { return l.dc + "/" + l.rack }, 4)
+	}
+	return d
+}
+
+// addGroup puts names above the columns, unless most of them have no room for least characters.
+func (d *drawing) addGroup(name func(line) string, least int) {
+	var out []span
+	for i, l := range d.g.lines {
+		if n := len(out); n > 0 && out[n-1].text == name(l) {
+			out[n-1].to = i
+			continue
+		}
+		out = append(out, span{name(l), i, i})
+	}
+	room := 0
+	for i, s := range out {
+		if d.room(s) >= least {
+			room++
+		}
+		if _, rack, found := strings.Cut(s.text, "/"); found && least > 0 {
+			out[i].text = rack
+		}
+	}
+	if 2*room > len(out) || least == 0 && len(out) > 0 {
+		d.groups = append(d.groups, out)
+	}
+}
+
+// room is how many characters fit above a span.
+func (d *drawing) room(s span) int {
+	return int(float64(d.offset(s.to, d.w)+d.w-d.offset(s.from, d.w)) / charWidth)
 }
 
 // offset of a line from the first, with room between groups.
@@ -307,51 +165,75 @@ func (d *drawing) label(i int) string {
 	return name
 }
 
-func (d *drawing) String() string {
-	n := len(d.g.lines)
-	d.used = map[string]bool{}
+// layout finds where the cells begin.
+func (d *drawing) layout() {
 	labels := 0
-	for i := range n {
+	for i := range d.g.lines {
 		labels = max(labels, utf8.RuneCountInString(d.label(i)))
 	}
-	left, top := int(float64(labels)*charWidth)+40, 26
-	if d.g.by != "node" {
-		left = int(float64(labels)*charWidth) + 14
+	d.x0, d.y0 = int(float64(labels)*charWidth)+14, d.top()
+	if d.g.by == "node" {
+		d.x0 += 26 // the number
 	}
-	x0, y0, margin := left, top, 0
 	if d.alone {
-		margin = 16
-		x0, y0 = x0+margin, y0+margin+26
+		d.margin = 16
+		d.x0, d.y0 = d.x0+d.margin, d.y0+d.margin+44
 	}
-	cells := d.cells(x0, y0)
-	width, height := x0+margin, y0+margin
-	if n > 0 {
+}
+
+// top is the height of what stands above the columns.
+func (d *drawing) top() int { return 26 + 17*len(d.groups) }
+
+// finish finds the size of the picture, with the legend below the cells.
+func (d *drawing) finish() {
+	width, height := d.x0+d.margin, d.y0+d.margin
+	if n := len(d.g.lines); n > 0 {
 		width += d.offset(n-1, d.w) + d.w
 		height += d.offset(n-1, cell) + cell
 	}
-	legend, legendWidth, rows := d.legend(margin, height-margin+12, max(width-2*margin, 300))
-	width, height = max(width, legendWidth+2*margin), height+12+rows*22
-	head := d.r.Namespace + "/" + d.r.Name + ": who sees whom"
+	legend, legendWidth, rows := d.legend(d.margin, height-d.margin+12, max(width-2*d.margin, 300))
+	d.legendText = legend
+	d.width, d.height = max(width, legendWidth+2*d.margin), height+12+rows*22
+	if d.alone {
+		for _, text := range d.head() {
+			d.width = max(d.width, int(float64(utf8.RuneCountInString(text))*headWidth)+2*d.margin+8)
+		}
+	}
+}
+
+// head is what the picture is about, in two lines.
+func (d *drawing) head() [2]string {
+	head := [2]string{d.r.Namespace + "/" + d.r.Name + ": who sees whom"}
 	if t := d.r.taken(); !t.IsZero() {
-		head += ", " + t.UTC().Format("2006-01-02 15:04:05 UTC")
+		head[1] = t.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
-	if d.alone {
-		width = max(width, int(float64(utf8.RuneCountInString(head))*8.4)+2*margin)
-	}
-	b := &d.b
-	least := "" // on a page it shrinks to fit, as long as a cell can be told from the next; then it scrolls
+	return head
+}
+
+func (d *drawing) begin() {
+	b, head := &d.b, d.head()
+	least := "" // on a page the picture shrinks to this width; below it scrolls
 	if !d.alone {
-		least = fmt.Sprintf(` style="min-width:%dpx"`, width*5/8)
+		least = fmt.Sprintf(` style="min-width:%dpx"`, d.width*5/8)
 	}
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="mx" viewBox="0 0 %d %d" width="%d" height="%d"%s role="img" aria-labelledby="mx-t mx-d">`+"\n", width, height, width, height, least)
-	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s A row says of each column.</desc>\n", esc(head), esc(d.g.summary(d.r)))
-	if d.alone {
-		fmt.Fprintf(b, "<style>%s</style>\n<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n", svgStyle)
-		fmt.Fprintf(b, "<text class=\"head\" x=\"%d\" y=\"%d\">%s</text>\n", margin, margin+12, esc(head))
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="mx" viewBox="0 0 %d %d" width="%d" height="%d"%s role="img" aria-labelledby="mx-t mx-d">`+"\n", d.width, d.height, d.width, d.height, least)
+	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s Each row is one node's report of the others.</desc>\n", esc(strings.TrimSuffix(d.r.Namespace+"/"+d.r.Name+": "+d.r.verdict().text+": "+d.r.Summary+", "+head[1], ", ")), esc(d.g.summary(d.r)))
+	if !d.alone {
+		return
 	}
+	fmt.Fprintf(b, "<style>%s</style>\n<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n", svgStyle)
+	fmt.Fprintf(b, "<text class=\"head\" x=\"%d\" y=\"%d\">%s</text>\n", d.margin, d.margin+12, esc(head[0]))
+	if head[1] != "" {
+		fmt.Fprintf(b, "<text class=\"dim\" x=\"%d\" y=\"%d\">%s</text>\n", d.margin, d.margin+30, head[1])
+	}
+}
+
+// definitions has a cell of each status that is used, and a small one for the legend.
+func (d *drawing) definitions(more string) {
+	b := &d.b
 	b.WriteString("<defs>")
 	for _, s := range []string{"UP", "DOWN", "UNKNOWN", "MISSING", "none", "self"} {
-		if !d.used[s] {
+		if !d.used[s] && more == "" {
 			continue
 		}
 		x := (d.w - cell) / 2
@@ -361,60 +243,79 @@ func (d *drawing) String() string {
 		fmt.Fprintf(b, `<g id="mx-%s"><rect class="mx-%s" width="%d" height="%d" rx="4"/><path class="mx-g mx-%s-i" transform="translate(%d 0)" d="%s"/></g>`, s, s, d.w, cell, s, x, glyphPaths[s])
 		fmt.Fprintf(b, `<g id="mx-l-%s"><rect class="mx-%s" width="%d" height="%d" rx="4"/><path class="mx-g mx-%s-i" d="%s"/></g>`, s, s, cell, cell, s, glyphPaths[s])
 	}
+	b.WriteString(more)
 	b.WriteString("</defs>\n")
-	for i := range n {
-		x, y := x0+d.offset(i, d.w)+d.w/2, y0+d.offset(i, cell)+16
-		if d.g.by == "node" {
-			fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="end">%s</text>`, x0-36, y, esc(d.label(i)))
-			fmt.Fprintf(b, `<text class="num" x="%d" y="%d" text-anchor="end">%s</text>`, x0-8, y, d.g.lines[i].number)
-			fmt.Fprintf(b, `<text class="num" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", x, y0-8, d.g.lines[i].number)
-			continue
-		}
-		// Groups have no numbers: the columns have the rows' names, as far as there is room.
-		column := d.g.lines[i].name
-		if _, rack, found := strings.Cut(column, "/"); found {
-			column = rack
-		}
-		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="end">%s</text>`, x0-8, y, esc(d.label(i)))
-		fmt.Fprintf(b, `<text class="num" x="%d" y="%d" text-anchor="middle"><title>%s</title>%s</text>`+"\n", x, y0-8,
-			esc(d.g.lines[i].name), esc(render.Shorten(render.Clean(column), 6, true, "…")))
-	}
-	b.WriteString(cells)
-	b.WriteString(legend)
-	b.WriteString("</svg>\n")
-	return b.String()
 }
 
-func (d *drawing) cells(x0, y0 int) string {
-	var b strings.Builder
-	n := len(d.g.lines)
-	xs, ys := make([]int, n), make([]int, n)
-	for i := range n {
-		xs[i], ys[i] = x0+d.offset(i, d.w), y0+d.offset(i, cell)
+// columns writes what stands above the cells, of which the first begins at x0.
+func (d *drawing) columns(b *strings.Builder, x0 int) {
+	for k, group := range d.groups {
+		y := d.y0 - 25 - 17*(len(d.groups)-1-k)
+		for _, s := range group {
+			x, room := x0+d.offset(s.from, d.w), d.room(s)
+			if room < 3 && utf8.RuneCountInString(s.text) > room {
+				continue
+			}
+			text := render.Clean(s.text)
+			fmt.Fprintf(b, `<text class="mx-grp" x="%d" y="%d"><title>%s</title>%s</text>`, x, y, esc(text), esc(render.Shorten(text, room, true, "…")))
+			fmt.Fprintf(b, `<path class="mx-r" d="M%d %dh%d"/>`+"\n", x, y+3, d.offset(s.to, d.w)+d.w-d.offset(s.from, d.w))
+		}
 	}
-	for i := range n {
-		for j := range n {
-			p := d.g.cells[i][j]
-			status := p.worst()
-			d.used[status] = true
-			if status == "self" {
-				fmt.Fprintf(&b, `<use href="#mx-self" x="%d" y="%d"/>`, xs[j], ys[i])
-				continue
-			}
-			if status == "UP" && n > maxCells/2 {
-				// Most cells are these, and they are the ones that nobody asks about.
-				fmt.Fprintf(&b, `<use href="#mx-UP" x="%d" y="%d"/>`, xs[j], ys[i])
-				continue
-			}
-			fmt.Fprintf(&b, `<g><title>%s</title><use href="#mx-%s" x="%d" y="%d"/>`, esc(d.g.title(i, j)), status, xs[j], ys[i])
-			if d.g.by != "node" && status != "UP" && status != "none" {
-				fmt.Fprintf(&b, `<text class="cnt mx-%s-t" x="%d" y="%d">%s</text>`, status, xs[j]+d.w/2, ys[i]+16, short(p.counts[status]))
-			}
-			b.WriteString("</g>")
+	for i, l := range d.g.lines {
+		x := x0 + d.offset(i, d.w) + d.w/2
+		if d.g.by == "node" {
+			fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", x, d.y0-8, l.number)
+			continue
+		}
+		// Groups have no numbers; their columns carry names, shortened to the width.
+		fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle"><title>%s</title>%s</text>`+"\n", x, d.y0-8,
+			esc(l.name), esc(render.Shorten(render.Clean(cmp.Or(l.rack, l.name)), 6, true, "…")))
+	}
+}
+
+// labels writes the names of the rows.
+func (d *drawing) labels() {
+	for i, l := range d.g.lines {
+		y := d.y0 + d.offset(i, cell) + 16
+		if d.g.by == "node" {
+			fmt.Fprintf(&d.b, `<text x="%d" y="%d" text-anchor="end">%s</text>`, d.x0-36, y, esc(d.label(i)))
+			fmt.Fprintf(&d.b, `<text class="mx-num" x="%d" y="%d" text-anchor="end">%s</text>`+"\n", d.x0-8, y, l.number)
+			continue
+		}
+		fmt.Fprintf(&d.b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", d.x0-8, y, esc(d.label(i)))
+	}
+}
+
+func (d *drawing) cells() string {
+	var b strings.Builder
+	for i := range d.g.lines {
+		y := d.y0 + d.offset(i, cell)
+		for j := range d.g.lines {
+			d.cell(&b, d.g.cells[i][j], d.x0+d.offset(j, d.w), y, func() string { return d.g.title(i, j) })
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// cell draws one cell, with a title unless it is one of many that are UP.
+func (d *drawing) cell(b *strings.Builder, p pairs, x, y int, title func() string) {
+	status := p.worst()
+	d.used[status] = true
+	if status == "self" || status == "UP" && (len(d.g.lines) > maxCells/2 || title == nil) {
+		fmt.Fprintf(b, `<use href="#mx-%s" x="%d" y="%d"/>`, status, x, y)
+		return
+	}
+	if title != nil {
+		fmt.Fprintf(b, `<g><title>%s</title>`, esc(title()))
+	}
+	fmt.Fprintf(b, `<use href="#mx-%s" x="%d" y="%d"/>`, status, x, y)
+	if d.g.by != "node" && status != "UP" && status != "none" {
+		fmt.Fprintf(b, `<text class="mx-cnt mx-%s-t" x="%d" y="%d">%s</text>`, status, x+d.w/2, y+16, short(p.gravest()))
+	}
+	if title != nil {
+		b.WriteString("</g>")
+	}
 }
 
 // short writes a count in at most three characters.

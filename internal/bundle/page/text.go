@@ -5,14 +5,10 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
@@ -29,6 +25,9 @@ func (r *Report) Text(o render.Options) string {
 	}
 	var b strings.Builder
 	b.WriteString(r.ClusterStatus.Text(full))
+	if o.NoHeaders {
+		return b.String()
+	}
 	section := func(title string, n int, body string) {
 		if body != "" {
 			fmt.Fprintf(&b, "\n%s (%d)\n%s", render.Strong.Paint(title), n, body)
@@ -83,12 +82,8 @@ func (g *grid) text(o render.Options) string {
 		for j := range g.lines {
 			p := g.cells[i][j]
 			status := p.worst()
-			total := 0
-			for _, n := range p.counts {
-				total += n
-			}
 			mark, style := glyph(status, o)
-			text := fmt.Sprintf("%s %d/%d", mark, p.counts[status], total)
+			text := fmt.Sprintf("%s %d/%d", mark, p.gravest(), p.total())
 			if status == "none" {
 				text = "-"
 			}
@@ -133,7 +128,10 @@ func (c Change) about() string {
 }
 
 func (r *Report) changeText(o render.Options) string {
-	shown := r.Changes
+	shown, folded := r.split()
+	if o.Wide {
+		shown, folded = r.Changes, nil
+	}
 	const most = 40
 	if len(shown) > most && !o.Wide {
 		shown = shown[:most]
@@ -148,10 +146,20 @@ func (r *Report) changeText(o render.Options) string {
 		line := fmt.Sprintf("%s  %4s  %s: %s", c.Time.UTC().Format("2006-01-02 15:04:05"), ago, render.Clean(c.About), c.about())
 		b.WriteString(mark + " " + wrap(line, width(o)-2, 27) + "\n")
 	}
-	if more := len(r.Changes) + r.ChangesLeftOut - len(shown); more > 0 {
+	if len(folded) > 0 {
+		b.WriteString(render.Dim.Paint(routineText(len(folded))+" (with -o wide or -o json)") + "\n")
+	}
+	if more := len(r.Changes) + r.ChangesLeftOut - len(shown) - len(folded); more > 0 {
 		b.WriteString(render.Dim.Paint(fmt.Sprintf("and %d older (more with -o wide or -o json)", more)) + "\n")
 	}
 	return b.String()
+}
+
+func routineText(n int) string {
+	if n == 1 {
+		return "1 routine event of a Pod's start"
+	}
+	return fmt.Sprintf("%d routine events of Pods' starts", n)
 }
 
 // wrap breaks a line at spaces; further lines are indented. A width that is not known or too small to be of use breaks nothing.
@@ -212,286 +220,4 @@ func LeftOutLine(l bundle.LeftOut) string {
 		text += ": " + render.Clean(l.Detail)
 	}
 	return text
-}
-
-// md makes a text plain in Markdown.
-func md(s string) string {
-	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]", "#", "\\#").Replace(render.Clean(s))
-}
-
-// code makes a text Markdown's code, in which nothing is special but its own mark.
-func code(s string) string { return "`" + strings.ReplaceAll(render.Clean(s), "`", "'") + "`" }
-
-// commandMark is where a next step becomes something to type.
-const commandMark = ": kubectl "
-
-// splitStep splits a next step into words and the command that it ends with, if it does.
-func splitStep(step string) (words, command string) {
-	at := strings.LastIndex(step, commandMark)
-	if at < 0 || strings.ContainsAny(step[at:], "();,`") {
-		return step, ""
-	}
-	return step[:at+1], step[at+len(": "):]
-}
-
-// Markdown writes the report for an issue or a chat.
-func Markdown(w io.Writer, r *Report) error {
-	var b strings.Builder
-	word := r.verdict()
-	fmt.Fprintf(&b, "# %s %s: %s\n\n%s\n\n", word.glyph, md(r.Namespace+"/"+r.Name), md(word.text), md(r.Summary))
-	for _, text := range r.PartialLines(0) {
-		fmt.Fprintf(&b, "> **Partial:** %s\n\n", md(text))
-	}
-	for _, f := range r.facts() {
-		fmt.Fprintf(&b, "- %s: %s\n", f.Name, md(f.Value))
-	}
-	if p := r.partitionText(); p != "" {
-		fmt.Fprintf(&b, "\n> **Partition:** %s\n", md(p))
-	}
-	heading := func(title string, n int) { fmt.Fprintf(&b, "\n## %s (%d)\n\n", title, n) }
-	if blockers := r.blockers(); len(blockers) > 0 {
-		heading("Blockers", r.Counts.Blockers)
-		for _, bl := range blockers {
-			fmt.Fprintf(&b, "- %s\n", md(bl.Text))
-			if bl.Step != "" || bl.Command != "" {
-				fmt.Fprintf(&b, "  - next: %s", md(bl.Step))
-				if bl.Command != "" {
-					fmt.Fprintf(&b, " %s", code(bl.Command))
-				}
-				b.WriteString("\n")
-			}
-		}
-	}
-	r.markdownMatrix(&b)
-	heading("Nodes", len(r.Nodes))
-	b.WriteString("| # | DC | Rack | Member | Host ID | Seen | Version | Row | Pod |\n|--:|---|---|---|---|---|---|---|---|\n")
-	for i, n := range r.Nodes {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", i+1, md(cmp.Or(n.Datacenter, "-")), md(cmp.Or(n.Rack, "-")), md(cmp.Or(n.Member, "-")),
-			codeOrDash(n.HostID), md(n.Seen.Text()), md(cmp.Or(n.Version, "-")), md(string(n.Row.Status)), md(n.Pod))
-	}
-	for _, l := range r.lists() {
-		heading(l.Title, len(l.Items))
-		for _, item := range l.Items {
-			fmt.Fprintf(&b, "- %s\n", md(item))
-		}
-	}
-	if len(r.Reports) > 0 {
-		heading("Reports", len(r.Reports))
-		b.WriteString("| Kind | Name | DC | Rows | Written | Used |\n|---|---|---|---|---|---|\n")
-		for _, o := range r.Reports {
-			fmt.Fprintf(&b, "| %s | %s | %s | %d/%d | %s | %s |\n", md(o.Kind), md(o.Name), md(cmp.Or(o.Datacenter, "-")), o.Rows, o.Nodes, md(cmp.Or(r.objectAge(o), "-")), used(o))
-		}
-	}
-	if len(r.Changes) > 0 {
-		heading("Changes", len(r.Changes)+r.ChangesLeftOut)
-		b.WriteString("| Time | About | Change |\n|---|---|---|\n")
-		for _, c := range r.Changes {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", c.Time.UTC().Format("2006-01-02 15:04:05"), md(c.About), md(c.about()))
-		}
-	}
-	if len(r.Waiting) > 0 {
-		heading("Containers that wait", len(r.Waiting))
-		for _, c := range r.Waiting {
-			fmt.Fprintf(&b, "- %s: %s\n", code(c.Pod+"/"+c.Container), md(c.State))
-			if c.Diagnosis != nil {
-				fmt.Fprintf(&b, "  - **%s**: %s %s\n", md(c.Diagnosis.Code), md(c.Diagnosis.Text), md(c.Diagnosis.Cure))
-			}
-			if c.First != nil {
-				fmt.Fprintf(&b, "  - first error: %s\n", code(c.First.Line))
-			}
-			if c.First != nil && c.Last != nil && c.Last.Line != c.First.Line {
-				fmt.Fprintf(&b, "  - last error: %s\n", code(c.Last.Line))
-			}
-		}
-	}
-	if len(r.LeftOut) > 0 {
-		heading("Left out", len(r.LeftOut))
-		for _, l := range r.LeftOut {
-			fmt.Fprintf(&b, "- %s\n", md(LeftOutLine(l)))
-		}
-	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
-}
-
-func codeOrDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return code(s)
-}
-
-func (r *Report) markdownMatrix(b *strings.Builder) {
-	g := newGrid(r)
-	if len(g.lines) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n## Who sees whom\n\n%s A row says of each column.\n\n", md(g.summary(r)))
-	const most = 24
-	if len(g.lines) > most {
-		return
-	}
-	b.WriteString("| |")
-	for _, l := range g.lines {
-		fmt.Fprintf(b, " %s |", md(cmp.Or(l.number, l.name)))
-	}
-	b.WriteString("\n|---|" + strings.Repeat(":-:|", len(g.lines)) + "\n")
-	for i, l := range g.lines {
-		fmt.Fprintf(b, "| %s |", md(strings.TrimSpace(l.number+" "+l.name)))
-		for j := range g.lines {
-			p := g.cells[i][j]
-			mark, _ := glyph(p.worst(), render.Options{})
-			if p.self {
-				mark = "–"
-			}
-			text := mark
-			if s := p.worst(); g.by != "node" && s != "UP" && s != "none" {
-				text += fmt.Sprintf(" %d", p.counts[s])
-			}
-			fmt.Fprintf(b, " %s |", text)
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("\n✓ UP, ✗ DOWN, ? not known, · missing from the row, blank: no fresh row\n")
-}
-
-// word is the verdict: text, glyph and kind.
-type word struct{ text, glyph, kind string }
-
-func (r *Report) verdict() word {
-	v := word{"NOT HEALTHY", "✗", "bad"}
-	switch {
-	case r.Healthy:
-		v = word{"HEALTHY", "✓", "good"}
-	case r.Counts.Nodes == 0:
-		v = word{"UNKNOWN", "?", "odd"}
-	}
-	if len(r.Partial) > 0 {
-		v.text += " (partial)"
-	}
-	return v
-}
-
-type fact struct{ Name, Value string }
-
-// facts are the few lines below the verdict.
-func (r *Report) facts() []fact {
-	var out []fact
-	add := func(name, value string) {
-		if value != "" {
-			out = append(out, fact{name, value})
-		}
-	}
-	if t := r.taken(); !t.IsZero() {
-		add("Taken", t.UTC().Format("2006-01-02 15:04:05 UTC"))
-	} else {
-		add("Taken", "not known: saved objects carry no time")
-	}
-	source := string(r.Source.Used)
-	if r.Source.Reason != "" {
-		source += " (" + r.Source.Reason + ")"
-	}
-	add("Source", source)
-	add("Managed by", r.ManagedBy)
-	var versions []string
-	for _, v := range slices.Sorted(maps.Keys(r.Versions.ScyllaDB)) {
-		versions = append(versions, fmt.Sprintf("%s (%d)", v, r.Versions.ScyllaDB[v]))
-	}
-	add("ScyllaDB", strings.Join(versions, ", "))
-	add("Kubernetes", r.Versions.Kubernetes)
-	return out
-}
-
-// partitionText warns as the status does; empty without a partition.
-func (r *Report) partitionText() string {
-	if len(r.Partition) == 0 {
-		return ""
-	}
-	names := map[string]string{}
-	for _, n := range r.Nodes {
-		names[n.HostID] = n.Name()
-	}
-	parts := make([]string, len(r.Partition))
-	for i, part := range r.Partition {
-		var who []string
-		for _, id := range part[:min(4, len(part))] {
-			who = append(who, cmp.Or(names[id], id))
-		}
-		parts[i] = strings.Join(who, ", ")
-		if more := len(part) - len(who); more > 0 {
-			parts[i] += fmt.Sprintf(" and %d more", more)
-		}
-	}
-	return strings.Join(parts, "; and ") + ": these parts do not see each other. Mend the network; replace no node."
-}
-
-// blocker is a group of blockers as drawn.
-type blocker struct{ Text, Step, Command string }
-
-const maxBlockers = 100
-
-func (r *Report) blockers() []blocker {
-	groups, _ := matrix.GroupBlockers(r.Blockers)
-	more := len(groups) - maxBlockers
-	if more > 0 {
-		groups = groups[:maxBlockers]
-	}
-	out := make([]blocker, 0, len(groups)+1)
-	for i, g := range groups {
-		b := blocker{Text: render.Clean(g.Text(r.taken()))}
-		same := i+1 < len(groups) && groups[i+1].NextStep == g.NextStep
-		if !same && g.NextStep != matrix.MendNetwork { // the line about the partition says that
-			b.Step, b.Command = splitStep(render.Clean(g.NextStep))
-		}
-		out = append(out, b)
-	}
-	if more > 0 {
-		out = append(out, blocker{Text: fmt.Sprintf("and %d more", more)})
-	}
-	return out
-}
-
-// list is a short list of what is not ordinary.
-type list struct {
-	Title string
-	Items []string
-}
-
-func (r *Report) lists() []list {
-	var out []list
-	add := func(title string, items []string) {
-		if len(items) > 0 {
-			out = append(out, list{title, items})
-		}
-	}
-	var items []string
-	for _, n := range r.Newcomers {
-		text := n.Ref.String()
-		if n.Waiting != "" {
-			text += " waits for " + n.Waiting
-			if n.Since != nil {
-				if a := r.ago(n.Since.Time); a != "" {
-					text += ", since " + strings.TrimSuffix(a, " ago")
-				}
-			}
-		}
-		items = append(items, text+": "+strings.TrimPrefix(n.Summary, n.Member+" "))
-	}
-	add("Newcomers", items)
-	items = nil
-	for _, rep := range r.Replacements {
-		items = append(items, rep.Name()+": "+rep.Summary)
-	}
-	add("Replacements", items)
-	add("Members without a Pod", r.Ghosts)
-	add("Host IDs that only their peers know", r.GossipOnly)
-	items = nil
-	for _, v := range slices.Sorted(maps.Keys(r.Schemas)) {
-		items = append(items, v+": "+strings.Join(r.Schemas[v], ", "))
-	}
-	add("Schema versions disagree", items)
-	add("Notes", r.Notes)
-	return out
 }

@@ -59,6 +59,8 @@ type Spec struct {
 	User       string   // "uid", "uid:gid" or a name out of Users; empty is root
 	WorkDir    string
 	Labels     map[string]string
+	// Architecture of the binaries; that of this machine when empty.
+	Architecture string
 }
 
 const (
@@ -111,6 +113,8 @@ type rootFS struct {
 
 // Write writes the image as an OCI archive to archive (a .tar), replacing a former one only when all went well.
 // The error names the entry at fault.
+//
+// Long: the parts of an OCI archive, in the order in which they stand in it.
 func Write(archive string, spec Spec) (err error) {
 	defer func() {
 		if err != nil {
@@ -142,7 +146,7 @@ func Write(archive string, spec Spec) (err error) {
 	layerDesc := descriptor{MediaType: mediaLayer, Digest: "sha256:" + hex.EncodeToString(sum.Sum(nil)), Size: size}
 
 	configJSON, configDesc, err := blob(mediaConfig, config{
-		Architecture: runtime.GOARCH, OS: "linux",
+		Architecture: cmp.Or(spec.Architecture, runtime.GOARCH), OS: "linux",
 		Config: processConfig{User: spec.User, Env: spec.Env, Entrypoint: spec.Entrypoint, Cmd: spec.Cmd,
 			WorkingDir: spec.WorkDir, Labels: spec.Labels},
 		RootFS: rootFS{Type: "layers", DiffIDs: []string{layerDesc.Digest}},
@@ -242,6 +246,7 @@ func Read(archive string) (Info, error) {
 // a static, stripped, path-free binary at out. The error holds the compiler's words.
 func BuildBinary(ctx context.Context, dir, pkg, out string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-gcflags=k8s.io/...=-l", "-gcflags=sigs.k8s.io/...=-l",
+		"-gcflags=google.golang.org/protobuf/...=-l", "-gcflags=github.com/google/gnostic-models/...=-l",
 		"-buildvcs=false", "-ldflags=-s -w", "-o", out, pkg)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// The documents say which step the program names beside which statement. Where they stand together in the source is read from the source, so that
+// the documents can say nothing else than the program does.
+
+// said is a statement with the step beside it. Says and Cause are codes; of an error Says is its text.
+type said struct {
+	dir, says, cause, step string
+	commands               []string
+}
+
+// message is a code with its commands as far as the source shows them.
+type message struct {
+	code     string
+	commands []string
+}
+
+// source is the part of the module that states something.
+type source struct {
+	strings map[string]map[string]string // package name, constant, value
+	funcs   map[string]map[string]*ast.FuncDecl
+	files   map[string][]*ast.File // by folder
+	pkg     map[string]string      // folder, package name
+}
+
+// spoken are the folders whose statements reach people.
+var spoken = []string{
+	"internal/adopt", "internal/api", "internal/barrier", "internal/bootstrap", "internal/cluster", "internal/diagnosis", "internal/launch", "internal/matrix",
+	"internal/preflight", "internal/replacement", "controller", "plugin",
+}
+
+// moduleRoot is the folder of go.mod, from where the generator or its test runs.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", errors.New("find the module: no go.mod here or above: run in the repository")
+		}
+		dir = up
+	}
+}
+
+func readSource(root string) (*source, error) {
+	s := &source{strings: map[string]map[string]string{}, funcs: map[string]map[string]*ast.FuncDecl{}, files: map[string][]*ast.File{}, pkg: map[string]string{}}
+	fset := token.NewFileSet()
+	for _, top := range spoken {
+		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(top)), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(root, filepath.Dir(path))
+			if err != nil {
+				return err
+			}
+			s.add(filepath.ToSlash(rel), f)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the source below %s: %w", top, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *source) add(dir string, f *ast.File) {
+	name := f.Name.Name
+	s.files[dir], s.pkg[dir] = append(s.files[dir], f), name
+	if s.strings[name] == nil {
+		s.strings[name], s.funcs[name] = map[string]string{}, map[string]*ast.FuncDecl{}
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			s.funcs[name][d.Name.Name] = d
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				v, ok := spec.(*ast.ValueSpec)
+				if !ok || d.Tok != token.CONST {
+					continue
+				}
+				for i, n := range v.Names {
+					if i < len(v.Values) {
+						if text, whole := s.text(name, v.Values[i]); whole {
+							s.strings[name][n.Name] = text
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// text is the value of a string expression; what is not constant is "..." in it, and whole is false.
+func (s *source) text(pkg string, e ast.Expr) (text string, whole bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if t, err := strconv.Unquote(e.Value); err == nil && e.Kind == token.STRING {
+			return t, true
+		}
+	case *ast.Ident:
+		if t, ok := s.strings[pkg][e.Name]; ok {
+			return t, true
+		}
+	case *ast.SelectorExpr:
+		if x, ok := e.X.(*ast.Ident); ok {
+			if t, ok := s.strings[x.Name][e.Sel.Name]; ok {
+				return t, true
+			}
+		}
+	case *ast.BinaryExpr:
+		a, wholeA := s.text(pkg, e.X)
+		b, wholeB := s.text(pkg, e.Y)
+		return a + b, wholeA && wholeB
+	case *ast.CallExpr: // a conversion: code.Code(ReasonNodeDown)
+		if len(e.Args) == 1 && isConversion(e.Fun) {
+			return s.text(pkg, e.Args[0])
+		}
+	}
+	return "...", false
+}
+
+func isConversion(fun ast.Expr) bool {
+	switch f := fun.(type) {
+	case *ast.Ident:
+		return f.Name == "string" || f.Name == "Reason"
+	case *ast.SelectorExpr:
+		return f.Sel.Name == "Code" || f.Sel.Name == "Reason"
+	}
+	return false
+}
+
+// place is where an expression stands.
+type place struct {
+	pkg   string
+	fn    *ast.FuncDecl
+	depth int
+}
+
+func isCall(e ast.Expr, pkg, name string) (*ast.CallExpr, bool) {
+	c, ok := e.(*ast.CallExpr)
+	if !ok {
+		return nil, false
+	}
+	sel, ok := c.Fun.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != name {
+		return nil, false
+	}
+	x, isIdent := sel.X.(*ast.Ident)
+	return c, pkg == "" || isIdent && x.Name == pkg
+}
+
+// messages are what an expression can be as a message: one for each way that the source shows.
+func (s *source) messages(p place, e ast.Expr) []message {
+	if p.depth > 4 {
+		return nil
+	}
+	if c, ok := isCall(e, "code", "New"); ok && len(c.Args) > 0 {
+		if t, whole := s.text(p.pkg, c.Args[0]); whole {
+			return []message{{code: t}}
+		}
+		return nil
+	}
+	if c, ok := isCall(e, "", "Do"); ok {
+		out := s.messages(p, c.Fun.(*ast.SelectorExpr).X)
+		for i := range out {
+			out[i].commands = append(out[i].commands, s.commands(p, c.Args)...)
+		}
+		return out
+	}
+	switch e := e.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+		if t, whole := s.text(p.pkg, e); whole && strings.Contains(name(e), "Reason") {
+			return []message{{code: t}}
+		}
+	case *ast.CallExpr:
+		var out []message
+		s.returned(p, e, func(q place, result ast.Expr) { out = append(out, s.messages(q, result)...) })
+		return out
+	}
+	if id, ok := e.(*ast.Ident); ok {
+		var out []message
+		s.assigned(p, id.Name, func(value ast.Expr) {
+			if c, ok := isCall(value, "", "Do"); ok && name(c.Fun.(*ast.SelectorExpr).X) == id.Name { // m = m.Do(...): the same with commands
+				for i := range out {
+					out[i].commands = s.commands(p, c.Args)
+				}
+				return
+			}
+			out = append(out, s.messages(place{p.pkg, p.fn, p.depth + 1}, value)...) // a, b = b, a would go round for ever
+		})
+		return out
+	}
+	return nil
+}
+
+func (s *source) commands(p place, args []ast.Expr) []string {
+	var out []string
+	for _, a := range args {
+		if cmd, ok := s.command(p, a); ok {
+			out = append(out, cmd)
+		}
+	}
+	return out
+}
+
+// returned walks the results of a function of the same package.
+func (s *source) returned(p place, c *ast.CallExpr, do func(place, ast.Expr)) {
+	f := s.funcs[p.pkg][name(c.Fun)]
+	if f == nil || f == p.fn || f.Body == nil {
+		return
+	}
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			if len(n.Results) > 0 {
+				do(place{p.pkg, f, p.depth + 1}, n.Results[0])
+			}
+		}
+		return true
+	})
+}
+
+// assigned walks what a function assigns to one of its variables.
+func (s *source) assigned(p place, variable string, do func(ast.Expr)) {
+	if p.fn == nil || p.fn.Body == nil {
+		return
+	}
+	ast.Inspect(p.fn.Body, func(n ast.Node) bool {
+		if a, ok := n.(*ast.AssignStmt); ok && len(a.Lhs) == len(a.Rhs) {
+			for i, l := range a.Lhs {
+				if id, ok := l.(*ast.Ident); ok && id.Name == variable && (!mentions(a.Rhs[i], variable) || name(a.Rhs[i]) == "Do") {
+					do(a.Rhs[i])
+				}
+			}
+		}
+		return true
+	})
+}
+
+func mentions(e ast.Expr, variable string) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == variable
+		return !found
+	})
+	return found
+}
+
+// name is the last identifier of an expression.
+func name(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.CallExpr:
+		return name(e.Fun)
+	case *ast.IndexExpr:
+		return name(e.X)
+	}
+	return ""
+}
+
+// command is a command as text, with words in capitals for what is not constant.
+func (s *source) command(p place, e ast.Expr) (string, bool) {
+	if p.depth > 4 {
+		return "", false
+	}
+	c, ok := e.(*ast.CallExpr)
+	if !ok {
+		text := ""
+		if id, isIdent := e.(*ast.Ident); isIdent {
+			s.assigned(p, id.Name, func(value ast.Expr) {
+				if cmd, ok := s.command(place{p.pkg, p.fn, p.depth + 1}, value); ok {
+					text = cmd
+				}
+			})
+		}
+		return text, text != ""
+	}
+	if name(c.Fun) == "append" {
+		cmd, ok := s.command(p, c.Args[0])
+		for _, a := range c.Args[1:] {
+			cmd += " " + s.argument(p, a)
+		}
+		return cmd, ok
+	}
+	words := []string{"kubectl"}
+	if _, ok := isCall(c, "code", "Scylla"); ok {
+		words = append(words, "scylla")
+	} else if _, ok := isCall(c, "code", "Kubectl"); !ok {
+		text := ""
+		s.returned(p, c, func(q place, result ast.Expr) {
+			if cmd, ok := s.command(q, result); ok {
+				text = cmd
+			}
+		})
+		return text, text != ""
+	}
+	for i, a := range c.Args[1:] {
+		if c.Ellipsis.IsValid() && i == len(c.Args)-2 {
+			words = append(words, s.list(p, a)...)
+			continue
+		}
+		words = append(words, s.argument(p, a))
+	}
+	if ns, whole := s.text(p.pkg, c.Args[0]); !whole {
+		words = append(words, "-n NAMESPACE")
+	} else if ns != "" {
+		words = append(words, "-n "+ns)
+	}
+	return strings.Join(words, " "), true
+}
+
+// list is a list of arguments that is made in the same function.
+func (s *source) list(p place, e ast.Expr) []string {
+	var out []string
+	add := func(value ast.Expr) {
+		if l, ok := value.(*ast.CompositeLit); ok && out == nil {
+			for _, a := range l.Elts {
+				out = append(out, s.argument(p, a))
+			}
+		}
+	}
+	add(e)
+	if c, ok := e.(*ast.CallExpr); ok && name(c.Fun) == "append" {
+		add(c.Args[0])
+	}
+	s.assigned(p, name(e), add)
+	return out
+}
+
+var capitals = map[string]string{
+	"Name": "NAME", "HostID": "HOSTID", "hostID": "HOSTID", "Self": "MEMBER", "self": "MEMBER", "n": "MEMBER", "target": "HOSTID", "p": "POD", "newcomer": "HOSTID",
+	"unreadable": "POD", "machine": "NODE", "colon": "NAMESPACE:ACCOUNT", "Or": "POD",
+}
+
+// argument is one argument of a command.
+func (s *source) argument(p place, e ast.Expr) string {
+	if t, whole := s.text(p.pkg, e); whole {
+		return t
+	}
+	if b, ok := e.(*ast.BinaryExpr); ok {
+		return s.argument(p, b.X) + s.argument(p, b.Y)
+	}
+	id := name(e)
+	if c, ok := e.(*ast.CallExpr); ok && id == "Or" { // cmp.Or(value, "FOR WANT OF ONE")
+		if t, whole := s.text(p.pkg, c.Args[len(c.Args)-1]); whole && strings.ToUpper(t) == t {
+			return t
+		}
+	}
+	if c, ok := e.(*ast.CallExpr); ok && id == "Name" { // in.Self.Name()
+		if _, ok := c.Fun.(*ast.SelectorExpr); ok {
+			return "MEMBER"
+		}
+	}
+	if c, ok := capitals[id]; ok {
+		return c
+	}
+	return strings.ToUpper(id)
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package members
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
+
+// lookAgainAtOrphans is how often Services without a StatefulSet are looked at. Where the cluster has no StatefulSet at all it costs one request.
+const lookAgainAtOrphans = time.Minute
+
+// setOfService makes a member Service wake the reconciliation of its StatefulSet, also of one that is gone.
+func setOfService(_ context.Context, svc client.Object) []reconcile.Request {
+	name, ok := scope.StatefulSetOf(svc.GetName())
+	if !ok || !cluster.Managed(svc) || svc.GetLabels()[api.LabelServiceType] != api.ServiceTypeMember {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: svc.GetNamespace(), Name: name}}}
+}
+
+// orphans looks after the member Services of a StatefulSet that is gone. They stay while their nodes may be members.
+func (r *Reconciler) orphans(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	var all corev1.ServiceList
+	mine := client.MatchingLabels{api.LabelManagedBy: api.ManagedByUs, api.LabelServiceType: api.ServiceTypeMember}
+	if err := r.o.Client.List(ctx, &all, client.InNamespace(key.Namespace), mine); err != nil {
+		return reconcile.Result{}, fmt.Errorf("list member services of statefulset %s, which is gone: %w", key, err)
+	}
+	worlds := map[string]*world{} // by cluster: one, unless labels were changed
+	waiting := false
+	for i := range all.Items {
+		svc := &all.Items[i]
+		name := svc.Labels[api.LabelCluster]
+		if set, ok := scope.StatefulSetOf(svc.Name); !ok || set != key.Name || name == "" || !cluster.Managed(svc) || owned(svc, key.Name) {
+			continue
+		}
+		if svc.Annotations[api.AnnotationHostID] == "" && svc.Annotations[api.AnnotationMemberClaims] == "" {
+			continue // applied before its StatefulSet, for one with its own address: nothing was ever there that could be gone
+		}
+		w := worlds[name]
+		if w == nil {
+			var err error
+			if w, err = r.read(ctx, nil, key.Namespace, name); err != nil {
+				return reconcile.Result{}, err
+			}
+			worlds[name] = w
+		}
+		if err := r.record(ctx, w, svc); err != nil {
+			return settle(err)
+		}
+		gone, err := r.retire(ctx, w, svc)
+		if err != nil {
+			return settle(err)
+		}
+		waiting = waiting || !gone
+	}
+	if waiting {
+		return reconcile.Result{RequeueAfter: lookAgainAtOrphans}, nil
+	}
+	return reconcile.Result{}, nil
+}
+
+// clusterGone says whether nothing is left of a cluster without StatefulSets but its member Services: no Pod, and none of the claims that they
+// name. Members that name no claims may have their data anywhere.
+func (r *Reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why string, err error) {
+	for name := range w.pods {
+		return false, "Pod " + name + " exists", nil
+	}
+	for _, s := range w.services {
+		if s.Labels[api.LabelServiceType] != api.ServiceTypeMember || !cluster.Managed(s) {
+			continue
+		}
+		claims := s.Annotations[api.AnnotationMemberClaims]
+		if claims == "" {
+			return false, "it is not known where the data of " + s.Name + " are", nil
+		}
+		for claim := range strings.SplitSeq(claims, ",") {
+			// By name, and its metadata alone: a cache of all claims would be kept for this.
+			p := &metav1.PartialObjectMetadata{}
+			p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
+			err := r.o.Live.Get(ctx, types.NamespacedName{Namespace: s.Namespace, Name: claim}, p)
+			if err == nil {
+				return false, "PersistentVolumeClaim " + claim + " exists", nil
+			}
+			if !apierrors.IsNotFound(err) {
+				return false, "", fmt.Errorf("look for claim %s/%s of a cluster without StatefulSets: %w", s.Namespace, claim, err)
+			}
+		}
+	}
+	return true, "the cluster has no StatefulSet, no Pod and no claim any more", nil
+}
+
+// retire deletes the Service of an ordinal that is gone once its node is no member any more. gone is false while it has to wait.
+func (r *Reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) (gone bool, err error) {
+	if svc.DeletionTimestamp != nil {
+		return true, nil
+	}
+	if w.pods[svc.Name] != nil {
+		return false, nil
+	}
+	for _, l := range []string{api.LabelReplace, api.LabelReplacingNodeHostID} {
+		if _, open := svc.Labels[l]; open {
+			return false, nil
+		}
+	}
+	d := Departure{HostID: svc.Annotations[api.AnnotationHostID], Joined: svc.Annotations[api.AnnotationNodeJoined] == "true"}
+	for _, s := range w.services {
+		if s.Name == svc.Name || s.Labels[api.LabelServiceType] != api.ServiceTypeMember {
+			continue
+		}
+		pod := w.pods[s.Name]
+		row, _ := rowOf(pod)
+		d.Peers = append(d.Peers, PeerRow{Member: s.Name, Joined: s.Annotations[api.AnnotationNodeJoined] == "true", Stale: stale(pod), Row: row})
+	}
+	left, why := d.Left()
+	if !left && len(w.sets) == 0 {
+		if left, why, err = r.clusterGone(ctx, w); err != nil {
+			return false, err
+		}
+		if !left {
+			r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "MemberServiceKept", "RetireMember", fmt.Sprintf(
+				"the cluster has no StatefulSet and may come back: %s; if its data are given up, delete its claims and member Services: kubectl delete services -l %s=%s,%s=%s -n %s",
+				why, api.LabelCluster, svc.Labels[api.LabelCluster], api.LabelManagedBy, api.ManagedByUs, svc.Namespace))
+			return false, nil
+		}
+	}
+	if !left {
+		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "MemberServiceKept", "RetireMember", fmt.Sprintf(
+			"ordinal is gone and the node may still be a member: %s; decommission or remove the node", why))
+		return false, nil
+	}
+	err = r.o.Client.Delete(ctx, svc, client.Preconditions{UID: &svc.UID, ResourceVersion: &svc.ResourceVersion})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("delete service %s/%s: %w", svc.Namespace, svc.Name, err)
+	}
+	r.o.Log.InfoContext(ctx, "member service deleted", "namespace", svc.Namespace, "member", svc.Name, "why", why)
+	return true, nil
+}

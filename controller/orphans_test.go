@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// rackWithData is rack with a claim for each member.
+func rackWithData(name string) *appsv1.StatefulSet {
+	s := rack(name)
+	s.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}}}
+	return s
+}
+
+// A StatefulSet is deleted as people do it, with everything that it owns: host ID and joined stay, until the claim is gone too.
+func TestA7EvidenceSurvivesTheStatefulSet(t *testing.T) {
+	p := start(t)
+	p.install()
+	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rackWithData("r1"))
+	r := p.run(nil)
+	defer r.stop(t)
+	const member, id = "demo-r1-0", "11111111-0000-4000-8000-000000000001"
+	p.say(member, row(id, "", id))
+	recorded := func(ctx context.Context) error {
+		svc := &corev1.Service{}
+		if err := p.get(ctx, "demo", member, svc); err != nil {
+			return err
+		}
+		if a := svc.Annotations; a[api.AnnotationHostID] != id || a[api.AnnotationNodeJoined] != "true" || len(svc.OwnerReferences) > 0 {
+			return fmt.Errorf("annotations %v, owners %v", a, svc.OwnerReferences)
+		}
+		return nil
+	}
+	p.eventually("the member to be recorded", recorded)
+
+	remove := func() {
+		t.Helper()
+		if out, err := p.Kubectl(t.Context(), "-n", "demo", "delete", "statefulset", "demo-r1", "--wait"); err != nil {
+			t.Fatal(out, err)
+		}
+		p.eventually("the Pod to be gone", func(ctx context.Context) error {
+			if err := p.get(ctx, "demo", member, &corev1.Pod{}); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("pod: %v", err) //nolint:errorlint // err may be nil: the object is there
+			}
+			return nil
+		})
+	}
+	remove()
+	p.eventually("an Event that says why the Service stays", func(ctx context.Context) error {
+		p.wake(ctx, member)
+		var l eventsv1.EventList
+		if err := p.client.List(ctx, &l, client.InNamespace("demo")); err != nil {
+			return err
+		}
+		for _, e := range l.Items {
+			if e.Reason == "MemberServiceKept" && strings.Contains(e.Note, "data-"+member) {
+				return nil
+			}
+		}
+		return errors.New("no such Event")
+	})
+	if err := recorded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	p.create(rackWithData("r1"))
+	p.eventually("the Pod to be there again", func(ctx context.Context) error { return p.get(ctx, "demo", member, &corev1.Pod{}) })
+	if err := recorded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	remove()
+	if out, err := p.Kubectl(t.Context(), "-n", "demo", "delete", "pvc", "data-"+member, "--wait"); err != nil {
+		t.Fatal(out, err)
+	}
+	p.eventually("the Service of a cluster of which nothing is left to go", func(ctx context.Context) error {
+		p.wake(ctx, member)
+		if err := p.get(ctx, "demo", member, &corev1.Service{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("service: %v", err) //nolint:errorlint // err may be nil: the object is there
+		}
+		return nil
+	})
+}
+
+// wake makes the controller look at a Service before its time.
+func (p *place) wake(ctx context.Context, service string) {
+	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: service}}
+	_ = p.client.Patch(ctx, svc, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{"test":"%d"}}}`, time.Now().UnixNano())))
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// A claim is deleted in three steps, because a request may be held back on its way for as long as it likes: the claim is marked; everything is read and
+// judged once more; and the deletion is asked for with the UID and the resourceVersion that the mark gave the claim. Whoever comes to another
+// decision meanwhile takes the mark off first, and a deletion that is still under way no longer fits.
+const (
+	// settle is from the mark to the deletion. A node that comes back is seen UP by its peers, and they say so, within a second or two.
+	settle = 3 * time.Second
+	// markedFor is how long a mark is good for: an older one may be of a process that died with its deletion on the way.
+	markedFor = 30 * time.Second
+	// deleteTimeout is how long a deletion is waited for. Then all is judged again.
+	deleteTimeout = 2 * time.Second
+)
+
+// deleteClaim marks the claim, or deletes it when the mark has stood for long enough. wait is how long it has to stand yet; nothing was deleted then.
+func (r *Reconciler) deleteClaim(ctx context.Context, reading *replacement.Reading, step replacement.Step) (wait time.Duration, err error) {
+	claim := reading.Claim(step.Claim.UID)
+	if claim == nil {
+		return 0, nil
+	}
+	now := r.o.Clock.Now()
+	request, at, _ := strings.Cut(claim.Annotations[api.AnnotationReplaceDeleting], " ")
+	marked, bad := time.Parse(time.RFC3339Nano, at)
+	stood := now.Sub(marked)
+	if bad != nil || request != step.Request || stood < 0 || stood > markedFor {
+		return settle, kube.PatchMetadata(ctx, r.o.Client, claim, func(p *corev1.PersistentVolumeClaim) {
+			metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationReplaceDeleting, step.Request+" "+now.UTC().Format(time.RFC3339Nano))
+		})
+	}
+	if stood < settle {
+		return settle - stood, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
+	defer cancel()
+	err = r.o.Client.Delete(ctx, claim, client.Preconditions{UID: ptr.To(claim.UID), ResourceVersion: ptr.To(claim.ResourceVersion)})
+	if err != nil {
+		return 0, fmt.Errorf("delete persistentvolumeclaim %s/%s: %w", claim.Namespace, claim.Name, err)
+	}
+	return 0, nil
+}
+
+// recallDeletions takes the marks off the member's claims, so that no deletion that is still on its way takes effect.
+func (r *Reconciler) recallDeletions(ctx context.Context, reading *replacement.Reading, member string) (changed bool, err error) {
+	var errs []error
+	for _, claim := range reading.Cluster.Claims(member) {
+		if _, marked := claim.Annotations[api.AnnotationReplaceDeleting]; !marked || claim.DeletionTimestamp != nil {
+			continue
+		}
+		err := kube.PatchMetadata(ctx, r.o.Client, claim, func(p *corev1.PersistentVolumeClaim) { delete(p.Annotations, api.AnnotationReplaceDeleting) })
+		changed, errs = true, append(errs, client.IgnoreNotFound(err))
+	}
+	return changed, errors.Join(errs...)
+}
+
+func (r *Reconciler) keepClaim(ctx context.Context, reading *replacement.Reading, step replacement.Step) error {
+	claim := reading.Claim(step.Claim.UID)
+	if claim == nil {
+		return nil
+	}
+	return kube.PatchMetadata(ctx, r.o.Client, claim, func(p *corev1.PersistentVolumeClaim) {
+		delete(p.Annotations, api.AnnotationReplaceDeleting)
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationReplaceKept, step.Request)
+	})
+}
+
+// evict ends the old Pod through the eviction API, so that disruption budgets are heard. A Pod that has become Ready since it was read has another
+// resourceVersion, and stays.
+func (r *Reconciler) evict(ctx context.Context, reading *replacement.Reading, svc *corev1.Service, step replacement.Step) error {
+	pod := reading.Cluster.Pod(svc.Name)
+	if pod == nil || string(pod.UID) != step.PodUID {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
+	defer cancel()
+	err := r.o.Client.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(pod.UID), ResourceVersion: ptr.To(pod.ResourceVersion)}},
+	})
+	if err != nil {
+		return fmt.Errorf("evict pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// back is the old node as its peers see it once it has returned.
+func (w *world) back() {
+	w.rows([]api.ObservedNodeStatusReport{{HostID: hostOld, Status: api.NodeStatusUp}})
+}
+
+// steps reconciles n times, with so much time after each.
+func (w *world) steps(r process, n int, each time.Duration) {
+	w.t.Helper()
+	for range n {
+		_, _, _ = w.reconcile(r)
+		w.clock.Step(each)
+	}
+}
+
+// untouched holds the world against the promise that a node that is alive loses nothing.
+func (w *world) untouched() {
+	w.t.Helper()
+	_, pod, pvc := w.get()
+	if len(w.deleted)+len(w.evicted) > 0 || pvc == nil || pvc.UID != "pvc-1" || pvc.DeletionTimestamp != nil || pod == nil || pod.UID != "pod-1" || pod.DeletionTimestamp != nil {
+		w.t.Errorf("deleted %v, evicted %v, pod %v, claim %v", w.deleted, w.evicted, pod, pvc)
+	}
+}
+
+// A DELETE that is held back on its way for five or thirty seconds meets a node that has returned meanwhile.
+func TestADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing.T) {
+	t.Parallel()
+	for name, restarted := range map[string]bool{"the same controller": false, "its successor": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ask()
+			w.hold = true
+			r := w.controller()
+			for len(w.late) == 0 {
+				w.steps(r, 1, time.Second)
+			}
+			w.steps(r, 3, 2*time.Second) // it goes on asking
+			w.back()
+			if restarted {
+				r = w.controller()
+			}
+			w.steps(r, 3, 2*time.Second)
+			for i, arrives := range w.late {
+				if err := arrives(); !apierrors.IsConflict(err) {
+					t.Errorf("deletion %d of %d: %v, want a conflict", i+1, len(w.late), err)
+				}
+			}
+			w.untouched()
+			_, _, pvc := w.get()
+			if at, marked := pvc.Annotations[api.AnnotationReplaceDeleting]; marked {
+				t.Errorf("the mark stays: %s", at)
+			}
+			// It goes down again for good: the replacement goes on.
+			w.hold = false
+			w.rows(nil)
+			w.run(turns)
+			w.replaced()
+		})
+	}
+}
+
+// A target that returns shortly after somebody has asked keeps its claim.
+func TestATargetThatReturnsRightAfterTheLabelKeepsItsClaim(t *testing.T) {
+	t.Parallel()
+	for after := 100 * time.Millisecond; after <= 3*time.Second; after += 300 * time.Millisecond {
+		w := newWorld(t)
+		w.ask()
+		r := w.controller()
+		w.steps(r, int(after/(100*time.Millisecond)), 100*time.Millisecond)
+		w.back()
+		w.steps(r, 100, 100*time.Millisecond)
+		if w.untouched(); t.Failed() {
+			t.Fatalf("it returned after %s", after)
+		}
+		if got := w.events(replacement.EventRefused); len(got) == 0 || !strings.Contains(got[0], "UP") {
+			t.Errorf("events %q", got)
+		}
+	}
+}
+
+// The mark of a process that has died says nothing about what is on its way: it is made anew, and only then counts.
+func TestAnOldMarkIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]time.Duration{"long ago": -time.Hour, "by a clock that is ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ask()
+			r := w.controller()
+			w.steps(r, 1, 0) // recorded
+			svc, _, pvc := w.get()
+			request := replacement.ReadRecord(svc.Labels, svc.Annotations).Accepted
+			pvc.Annotations = map[string]string{api.AnnotationReplaceDeleting: request + " " + w.clock.Now().Add(at).UTC().Format(time.RFC3339Nano)}
+			w.must(w.raw.Update(context.Background(), pvc))
+			w.calls = nil
+			w.steps(r, 1, 0)
+			if got := w.calls[len(w.calls)-1]; got != "patch PersistentVolumeClaim" || len(w.deleted) != 0 {
+				t.Errorf("last request %s, deleted %v", got, w.deleted)
+			}
+			w.run(turns)
+			w.replaced()
+		})
+	}
+}
+
+// The claim is Terminating when the node comes back: its Pod is left alone, Ready or not, and it is said how the data is saved.
+func TestTheNodeReturnsAfterItsClaimWasDeleted(t *testing.T) {
+	t.Parallel()
+	for name, returns := range map[string]func(*world){
+		"its peers see it":     (*world).back,
+		"its Pod is Ready":     func(w *world) { w.updatePod(target, ready) },
+		"between two requests": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			_, _, pvc := w.get()
+			pvc.Spec.VolumeName = "pv-7"
+			w.must(w.raw.Update(context.Background(), pvc))
+			w.ask()
+			r := w.controller()
+			if returns == nil {
+				w.onCall = func(_ int, verb, what string) error {
+					if verb+" "+what == "create eviction" {
+						w.updatePod(target, ready)
+					}
+					return nil
+				}
+				returns = func(*world) {}
+			}
+			for len(w.deleted) == 0 {
+				w.steps(r, 1, time.Second)
+			}
+			returns(w)
+			w.steps(r, 10, 2*time.Second)
+			if len(w.evicted) > 0 {
+				t.Fatalf("evicted %v", w.evicted)
+			}
+			in := w.input()
+			step := replacement.Next(in)
+			if step.Action != replacement.ActionHoldEviction || len(step.Cure.Commands) != 2 || !strings.Contains(fmt.Sprint(step.Cure.Commands[0]), "pv-7") {
+				t.Errorf("step %s, cure %+v", step.Action, step.Cure)
+			}
+		})
+	}
+}
+
+// input is what the controller reads now.
+func (w *world) input() replacement.Input {
+	w.t.Helper()
+	r := w.controller()
+	svc := &corev1.Service{}
+	w.must(w.raw.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: target}, svc))
+	reading, err := r.read(context.Background(), clusterKey(svc))
+	w.must(err)
+	return *reading.Input(target, w.clock.Now(), "x")
+}
+
+func clusterKey(svc *corev1.Service) cluster.Key {
+	return cluster.Key{Namespace: svc.Namespace, Name: svc.Labels[api.LabelCluster]}
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+func (r *Reconciler) kept(key types.NamespacedName, began time.Time, err error) {
+	if r.o.Kept != nil {
+		r.o.Kept(key, began, err)
+	}
+}
+
+// maxError bounds what an API server's refusal may add to a condition: it may repeat all of a report.
+const maxError = 1000
+
+// notKept says where people look that a report could not be written: an Event, and a condition where at least the status can be.
+func (r *Reconciler) notKept(ctx context.Context, key types.NamespacedName, m *memory, w *world, why error, now time.Time) {
+	c := notWritten(why)
+	r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "ReportNotKept", "AssembleReport", c.Message)
+	if m.said || w.status == nil || w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
+		return
+	}
+	obj := w.status.DeepCopy()
+	c.LastTransitionTime = metav1.NewTime(now)
+	if !meta.SetStatusCondition(&obj.Status.Conditions, c) {
+		return
+	}
+	if err := r.o.Client.Status().Update(ctx, obj); err != nil && !onlyConflicts(err) {
+		r.o.Log.WarnContext(ctx, "the status cannot say that reports are not written", "namespace", key.Namespace, "cluster", key.Name, "error", err)
+	}
+}
+
+func notWritten(why error) metav1.Condition {
+	text := words.Clean(strings.Join(strings.Fields(why.Error()), " "))
+	if len(text) > maxError {
+		text = strings.ToValidUTF8(text[:maxError], "") + "..."
+	}
+	return metav1.Condition{
+		Type: api.ConditionReportsKept, Status: metav1.ConditionFalse, Reason: "NotWritten",
+		Message: "the reports cannot be written, so barriers do not trust them: " + text,
+	}
+}
+
+// Clusters lists those whose reports are kept.
+func (r *Reconciler) Clusters(ctx context.Context) ([]types.NamespacedName, error) {
+	if r.o.Off {
+		return nil, nil
+	}
+	var sets appsv1.StatefulSetList
+	if err := r.o.Client.List(ctx, &sets); err != nil {
+		return nil, fmt.Errorf("list statefulsets: %w", err)
+	}
+	var keys []types.NamespacedName
+	for i := range sets.Items {
+		if place, err := scope.PlaceOf(&sets.Items[i]); err == nil && cluster.Managed(&sets.Items[i]) {
+			keys = append(keys, types.NamespacedName{Namespace: place.Namespace, Name: place.Cluster})
+		}
+	}
+	slices.SortFunc(keys, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(keys), nil
+}

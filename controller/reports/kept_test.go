@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// keeps notes what the keeper of the Lease is told.
+func (b *bench) keeps() *[]error {
+	var told []error
+	b.o.Kept = func(key types.NamespacedName, began time.Time, err error) {
+		if key != demo.NamespacedName || began.After(b.clock.Now()) {
+			b.t.Errorf("told of %s from %s", key, began)
+		}
+		told = append(told, err)
+	}
+	return &told
+}
+
+func TestWhatIsKeptIsWhatWasWrittenOrFoundEqual(t *testing.T) {
+	b := newBench(t, two()...)
+	told := b.keeps()
+	b.reconcile()
+	b.reconcile()
+	if len(*told) != 2 || (*told)[0] != nil || (*told)[1] != nil {
+		t.Fatalf("told %v: the first was written, the second found equal", *told)
+	}
+	for kind, refuse := range map[string]func(client.Object) bool{
+		"datacenter report": func(o client.Object) bool { _, ok := o.(*api.ScyllaDBDatacenterNodesStatusReport); return ok },
+		"cluster report":    func(o client.Object) bool { _, ok := o.(*api.ScyllaDBStatusReport); return ok },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			b := newBench(t, two()...)
+			told := b.keeps()
+			b.reconcile()
+			b.fail = func(verb string, o client.Object) error {
+				if verb != "status" && refuse(o) {
+					return errors.New("admission webhook says no")
+				}
+				return nil
+			}
+			b.say("demo-r1-0", oneDn)
+			b.clock.Step(2 * MinInterval)
+			if _, err := b.Reconcile(t.Context(), demo); err == nil {
+				t.Fatal("no error")
+			}
+			if err := (*told)[len(*told)-1]; err == nil || !strings.Contains(err.Error(), "admission webhook says no") {
+				t.Errorf("told %v", err)
+			}
+			if c := b.condition(api.ConditionReportsKept); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "admission webhook says no") {
+				t.Errorf("condition %+v", c)
+			}
+			if e := strings.Join(b.events(), "\n"); !strings.Contains(e, "ReportNotKept StatefulSet/demo-r1: ") {
+				t.Errorf("events:\n%s", e)
+			}
+			b.fail = nil
+			b.reconcile()
+			if err := (*told)[len(*told)-1]; err != nil {
+				t.Errorf("told %v", err)
+			}
+			if c := b.condition(api.ConditionReportsKept); c.Type != "" {
+				t.Errorf("the condition stays: %+v", c)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeReadIsNotKept(t *testing.T) {
+	b := newBench(t, two()...)
+	told := b.keeps()
+	b.reconcile()
+	if keys, err := b.Clusters(t.Context()); err != nil || len(keys) != 1 || keys[0] != demo.NamespacedName {
+		t.Errorf("clusters %v, %v", keys, err)
+	}
+	b.o.Remotes = broken{}
+	b.clock.Step(2 * MinInterval)
+	if _, err := b.Reconcile(t.Context(), demo); err == nil || (*told)[len(*told)-1] == nil {
+		t.Errorf("told %v", *told)
+	}
+	b.o.Off = true
+	if keys, err := b.Clusters(t.Context()); err != nil || len(keys) != 0 {
+		t.Errorf("switched off, it keeps %v, %v", keys, err)
+	}
+}
+
+// A row that an attacker makes unwritable costs that row, and the other members' reports are written on.
+func TestATimeThatNoReportCanSayCostsItsRow(t *testing.T) {
+	b := newBench(t, two()...)
+	b.reconcile()
+	b.say("demo-r1-0", strings.Replace(oneDn, "2026-11-21T11:59:00Z", "9999-12-31T23:59:59-23:00", 1))
+	b.reconcile()
+	if c := b.condition(api.ConditionRowsDecoded); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "demo-r1-0") {
+		t.Errorf("condition %+v", c)
+	}
+}
+
+// Rows that flap cost one write of each report within two seconds.
+func TestFlappingRowsCostAWriteInTwoSeconds(t *testing.T) {
+	b := newBench(t, two()...)
+	b.reconcile()
+	b.writes = nil
+	const seconds = 60
+	for i := range seconds * 4 {
+		b.say("demo-r1-0", []string{oneDn, allUp, allUp}[i%3])
+		b.clock.Step(250 * time.Millisecond)
+		b.writes = b.writes[:len(b.writes)-1] // the reporter's own
+		if _, err := b.Reconcile(t.Context(), demo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := map[string]int{}
+	for _, w := range b.writes {
+		count[w]++
+	}
+	for w, n := range count {
+		if n > seconds/2+1 && !strings.Contains(w, "Event") {
+			t.Errorf("%d times %s within %d s", n, w, seconds)
+		}
+	}
+	if len(count) < 2 {
+		t.Errorf("nothing was written: %v", count)
+	}
+}
+
+type broken struct{ Remotes }
+
+func (broken) For(context.Context, string, string) ([]remote.State, error) {
+	return nil, errors.New("the remotes cannot be read")
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// writtenBy are the managed fields of a report whose content one manager wrote.
+func writtenBy(manager string) []metav1.ManagedFieldsEntry {
+	return []metav1.ManagedFieldsEntry{{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: api.GroupVersion.String(), FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:datacenterName":{},"f:racks":{}}`),
+	}}
+}
+
+// left is a report of a datacenter that has no StatefulSet any more, with our label: ours in every respect, until change.
+func left(change func(*report)) *report {
+	r := &report{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: ns, Name: "left", UID: "uid-left", ManagedFields: writtenBy(api.FieldOwnerController),
+			Labels:          map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelReportSelector: "demo"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", UID: "uid-demo-r1"}},
+		},
+		DatacenterName: "gone",
+	}
+	if change != nil {
+		change(r)
+	}
+	return r
+}
+
+func TestBesideOperator7OnlyOurReportsAreDeleted(t *testing.T) {
+	operators := metav1.OwnerReference{APIVersion: api.GroupVersion.String(), Kind: "ScyllaDBDatacenter", Name: "demo", UID: "uid-demo"}
+	for name, tc := range map[string]struct {
+		change func(*report)
+		says   string // in the Event; empty when it is deleted, or nobody would expect it to be
+		stays  bool
+	}{
+		"ours in every respect": {},
+		"without our label":     {change: func(r *report) { r.Labels[api.LabelManagedBy] = api.ManagedByOperator }, stays: true},
+		"owned by the operator's datacenter": {
+			change: func(r *report) { r.OwnerReferences = []metav1.OwnerReference{operators} }, stays: true, says: "its owner is ScyllaDBDatacenter demo",
+		},
+		"owned by both": {change: func(r *report) { r.OwnerReferences = append(r.OwnerReferences, operators) }, stays: true, says: "its owner is ScyllaDBDatacenter demo"},
+		"its StatefulSet was deleted without its Pods": {change: func(r *report) { r.OwnerReferences = nil }},
+		"owned by nobody, written by other": {
+			change: func(r *report) { r.OwnerReferences, r.ManagedFields = nil, writtenBy("kubectl-create") }, stays: true, says: `field manager "kubectl-create" wrote it`,
+		},
+		"written by other": {change: func(r *report) { r.ManagedFields = writtenBy("scylla-operator") }, stays: true, says: `field manager "scylla-operator" wrote it`},
+		"written by both": {
+			change: func(r *report) { r.ManagedFields = append(r.ManagedFields, writtenBy("kubectl-edit")...) }, stays: true, says: `field manager "kubectl-edit" wrote it`,
+		},
+		"annotated by a person": {change: func(r *report) {
+			more := writtenBy("kubectl-annotate")
+			more[0].FieldsV1 = metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:a":{}}}}`)
+			r.ManagedFields = append(r.ManagedFields, more...)
+		}},
+	} {
+		for _, last := range []bool{false, true} {
+			b := newBench(t, append(two(), left(tc.change))...)
+			if last { // the whole cluster is gone
+				for _, set := range []string{"demo-r1", "demo-r2"} {
+					if err := b.client.Delete(t.Context(), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: set}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			b.reconcile()
+			if stays := slices.Contains(b.names(), "left"); stays != tc.stays {
+				t.Errorf("%s, last %t: it stays: %t", name, last, stays)
+			}
+			said := slices.ContainsFunc(b.events(), func(e string) bool {
+				return strings.HasPrefix(e, "ReportLeftAlone ") && strings.Contains(e, tc.says)
+			})
+			if said != (tc.says != "") {
+				t.Errorf("%s, last %t: Events %q", name, last, b.events())
+			}
+		}
+	}
+}
+
+// TestBesideOperator7AReportInTheWayIsNotOverwritten: the operator's report, under the name that ours would have and with our label.
+func TestBesideOperator7AReportInTheWayIsNotOverwritten(t *testing.T) {
+	theirs := left(func(r *report) {
+		r.Name = scope.ObjectName("demo", "dc1")
+		r.OwnerReferences = []metav1.OwnerReference{{APIVersion: api.GroupVersion.String(), Kind: "ScyllaDBDatacenter", Name: "demo", UID: "uid-demo"}}
+	})
+	b := newBench(t, append(two(), client.Object(theirs))...)
+	b.clock.Step(2 * MinInterval)
+	if _, err := b.Reconcile(t.Context(), demo); err == nil || !strings.Contains(err.Error(), "its owner is ScyllaDBDatacenter demo") {
+		t.Errorf("reconcile: %v", err)
+	}
+	if got := b.report(theirs.Name); got.DatacenterName != "gone" || got.OwnerReferences[0].Kind != "ScyllaDBDatacenter" {
+		t.Errorf("it was overwritten: %+v", got)
+	}
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// bringStatus writes the cluster report. failed is why another report could not be written.
+//
+// Long: what is read, compared and written, in this order.
+func (r *Reconciler) bringStatus(
+	ctx context.Context, key types.NamespacedName, m *memory, w *world, local []cluster.LocalReport, foreign []cluster.Foreign, unread []string,
+	failed error, now time.Time,
+) error {
+	if w.status != nil && w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
+		return fmt.Errorf("cluster report %s is in the way and not ours: delete it, or label it %s=%s", key, api.LabelManagedBy, api.ManagedByUs)
+	}
+	want := w.ClusterReport(foreign, unread)
+	want.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs}
+	judged := w.WithReport(want)
+	allUp, reasons, health := judge(judged, want)
+	init, initConditions := r.view(ctx, key, judged, w, want)
+	conditions := []metav1.Condition{allUp, rowsDecoded(w.Malformed()), remotesReachable(w.remotes, foreign, r.o.Remotes != nil)}
+	if failed != nil && !onlyConflicts(failed) {
+		conditions = append(conditions, notWritten(failed))
+	}
+	if c, ok := overridden(ctx, r.o.Client, key, w); ok {
+		conditions = append(conditions, c)
+	}
+	if c, ok := reportsComplete(key, local); ok {
+		conditions = append(conditions, c)
+	}
+	if w.status != nil {
+		want.Status.Conditions = slices.Clone(w.status.Status.Conditions)
+	}
+	conditions = append(conditions, initConditions...)
+	for _, t := range append(init.Absent, api.ConditionOverridden, api.ConditionReportsComplete, api.ConditionReportsKept) {
+		if !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == t }) {
+			meta.RemoveStatusCondition(&want.Status.Conditions, t)
+		}
+	}
+	for _, c := range conditions {
+		c.LastTransitionTime = metav1.NewTime(now)
+		meta.SetStatusCondition(&want.Status.Conditions, c)
+	}
+	r.measure(key, w, health, reasons)
+
+	obj, err := r.writeStatus(ctx, key, m, w, want, init.Now, now)
+	if err != nil {
+		return err
+	}
+	r.announce(ctx, m, obj, allUp)
+	return nil
+}
+
+// announce leaves an Event and a log line when a newcomer could join and no longer can, or the reverse.
+func (r *Reconciler) announce(ctx context.Context, m *memory, report *api.ScyllaDBStatusReport, allUp metav1.Condition) {
+	if m.allUp == allUp.Status {
+		return
+	}
+	first := m.allUp == ""
+	m.allUp = allUp.Status
+	if first {
+		return
+	}
+	typ, reason := corev1.EventTypeNormal, "AllNodesUp"
+	if allUp.Status != metav1.ConditionTrue {
+		typ, reason = corev1.EventTypeWarning, "NotAllNodesUp"
+	}
+	r.o.Notice.Emit(ctx, report, typ, reason, "AssembleReport", allUp.Message)
+	r.o.Log.InfoContext(ctx, "cluster changed", "namespace", report.Namespace, "cluster", report.Name, "allNodesUp", allUp.Status, "reason", allUp.Reason, "message", allUp.Message)
+}
+
+func (r *Reconciler) measure(key types.NamespacedName, w *world, h cluster.Health, reasons map[string]int) {
+	c := metrics.Cluster{Nodes: h.Nodes, Up: h.Up, AllUp: h.Healthy, Blockers: reasons, Remotes: map[string]bool{}, RowsMalformed: len(w.Malformed())}
+	for _, m := range w.Members() {
+		if !m.RowStale.IsZero() {
+			c.RowsStale++
+		}
+	}
+	for _, s := range w.remotes {
+		c.Remotes[s.Name] = s.Read && !s.Stale
+	}
+	r.o.Metrics.Set(key.Namespace, key.Name, c)
+}
+
+func rowsDecoded(malformed []cluster.Malformed) metav1.Condition {
+	var words []string
+	for _, bad := range malformed {
+		words = append(words, fmt.Sprintf("pod %s/%s: %v", bad.Pod.Namespace, bad.Pod.Name, bad.Err))
+	}
+	if len(words) == 0 {
+		return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionTrue, Reason: "AllDecoded", Message: "every row can be read"}
+	}
+	if more := len(words) - shownBlockers; more > 0 {
+		words = append(words[:shownBlockers], fmt.Sprintf("and %d more", more))
+	}
+	return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionFalse, Reason: "Malformed", Message: strings.Join(words, "; ")}
+}
+
+func remotesReachable(states []remote.State, foreign []cluster.Foreign, on bool) metav1.Condition {
+	c := metav1.Condition{Type: api.ConditionRemotesReachable, Status: metav1.ConditionTrue}
+	var words []string
+	for _, s := range states {
+		if s.Stale {
+			words = append(words, fmt.Sprintf("remote %s: %s", s.Name, s.Reason))
+		}
+	}
+	for _, f := range foreign {
+		if f.Stale {
+			words = append(words, fmt.Sprintf("datacenter %s: %s", f.Name, f.Reason))
+		}
+	}
+	if len(words) > 0 {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Unreachable", strings.Join(words, "; ")
+		return c
+	}
+	for _, s := range states {
+		if s.PushReason != "" {
+			words = append(words, fmt.Sprintf("remote %s: %s", s.Name, s.PushReason))
+		}
+	}
+	switch {
+	case len(words) > 0:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "CopiesNotWritten", strings.Join(words, "; ")
+	case slices.ContainsFunc(states, func(s remote.State) bool { return !s.Read }):
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "NotReadYet", "a remote has not been read yet"
+	case len(states) > 0:
+		c.Reason, c.Message = "Reachable", fmt.Sprintf("%d remotes have been read", len(states))
+	case on:
+		c.Reason, c.Message = "NoRemotes", "no remote is configured"
+	default:
+		c.Reason, c.Message = "NoRemotes", "remote datacenters are turned off"
+	}
+	return c
+}
+
+// overridden says which other report barriers judge by, when an annotation on a StatefulSet makes them.
+func overridden(ctx context.Context, c client.Reader, key types.NamespacedName, w *world) (metav1.Condition, bool) {
+	by := map[string][]string{}
+	for _, s := range w.sets {
+		if ref := s.Annotations[api.AnnotationStatusReportOverrideRef]; ref != "" && ref != key.Name {
+			by[ref] = append(by[ref], s.Labels[api.LabelDatacenter])
+		}
+	}
+	if len(by) == 0 {
+		return metav1.Condition{}, false
+	}
+	out := metav1.Condition{Type: api.ConditionOverridden, Status: metav1.ConditionTrue, Reason: "OverrideRef"}
+	var words []string
+	for _, ref := range slices.Sorted(maps.Keys(by)) {
+		dcs := by[ref]
+		slices.Sort(dcs)
+		text := fmt.Sprintf("barriers of %s judge by ScyllaDBStatusReport %s", strings.Join(slices.Compact(dcs), ", "), ref)
+		if err := c.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: ref}, &api.ScyllaDBStatusReport{}); err != nil {
+			out.Status, out.Reason = metav1.ConditionFalse, "NotFound"
+			text += ", which cannot be read: they wait"
+		}
+		words = append(words, text)
+	}
+	out.Message = strings.Join(words, "; ")
+	return out, true
+}
+
+func reportsComplete(key types.NamespacedName, local []cluster.LocalReport) (metav1.Condition, bool) {
+	var words []string
+	for _, d := range local {
+		if d.TooLarge {
+			words = append(words, d.Datacenter)
+		}
+	}
+	if len(words) == 0 {
+		return metav1.Condition{}, false
+	}
+	return metav1.Condition{
+		Type: api.ConditionReportsComplete, Status: metav1.ConditionFalse, Reason: "TooLarge",
+		Message: fmt.Sprintf("the report of %s would pass %d bytes and is without observations, which blocks; set annotation %s=%s on the StatefulSets",
+			strings.Join(words, ", "), cluster.MaxReportBytes, api.AnnotationStatusReportOverrideRef, key.Name),
+	}, true
+}
+
+// shownBlockers is how many blockers a condition's message has in words.
+const shownBlockers = 5
+
+// judge fills the printer columns and returns the AllNodesUp condition and how often each reason blocks. Texts carry no ages: a report that
+// says the same must be the same.
+func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Condition, map[string]int, cluster.Health) {
+	h := c.Health()
+	s := &report.Status
+	s.Nodes, s.Up, s.Blockers, s.FirstBlocker = int32(h.Nodes), fmt.Sprintf("%d/%d", h.Up, h.Nodes), int32(h.Total), ""
+	reasons := map[string]int{}
+	for _, b := range h.Blockers {
+		reasons[string(b.Reason)] += b.Count()
+	}
+	out := metav1.Condition{Type: api.ConditionAllNodesUp}
+	switch {
+	case len(h.Blockers) > 0:
+		// The cause comes first: what a person reads of a message is its beginning.
+		var texts []string
+		for _, f := range diagnosis.From(c, h, diagnosis.Known{}) {
+			if !f.Remark {
+				texts = append(texts, words.Text(f.Message))
+				break
+			}
+		}
+		cause := len(texts)
+		for _, b := range h.Blockers[:min(len(h.Blockers), shownBlockers)] {
+			texts = append(texts, words.Blocker(b, time.Time{}))
+		}
+		if more := len(h.Blockers) - shownBlockers; more > 0 {
+			texts = append(texts, fmt.Sprintf("and %d more", more))
+		}
+		s.FirstBlocker = texts[cause]
+		out.Status, out.Reason, out.Message = metav1.ConditionFalse, string(h.Blockers[0].Reason), strings.Join(texts, "; ")
+	case h.Healthy:
+		out.Status, out.Reason, out.Message = metav1.ConditionTrue, "AllUp", fmt.Sprintf("every one of %d nodes sees every other node UP", h.Nodes)
+	default:
+		out.Status, out.Reason, out.Message = metav1.ConditionFalse, "NoNodes", "no node has joined yet"
+	}
+	return out, reasons, h
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+)
+
+// withViews lets the bench's reports carry views. Another call is another process, of the epoch after.
+func (b *bench) withViews(epoch int64) *views.Tracker {
+	tracker := views.New(views.Options{Clock: b.clock, Log: slog.New(slog.DiscardHandler), Epoch: func(context.Context) (int64, error) { return epoch, nil }})
+	b.Reconciler.o.Views = tracker
+	return tracker
+}
+
+// The view is written when it says something else, and not at each look.
+func TestTheViewIsWrittenOnChange(t *testing.T) {
+	b := newBench(t, two()...)
+	tracker := b.withViews(1)
+	b.reconcile()
+	for range view.RecoveryLimit {
+		tracker.Look()
+		b.reconcile()
+	}
+	v := b.status().Status.View
+	if v == nil || v.Epoch != 1 || len(v.Members) != 2 || v.Members[0].State != api.NodeStatusUp || v.Members[1].Name != "demo-r2-0" {
+		t.Fatalf("view %+v", v)
+	}
+	for range 5 {
+		tracker.Look()
+		if got := b.reconcile(); len(got) > 0 {
+			t.Errorf("nothing has changed, and written were %q", got)
+		}
+	}
+
+	b.say("demo-r1-0", oneDn)
+	b.reconcile()
+	down := b.status().Status.View
+	if down.Members[1].State != api.NodeStatusDown || !view.StampOf(down).Newer(view.StampOf(v)) {
+		t.Errorf("view %+v after %+v", down, v)
+	}
+
+	// Another process takes over.
+	b.withViews(2)
+	b.reconcile()
+	if v := b.status().Status.View; v.Epoch != 2 || !v.Members[1].DownSince.Equal(down.Members[1].DownSince) {
+		t.Errorf("view %+v after %+v", v, down)
+	}
+}
+
+// Where nobody looks there is no view: one that stayed behind would be believed.
+func TestAReportWithoutViewsHasNone(t *testing.T) {
+	b := newBench(t, two()...)
+	b.withViews(1)
+	b.reconcile()
+	b.Reconciler.o.Views = nil
+	b.reconcile()
+	if v := b.status().Status.View; v != nil {
+		t.Errorf("view %+v", v)
+	}
+}
+
+// Who has been DOWN for long enough is named with the command, and with nobody else's name; once it is back nobody is.
+func TestNodeReplaceable(t *testing.T) {
+	says := func(status, since string) string {
+		return stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h2","status":"`+status+`"`+since+`}]}`) + "\n"
+	}
+	down := says("DOWN", `,"since":"2026-11-21T11:59:00Z"`) // a minute before the bench's clock begins
+	o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1), set("demo-r3", "dc1", "r3", 1)}
+	o = append(o, member("demo-r1-0", "dc1", "r1", 0, stage.UUID("h0"), down)...)
+	o = append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), down)...)
+	third := member("demo-r3-0", "dc1", "r3", 0, stage.UUID("h2"), says("UP", ""))
+	pod := third[1].(*corev1.Pod)
+	pod.Status.InitContainerStatuses[0].Ready = false
+	b := newBench(t, append(o, third...)...)
+	tracker := b.withViews(1)
+	b.reconcile()
+	if c := b.condition(api.ConditionNodeReplaceable); c.Type != "" {
+		t.Fatalf("DOWN for a minute, and there is %+v", c)
+	}
+	b.pass(tracker, view.Dead/2)
+	tracker = b.withViews(2) // the absence of a controller does not begin the time anew
+	b.pass(tracker, view.Dead/2)
+	c := b.condition(api.ConditionNodeReplaceable)
+	if c.Status != metav1.ConditionTrue || !strings.HasSuffix(c.Message, "kubectl scylla replace "+stage.UUID("h2")+" -n demo") || strings.Contains(c.Message, stage.UUID("h1")) {
+		t.Fatalf("condition %+v", c)
+	}
+	if e := strings.Join(b.events(), "\n"); strings.Count(e, "NodeReplaceable ScyllaDBStatusReport/demo: ") != 1 {
+		t.Errorf("events %s", e)
+	}
+	b.say("demo-r1-0", says("UP", ""))
+	b.reconcile()
+	if c := b.condition(api.ConditionNodeReplaceable); c.Type != "" {
+		t.Errorf("one row says UP, and there is still %+v", c)
+	}
+}

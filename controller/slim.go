@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// slimPod keeps of a Pod in the cache what the reconcilers and package cluster read. Nobody writes a Pod: the controller's rights have no verb for it, so
+// nothing that is left out here can be lost there. What is left out may be as much as the rest of a Pod of a small cluster, and is held once per Pod.
+func slimPod(obj any) (any, error) {
+	p, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil // what the informer tells of an object whose deletion it missed
+	}
+	m := metav1.ObjectMeta{
+		Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Generation: p.Generation,
+		Labels: p.Labels, OwnerReferences: p.OwnerReferences,
+		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp, DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds,
+	}
+	for _, k := range []string{api.AnnotationNodeStatusReport, api.AnnotationBarrier} {
+		if v, ok := p.Annotations[k]; ok {
+			metav1.SetMetaDataAnnotation(&m, k, v)
+		}
+	}
+	return &corev1.Pod{
+		ObjectMeta: m,
+		Spec: corev1.PodSpec{
+			NodeName: p.Spec.NodeName, ReadinessGates: p.Spec.ReadinessGates, Volumes: claimsOf(p.Spec.Volumes),
+			InitContainers: slimContainers(p.Spec.InitContainers), Containers: slimContainers(p.Spec.Containers),
+		},
+		Status: corev1.PodStatus{
+			Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message, PodIP: p.Status.PodIP, PodIPs: p.Status.PodIPs,
+			HostIP: p.Status.HostIP, StartTime: p.Status.StartTime, Conditions: p.Status.Conditions,
+			InitContainerStatuses: slimStatuses(p.Status.InitContainerStatuses), ContainerStatuses: slimStatuses(p.Status.ContainerStatuses),
+		},
+	}, nil
+}
+
+// slimContainers keeps names, images, command lines, ports (where a reporter answers), mounts (which volume is ScyllaDB's) and what tells a sidecar.
+func slimContainers(all []corev1.Container) []corev1.Container {
+	if all == nil {
+		return nil
+	}
+	out := make([]corev1.Container, len(all))
+	for i := range all {
+		c := &all[i]
+		out[i] = corev1.Container{
+			Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args, Ports: c.Ports, VolumeMounts: c.VolumeMounts, RestartPolicy: c.RestartPolicy,
+		}
+	}
+	return out
+}
+
+// claimsOf keeps the volumes that are claims.
+func claimsOf(all []corev1.Volume) []corev1.Volume {
+	var out []corev1.Volume
+	for i := range all {
+		if all[i].PersistentVolumeClaim != nil {
+			out = append(out, corev1.Volume{Name: all[i].Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: all[i].PersistentVolumeClaim}})
+		}
+	}
+	return out
+}
+
+// slimStatuses leaves out what a kubelet adds for in-place resizing and mounts.
+func slimStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
+	if all == nil {
+		return nil
+	}
+	out := make([]corev1.ContainerStatus, len(all))
+	for i := range all {
+		s := &all[i]
+		out[i] = corev1.ContainerStatus{
+			Name: s.Name, State: s.State, LastTerminationState: s.LastTerminationState, Ready: s.Ready, RestartCount: s.RestartCount,
+			Image: s.Image, ImageID: s.ImageID, ContainerID: s.ContainerID, Started: s.Started,
+		}
+	}
+	return out
+}
+
+// slimSet leaves out of a StatefulSet in the cache what kubectl keeps of the last apply. Nobody writes a StatefulSet either; its template is read.
+func slimSet(obj any) (any, error) {
+	if s, ok := obj.(*appsv1.StatefulSet); ok {
+		s.ManagedFields = nil
+		delete(s.Annotations, corev1.LastAppliedConfigAnnotation)
+	}
+	return obj, nil
+}
+
+var _, _ cache.TransformFunc = slimPod, slimSet

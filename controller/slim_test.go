@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
+)
+
+// fat is a Pod as the API server has it: what is read of it, and besides what nobody reads.
+func fat(t *testing.T, name string, row []api.ObservedNodeStatusReport, hostID string) *corev1.Pod {
+	t.Helper()
+	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostID, OperationMode: "NORMAL", ObservedNodes: row})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var env []corev1.EnvVar
+	for i := range 50 {
+		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("SOME_SETTING_%d", i), Value: strings.Repeat("value ", 8)})
+	}
+	container := func(name string) corev1.Container {
+		return corev1.Container{
+			Name: name, Image: "docker.io/scylladb/scylla:2025.2.1", Command: []string{"/agent"}, Args: []string{"launch", "--smp=2"}, Env: env,
+			Ports:         []corev1.ContainerPort{{Name: "cql", ContainerPort: 9042}},
+			VolumeMounts:  []corev1.VolumeMount{{Name: "disk", MountPath: "/var/lib/scylla"}},
+			Resources:     corev1.ResourceRequirements{Requests: corev1.ResourceList{}},
+			LivenessProbe: &corev1.Probe{PeriodSeconds: 1},
+		}
+	}
+	reporter := container(api.ContainerReporter)
+	reporter.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+	status := func(name string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{
+			Name: name, Ready: true, RestartCount: 3, Started: ptr.To(true), Image: "i", ImageID: "id",
+			State:              corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			AllocatedResources: corev1.ResourceList{}, VolumeMounts: []corev1.VolumeMountStatus{{Name: "disk"}},
+		}
+	}
+	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
+	return &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "demo", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "7",
+			Labels: map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "r1"},
+			Annotations: map[string]string{
+				api.AnnotationNodeStatusReport: text, api.AnnotationBarrier: "{}", corev1.LastAppliedConfigAnnotation: strings.Repeat("x", 4000),
+			},
+			OwnerReferences:   []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", Controller: ptr.To(true)}},
+			CreationTimestamp: metav1.NewTime(time.Unix(1_800_000_000, 0)),
+			ManagedFields:     []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(`{"f:x":"` + strings.Repeat("x", 4000) + `"}`)}},
+		},
+		Spec: corev1.PodSpec{
+			NodeName: "machine", InitContainers: []corev1.Container{reporter}, Containers: []corev1.Container{container(api.ContainerScyllaDB)},
+			Volumes: []corev1.Volume{
+				{Name: "disk", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "disk-" + name}}},
+				{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}},
+			},
+			Tolerations: []corev1.Toleration{{Key: "x"}}, Affinity: &corev1.Affinity{},
+		},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}, Conditions: ready,
+			InitContainerStatuses: []corev1.ContainerStatus{status(api.ContainerReporter)}, ContainerStatuses: []corev1.ContainerStatus{status(api.ContainerScyllaDB)},
+		},
+	}
+}
+
+// What is judged of a Pod in the cache is what is judged of the Pod, and what nobody reads is not held.
+func TestThePodInTheCacheSaysTheSame(t *testing.T) {
+	t.Parallel()
+	row := []api.ObservedNodeStatusReport{{HostID: "11111111-1111-4111-8111-111111111111", Status: api.NodeStatusUp}}
+	whole := fat(t, "demo-r1-0", row, row[0].HostID)
+	before := whole.DeepCopy()
+	obj, err := slimPod(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slim, ok := obj.(*corev1.Pod)
+	if !ok {
+		t.Fatalf("it is a %T", obj)
+	}
+	if diff := cmp.Diff(before, whole); diff != "" {
+		t.Errorf("the Pod itself was changed:\n%s", diff)
+	}
+	again, err := slimPod(slim)
+	if diff := cmp.Diff(obj, again); err != nil || diff != "" {
+		t.Errorf("twice is not once (%v):\n%s", err, diff)
+	}
+	members := func(p corev1.Pod) []cluster.Member {
+		o := cluster.Objects{Key: cluster.Key{Namespace: "demo", Name: "demo"}, Pods: []corev1.Pod{p}, Read: cluster.KindPods}
+		got := cluster.New(o, cluster.SourceAnnotation, time.Unix(1_800_000_100, 0)).Members()
+		for i := range got {
+			got[i].Pod = nil
+		}
+		return got
+	}
+	if diff := cmp.Diff(members(*whole), members(*slim)); diff != "" || len(members(*slim)) != 1 {
+		t.Errorf("members (-whole +slim):\n%s", diff)
+	}
+	if claim := members(*slim)[0].PVCName; claim != "disk-demo-r1-0" {
+		t.Errorf("its claim is %s", claim)
+	}
+	if cluster.SaysMore(whole, slim) {
+		t.Error("it is stale, or it serves, as the Pod does not")
+	}
+	if slim.ManagedFields != nil || len(slim.Annotations) != 2 || slim.Spec.Containers[0].Env != nil || slim.Spec.InitContainers[0].Env != nil ||
+		len(slim.Spec.Volumes) != 1 || slim.Spec.Tolerations != nil || slim.Spec.Affinity != nil || slim.Status.ContainerStatuses[0].VolumeMounts != nil {
+		t.Errorf("it holds what nobody reads: %+v", slim)
+	}
+	if got, err := slimPod("gone"); got != "gone" || err != nil {
+		t.Errorf("what is no Pod is %v, %v", got, err)
+	}
+}
+
+func TestTheStatefulSetInTheCacheKeepsItsTemplate(t *testing.T) {
+	t.Parallel()
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{
+		Annotations:   map[string]string{corev1.LastAppliedConfigAnnotation: "x", api.AnnotationForceProceed: "y"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+	}}
+	set.Spec.Template.Spec = fat(t, "demo-r1-0", nil, "").Spec
+	want := set.DeepCopy()
+	want.ManagedFields, want.Annotations = nil, map[string]string{api.AnnotationForceProceed: "y"}
+	got, err := slimSet(set)
+	if diff := cmp.Diff(any(want), got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// streaming is an API server with a Pod for each of row.
+func streaming(t *testing.T, row []api.ObservedNodeStatusReport) *httptest.Server {
+	t.Helper()
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("sendInitialEvents") != "true" {
+			http.Error(w, "the Pods are not streamed", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		enc := json.NewEncoder(w)
+		send := func(what string, p *corev1.Pod) bool {
+			return enc.Encode(map[string]any{"type": what, "object": p}) == nil
+		}
+		for i := range row {
+			if !send("ADDED", fat(t, fmt.Sprintf("demo-r1-%d", i), row, row[i].HostID)) {
+				return
+			}
+		}
+		end := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{
+			ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+		}}
+		if !send("BOOKMARK", end) {
+			return
+		}
+		if http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		<-r.Context().Done()
+	}))
+}
+
+// The cache of a controller that starts beside a cluster of 1,000 nodes, and the rows decoded, within the limit of the shipped Deployment. The API server
+// that sends them is in the same process.
+func TestAThousandPodsInLittleMemory(t *testing.T) {
+	const nodes, limit = 1000, 256 << 20
+	memory.Under(t, limit, func(t *testing.T) {
+		row := make([]api.ObservedNodeStatusReport, nodes)
+		for i := range row {
+			row[i] = api.ObservedNodeStatusReport{HostID: fmt.Sprintf("11111111-1111-4111-8111-%012d", i), Status: api.NodeStatusUp}
+		}
+		server := streaming(t, row)
+		defer server.Close()
+		v, err := DefaultOptions().validate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := cacheOptions(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mapper := meta.NewDefaultRESTMapper(nil)
+		mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
+		mapper.Add(corev1.SchemeGroupVersion.WithKind("Service"), meta.RESTScopeNamespace)
+		mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
+		mapper.Add(appsv1.SchemeGroupVersion.WithKind("StatefulSet"), meta.RESTScopeNamespace)
+		o.Mapper = mapper
+		held, err := cache.New(&rest.Config{Host: server.URL}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel() // before the server is closed, which waits for the stream to end
+		if _, err := held.GetInformer(ctx, &corev1.Pod{}); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = held.Start(ctx) }()
+		var pods corev1.PodList
+		if !held.WaitForCacheSync(ctx) {
+			t.Fatal("the Pods are not read")
+		}
+		if err := held.List(ctx, &pods); err != nil {
+			t.Fatal(err)
+		}
+		objects := cluster.Objects{Key: cluster.Key{Namespace: "demo", Name: "demo"}, Pods: pods.Items, Read: cluster.KindPods, Decoder: &cluster.Decoder{}}
+		c := cluster.New(objects, cluster.SourceAnnotation, time.Now())
+		if m := c.Members(); len(m) != nodes || m[0].HostID == "" {
+			t.Errorf("%d members, the first of them %+v", len(m), m[:min(1, len(m))])
+		}
+	})
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package views keeps the view of each cluster: it looks at the members at intervals, whatever happens or does not, and hands the view to whoever
+// writes the cluster report. What a look says, and how looks add up, is internal/view's to decide. It must not read or write the API server itself.
+package views
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+// refresh is how old what was read of a cluster may be before it is read again.
+const refresh = 6 * time.Second
+
+// Options are what a Tracker needs.
+type Options struct {
+	Clock clock.WithTicker
+	Log   *slog.Logger
+	// Epoch is which term of the leadership this is, from 1, by the Lease of the election.
+	Epoch func(context.Context) (int64, error)
+}
+
+// Tracker remembers what was seen of the members of each cluster. It is safe for concurrent use.
+type Tracker struct {
+	o Options
+
+	mu       sync.Mutex
+	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
+	epoch    int64
+	known    bool // epoch is
+	clusters map[types.NamespacedName]*state
+}
+
+// state is what is remembered of a cluster. All of it may be lost but for what the stored view has.
+type state struct {
+	epoch    int64         // of this process's views of the cluster; zero before the first
+	seq      int64         // of the last look or view
+	stored   view.Receiver // the newest view that was read or made: a cache may go back
+	evidence []view.Evidence
+	hold     string
+	read     time.Time // when evidence was
+	looked   time.Time // the last look
+	members  map[string]view.Debounced
+	digests  map[string]digest
+	shown    *api.StatusReportView
+
+	initialised bool       // by what is stored
+	first       matrix.Ref // the node by which it may come to be, without a break since
+	since       time.Time
+}
+
+type digest struct{ of, is string }
+
+// New returns a Tracker that has seen nothing yet.
+func New(o Options) *Tracker {
+	return &Tracker{o: o, clusters: map[types.NamespacedName]*state{}}
+}
+
+// Source hands the queue of the loop that writes to the tracker, which asks for a cluster to be assembled when its view would say something else.
+func (t *Tracker) Source() source.Source {
+	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.queue = q
+		return nil
+	})
+}
+
+// Start looks until ctx ends. The manager starts it on the leader only.
+func (t *Tracker) Start(ctx context.Context) error {
+	tick := t.o.Clock.NewTicker(view.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C():
+			t.Look()
+		}
+	}
+}
+
+// Look looks at the members of every cluster once.
+func (t *Tracker) Look() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.o.Clock.Now()
+	for key, s := range t.clusters {
+		s.look(now)
+		due := !s.initialised && s.first.Member != "" && now.Sub(s.since) >= view.Stabilisation
+		if t.queue != nil && (due || now.Sub(s.read) >= refresh || !view.Same(s.make(now), s.shown)) {
+			t.queue.Add(reconcile.Request{NamespacedName: key})
+		}
+	}
+}
+
+// View is the view of a cluster that was just assembled, the caller's own copy. It is the stored one while that says the same, and while another
+// controller has written a newer one: then this one leads no more.
+func (t *Tracker) View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView {
+	var now epoch
+	if t.unsettled(key, stored) {
+		now.is, now.err = t.o.Epoch(ctx) // without the lock: a silent API server must not keep anybody from looking
+		now.asked = true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.view(t.state(key, stored), c, stored.DeepCopy(), now).DeepCopy()
+}
+
+// epoch is what the API server said of it, where it was asked.
+type epoch struct {
+	asked bool
+	is    int64
+	err   error
+}
+
+// state of a cluster, made of the stored view where there is none. The caller holds mu.
+func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) *state {
+	s := t.clusters[key]
+	if s == nil {
+		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now()}
+		if stored != nil {
+			for _, m := range stored.Members {
+				e := view.Evidence{Ref: matrix.Ref{HostID: m.HostID, Member: m.Name}}
+				s.members[e.Key()] = view.Restored(m)
+			}
+		}
+		t.clusters[key] = s
+	}
+	return s
+}
+
+func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportView, epoch epoch) *api.StatusReportView {
+	now := t.o.Clock.Now()
+	s.stored.Adopt(stored, now)
+	if !t.lead(s, epoch) {
+		return s.stored.Latest()
+	}
+	s.assembled(c, now)
+	v := s.make(now)
+	if view.Same(v, stored) {
+		s.shown = stored
+		return stored
+	}
+	if latest := view.StampOf(s.stored.Latest()); latest.Epoch == s.epoch {
+		s.seq = max(s.seq, latest.Seq)
+	}
+	s.seq++
+	v.Seq = s.seq
+	s.shown = v
+	s.stored.Adopt(v, now)
+	return v
+}
+
+// Initialisation is what becomes of the status of a cluster that was just assembled, as far as it is about the first node.
+func (t *Tracker) Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, now := t.state(key, stored.View), t.o.Clock.Now()
+	if s.initialised = stored.Initialized; s.initialised {
+		s.first = matrix.Ref{}
+	} else if first := view.First(c); first.Member != s.first.Member || first.HostID != s.first.HostID {
+		s.first, s.since = first, now
+	}
+	return view.Initialise(c, stored, s.first, s.since, now)
+}
+
+// Forget drops a cluster that is gone.
+func (t *Tracker) Forget(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.clusters, key)
+}
+
+// unsettled is true while it must be asked whose turn it is: at first, and where a stored view is not older than this process's.
+func (t *Tracker) unsettled(key types.NamespacedName, stored *api.StatusReportView) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.clusters[key]
+	switch {
+	case !t.known:
+		return true
+	case s == nil || s.epoch == 0:
+		return view.StampOf(stored).Epoch >= t.epoch && stored != nil
+	}
+	return max(view.StampOf(stored).Epoch, view.StampOf(s.stored.Latest()).Epoch) > s.epoch
+}
+
+// lead settles the epoch of this process's views of a cluster, and says whether it may make any. The caller holds mu.
+func (t *Tracker) lead(s *state, now epoch) bool {
+	latest := view.StampOf(s.stored.Latest()).Epoch
+	switch {
+	case now.err != nil:
+		t.o.Log.Warn("the view is not made: how often the leadership has changed hands cannot be read", "error", now.err)
+		return false
+	case !t.known && now.asked:
+		t.epoch, t.known = now.is, true
+	case now.asked && now.is != t.epoch:
+		t.o.Log.Warn("the view is left as it is: another controller leads", "epoch", t.epoch, "leads", now.is)
+		return false
+	}
+	switch {
+	case s.epoch == 0 && (s.stored.Latest() == nil || latest < t.epoch):
+		s.epoch = t.epoch
+	case s.epoch == 0 || latest > s.epoch:
+		if !now.asked {
+			return false // it is asked at the next assembly
+		}
+		s.epoch = latest + 1 // the Lease was made anew and counts from the beginning, or there is none
+	}
+	return true
+}
+
+// assembled takes what a cluster says now. What it says of a member that is DOWN counts at once.
+func (s *state) assembled(c *cluster.Cluster, now time.Time) {
+	s.evidence, s.hold, s.read = view.Of(c), view.Hold(c), now
+	there := make(map[string]bool, len(s.evidence))
+	for i := range s.evidence {
+		e := &s.evidence[i]
+		k := e.Key()
+		there[k] = true
+		if e.Look == view.SaidDown {
+			s.members[k] = s.members[k].Next(view.SaidDown, now)
+		}
+		if d := s.digests[k]; d.of != e.Report || d.is == "" {
+			s.digests[k] = digest{of: e.Report, is: view.Digest(e.Report)}
+		}
+	}
+	for k := range s.members {
+		if !there[k] {
+			delete(s.members, k)
+		}
+	}
+	for k := range s.digests {
+		if !there[k] {
+			delete(s.digests, k)
+		}
+	}
+}
+
+// look counts one look at each member.
+func (s *state) look(now time.Time) {
+	s.seq++
+	s.looked = now
+	old := now.Sub(s.read) > view.ContactLimit
+	for i := range s.evidence {
+		e := &s.evidence[i]
+		l := e.Look
+		if old {
+			l = view.Missed
+			s.first = matrix.Ref{} // nobody knows whether it was well in between
+		}
+		s.members[e.Key()] = s.members[e.Key()].Next(l, now)
+	}
+}
+
+// make is the view as it would be written now, without its seq.
+func (s *state) make(now time.Time) *api.StatusReportView {
+	v := &api.StatusReportView{Epoch: s.epoch, ObservedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), Hold: s.hold}
+	stalled := now.Sub(s.looked) > view.MissedLimit*view.Interval
+	for i := range s.evidence {
+		e := &s.evidence[i]
+		d := s.members[e.Key()]
+		m := api.StatusReportViewMember{
+			Name: e.Member, HostID: e.HostID, Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: s.digests[e.Key()].is,
+		}
+		if since := d.DownSince(); !since.IsZero() {
+			at := metav1.NewTime(since.UTC().Truncate(time.Second))
+			m.DownSince = &at
+		}
+		// Nobody has looked for as long as it takes to call a member UNKNOWN.
+		if stalled && m.State == api.NodeStatusUp {
+			m.State = api.NodeStatusUnknown
+		}
+		v.Members = append(v.Members, m)
+	}
+	return v
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package samples holds the archives of this folder: clusters of the simulated kind, to look at without a cluster. `make samples` writes them. It
+// opens nothing and judges nothing.
+package samples
+
+import (
+	"embed"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+//go:embed *.zip
+var archives embed.FS
+
+// Prefix before a sample's name is what --from takes instead of a file.
+const Prefix = "sample:"
+
+// Sample is one archive.
+type Sample struct {
+	Name string
+	// Shows is what is to be seen in it, in one sentence.
+	Shows string
+	// Try is a command that shows it, without "kubectl scylla" and --from.
+	Try string
+}
+
+// All samples, in the order in which they are best looked at.
+func All() []Sample {
+	return []Sample{
+		{Name: "healthy", Shows: "three racks, every node sees every node UP", Try: "status"},
+		{Name: "incident", Shows: "a node has died, and a newcomer waits for it", Try: "barrier"},
+		{Name: "partition", Shows: "two datacenters do not see each other, although every node runs", Try: "status"},
+		{Name: "replacement", Shows: "a dead node is being replaced", Try: "replace status"},
+		{Name: "multi-dc", Shows: "two datacenters, well, with a newcomer in one of them", Try: "dashboard"},
+	}
+}
+
+// Find gives the sample of that name.
+func Find(name string) (Sample, bool) {
+	i := slices.IndexFunc(All(), func(s Sample) bool { return s.Name == name })
+	if i < 0 {
+		return Sample{}, false
+	}
+	return All()[i], true
+}
+
+// Open opens what follows --from, "sample:incident"; an error where there is no such sample names those that there are.
+func Open(from string) (fs.File, error) {
+	name := strings.TrimPrefix(from, Prefix)
+	if _, ok := Find(name); !ok {
+		return nil, &UnknownError{Name: name}
+	}
+	return archives.Open(name + ".zip")
+}
+
+// UnknownError is a name that no sample has.
+type UnknownError struct{ Name string }
+
+func (e *UnknownError) Error() string {
+	var names []string
+	for _, s := range All() {
+		names = append(names, s.Name)
+	}
+	return "there is no sample \"" + e.Name + "\": use one of " + strings.Join(names, ", ")
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package adopt owns what must be known of a ScyllaDB cluster that runs without us before anything of it is rolled: which host ID each member has, and that its
+// data directory says that it has bootstrapped. Without either the first Pod that is rolled cannot be told from a newcomer: its Service records nothing, no peer
+// reports, and ScyllaDB may not have flushed system.local since it joined.
+//
+// Decide is pure; Run does what it says through a World. The package must not know a client, and it refuses rather than guesses.
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Codes of what stands in the way. Parameters are named beside them; the sentences are in package words.
+const (
+	NoNodes       code.Code = "AdoptNoNodes"
+	NotAsked      code.Code = "AdoptNotAsked"      // member, why
+	NoHostID      code.Code = "AdoptNoHostID"      // member
+	NotJoined     code.Code = "AdoptNotJoined"     // member, mode
+	SameHostID    code.Code = "AdoptSameHostID"    // members, hostID
+	OtherHostID   code.Code = "AdoptOtherHostID"   // member, hostID, recorded
+	NotUp         code.Code = "AdoptNotUp"         // member, by
+	UnderWay      code.Code = "AdoptUnderWay"      // operation
+	NotRecorded   code.Code = "AdoptNotRecorded"   // member, hostID
+	SaysElsewhere code.Code = "AdoptSaysElsewhere" // member, hostID
+)
+
+// Node is one member, and what its ScyllaDB says at this moment.
+type Node struct {
+	// Member is the name of the Pod, and of the member Service.
+	Member string
+	// Recorded is the host ID on the member Service, Joined whether that has it as joined; empty and false without a Service.
+	Recorded string
+	Joined   bool
+	// Said is what ScyllaDB itself said, asked now and not read from a report; nil where it could not be asked, and Trouble says why.
+	Said    *api.NodeStatusReport
+	Trouble string
+}
+
+// Identity is what is recorded of one member.
+type Identity struct{ Member, HostID string }
+
+// Plan is what to do, or why nothing may be done.
+type Plan struct {
+	// Flush are the members whose ScyllaDB has to write system.local to its disk: all of them, as nobody can tell which has.
+	Flush []string
+	// Record are the members whose Service does not say yet which node they have.
+	Record []Identity
+	// Blockers are why nothing may be rolled; then Flush and Record are empty.
+	Blockers []code.Message
+}
+
+// Decide makes the plan.
+func Decide(nodes []Node) Plan {
+	if len(nodes) == 0 {
+		return Plan{Blockers: []code.Message{code.New(NoNodes)}}
+	}
+	var p Plan
+	block := func(c code.Code, namesAndValues ...any) {
+		p.Blockers = append(p.Blockers, code.New(c, namesAndValues...))
+	}
+	owner := map[string]string{}
+	for _, n := range nodes {
+		switch {
+		case n.Said == nil:
+			block(NotAsked, "member", n.Member, "why", n.Trouble)
+			continue
+		case n.Said.Error != nil:
+			block(NotAsked, "member", n.Member, "why", *n.Said.Error)
+			continue
+		}
+		id := n.Said.HostID
+		if _, err := uuid.Parse(id); err != nil {
+			block(NoHostID, "member", n.Member)
+			continue
+		}
+		if joined := cluster.SaysJoined(n.Said); joined == nil || !*joined {
+			block(NotJoined, "member", n.Member, "mode", n.Said.OperationMode)
+		}
+		if other, twice := owner[id]; twice {
+			block(SameHostID, "members", []string{other, n.Member}, "hostID", id)
+		}
+		owner[id] = n.Member
+		if n.Recorded != "" && n.Recorded != id {
+			block(OtherHostID, "member", n.Member, "hostID", id, "recorded", n.Recorded)
+		}
+		p.Flush = append(p.Flush, n.Member)
+		if n.Recorded != id || !n.Joined {
+			p.Record = append(p.Record, Identity{n.Member, id})
+		}
+	}
+	p.Blockers = append(p.Blockers, unwell(nodes, owner)...)
+	if len(p.Blockers) > 0 {
+		p.Flush, p.Record = nil, nil
+	}
+	return p
+}
+
+// unwell are the members whom another one does not see UP, and the operations that are under way: a rollout would make either worse.
+func unwell(nodes []Node, owner map[string]string) []code.Message {
+	var out []code.Message
+	by := map[string][]string{}
+	var open []string
+	for _, n := range nodes {
+		if n.Said == nil || n.Said.Error != nil {
+			continue
+		}
+		up := map[string]bool{}
+		for _, o := range n.Said.ObservedNodes {
+			up[o.HostID] = o.Status == api.NodeStatusUp
+			if o.Status != api.NodeStatusUp && owner[o.HostID] == "" {
+				by["host ID "+o.HostID] = append(by["host ID "+o.HostID], n.Member)
+			}
+		}
+		for id, member := range owner {
+			if !up[id] {
+				by[member] = append(by[member], n.Member)
+			}
+		}
+		for _, op := range n.Said.Operations {
+			if text := strings.TrimSpace(op.Type + " " + op.HostID); cluster.OperationOpen(op) && !slices.Contains(open, text) {
+				open = append(open, text)
+			}
+		}
+	}
+	names := make([]string, 0, len(by))
+	for name := range by {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		slices.Sort(by[name])
+		out = append(out, code.New(NotUp, "member", name, "by", by[name]))
+	}
+	slices.Sort(open)
+	for _, op := range open {
+		out = append(out, code.New(UnderWay, "operation", op))
+	}
+	return out
+}
+
+// World is what Run needs of Kubernetes and of ScyllaDB.
+type World interface {
+	// Nodes lists the members, and asks each one's ScyllaDB now.
+	Nodes(ctx context.Context) ([]Node, error)
+	// Flush has a member's ScyllaDB write system.local to its disk.
+	Flush(ctx context.Context, member string) error
+	// Record writes on the member's Service, which it makes where there is none, that this node has joined there.
+	Record(ctx context.Context, id Identity) error
+}
+
+// Refusal is why nothing may be rolled.
+type Refusal struct{ Blockers []code.Message }
+
+func (r *Refusal) Error() string {
+	return "nothing may be rolled yet: " + strings.Join(words.Texts(r.Blockers), "; ")
+}
+
+// Run makes sure that every member's host ID is recorded and its system.local flushed, and returns who has which host ID. With an error, a *Refusal among
+// them, nothing may be rolled; what has been done until then does no harm, and Run may be run again.
+func Run(ctx context.Context, w World) ([]Identity, error) {
+	nodes, err := w.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the nodes of the cluster who they are: %w", err)
+	}
+	plan := Decide(nodes)
+	if len(plan.Blockers) > 0 {
+		return nil, &Refusal{plan.Blockers}
+	}
+	var errs []error
+	for _, member := range plan.Flush {
+		if err := w.Flush(ctx, member); err != nil {
+			errs = append(errs, fmt.Errorf("have %s flush system.local: %w", member, err))
+		}
+	}
+	for _, id := range plan.Record {
+		if err := w.Record(ctx, id); err != nil {
+			errs = append(errs, fmt.Errorf("record host ID %s of %s on its Service: %w", id.HostID, id.Member, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return verify(ctx, w, nodes)
+}
+
+// verify looks once more: what was written must be there, and what was asked must still be so.
+func verify(ctx context.Context, w World, before []Node) ([]Identity, error) {
+	after, err := w.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the nodes of the cluster once more who they are: %w", err)
+	}
+	plan := Decide(after)
+	for _, id := range plan.Record {
+		plan.Blockers = append(plan.Blockers, code.New(NotRecorded, "member", id.Member, "hostID", id.HostID))
+	}
+	var out []Identity
+	for _, n := range before {
+		i := slices.IndexFunc(after, func(x Node) bool { return x.Member == n.Member && x.Said != nil && x.Said.HostID == n.Said.HostID })
+		if i < 0 && len(plan.Blockers) == 0 {
+			plan.Blockers = append(plan.Blockers, code.New(SaysElsewhere, "member", n.Member, "hostID", n.Said.HostID))
+		}
+		out = append(out, Identity{n.Member, n.Said.HostID})
+	}
+	if len(plan.Blockers) > 0 {
+		return nil, &Refusal{plan.Blockers}
+	}
+	return out, nil
+}

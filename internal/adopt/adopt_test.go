@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+const idA, idB, idC = "8ebd2a16-0000-4000-8000-00000000000a", "35d00000-0000-4000-8000-00000000000b", "1ffa0000-0000-4000-8000-00000000000c"
+
+// fake is a cluster in memory.
+type fake struct {
+	nodes    []Node
+	flushed  []string
+	asked    int
+	fail     map[string]error // of flush or record, by member
+	forgets  bool             // what is recorded is not there afterwards
+	changes  func(*fake)      // between the first look and the last
+	recorded []string
+}
+
+func (f *fake) Nodes(context.Context) ([]Node, error) {
+	if f.asked++; f.asked == 2 && f.changes != nil {
+		f.changes(f)
+	}
+	if err := f.fail["nodes"]; err != nil {
+		return nil, err
+	}
+	return slices.Clone(f.nodes), nil
+}
+
+func (f *fake) Flush(_ context.Context, member string) error {
+	if err := f.fail["flush "+member]; err != nil {
+		return err
+	}
+	f.flushed = append(f.flushed, member)
+	return nil
+}
+
+func (f *fake) Record(_ context.Context, id Identity) error {
+	if err := f.fail["record "+id.Member]; err != nil {
+		return err
+	}
+	f.recorded = append(f.recorded, id.Member+"="+id.HostID)
+	for i := range f.nodes {
+		if f.nodes[i].Member == id.Member && !f.forgets {
+			f.nodes[i].Recorded, f.nodes[i].Joined = id.HostID, true
+		}
+	}
+	return nil
+}
+
+// three nodes that see each other UP; no Service records anything.
+func three() *fake {
+	f := &fake{fail: map[string]error{}}
+	for i, id := range []string{idA, idB, idC} {
+		said := &api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", OwnsTokens: new(true)}
+		for _, seen := range []string{idA, idB, idC} {
+			said.ObservedNodes = append(said.ObservedNodes, api.ObservedNodeStatusReport{HostID: seen, Status: api.NodeStatusUp})
+		}
+		f.nodes = append(f.nodes, Node{Member: fmt.Sprintf("db-%d", i), Said: said})
+	}
+	return f
+}
+
+func TestB4Adoption(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*fake)
+		want   string // of the error; empty when it may go on
+	}{
+		"all is well":                  {func(*fake) {}, ""},
+		"all is recorded already":      {func(f *fake) { f.nodes[0].Recorded, f.nodes[0].Joined = idA, true }, ""},
+		"recorded, and not as joined":  {func(f *fake) { f.nodes[0].Recorded = idA }, ""},
+		"nobody there":                 {func(f *fake) { f.nodes = nil }, "no Pod runs ScyllaDB"},
+		"the nodes cannot be listed":   {func(f *fake) { f.fail["nodes"] = errors.New("forbidden") }, "ask the nodes of the cluster who they are: forbidden"},
+		"one cannot be asked":          {func(f *fake) { f.nodes[1].Said, f.nodes[1].Trouble = nil, "its Pod is gone" }, "the ScyllaDB of db-1 cannot be asked: its Pod is gone"},
+		"one gives no row":             {func(f *fake) { f.nodes[1].Said.Error = new("connection refused") }, "the ScyllaDB of db-1 cannot be asked: connection refused"},
+		"one has no host ID":           {func(f *fake) { f.nodes[1].Said.HostID = "" }, "the ScyllaDB of db-1 does not say its host ID"},
+		"one says something else":      {func(f *fake) { f.nodes[1].Said.HostID = "; id" }, "the ScyllaDB of db-1 does not say its host ID"},
+		"one joins":                    {func(f *fake) { f.nodes[1].Said.OperationMode, f.nodes[1].Said.OwnsTokens = "JOINING", new(false) }, "db-1 has not joined (mode JOINING)"},
+		"two are the same":             {func(f *fake) { f.nodes[1].Said.HostID = idA }, "db-0 and db-1 say the same host ID " + idA},
+		"the Service records another":  {func(f *fake) { f.nodes[1].Recorded = idC }, "db-1 runs host ID " + idB + ", and its Service records " + idC},
+		"one is DOWN for another":      {func(f *fake) { f.nodes[0].Said.ObservedNodes[1].Status = api.NodeStatusDown }, "db-1 is not seen UP by db-0"},
+		"one is not listed by another": {func(f *fake) { f.nodes[0].Said.ObservedNodes = f.nodes[0].Said.ObservedNodes[:2] }, "db-2 is not seen UP by db-0"},
+		"a node without a Pod here is DOWN": {func(f *fake) {
+			f.nodes[0].Said.ObservedNodes = append(f.nodes[0].Said.ObservedNodes, api.ObservedNodeStatusReport{HostID: "ghost", Status: api.NodeStatusDown})
+		}, "host ID ghost is not seen UP by db-0"},
+		"a node of another datacenter is UP": {func(f *fake) {
+			f.nodes[0].Said.ObservedNodes = append(f.nodes[0].Said.ObservedNodes, api.ObservedNodeStatusReport{HostID: "elsewhere", Status: api.NodeStatusUp})
+		}, ""},
+		"an operation is under way": {func(f *fake) {
+			f.nodes[0].Said.Operations = []api.NodeOperation{{Type: "decommission", State: "running"}}
+		}, "an operation is under way (decommission)"},
+		"an operation has ended":     {func(f *fake) { f.nodes[0].Said.Operations = []api.NodeOperation{{Type: "bootstrap", State: "failed"}} }, ""},
+		"one cannot be flushed":      {func(f *fake) { f.fail["flush db-1"] = errors.New("500") }, "have db-1 flush system.local: 500"},
+		"one cannot be recorded":     {func(f *fake) { f.fail["record db-2"] = errors.New("forbidden") }, "record host ID " + idC + " of db-2 on its Service: forbidden"},
+		"what is recorded goes away": {func(f *fake) { f.forgets = true }, "host ID " + idA + " of db-0 was written to its Service, and is not there"},
+		"one dies meanwhile":         {func(f *fake) { f.changes = func(f *fake) { f.nodes[2].Said = nil } }, "the ScyllaDB of db-2 cannot be asked"},
+		"one Pod goes meanwhile":     {func(f *fake) { f.changes = func(f *fake) { f.nodes = f.nodes[:2] } }, "any more: begin again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := three()
+			tc.change(f)
+			got, err := Run(t.Context(), f)
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Fatalf("%v, want %q", err, tc.want)
+				}
+				var refusal *Refusal
+				if errors.As(err, &refusal) && f.asked == 1 && len(f.flushed)+len(f.recorded) > 0 {
+					t.Errorf("refused, after it had flushed %v and recorded %v", f.flushed, f.recorded)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]Identity{{"db-0", idA}, {"db-1", idB}, {"db-2", idC}}, got); diff != "" {
+				t.Error(diff)
+			}
+			if len(f.flushed) != 3 {
+				t.Errorf("flushed %v: nobody can tell which has", f.flushed)
+			}
+			for _, n := range f.nodes {
+				if n.Recorded != n.Said.HostID || !n.Joined {
+					t.Errorf("%s: recorded %q, joined %v", n.Member, n.Recorded, n.Joined)
+				}
+			}
+			f.recorded = nil
+			if _, err := Run(t.Context(), f); err != nil || len(f.recorded) > 0 {
+				t.Errorf("the second time: %v, recorded %v", err, f.recorded)
+			}
+		})
+	}
+}

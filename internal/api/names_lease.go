@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// LeaseName is the Lease in our controller's own namespace that proves that reports are kept: it is renewed by the loop that assembles and
+// writes them, and by nothing else. LeaseElection is the one by which controllers elect a leader; it proves nothing about reports.
+const (
+	LeaseName     = "kubectl-scylla-controller"
+	LeaseElection = "kubectl-scylla-controller-leader"
+)
+
+// AnnotationKeeps on the Lease LeaseName lists the clusters whose reports its holder has kept up to the Lease's last renewal: their
+// KeepMarks, separated by blanks. Written by the controller, read by barriers and the CLI. A cluster that is not in it has nobody who keeps
+// its reports.
+const AnnotationKeeps = "kubectl-scylla.scylladb.com/keeps"
+
+// KeepMark stands for a cluster in AnnotationKeeps. It is a digest: every Pod's ServiceAccount may read the Lease, and need not learn from
+// it which namespaces and clusters there are.
+func KeepMark(namespace, cluster string) string {
+	sum := sha256.Sum256([]byte(namespace + "/" + cluster))
+	return hex.EncodeToString(sum[:8])
+}

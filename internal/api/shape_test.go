@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/crds"
+)
+
+func read(t *testing.T, path ...string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func decode(t *testing.T, data []byte) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := yaml.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// shape flattens a schema to its fields with their types. Whatever else it says, as what must be given or which values there are, is a field of its own.
+func shape(at string, schema map[string]any, into map[string]string) {
+	for k, v := range schema {
+		switch k {
+		case "description", "format": // texts, and how many bits the operator's numbers have
+		case "type":
+			into[at] = fmt.Sprint(v)
+		case "properties":
+			for name, p := range v.(map[string]any) {
+				shape(at+"."+name, p.(map[string]any), into)
+			}
+		case "items":
+			shape(at+"[]", v.(map[string]any), into)
+		default:
+			into[at+" "+k] = fmt.Sprint(v)
+		}
+	}
+}
+
+// TestBesideOperator2TheKindIsExactlyTheOperators: the definition that we ship for the Scylla Operator's kind has the operator's fields, all of them and no others,
+// nothing that must be given and no values that it refuses, no status and no columns.
+func TestBesideOperator2TheKindIsExactlyTheOperators(t *testing.T) {
+	ours, err := crds.FS.ReadFile("scylla.scylladb.com_scylladbdatacenternodesstatusreports.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What the operator's sources and its CRD have, in plain words.
+	want := map[string]string{
+		"": "object", ".apiVersion": "string", ".kind": "string", ".metadata": "object",
+		".datacenterName": "string", ".racks": "array", ".racks[]": "object", ".racks[].name": "string",
+		".racks[].nodes": "array", ".racks[].nodes[]": "object", ".racks[].nodes[].ordinal": "integer", ".racks[].nodes[].hostID": "string",
+		".racks[].nodes[].observedNodes": "array", ".racks[].nodes[].observedNodes[]": "object",
+		".racks[].nodes[].observedNodes[].hostID": "string", ".racks[].nodes[].observedNodes[].status": "string",
+	}
+	rest := map[string]map[string]any{}
+	for whose, data := range map[string][]byte{"theirs": read(t, "..", "..", "test", "e2e", "testdata", "operator-crd.yaml"), "ours": ours} {
+		crd := decode(t, data)
+		versions, _, err := unstructured.NestedSlice(crd, "spec", "versions")
+		if err != nil || len(versions) != 1 {
+			t.Fatalf("%s: %d versions, %v", whose, len(versions), err)
+		}
+		version := versions[0].(map[string]any)
+		schema, _, err := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		shape("", schema, got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: fields (-want +got):\n%s", whose, diff)
+		}
+		delete(version, "schema")
+		delete(version, "subresources") // an empty list of them is none
+		unstructured.RemoveNestedField(crd, "metadata", "annotations")
+		if err := unstructured.SetNestedSlice(crd, versions, "spec", "versions"); err != nil {
+			t.Fatal(err)
+		}
+		rest[whose] = crd
+	}
+	if diff := cmp.Diff(rest["theirs"], rest["ours"]); diff != "" {
+		t.Errorf("what is not the schema, as names and columns (-theirs +ours):\n%s", diff)
+	}
+}
+
+// TestBesideOperator2AReportOfTheOperatorsIsKeptAsItIs: read into our types and written again it is the same, field by field.
+func TestBesideOperator2AReportOfTheOperatorsIsKeptAsItIs(t *testing.T) {
+	sample := read(t, "..", "kube", "testdata", "operator", "report.yaml")
+	var report api.ScyllaDBDatacenterNodesStatusReport
+	if err := yaml.UnmarshalStrict(sample, &report); err != nil {
+		t.Fatal("a field of the operator's report is not known: ", err)
+	}
+	back, err := yaml.Marshal(&report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(decode(t, sample), decode(t, back)); diff != "" {
+		t.Errorf("(-as the operator wrote it +as we write it):\n%s", diff)
+	}
+	if len(report.Racks) != 2 || !metav1.HasLabel(report.ObjectMeta, api.LabelReportSelector) {
+		t.Errorf("report %+v", report)
+	}
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Reasons of blockers that are about the asking and not about the cluster, beside those of package matrix.
+const (
+	ReasonServiceMissing matrix.Reason = "MemberServiceMissing" // the member Service is not there (yet)
+	ReasonAPIUnreachable matrix.Reason = "APIUnreachable"       // the API server does not answer
+	ReasonIncomplete     matrix.Reason = "ReadingIncomplete"    // part of what the decision needs may not be read
+)
+
+// Codes of what the barrier finds out itself. Their parameters are named beside them.
+const (
+	causeNoService       code.Code = "ServiceDoesNotExist" // namespace, service
+	causeNoLease         code.Code = "NoLease"             // lease
+	causeLeaseForbidden  code.Code = "LeaseForbidden"      // lease
+	causeLeaseUnread     code.Code = "LeaseUnread"         // lease, error
+	causeLeaseNotHeld    code.Code = "LeaseWithoutHolder"  // lease
+	causeLeaseNotRenewed code.Code = "LeaseNotRenewed"     // controller, lease
+	causeLeaseNotSeen    code.Code = "LeaseNotSeenRenewed" // controller, lease
+
+	stepGrantMember    code.Code = "GrantMemberRights"
+	stepNameCluster    code.Code = "NameCluster"
+	stepSeeController  code.Code = "SeeControllerMakesServices"
+	stepBarrierRetries code.Code = "BarrierRetries"
+
+	diskNoAnswer      code.Code = "QueryLeftNoAnswer" // error
+	diskNotLooked     code.Code = "VolumeNotRead"     // dir, error
+	diskNotNamed      code.Code = "VolumeNotNamed"
+	diskQueryTooOld   code.Code = "ScyllaDBWithoutQuery"     // version
+	diskQueryDefect   code.Code = "ScyllaDBQueryFailsOnNull" // detail, version
+	factBannedByError code.Code = "OperationFailed"          // operation, hostID, error
+)

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+const (
+	// askTimeout bounds the answer of one reporter, askTogether how many are asked at the same time, askAll all of the asking.
+	askTimeout  = 2 * time.Second
+	askTogether = 64
+	askAll      = 15 * time.Second
+	// firstLook and maxLook bound the pause between two last looks that refuse.
+	firstLook = 2 * time.Second
+	maxLook   = 15 * time.Second
+)
+
+// stability is what stands between a verdict that opens and the opening itself.
+type stability struct {
+	since   time.Time         // since when all is UP without a break; zero while it is not
+	refusal bootstrap.Verdict // of the last look before opening
+	refused int               // how many last looks have refused without a break
+	next    time.Time         // of the next one
+}
+
+// settle turns a verdict that would open into the one that counts: all must stay UP for a while, and a last look, past the reports and the controller
+// that keeps them, must find nothing either.
+func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
+	s := &b.stability
+	if !v.Satisfied || !v.Decision.Guarded() {
+		*s = stability{}
+		return v
+	}
+	now := b.Clock.Now()
+	if s.since.IsZero() {
+		s.since = now
+	}
+	if s.refused > 0 && now.Before(s.next) {
+		return s.refusal
+	}
+	if left := b.unstable(v); s.refused == 0 && left > 0 {
+		return b.held(v, bootstrap.Stabilising(b.Stabilisation, (b.Stabilisation-left).Truncate(repeat))) // no news each second
+	}
+	looked := b.lastLook(ctx, key, v, known)
+	now = b.Clock.Now()
+	if !looked.Satisfied {
+		s.refused++
+		s.refusal, s.next = looked, now.Add(min(maxLook, firstLook<<min(s.refused-1, 4)))
+		return looked
+	}
+	if s.refused > 0 {
+		// What refused has healed: it has to hold, as everything else.
+		*s = stability{since: now}
+		if left := b.unstable(v); left > 0 {
+			return b.held(v, bootstrap.Stabilising(b.Stabilisation, 0))
+		}
+	}
+	return looked
+}
+
+// unstable is how long it must still hold that all is UP.
+func (b *barrier) unstable(v bootstrap.Verdict) time.Duration {
+	if !v.Decision.Stabilises() {
+		return 0
+	}
+	return max(0, b.Stabilisation-b.Clock.Since(b.stability.since))
+}
+
+// held is a verdict that would open and waits for these blockers.
+func (b *barrier) held(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstrap.Verdict {
+	matrix.SortBlockers(blockers)
+	v.Satisfied, v.Decision = false, bootstrap.DecisionWait
+	return v.Only(blockers)
+}
+
+// lastLook is the one before opening: at the rows that the Pods carry themselves, which no controller has to keep; at the seeds that the member would
+// have; and at the reporters, which have to answer. The graver word counts.
+func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
+	b.metrics.evaluations.Inc()
+	decoder := &cluster.Decoder{}
+	pods, err := kube.Pods(ctx, b.client, key, decoder.Condense)
+	if err != nil {
+		b.metrics.apiErrors.Inc()
+		x := matrix.Blocker{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}
+		if apierrors.IsForbidden(err) {
+			x.Reason, x.Step = ReasonIncomplete, code.New(stepGrantMember)
+		}
+		return b.held(v, x)
+	}
+	objects := known.Objects
+	if !ours(known) {
+		// The Scylla Operator may keep the reports: whether it runs is worth reading once.
+		objects, err = kube.Load(ctx, b.client, key, kube.LoadOptions{
+			Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Operator: true, Member: b.Service,
+		})
+		if err != nil {
+			return b.held(v, b.unread(err))
+		}
+	}
+	objects.Pods, objects.Decoder = pods, decoder
+	objects.Read |= cluster.KindPods
+	reported := cluster.New(objects, cluster.SourceReport, b.Clock.Now())
+	in, err := b.input(reported)
+	if err != nil {
+		return b.held(v, noService(words.Clean(err.Error()), code.Message{}))
+	}
+	if v := bootstrap.Decide(in); !v.Satisfied {
+		return v
+	}
+	carried := cluster.New(objects, cluster.SourceAnnotation, b.Clock.Now())
+	var blockers []matrix.Blocker
+	if carriesRows(pods, b.Service) || ours(known) {
+		said, err := b.input(carried)
+		if err != nil {
+			return b.held(v, noService(words.Clean(err.Error()), code.Message{}))
+		}
+		said.Reports = in.Reports // the lenient flag depends on it
+		if by := bootstrap.Decide(said); !by.Satisfied {
+			return by
+		}
+	}
+	if choice, launched := carried.SeedChoice(b.Service); launched &&
+		(!choice.Usable() || choice.Code == bootstrap.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
+		blockers = append(blockers, bootstrap.NoOtherSeed(v.Self, b.Namespace, choice))
+	}
+	if len(blockers) == 0 {
+		blockers = b.askReporters(ctx, carried.Reporters(b.Service))
+	}
+	if len(blockers) > 0 {
+		return b.held(v, blockers...)
+	}
+	return v
+}
+
+// carriesRows is true where Pods other than the member's own carry rows at all: reports of somebody else may be made of something else.
+func carriesRows(pods []corev1.Pod, member string) bool {
+	for i := range pods {
+		if pods[i].Name != member && len(pods[i].Annotations) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// askReporters asks each whether it still asks its ScyllaDB, all at once within limits, and returns a blocker for each that does not say so.
+func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter) []matrix.Blocker {
+	ctx, cancel := context.WithTimeout(ctx, askAll)
+	defer cancel()
+	ask := b.Ask
+	if ask == nil {
+		client := newAsker()
+		defer client.CloseIdleConnections()
+		ask = func(ctx context.Context, address string) error { return askReporter(ctx, client, address) }
+	}
+	silent := make([]error, len(reporters))
+	var g errgroup.Group
+	g.SetLimit(askTogether)
+	for i := range reporters {
+		g.Go(func() error {
+			switch {
+			case reporters[i].Address == "":
+				silent[i] = errNoAddress
+			case ctx.Err() != nil:
+				silent[i] = errNotAsked
+			default:
+				one, cancel := context.WithTimeout(ctx, askTimeout)
+				defer cancel()
+				silent[i] = ask(one, reporters[i].Address)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions give no error: each reporter has its own
+	var blockers []matrix.Blocker
+	for i, err := range silent {
+		if err != nil {
+			blockers = append(blockers, bootstrap.ReporterSilent(reporters[i].Ref, b.Namespace, oneLine(err)))
+		}
+	}
+	return blockers
+}
+
+type lookError string
+
+func (e lookError) Error() string { return string(e) }
+
+const (
+	errNoAddress lookError = "its Pod has no address"
+	errNotAsked  lookError = "too many others did not answer, so it was not asked"
+)
+
+// newAsker is a client that goes straight to the Pod, as the kubelet's probes do.
+func newAsker() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: askTimeout, MaxResponseHeaderBytes: 16 << 10},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// askReporter is nil when the reporter at that address says that it is ready.
+func askReporter(ctx context.Context, c *http.Client, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("no answer from %s within %v", address, askTimeout)
+		}
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	const enough = 200
+	said, _ := bounded.Head(resp.Body, enough) // its status is the answer, its words are for people
+	return fmt.Errorf("%s answers %s: %s", address, resp.Status, strings.TrimSpace(string(said)))
+}

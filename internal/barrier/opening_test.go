@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// said is the annotation of the newcomer's Pod.
+func (w *world) said() *api.BarrierWait {
+	w.t.Helper()
+	pod := &corev1.Pod{}
+	if err := w.c.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: newcomer}, pod); err != nil {
+		w.t.Fatal(err)
+	}
+	text, ok := pod.Annotations[api.AnnotationBarrier]
+	if !ok {
+		return nil
+	}
+	said, err := api.DecodeBarrierWait(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return said
+}
+
+// reports changes the report of both nodes.
+func (w *world) reports(a, b []api.ObservedNodeStatusReport) {
+	w.t.Helper()
+	r := allUp()
+	w.update(r, func() { r.Racks = report(a, b).Racks })
+}
+
+func TestA3StabilisationWindow(t *testing.T) {
+	for name, window := range map[string]time.Duration{"none": 0, "a second": time.Second, "the default": DefaultStabilisation, "a minute": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, append(peers(), byOperator(allUp()))...)
+				w.o.Stabilisation = window
+				began := time.Now()
+				_, done := running(t, w)
+				opens(t, done)
+				if took := time.Since(began); took < window || took > window+time.Second {
+					t.Errorf("opened after %v, all must be UP for %v", took, window)
+				}
+				if left := w.said(); left != nil {
+					t.Errorf("the Pod still says %+v", left)
+				}
+				want := []string{EventOpened}
+				if window >= settling {
+					want = []string{EventWaiting, EventOpened}
+				}
+				if got := w.eventReasons(); !slices.Equal(got, want) {
+					t.Errorf("Events %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestA3StabilisationBeginsAnewAfterABreak(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := saw(idA, "UP", idB, "UP")
+		w := newWorld(t, append(peers(), byOperator(allUp()))...)
+		w.o.Stabilisation = 10 * time.Second
+		_, done := running(t, w)
+		for range 5 { // never UP for ten seconds
+			time.Sleep(8 * time.Second)
+			stillWaiting(t, done)
+			w.reports(saw(idA, "UP", idB, "DOWN"), up)
+			time.Sleep(2 * time.Second)
+			stillWaiting(t, done)
+			w.reports(up, up)
+		}
+		time.Sleep(9 * time.Second)
+		stillWaiting(t, done)
+		said := w.said()
+		if said == nil || said.StableFor.Duration != 10*time.Second || time.Since(said.StableSince.Time) > 10*time.Second {
+			t.Errorf("the Pod says %+v at %v", said, time.Now())
+		}
+		if log := w.logged(); !strings.Contains(log, "Stabilising") || !strings.Contains(log, "it must hold for 10s without a break, 10s left") {
+			t.Errorf("does not say what it waits for:\n%s", log)
+		}
+		opens(t, done)
+	})
+}
+
+func TestA3StabilisationIsNotForAReturningMemberNorAForcedOne(t *testing.T) {
+	forced := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true"})
+	back := joinedService(newcomer, "rack3", idNew)
+	seen := saw(idA, "UP", idB, "UP", idNew, "DOWN")
+	for name, objs := range map[string][]client.Object{
+		"forced":       append(others(), forced, allUp()),
+		"a restart":    append(others(), back, report(seen, seen)),
+		"a first node": {service(newcomer, "rack3", nil)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, objs...)
+				w.o.Stabilisation = time.Hour
+				w.query("", 1)
+				w.dataDir("commitlog/schema/SchemaLog-1.log")
+				began := time.Now()
+				_, done := running(t, w)
+				opens(t, done)
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestA3TheGraverWordCounts: the report says all UP and its controller lives, while a Pod's own annotation tells otherwise.
+func TestA3TheGraverWordCounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		carries map[string]string
+		want    string
+	}{
+		"it sees a node DOWN":                 {carries(idA, saw(idA, "UP", idB, "DOWN")), "NodeDown"},
+		"it sees a node that is in no report": {carries(idA, saw(idA, "UP", idB, "UP", "12345678-0000-4000-8000-00000000000d", "DOWN")), "NodeDown"},
+		"it cannot be decoded":                {map[string]string{api.AnnotationNodeStatusReport: "{"}, "RowError"},
+		"it says nothing":                     {nil, "RowMissing"},
+		"it is another node":                  {carries(idNew, saw(idA, "UP", idB, "UP")), "RowError"},
+		"its ScyllaDB does not say":           {map[string]string{api.AnnotationNodeStatusReport: `{"error":"connection refused"}`}, "RowError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				objs := append(peers(), allUp(), lease("controller-1"))
+				pod := objs[3].(*corev1.Pod)
+				pod.Annotations = c.carries
+				w := newWorld(t, objs...)
+				ctx, done := running(t, w)
+				w.renews(ctx)
+				time.Sleep(time.Minute)
+				stillWaiting(t, done)
+				if log := w.logged(); !strings.Contains(log, c.want) {
+					t.Errorf("does not say %s:\n%s", c.want, log)
+				}
+				said := w.said()
+				if said == nil || !slices.ContainsFunc(said.Refusals, func(r api.BarrierRefusal) bool { return r.Reason == c.want }) {
+					t.Errorf("the Pod says %+v", said)
+				}
+				w.mu.Lock()
+				requests := w.requests
+				w.mu.Unlock()
+				if requests > 250 {
+					t.Errorf("%d requests in a minute: a refusal is asked for again in a tight loop", requests)
+				}
+				w.update(pod, func() { pod.Annotations = carries(idA, saw(idA, "UP", idB, "UP")) })
+				opens(t, done)
+			})
+		})
+	}
+}
+
+func TestA3AReporterThatDoesNotAnswerBlocksWithItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, append(peers(), byOperator(allUp()))...)
+		w.o.Stabilisation = 5 * time.Second
+		w.setSilent("10.0.0.2:8081", errors.New("no answer from 10.0.0.2:8081 within 2s"))
+		_, done := running(t, w)
+		time.Sleep(time.Minute)
+		stillWaiting(t, done)
+		if log := w.logged(); !strings.Contains(log, "ReporterSilent: the reporter of demo-rack2-0 does not answer: no answer from 10.0.0.2:8081") ||
+			!strings.Contains(log, "kubectl describe pod demo-rack2-0 -n demo") {
+			t.Errorf("log:\n%s", log)
+		}
+		w.mu.Lock()
+		asked := w.asked["10.0.0.2:8081"]
+		w.mu.Unlock()
+		if asked < 4 || asked > 8 {
+			t.Errorf("asked %d times in a minute, want a short pause that grows", asked)
+		}
+		if got := w.eventReasons(); len(got) == 0 || got[0] != EventWaiting {
+			t.Errorf("Events %v", got)
+		}
+		w.setSilent("10.0.0.2:8081", nil)
+		began := time.Now()
+		opens(t, done)
+		if took := time.Since(began); took < 5*time.Second {
+			t.Errorf("opened %v after the reporter was back: that has to hold for 5s, too", took)
+		}
+	})
+}
+
+func TestA3PodsThatMayNotBeListedBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, append(peers(), byOperator(allUp()))...)
+		w.deny["podlists"] = true
+		_, done := running(t, w)
+		time.Sleep(time.Minute)
+		stillWaiting(t, done)
+		if log := w.logged(); !strings.Contains(log, "ReadingIncomplete") || !strings.Contains(log, "kubectl-scylla-member") {
+			t.Errorf("log:\n%s", log)
+		}
+	})
+}
+
+// TestA3ReplacementAsksEverybodyButItsTarget: the reporters of the dead node and of the ignored ones need not answer.
+func TestA3ReplacementAsksEverybodyButItsTarget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dead, ignored := "11110000-0000-4000-8000-00000000000e", "22220000-0000-4000-8000-00000000000f"
+		svc := joinedService(newcomer, "rack3", dead)
+		svc.Labels[api.LabelReplacingNodeHostID] = dead
+		svc.Annotations[api.AnnotationReplaceIgnoreDead] = ignored
+		cells := saw(idA, "UP", idB, "UP", dead, "DOWN", ignored, "DOWN")
+		lost := member("demo-rack4-0", "rack4")
+		lost.Status.PodIP = "10.0.0.4"
+		objs := append(others(), svc, joinedService("demo-rack4-0", "rack4", ignored), lost, byOperator(report(cells, cells)))
+		for i, id := range []string{idA, idB} {
+			objs[2+i].(*corev1.Pod).Annotations = carries(id, cells)
+		}
+		w := newWorld(t, objs...)
+		w.setSilent("10.0.0.4:8081", errors.New("connection refused"))
+		_, done := running(t, w)
+		opens(t, done)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.asked) != 2 || w.asked["10.0.0.1:8081"] == 0 || w.asked["10.0.0.2:8081"] == 0 {
+			t.Errorf("asked %v", w.asked)
+		}
+	})
+}
+
+func TestA3AskReporter(t *testing.T) {
+	ready := http.StatusOK
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		rw.WriteHeader(ready)
+		_, _ = fmt.Fprint(rw, strings.Repeat("ScyllaDB was last asked 20s ago. ", 1000))
+	}))
+	defer s.Close()
+	c := newAsker()
+	defer c.CloseIdleConnections()
+	address := s.Listener.Addr().String()
+	if err := askReporter(t.Context(), c, address); err != nil {
+		t.Error(err)
+	}
+	ready = http.StatusServiceUnavailable
+	if err := askReporter(t.Context(), c, address); err == nil || !strings.Contains(err.Error(), "503") || len(err.Error()) > 400 {
+		t.Errorf("%v", err)
+	}
+	ready = http.StatusFound
+	if err := askReporter(t.Context(), c, address); err == nil {
+		t.Error("a redirect is no answer")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := askReporter(ctx, c, l.Addr().String()); err == nil || !strings.Contains(err.Error(), "no answer from") {
+		t.Errorf("a reporter that hangs: %v", err)
+	}
+}
+
+func TestA3ManyReportersAreAskedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &barrier{Options: Options{Namespace: ns, Ask: func(ctx context.Context, _ string) error {
+			<-ctx.Done() // a network that swallows everything
+			return ctx.Err()
+		}}}
+		var all []cluster.Reporter
+		for i := range 1000 {
+			all = append(all, cluster.Reporter{Ref: matrix.Ref{Member: fmt.Sprintf("demo-%d", i)}, Address: fmt.Sprintf("10.0.0.1:%d", i)})
+		}
+		began := time.Now()
+		blockers := b.askReporters(t.Context(), all)
+		if len(blockers) != len(all) || time.Since(began) > askAll+time.Second {
+			t.Errorf("%d of %d in %v", len(blockers), len(all), time.Since(began))
+		}
+	})
+}
+
+// launched makes the Pod one whose ScyllaDB is started by launch.
+func launched(pod *corev1.Pod, args ...string) *corev1.Pod {
+	pod.Spec.Containers = []corev1.Container{{
+		Name: api.ContainerScyllaDB, Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"}, Args: args,
+	}}
+	return pod
+}
+
+func TestA1ANewcomerWithItselfAsOnlySeedWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		args  []string
+		noIP  bool
+		opens bool
+	}{
+		"two members are UP":                {nil, false, true},
+		"no member has an address":          {nil, true, false},
+		"but there is one elsewhere":        {[]string{"--seeds=192.0.2.7"}, true, true},
+		"what is given is the member alone": {[]string{"--seeds", newcomer}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				objs := append(peers(), byOperator(allUp()))
+				if c.noIP {
+					for _, i := range []int{3, 4} {
+						objs[i].(*corev1.Pod).Status.PodIP = ""
+						objs[i].(*corev1.Pod).Spec.InitContainers = nil // its reporter is another matter
+						objs[i].(*corev1.Pod).Spec.Containers = []corev1.Container{{Name: api.ContainerScyllaDB}}
+						objs[i].(*corev1.Pod).Status.ContainerStatuses = []corev1.ContainerStatus{{
+							Name: api.ContainerScyllaDB, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+						}}
+					}
+				}
+				w := newWorld(t, objs...)
+				own := &corev1.Pod{}
+				own.Namespace, own.Name = ns, newcomer
+				w.update(own, func() { launched(own, c.args...) })
+				_, done := running(t, w)
+				if c.opens {
+					opens(t, done)
+					return
+				}
+				time.Sleep(time.Minute)
+				stillWaiting(t, done)
+				if log := w.logged(); !strings.Contains(log, "NoOtherSeed") || !strings.Contains(log, "second cluster") {
+					t.Errorf("log:\n%s", log)
+				}
+				if said := w.said(); said == nil || said.Refusals[0].Reason != string(matrix.ReasonNoOtherSeed) {
+					t.Errorf("the Pod says %+v", said)
+				}
+			})
+		})
+	}
+}
+
+func TestStabilisingSaysWhatIsLeft(t *testing.T) {
+	for _, c := range []struct {
+		elapsed time.Duration
+		want    string
+	}{{-time.Hour, "10s"}, {0, "10s"}, {2500 * time.Millisecond, "8s"}, {9900 * time.Millisecond, "1s"}, {time.Hour, "0s"}} {
+		if got := bootstrap.Stabilising(10*time.Second, c.elapsed).Cause.Params["left"]; got != c.want {
+			t.Errorf("after %v %v is left, want %s", c.elapsed, got, c.want)
+		}
+	}
+}
+
+func TestA6AForeignVolumeIsNoRestart(t *testing.T) {
+	foreign := "99990000-0000-4000-8000-000000000099"
+	seen := saw(idA, "UP", idB, "UP", idNew, "DOWN")
+	completed := func(id string) string { return `[{"bootstrapped":"COMPLETED","host_id":"` + id + `"}]` }
+	for name, c := range map[string]struct {
+		stdout  string
+		away    bool
+		refused string
+	}{
+		"its own":                           {completed(idNew), false, ""},
+		"nobody's here":                     {completed(foreign), false, foreign},
+		"another member's":                  {completed(idB), false, "which is that of demo-rack2-0"},
+		"nobody's, and it has not finished": {`[{"bootstrapped":null,"host_id":"` + foreign + `"}]`, false, foreign},
+		"nobody can say":                    {completed(foreign), true, ""},
+		"an old query says no host ID":      {`[{"bootstrapped":"COMPLETED"}]`, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, append(others(), joinedService(newcomer, "rack3", idNew), report(seen, seen))...)
+				w.query(c.stdout, 0)
+				w.dataDir("data/system/local-7ad5/me-1-big-Data.db")
+				if c.away {
+					w.setFailure(errors.New("connection refused"))
+				}
+				_, done := running(t, w)
+				if c.refused == "" {
+					opens(t, done)
+					return
+				}
+				err := <-done
+				if err == nil || !strings.Contains(err.Error(), c.refused) || !strings.Contains(err.Error(), idNew) {
+					t.Fatalf("error %v, want a refusal that names both host IDs", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
+
+// Summaries of verdicts; the member is the subject of each. Parameters are named beside the codes.
+const (
+	SummaryBootstrapped    code.Code = "StartsBootstrapped"
+	SummaryKnownToPeer     code.Code = "StartsAsMemberKnownToPeer" // peer, hostID
+	SummaryOnlyMember      code.Code = "StartsAsOnlyMember"
+	SummaryColdStart       code.Code = "StartsWithWholeCluster"      // hostID
+	SummaryLikelyRestart   code.Code = "StartsAsMemberIfVolumeHolds" // peer, hostID
+	SummaryForced          code.Code = "StartsForced"
+	SummaryForcedOver      code.Code = "StartsForcedOverBlockers" // reasons
+	SummaryReplacesHostID  code.Code = "StartsReplacingHostID"    // hostID
+	SummaryReplacesAddress code.Code = "StartsReplacingAddress"   // address
+	SummaryFirstNode       code.Code = "StartsAsFirstNode"
+	SummaryOneNodeUp       code.Code = "StartsAsOneNodeIsUp"
+	SummaryAllUp           code.Code = "StartsAsAllNodesAreUp" // nodes
+	SummaryMustWait        code.Code = "MustWait"              // reasons
+	SummaryUnusable        code.Code = "CannotStart"           // why
+)
+
+// Notes of verdicts.
+const (
+	NoteBannedBefore  code.Code = "BannedBefore"           // evidence, cure
+	NoteDiskUnread    code.Code = "DataDirectoryUnread"    // why
+	NoteRemoved       code.Code = "RecordedHostIDRemoved"  // member, hostID; command: forget it
+	NoteNotVerified   code.Code = "DatacenterTakenOnTrust" // datacenter
+	NoteOneWithoutRow code.Code = "HostIDTakenOnTrust"
+	NoteWithoutRow    code.Code = "HostIDsTakenOnTrust" // count
+	NoteNewRack       code.Code = "RackIsNew"           // rack, datacenter
+	NoteState         code.Code = "NodeInState"         // node, state
+	NotePerhapsItself code.Code = "MayWaitForItself"    // member, hostID; command: force-proceed
+	NoteCoordinator   code.Code = "CoordinatorDecides"  // coordinator
+)
+
+// Causes of blockers, and facts that are parts of other messages.
+const (
+	CauseDecommissioned code.Code = "Decommissioned"
+	CauseBanned         code.Code = "HostIDBanned"        // evidence
+	CauseRemoved        code.Code = "HostIDRemoved"       // hostID
+	CauseLabelMissing   code.Code = "ServiceLabelMissing" // label
+	CauseNoOrdinal      code.Code = "ServiceWithoutOrdinal"
+	CauseNotMentioned   code.Code = "JoinedAndNotReported"
+	CauseStillNewcomer  code.Code = "JoinedAndReportedAsNewcomer" // state
+	CauseNotNew         code.Code = "ClusterNotNew"               // facts, more
+	CauseVersionTooOld  code.Code = "OlderThanOldest"             // version, node, oldest
+	CauseOnItsWay       code.Code = "NewcomerOnItsWay"            // node
+	CauseBefore         code.Code = "NewcomerBefore"              // node
+	CauseStabilising    code.Code = "MustStayUp"                  // window, left
+	CauseForeignVolume  code.Code = "VolumeOfOtherHostID"         // volume, recorded, owner
+	CauseVolumeUnread   code.Code = "VolumeNotLooked"             // why
+	CauseSeenUp         code.Code = "SeenUpBy"                    // observers
+	CauseFirstNode      code.Code = "FirstNodeIs"                 // first
+	RolloutRevision     code.Code = "PodsOfOldRevision"           // statefulSet, updated, replicas
+	RolloutNotReady     code.Code = "FewerPodsReady"              // statefulSet, ready, joined
+	CauseController     code.Code = "ControllerNamed"             // controller
+
+	CauseOperatorScaledDown   code.Code = "OperatorScaledDown"   // deployment
+	CauseOperatorNotAvailable code.Code = "OperatorNotAvailable" // deployment, replicas
+	CauseOperatorLease        code.Code = "OperatorLeaseSilent"  // lease, holder
+	CauseOperatorDegraded     code.Code = "OperatorSaysDegraded" // condition, words
+	CauseReportBehindPods     code.Code = "ReportBehindPods"     // members
+	CauseReportFrozen         code.Code = "ReportFrozenByOneRow" // members
+
+	FactAndOneMore      code.Code = "AndOneMoreReason"      // reason
+	FactAndMore         code.Code = "AndMoreReasons"        // reason, more
+	FactSelfHasJoined   code.Code = "MemberItselfHasJoined" // member
+	FactHasJoined       code.Code = "MemberHasJoined"       // member
+	FactHasHostID       code.Code = "MemberHasHostID"       // member
+	FactInitialized     code.Code = "ClusterWasInitialized"
+	FactOtherDatacenter code.Code = "OtherDatacenterExists"
+)
+
+// Next steps.
+const (
+	StepDiscardClaim         code.Code = "DiscardClaim"   // claim; commands: delete the claim, delete the Pod
+	StepDiscardClaimOf       code.Code = "DiscardClaimOf" // member
+	StepMendForce            code.Code = "MendForceValue" // command: force-proceed
+	StepMendReplaceLabel     code.Code = "MendReplaceLabel"
+	StepLabelService         code.Code = "LabelService" // command: label
+	StepNameService          code.Code = "NameService"
+	StepRunReporters         code.Code = "RunControllerAndReporters"     // command: report
+	StepCheckOtherDatacenter code.Code = "CheckOtherDatacenterThenForce" // command: force-proceed
+	StepStartController      code.Code = "StartController"
+	StepWaitForFirstNode     code.Code = "WaitForFirstNode" // command: get pod
+	StepWaitForRollout       code.Code = "WaitForRollout"   // command: rollout status
+	StepNewerImage           code.Code = "GiveNewerImage"   // oldest
+	StepWaitForNewcomer      code.Code = "WaitForNewcomer"  // node; command: get pod
+	StepStabilise            code.Code = "WaitWhileAllStayUp"
+	StepReachReporter        code.Code = "ReachReporter"      // command: describe pod
+	StepOtherSeed            code.Code = "SeeOtherSeed"       // command: status
+	StepForeignVolume        code.Code = "MendForeignVolume"  // claim
+	StepStartOperator        code.Code = "StartOperator"      // command: look at its Deployment
+	StepReadDegraded         code.Code = "ReadDegraded"       // command: describe the ScyllaDBDatacenter
+	StepClearAnnotation      code.Code = "ClearPodAnnotation" // command: annotate the Pod
+	StepReadVolume           code.Code = "MountVolume"
+	StepReplacementGoesOn    code.Code = "WaitForEviction"   // command: replace status
+	StepTargetLives          code.Code = "ReplacedNodeLives" // command: replace cancel
+	StepRenewReport          code.Code = "RenewReport"
+)
+
+// What the query of the data directory said.
+const (
+	QueryNoSSTable      code.Code = "QueryLoadedNoSSTable"
+	QueryFailed         code.Code = "QueryFailed"
+	QueryNotKnown       code.Code = "QueryNotKnown"
+	QueryExitCode       code.Code = "QueryExitCode" // exitCode
+	QueryPrintedNothing code.Code = "QueryPrintedNothing"
+	QueryNotItsResult   code.Code = "QueryPrintedSomethingElse" // error
+	QueryNoRow          code.Code = "QueryFoundNoRow"
+	QueryNullRow        code.Code = "QueryFoundNull"
+	QuerySays           code.Code = "QueryFound"         // state
+	DiskOnlyPodReads    code.Code = "DataDirectoryOfPod" // set by who judges from outside the Pod
+)
+
+// Codes of the choice of seeds. Parameters: names and seeds.
+const (
+	// SeedsFound: the seeds are other nodes.
+	SeedsFound code.Code = "SeedsFound"
+	// SeedsFirstNode: no node of the cluster has joined, and this one founds it, with itself as seed.
+	SeedsFirstNode code.Code = "SeedsFirstNode"
+	// SeedsFirstNodePending: no node has joined, and the first one has to; names has it alone.
+	SeedsFirstNodePending code.Code = "SeedsFirstNodePending"
+	// SeedsNotUp: the members in names have joined, and none of them is UP with an address: with itself as seed the node would found a second
+	// cluster.
+	SeedsNotUp code.Code = "SeedsNotUp"
+	// SeedsOnlySelfJoined: this very member has joined before, and no other has: its cluster is on the volume that it had.
+	SeedsOnlySelfJoined code.Code = "SeedsOnlySelfJoined"
+	// SeedsOwnVolume: this very member is the only one that has joined, and its volume holds ScyllaDB's own files: it comes back.
+	SeedsOwnVolume code.Code = "SeedsOwnVolume"
+	// SeedsElsewhere: no member here has joined, and the cluster has nodes elsewhere, in the datacenters of names: they have to be given as
+	// seeds.
+	SeedsElsewhere code.Code = "SeedsElsewhere"
+)

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Guarded is true for a start that rests on what other nodes say at that moment, so that it is worth a last look.
+func (d Decision) Guarded() bool {
+	return d.Stabilises() || d == DecisionGenesis
+}
+
+// Stabilises is true for a start before which everybody else must have been UP for a while: gossip needs some 22 seconds to see a death, and a node
+// that restarts again and again is UP in between.
+func (d Decision) Stabilises() bool {
+	return d == DecisionAllUp || d == DecisionReplacing
+}
+
+// Stabilising is the blocker of a member for which all is UP since a moment that is elapsed ago, while it has to hold for window.
+func Stabilising(window, elapsed time.Duration) matrix.Blocker {
+	left := (min(window, max(0, window-elapsed)) + time.Second - 1).Truncate(time.Second) // rounded up: 0s is over
+	return matrix.Blocker{
+		Reason: matrix.ReasonStabilising, Step: code.New(StepStabilise),
+		Cause: code.New(CauseStabilising, "window", window.String(), "left", left.String()),
+	}
+}
+
+// ReporterSilent is the blocker of a member whose reporter does not answer at the moment of opening.
+func ReporterSilent(node matrix.Ref, namespace, words string) matrix.Blocker {
+	b := matrix.Blocker{Reason: matrix.ReasonReporterSilent, Observed: node, Detail: words}
+	if node.Member != "" {
+		b.Step = code.New(StepReachReporter).Do(code.Kubectl(namespace, "describe", "pod", node.Member))
+	}
+	return b
+}
+
+// NoOtherSeed is the blocker of a member whose choice of seeds must not start.
+func NoOtherSeed(self matrix.Ref, namespace string, choice SeedChoice) matrix.Blocker {
+	return matrix.Blocker{
+		Reason: matrix.ReasonNoOtherSeed, Observed: self, Cause: choice.Message(),
+		Step: code.New(StepOtherSeed).Do(code.Scylla(namespace, "status")),
+	}
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+func reasonsOf(v Verdict) []matrix.Reason {
+	var out []matrix.Reason
+	for _, b := range v.Blockers {
+		out = append(out, b.Reason)
+	}
+	return out
+}
+
+// TestA2OneMemberFoundsTheCluster: of the members of a new cluster one is let through, and the others wait for it by name; the first Pod of another datacenter
+// is none.
+func TestA2OneMemberFoundsTheCluster(t *testing.T) {
+	made := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	members := []Peer{{Ref: ref("rack1", ""), Created: made}, {Ref: ref("rack2", ""), Created: made}, {Ref: ref("rack3", ""), Created: made}}
+	opened := 0
+	for _, self := range members {
+		v := Decide(Input{Self: self.Ref, Created: self.Created, Namespace: "scylla", Peers: members})
+		if v.Satisfied {
+			opened++
+			if v.Decision != DecisionGenesis || v.Self.Member != "demo-rack1-0" {
+				t.Errorf("%s: %s", self.Name(), v.Decision)
+			}
+		} else if got := v.Blockers[0]; got.Reason != matrix.ReasonFirstNodePending || got.Observed.Member != "demo-rack1-0" {
+			t.Errorf("%s waits for %s of %s", self.Name(), got.Reason, got.Observed.Name())
+		}
+	}
+	if opened != 1 {
+		t.Errorf("%d of 3 are let through as first node", opened)
+	}
+	v := Decide(Input{Self: ref("rack1", ""), Created: made, Namespace: "scylla", NotVerified: []string{"dc2"}})
+	if v.Satisfied || !slices.Contains(reasonsOf(v), matrix.ReasonDatacenterUnverified) {
+		t.Errorf("the first Pod of another datacenter: %s %v", v.Decision, reasonsOf(v))
+	}
+}
+
+// TestA4AReplacementWaitsForEverybodyElse: for all but the target and the ignored ones; force overrules.
+func TestA4AReplacementWaitsForEverybodyElse(t *testing.T) {
+	dead := func(ids ...string) []matrix.Row {
+		rows := cluster(matrix.Observation{HostID: idOwn, Status: matrix.Down})
+		for _, id := range ids {
+			for _, observer := range []string{idA, idB, idC} {
+				if observer != id {
+					rows = down(rows, observer, id)
+				}
+			}
+		}
+		return rows
+	}
+	for name, tc := range map[string]struct {
+		rows        []matrix.Row
+		annotations map[string]string
+		want        Decision
+	}{
+		"only its target is DOWN":        {dead(), nil, DecisionReplacing},
+		"another is DOWN too":            {dead(idC), nil, DecisionWait},
+		"the other is ignored":           {dead(idC), map[string]string{api.AnnotationReplaceIgnoreDead: idC}, DecisionReplacing},
+		"another is DOWN, and it forces": {dead(idC), map[string]string{api.AnnotationForceProceed: "true"}, DecisionForced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			in.Self.HostID, in.SelfJoined, in.Matrix = idOwn, ptr(true), newMatrix(tc.rows)
+			in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: idOwn}
+			in.ServiceAnnotations = tc.annotations
+			if v := Decide(in); v.Decision != tc.want {
+				t.Errorf("%s %v, want %s", v.Decision, reasonsOf(v), tc.want)
+			}
+		})
+	}
+}
+
+// TestB2ARemovedNodeIsNotRequired: a host ID that no fresh row lists any more, whatever Service records it; the clean-up is offered.
+func TestB2ARemovedNodeIsNotRequired(t *testing.T) {
+	in := newcomer()
+	in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(true), Idle: true})
+	v := Decide(in)
+	if !v.Satisfied || v.Decision != DecisionAllUp {
+		t.Errorf("%s %v", v.Decision, reasonsOf(v))
+	}
+	if !slices.ContainsFunc(v.Notes, func(m code.Message) bool { return m.Code == NoteRemoved && len(m.Commands) == 1 }) {
+		t.Errorf("the clean-up is not offered: %+v", v.Notes)
+	}
+}
+
+// TestB3AColdStartOfTheWholeCluster: a joined member on its own volume, and no fresh row anywhere, is a restart, by the volume and by the rows that are left.
+func TestB3AColdStartOfTheWholeCluster(t *testing.T) {
+	old := cluster(matrix.Observation{HostID: idOwn, Status: matrix.Down})
+	for i := range old {
+		old[i].Stale = matrix.Trouble{Code: matrix.StalePodNotRunning}
+	}
+	for name, tc := range map[string]struct {
+		rows   []matrix.Row
+		volume string
+		want   bool
+	}{
+		"the volume says whose it is":          {nil, idOwn, true},
+		"old rows have it as a member":         {old, "", true},
+		"nothing tells":                        {nil, "", false},
+		"another's volume is no restart of it": {nil, idA, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			in.Self.HostID, in.SelfJoined, in.Volume, in.Disk = idOwn, ptr(true), VolumeUsed, BootstrappedUnknown
+			in.VolumeHostID, in.Matrix = tc.volume, newMatrix(tc.rows)
+			if v := Decide(in); (v.Decision == DecisionRestart) != tc.want {
+				t.Errorf("%s %v, want a restart: %v", v.Decision, reasonsOf(v), tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap_test
+
+import (
+	"slices"
+	"testing"
+
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// A member whose reporter was not there when it joined, and whose machine then lost its power, waits for itself: the way out is said, and only there.
+func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
+	own := matrix.Observation{HostID: idOwn, Status: matrix.Down}
+	for name, tc := range map[string]struct {
+		change func(*Input)
+		want   bool
+	}{
+		"its volume is used and no host ID is recorded":  {nil, true},
+		"its volume is empty":                            {func(in *Input) { in.Volume = VolumeEmpty }, false},
+		"nobody has looked into its volume":              {func(in *Input) { in.Volume = VolumeNotLooked }, false},
+		"another host ID is recorded of it":              {func(in *Input) { in.Self.HostID = idC }, false},
+		"the host ID that is recorded of it was removed": {func(in *Input) { in.Self.HostID = "99990000-7777-4777-8777-777777777777" }, true},
+		"another member has that host ID": {func(in *Input) {
+			in.Peers = append(in.Peers, Peer{Ref: matrix.Ref{Member: "demo-rack9-0", HostID: idOwn}})
+		}, false},
+		"it is seen UP": {func(in *Input) { in.Matrix = newMatrix(cluster(matrix.Observation{HostID: idOwn, Status: matrix.Up})) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			in.Volume, in.Disk, in.Matrix = VolumeUsed, BootstrappedUnknown, newMatrix(cluster(own))
+			if tc.change != nil {
+				tc.change(&in)
+			}
+			v := Decide(in)
+			if got := slices.ContainsFunc(v.Notes, func(m code.Message) bool { return m.Code == NotePerhapsItself && len(m.Commands) == 1 }); got != tc.want {
+				t.Errorf("told so: %v, want %v (%+v)", got, tc.want, v.Notes)
+			}
+		})
+	}
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// precondition lists what Self has to wait for, and what is worth saying besides.
+func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.Blocker, []code.Message) {
+	blockers := slices.Clone(m.Blockers())
+	if m.Empty() {
+		blockers = append(blockers, in.genesis(m)...)
+	}
+	others := slices.DeleteFunc(slices.Clone(in.Peers), func(p Peer) bool { return p.HostID == in.Self.HostID })
+	blockers = append(blockers, Outdated(m, others, in.ControllerSilent, in.ControllerSilentSince)...)
+	blockers = append(blockers, in.Doubts...)
+	blockers = append(blockers, RolloutBlockers(in.Rollouts, in.Namespace)...)
+	blockers = append(blockers, in.tooOld(m)...)
+	blockers = append(blockers, in.oneAtATime(m)...)
+	if in.Volume == VolumeUnreadable && in.Self.HostID != "" && in.hasJoined(m) {
+		// Whether the member comes back or has lost its disk cannot be told.
+		blockers = append(blockers, matrix.Blocker{
+			Reason: matrix.ReasonVolumeUnread, Observed: in.Self, Cause: code.New(CauseVolumeUnread, "why", in.VolumeDetail), Step: code.New(StepReadVolume),
+		})
+	}
+	if !in.replaces().IsZero() {
+		blockers = in.butReplaced(m, blockers)
+		if uid := in.ServiceAnnotations[api.AnnotationReplacePodUID]; uid != "" && uid == in.PodUID {
+			// The Pod that the replacement is about to evict, with its volume: a start now would be killed in the middle, or become a member whose volume goes.
+			blockers = append(blockers, matrix.Blocker{
+				Reason: matrix.ReasonPodToGo, Observed: in.Self, Step: code.New(StepReplacementGoesOn).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Name())),
+			})
+		}
+	}
+	matrix.SortBlockers(blockers)
+	notes = append(notes, in.perhapsItself(m)...)
+	notes = append(notes, in.newRack(m)...)
+	return blockers, append(notes, remarks(m, others, in.Namespace)...)
+}
+
+// genesis is what stands in the way of a node while there is no row of any other: the cluster is not new, or it is and another member is its first
+// node. Only one may be: two that start at once found two clusters.
+func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
+	if why := in.notNew(m); !why.IsZero() {
+		if in.otherDatacenter(m) && !in.anyJoined() {
+			// The first Pod of a further datacenter is no first node.
+			return []matrix.Blocker{{
+				Reason: matrix.ReasonDatacenterUnverified, Cause: why,
+				Step: code.New(StepCheckOtherDatacenter).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name())),
+			}}
+		}
+		return []matrix.Blocker{{Reason: matrix.ReasonReportMissing, Cause: why, Step: code.New(StepRunReporters).Do(code.Scylla(in.Namespace, "report"))}}
+	}
+	first := in.first()
+	if first.Member == in.Self.Member {
+		return nil
+	}
+	return []matrix.Blocker{{
+		Reason: matrix.ReasonFirstNodePending, Observed: first, Cause: code.New(CauseFirstNode, "first", first.Name()),
+		Step: code.New(StepWaitForFirstNode, "first", first.Name()).Do(code.Kubectl(in.Namespace, "get", "pod", first.Name())),
+	}}
+}
+
+// first is the member that may be the first node of all, by the rule that the launcher chooses seeds by.
+func (in *Input) first() matrix.Ref {
+	refs := map[string]matrix.Ref{in.Self.Member: in.Self}
+	members := []SeedMember{{Name: in.Self.Member, Created: in.Created}}
+	for _, p := range in.Peers {
+		refs[p.Member] = p.Ref
+		members = append(members, SeedMember{Name: p.Member, Created: p.Created})
+	}
+	first, _ := First(members) // there is one: Self
+	return refs[first.Name]
+}
+
+// butReplaced leaves out what is said of the nodes that Self replaces or that ScyllaDB is told to ignore: they must be DOWN, and everybody else UP,
+// because ScyllaDB cancels a replacement like a join, after it has banned the target.
+func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matrix.Blocker {
+	dead := map[string]bool{}
+	if id := in.ServiceLabels[api.LabelReplacingNodeHostID]; id != "" {
+		dead[id] = true
+	} else if in.Self.HostID != "" {
+		dead[in.Self.HostID] = true // by address: the Service still records the old node
+	}
+	for _, id := range IgnoredDead(in.ServiceAnnotations) {
+		dead[id] = true
+	}
+	blockers = slices.DeleteFunc(blockers, func(b matrix.Blocker) bool { return dead[b.Observed.HostID] || dead[b.Observer.HostID] })
+	nodes := m.Nodes()
+	for id := range dead {
+		at, ok := m.Index(id)
+		if !ok || nodes[at].SeenUp == 0 {
+			continue
+		}
+		var by []string
+		for i := range nodes {
+			if n := &nodes[i]; n.Reports && i != at && m.At(i, at) == matrix.Up {
+				by = append(by, n.Name())
+			}
+		}
+		if len(by) > 0 {
+			blockers = append(blockers, matrix.Blocker{
+				Reason: matrix.ReasonTargetUp, Observed: nodes[at].Ref, Cause: code.New(CauseSeenUp, "observers", by[:min(3, len(by))]),
+				Step: code.New(StepTargetLives).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Name())),
+			})
+		}
+	}
+	return blockers
+}
+
+// IgnoredDead returns the host IDs that the annotations of a member Service name as dead nodes for a replacement to ignore, lower case.
+func IgnoredDead(annotations map[string]string) []string {
+	var ids []string
+	for _, id := range api.SplitList(annotations[api.AnnotationReplaceIgnoreDead]) {
+		ids = append(ids, api.CanonicalHostID(id))
+	}
+	return ids
+}
+
+// Outdated lists why rows that say UP may no longer be what the nodes say: members that have joined since, and a controller that keeps
+// the reports no more. silent and since are as in Input.
+func Outdated(m *matrix.Matrix, members []Peer, silent code.Message, since time.Time) []matrix.Blocker {
+	return append(behind(m, members), silence(silent, since)...)
+}
+
+// RolloutBlockers are the blockers of StatefulSets that are not at rest.
+func RolloutBlockers(rollouts []Rollout, namespace string) []matrix.Blocker {
+	var list []matrix.Blocker
+	for _, r := range rollouts {
+		list = append(list, matrix.Blocker{
+			Reason: matrix.ReasonRollout, Cause: r.Cause,
+			Step: code.New(StepWaitForRollout).Do(code.Kubectl(namespace, "rollout", "status", "statefulset/"+r.StatefulSet)),
+		})
+	}
+	return list
+}
+
+func silence(why code.Message, since time.Time) []matrix.Blocker {
+	if why.IsZero() {
+		return nil
+	}
+	return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: why, Since: since, Step: code.New(StepStartController)}}
+}
+
+// behind lists the members that have joined by the word of their Services while the rows are older than that: nobody's row mentions them, or
+// the rows still have them as joining and none of their own has come. What such a member sees is not known, whatever the rows say. Of an empty
+// matrix it says nothing: that no member has a row is one finding, not many.
+func behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
+	if m.Empty() {
+		return nil
+	}
+	var list []matrix.Blocker
+	for i := range members {
+		p := &members[i]
+		if p.HostID == "" || p.Joined == nil || !*p.Joined || removed(m, p) {
+			continue
+		}
+		cause := code.New(CauseNotMentioned)
+		if at, ok := m.Index(p.HostID); ok {
+			n := &m.Nodes()[at]
+			newcomer := n.State == matrix.StateJoining || n.State == matrix.StateReplacing
+			if n.Reports || !newcomer || m.Lenient() {
+				continue // it has a row, or the matrix says itself that it lacks one
+			}
+			cause = code.New(CauseStillNewcomer, "state", strings.ToLower(n.State.String()))
+		}
+		list = append(list, matrix.Blocker{Reason: matrix.ReasonRowMissing, Observed: p.Ref, Cause: cause, Step: code.New(StepRenewReport)})
+	}
+	return list
+}
+
+// removed is true for a member whose Service still records a host ID that no fresh row lists: its node was removed. One whose ScyllaDB serves, or may, is
+// not: it has joined since the rows were written.
+func removed(m *matrix.Matrix, p *Peer) bool {
+	at, ok := m.Index(p.HostID)
+	if ok {
+		return m.Nodes()[at].Removed
+	}
+	return p.Idle && p.HostID != "" && m.Reporting() > 0
+}
+
+// remarks lists what was taken on trust, and what is left to clean up.
+func remarks(m *matrix.Matrix, others []Peer, namespace string) []code.Message {
+	var notes []code.Message
+	if c := m.Coordinator(); c.HostID != "" && len(m.Blockers()) > 0 {
+		notes = append(notes, code.New(NoteCoordinator, "coordinator", c.Message()))
+	}
+	if m.Lenient() {
+		dcs := slices.Clone(m.Options().NotVerified)
+		slices.Sort(dcs)
+		for _, dc := range slices.Compact(dcs) {
+			notes = append(notes, code.New(NoteNotVerified, "datacenter", dc))
+		}
+		silent := 0
+		for _, n := range m.Nodes() {
+			if n.Row == nil && n.SeenUp > 0 {
+				silent++
+			}
+		}
+		switch {
+		case silent == 1:
+			notes = append(notes, code.New(NoteOneWithoutRow))
+		case silent > 1:
+			notes = append(notes, code.New(NoteWithoutRow, "count", silent))
+		}
+	}
+	for _, n := range m.Nodes() {
+		if n.State != matrix.StateNormal && n.SeenUp+n.SeenDown+n.SeenUnknown > 0 {
+			notes = append(notes, code.New(NoteState, "node", n.Ref.String(), "state", n.State.String()))
+		}
+	}
+	for i := range others {
+		if p := &others[i]; p.Joined != nil && *p.Joined && removed(m, p) {
+			notes = append(notes, code.New(NoteRemoved, "member", p.Name(), "hostID", p.HostID).Do(
+				code.Kubectl(namespace, "annotate", "service", p.Name(), api.AnnotationHostID+"-", api.AnnotationNodeJoined+"-")))
+		}
+	}
+	return notes
+}

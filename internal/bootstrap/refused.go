@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+)
+
+// Joins that ScyllaDB would refuse, or that would break, with every node UP.
+
+// tooOld is the blocker of an image that is older than the oldest node that runs: ScyllaDB refuses a node that does not know all features that the cluster
+// has enabled, and bans it. Which features those are no node tells from outside, so the version speaks for them: what every node has had for long may be
+// enabled. A patch release enables nothing.
+func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
+	if !in.Version.Known {
+		return nil
+	}
+	var oldest release.Version
+	var runs matrix.Ref
+	nodes := m.Nodes()
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Self || n.Row == nil || !n.Joined {
+			continue
+		}
+		v, err := release.Parse(n.Row.Version)
+		if err == nil && (!oldest.Known || branch(v).Compare(branch(oldest)) < 0) {
+			oldest, runs = v, n.Ref
+		}
+	}
+	if !oldest.Known || branch(in.Version).Compare(branch(oldest)) >= 0 {
+		return nil
+	}
+	// Without the package's release, which nobody needs to choose an image.
+	number, _, _ := strings.Cut(oldest.String(), "-0.")
+	return []matrix.Blocker{{
+		Reason: matrix.ReasonVersionTooOld, Observed: in.Self, Step: code.New(StepNewerImage, "oldest", number),
+		Cause: code.New(CauseVersionTooOld, "version", in.Version.String(), "node", runs.Name(), "oldest", number),
+	}}
+}
+
+// branch is the version without its patch number.
+func branch(v release.Version) release.Version {
+	v.Patch, v.Pre = 0, ""
+	return v
+}
+
+// oneAtATime is the blocker of a newcomer beside another one where topology is not managed by Raft: there two joins at once hurt each other. The other is
+// one that its peers see on its way in, one whose ScyllaDB has been started, or one that waits too and comes first by the rule of the first node.
+func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
+	legacy := false
+	nodes := m.Nodes()
+	for i := range nodes {
+		legacy = legacy || nodes[i].Row != nil && nodes[i].Row.LegacyTopology && !nodes[i].Self
+	}
+	if !legacy {
+		return nil
+	}
+	blocker := func(other matrix.Ref, cause code.Code) matrix.Blocker {
+		b := matrix.Blocker{Reason: matrix.ReasonOneAtATime, Observed: other, Cause: code.New(cause, "node", other.Name())}
+		if other.Member != "" {
+			b.Step = code.New(StepWaitForNewcomer, "node", other.Name()).Do(code.Kubectl(in.Namespace, "get", "pod", other.Member))
+		}
+		return b
+	}
+	var list []matrix.Blocker
+	seen := map[string]bool{}
+	for i := range nodes {
+		n := &nodes[i]
+		if !n.Self && n.HostID != in.Self.HostID && (n.State == matrix.StateJoining || n.State == matrix.StateReplacing) {
+			list = append(list, blocker(n.Ref, CauseOnItsWay))
+			seen[n.Member] = true
+		}
+	}
+	before := SeedMember{Name: in.Self.Member, Created: in.Created}
+	for i := range in.Peers {
+		p := &in.Peers[i]
+		if p.Joined != nil && *p.Joined || seen[p.Member] {
+			continue
+		}
+		switch {
+		case p.Starting:
+			list = append(list, blocker(p.Ref, CauseOnItsWay))
+		case p.Waiting && byAge(SeedMember{Name: p.Member, Created: p.Created}, before) < 0:
+			list = append(list, blocker(p.Ref, CauseBefore))
+		}
+	}
+	return list
+}
+
+// newRack warns of the first node of a rack in a datacenter that has others: which keyspaces there are, and what they replicate to, no row tells.
+func (in *Input) newRack(m *matrix.Matrix) []code.Message {
+	if in.Self.Rack == "" || in.Self.Datacenter == "" || !in.replaces().IsZero() {
+		return nil
+	}
+	others := false
+	nodes := m.Nodes()
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Self || !n.Joined || n.Datacenter != in.Self.Datacenter || n.Rack == "" {
+			continue
+		}
+		if n.Rack == in.Self.Rack {
+			return nil
+		}
+		others = true
+	}
+	if !others {
+		return nil
+	}
+	return []code.Message{code.New(NoteNewRack, "rack", in.Self.Rack, "datacenter", in.Self.Datacenter)}
+}

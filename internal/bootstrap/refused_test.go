@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+func TestA5VersionTooOld(t *testing.T) {
+	for name, tc := range map[string]struct {
+		image string
+		runs  []string
+		want  string
+	}{
+		"the same":                    {"2025.2.1", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
+		"newer":                       {"2025.3.0", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
+		"older than all":              {"2025.1.9", []string{"2025.3.0-0.20250901.abcdef", "2025.2.1-0.20250801.abcdef", "2025.3.0"}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 2025.1.9, while demo-rack2-0 runs 2025.2.1, the oldest there is"},
+		"older than some: an upgrade": {"2025.2.1", []string{"2025.3.0", "2025.2.1", "2025.3.0"}, ""},
+		"an older patch":              {"2025.2.0", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
+		"a candidate":                 {"2025.2.0-rc1", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
+		"of the open source line":     {"6.2.3", []string{"2025.1.0", "2025.1.0", "2025.1.0"}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 6.2.3, while demo-rack1-0 runs 2025.1.0, the oldest there is"},
+		"the image does not say":      {"latest", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
+		"the nodes do not say":        {"2025.1.0", []string{"", "", ""}, ""},
+		"one node says, and is newer": {"2025.1.0", []string{"", "2025.2.1", ""}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 2025.1.0, while demo-rack2-0 runs 2025.2.1, the oldest there is"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows := cluster()
+			for i, v := range tc.runs {
+				rows[i].Version = v
+			}
+			for i := range rows {
+				for j, id := range []string{idA, idB, idC} {
+					if rows[i].Reporter.HostID == id {
+						rows[i].Version = tc.runs[j]
+					}
+				}
+			}
+			in := newcomer()
+			in.Matrix = newMatrix(rows)
+			in.Version, _ = release.Parse(tc.image)
+			v := Decide(in)
+			if tc.want == "" {
+				if !v.Satisfied {
+					t.Errorf("%s", words.Verdict(v))
+				}
+				return
+			}
+			if v.Satisfied || words.Verdict(v) != tc.want {
+				t.Errorf("%s\nwant %s", words.Verdict(v), tc.want)
+			}
+			if len(v.Blockers) != 1 || v.Blockers[0].Reason != matrix.ReasonVersionTooOld || v.Blockers[0].Step.IsZero() {
+				t.Errorf("%+v", v.Blockers)
+			}
+			in.ServiceAnnotations = map[string]string{api.AnnotationForceProceed: "true"}
+			if v := Decide(in); v.Decision != DecisionForced {
+				t.Errorf("forced: %s", words.Verdict(v))
+			}
+			in.Disk = BootstrappedYes
+			if v := Decide(in); !v.Satisfied {
+				t.Errorf("a node that has bootstrapped is not asked for its version: %s", words.Verdict(v))
+			}
+		})
+	}
+}
+
+func TestA5OneNewcomerAtATimeWithoutRaft(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	other := func(created time.Time, change func(*Peer)) func(*Input) {
+		return func(in *Input) {
+			p := Peer{Ref: matrix.Ref{Member: "demo-rack5-0", Datacenter: "dc1", Rack: "rack5"}, Created: created}
+			change(&p)
+			in.Peers = append(in.Peers, p)
+		}
+	}
+	waiting := func(p *Peer) { p.Waiting = true }
+	for name, tc := range map[string]struct {
+		byRaft bool
+		change func(*Input)
+		want   string
+	}{
+		"alone":                        {change: func(*Input) {}},
+		"another waits and is older":   {change: other(at.Add(-time.Minute), waiting), want: "one newcomer at a time, as topology is not managed by Raft: demo-rack5-0 waits too, and goes first"},
+		"another waits and is younger": {change: other(at.Add(time.Minute), waiting)},
+		"another's ScyllaDB runs":      {change: other(at.Add(time.Minute), func(p *Peer) { p.Starting = true }), want: "one newcomer at a time, as topology is not managed by Raft: demo-rack5-0 is on its way in"},
+		"another has joined":           {change: other(at.Add(-time.Minute), func(p *Peer) { p.Starting, p.Joined = true, ptr(true) })},
+		"another is only planned":      {change: other(at.Add(-time.Minute), func(*Peer) {})},
+		"topology is managed by Raft":  {byRaft: true, change: other(at.Add(-time.Minute), waiting)},
+		"its peers see another on its way": {change: func(in *Input) {
+			rows := cluster(matrix.Observation{HostID: idOwn, Status: matrix.Up, State: matrix.StateJoining})
+			for i := range rows {
+				rows[i].LegacyTopology = true
+			}
+			in.Matrix = newMatrix(rows)
+		}, want: "one newcomer at a time, as topology is not managed by Raft: host ID " + idOwn + " is on its way in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows := cluster()
+			for i := range rows {
+				rows[i].LegacyTopology = !tc.byRaft
+			}
+			in := newcomer()
+			in.Created, in.Matrix = at, newMatrix(rows)
+			tc.change(&in)
+			v := Decide(in)
+			got := ""
+			if !v.Satisfied {
+				got = words.Blocker(v.Blockers[0], time.Time{})
+			}
+			if got != tc.want || len(v.Blockers) > 1 {
+				t.Errorf("%q (%d blockers), want %q", got, len(v.Blockers), tc.want)
+			}
+		})
+	}
+}
+
+func TestA5TheFirstNodeOfARackIsWarned(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Input)
+		want   bool
+	}{
+		"of a new rack":               {func(*Input) {}, true},
+		"of a rack that has a node":   {func(in *Input) { in.Self.Rack, in.Self.Ordinal = "rack1", ptr(int32(7)) }, false},
+		"of a new datacenter":         {func(in *Input) { in.Self.Datacenter = "dc9" }, false},
+		"that replaces another":       {func(in *Input) { in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: idOwn} }, false},
+		"of a cluster without a node": {func(in *Input) { in.Matrix, in.Reports, in.Peers = nil, 0, nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			tc.change(&in)
+			v := Decide(in)
+			got := ""
+			for _, note := range v.Notes {
+				if note.Code == NoteNewRack {
+					got = words.Text(note)
+				}
+			}
+			if (got != "") != tc.want || tc.want && (!v.Satisfied || !strings.Contains(got, "rack rack4 is new in datacenter dc1")) {
+				t.Errorf("%q, satisfied %v", got, v.Satisfied)
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap_test
+
+import (
+	"testing"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// TestBesideOperator3RestartNeedsEvidence: the disk says nothing, a node is DOWN, and only a member that comes back may pass.
+func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
+	listed := matrix.Observation{HostID: idOwn, Status: matrix.Down}
+	stateless := func(rows []matrix.Row) []matrix.Row {
+		for i := range rows {
+			rows[i].NoStates = true
+		}
+		return rows
+	}
+	ownRow := func(mode string, noStates bool) matrix.Row {
+		return matrix.Row{
+			Reporter: ref("rack4", idOwn), Reported: true, OperationMode: mode, NoStates: noStates, State: matrix.StateOfMode(mode),
+			Observed: cells(matrix.Up, idA, idB, idC, idOwn), Stale: matrix.Trouble{Code: matrix.StalePodNotRunning},
+		}
+	}
+	stale := func(rows []matrix.Row, but string) []matrix.Row {
+		for i := range rows {
+			if rows[i].Reporter.HostID != but {
+				rows[i].Stale = matrix.Trouble{Code: matrix.StalePodGone}
+			}
+		}
+		return rows
+	}
+	lacksIn := func(rows []matrix.Row, observers ...string) []matrix.Row {
+		for i := range rows {
+			for _, o := range observers {
+				if rows[i].Reporter.HostID == o {
+					rows[i].Observed = rows[i].Observed[:3]
+				}
+			}
+		}
+		return rows
+	}
+	state := func(s matrix.State) matrix.Observation {
+		return matrix.Observation{HostID: idOwn, Status: matrix.Down, State: s}
+	}
+	tests := map[string]struct {
+		rows   []matrix.Row
+		joined *bool
+		change func(*Input)
+		want   bool
+	}{
+		"joined by the Service, every fresh row lists it":        {cluster(listed), ptr(true), nil, true},
+		"joined by the Service, rows without states":             {stateless(cluster(listed)), ptr(true), nil, true},
+		"the Service says that it has not joined":                {cluster(listed), ptr(false), nil, false},
+		"the Service says nothing, its own last row says NORMAL": {append(cluster(listed), ownRow("NORMAL", false)), nil, nil, true},
+		"the Service says nothing, its own last row STARTING":    {append(cluster(listed), ownRow("STARTING", false)), nil, nil, false},
+		"the Service says nothing, its own row has no states":    {append(cluster(listed), ownRow("", true)), nil, nil, false},
+		"the Service says nothing, the peers' rows no states":    {append(stateless(cluster(listed)), ownRow("NORMAL", false)), nil, nil, false},
+		"the Service says nothing, and neither does it":          {cluster(listed), nil, nil, false},
+		"one fresh row lacks it":                                 {lacksIn(cluster(listed), idB), ptr(true), nil, false},
+		"one stale row lists it, fresh ones lack it":             {stale(lacksIn(cluster(listed), idB, idC), idB), ptr(true), nil, false},
+		"a fresh row has it as joining":                          {cluster(state(matrix.StateJoining)), ptr(true), nil, false},
+		"a fresh row has it as being replaced":                   {cluster(state(matrix.StateBeingReplaced)), ptr(true), nil, false},
+		"its volume is empty":                                    {cluster(listed), ptr(true), func(in *Input) { in.Volume = VolumeEmpty }, false},
+		"its volume could not be read":                           {cluster(listed), ptr(true), func(in *Input) { in.Volume = VolumeUnreadable }, false},
+		"its volume is another's":                                {cluster(listed), ptr(true), func(in *Input) { in.VolumeHostID = idA }, false},
+		"its replacement is asked for": {cluster(listed), ptr(true), func(in *Input) {
+			in.ServiceLabels = map[string]string{api.LabelReplace: ""}
+		}, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			in.Self.HostID, in.SelfJoined, in.Volume, in.Disk = idOwn, tc.joined, VolumeUsed, BootstrappedUnknown
+			in.Matrix = newMatrix(down(tc.rows, idA, idB))
+			if tc.change != nil {
+				tc.change(&in)
+			}
+			if v := Decide(in); (v.Decision == DecisionRestart) != tc.want || v.Satisfied != tc.want {
+				t.Errorf("decided %s (satisfied %t), want a restart: %t", v.Decision, v.Satisfied, tc.want)
+			}
+			if tc.want {
+				in.Volume = VolumeNotLooked
+				if v := Decide(in); v.Summary.Code != SummaryLikelyRestart {
+					t.Errorf("from outside the Pod it says %s, want that only the Pod can tell", v.Summary.Code)
+				}
+			}
+		})
+	}
+}
+
+// TestBesideOperator9ReplaceByAddressWaits: the label with an address alone is a replacement, and waits as each does.
+func TestBesideOperator9ReplaceByAddressWaits(t *testing.T) {
+	dead := matrix.Observation{HostID: idOwn, Status: matrix.Down}
+	tests := map[string]struct {
+		rows []matrix.Row
+		want Decision
+	}{
+		"only the replaced node is DOWN":   {cluster(dead), DecisionReplacing},
+		"another node is DOWN too":         {down(cluster(dead), idA, idB), DecisionWait},
+		"the replaced node is seen UP":     {cluster(matrix.Observation{HostID: idOwn, Status: matrix.Up}), DecisionWait},
+		"no row is fresh":                  {nil, DecisionWait},
+		"a peer's row is missing entirely": {cluster(dead)[:2], DecisionWait},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			in.Self.HostID, in.SelfJoined = idOwn, ptr(true)
+			in.ServiceLabels = map[string]string{api.LabelReplace: "10.1.2.3"}
+			in.Matrix = newMatrix(tc.rows)
+			if v := Decide(in); v.Decision != tc.want || v.Satisfied != (tc.want == DecisionReplacing) {
+				t.Errorf("decided %s (satisfied %t), want %s", v.Decision, v.Satisfied, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// maxSeeds is how many members' addresses a node is given. One that answers is enough.
+const maxSeeds = 3
+
+// SeedMember is a member of the cluster as the choice of seeds needs it, made from its Service, its Pod and the rows.
+type SeedMember struct {
+	// Name of the member Service.
+	Name, Datacenter, Rack string
+	// Address that other nodes connect to; empty when it is not known, as before the Pod has one.
+	Address string
+	// Created is when the member Service was made.
+	Created time.Time
+	// Joined is true when anything says that the member's node has joined: its Service, or a row.
+	Joined bool
+	// Up is true when at least one row says that it is UP, and none that it is not.
+	Up bool
+}
+
+// SeedInput is everything that the choice of seeds looks at.
+type SeedInput struct {
+	// Members are all members that have a Service, Self's among them.
+	Members []SeedMember
+	// Self is the member that wants to start, SelfAddress the address that it will have.
+	Self, SelfAddress string
+	// External are the seeds that the user gave. One that names a member of Members is left to the rule.
+	External []string
+	// Elsewhere are datacenters and nodes that are known to exist and have no Service here.
+	Elsewhere []string
+	// Restart is true when Self may come back on a volume of its own: then a joined member that is not UP is a seed too, as when the whole
+	// cluster starts.
+	Restart bool
+	// Volume is what the launcher saw in the data directory just now. The query's answer is older: a container that is started again in its Pod finds that of
+	// the Pod's first start.
+	Volume Volume
+	// Forced is true when a person let Self through; it lets a member found its cluster anew, where no other has joined.
+	Forced bool
+}
+
+// SeedChoice is the answer.
+type SeedChoice struct {
+	// Code is one of the Seeds codes.
+	Code code.Code `json:"code"`
+	// Seeds are what to start with; empty when Self must not start.
+	Seeds []string `json:"seeds,omitempty"`
+	// Names are the members or datacenters that Code speaks of.
+	Names []string `json:"names,omitempty"`
+}
+
+// Usable is true when Self may start with Seeds. Otherwise a start would have itself as its only seed while the cluster exists, or is
+// founded by another member: a second cluster of the same name, or for a replacement a failure after its volume is gone.
+func (c SeedChoice) Usable() bool { return len(c.Seeds) > 0 }
+
+// Message is the choice to be said.
+func (c SeedChoice) Message() code.Message {
+	return code.New(c.Code, "names", c.Names, "seeds", c.Seeds)
+}
+
+// First returns the one member that may found the cluster while none has joined: the one whose Service is the oldest, of several the first by
+// name. False without members. Creation times have whole seconds: who finds itself first has to look again a second later.
+func First(members []SeedMember) (SeedMember, bool) {
+	if len(members) == 0 {
+		return SeedMember{}, false
+	}
+	return slices.MinFunc(members, byAge), true
+}
+
+func byAge(a, b SeedMember) int {
+	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
+}
+
+// Seeds chooses the seeds of a node that starts: addresses of members that have joined and are UP, the oldest of each rack first, at most
+// three; after them the external ones. Never itself once any other node has joined.
+func Seeds(in SeedInput) SeedChoice {
+	members := slices.SortedFunc(slices.Values(in.Members), byAge)
+	external := in.external()
+	var up, known []SeedMember // up, or at least with an address
+	var joined []string
+	selfJoined := false
+	for _, m := range members {
+		switch {
+		case !m.Joined:
+			continue
+		case m.Name == in.Self:
+			selfJoined = true
+			continue
+		}
+		joined = append(joined, m.Name)
+		if m.Address == "" || m.Address == in.SelfAddress {
+			continue
+		}
+		known = append(known, m)
+		if m.Up {
+			up = append(up, m)
+		}
+	}
+	if len(up) == 0 && in.Restart {
+		up = known
+	}
+	seeds := slices.Concat(spread(up), external)
+	switch {
+	case len(seeds) > 0:
+		return SeedChoice{Code: SeedsFound, Seeds: seeds}
+	case len(joined) > 0:
+		return SeedChoice{Code: SeedsNotUp, Names: joined}
+	case len(in.Elsewhere) > 0:
+		return SeedChoice{Code: SeedsElsewhere, Names: slices.Clone(in.Elsewhere)}
+	case selfJoined && in.Restart && in.Volume == VolumeUsed && in.SelfAddress != "":
+		// ScyllaDB's group 0 is on its volume: it joins and founds nothing, whatever its seeds are.
+		return SeedChoice{Code: SeedsOwnVolume, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
+	case selfJoined && !in.Forced:
+		return SeedChoice{Code: SeedsOnlySelfJoined, Names: []string{in.Self}}
+	case selfJoined:
+		return SeedChoice{Code: SeedsFirstNode, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
+	}
+	first, ok := First(members)
+	if ok && first.Name != in.Self || in.SelfAddress == "" {
+		return SeedChoice{Code: SeedsFirstNodePending, Names: []string{cmp.Or(first.Name, in.Self)}}
+	}
+	return SeedChoice{Code: SeedsFirstNode, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
+}
+
+// external returns the user's seeds without Self and without those that mean a member.
+func (in *SeedInput) external() []string {
+	var out []string
+	for _, s := range in.External {
+		s = strings.TrimSpace(s)
+		means := func(name, address string) bool {
+			return s == address && address != "" || name != "" && (s == name || strings.HasPrefix(s, name+"."))
+		}
+		if s == "" || means(in.Self, in.SelfAddress) || slices.Contains(out, s) ||
+			slices.ContainsFunc(in.Members, func(m SeedMember) bool { return means(m.Name, m.Address) }) {
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// spread returns addresses of members, which are sorted by age: the oldest of each rack, then the oldest of the rest, at most maxSeeds.
+func spread(members []SeedMember) []string {
+	var first, rest []string
+	seen := map[[2]string]bool{}
+	for _, m := range members {
+		rack := [2]string{m.Datacenter, m.Rack}
+		if seen[rack] {
+			rest = append(rest, m.Address)
+			continue
+		}
+		seen[rack] = true
+		first = append(first, m.Address)
+	}
+	all := append(first, rest...)
+	return all[:min(len(all), maxSeeds)]
+}

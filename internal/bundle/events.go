@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limits) {
+	related := cl.related()
+	next := ""
+	for page := 0; ; page++ {
+		var list corev1.EventList
+		err := c.List(ctx, &list, client.InNamespace(cl.Snapshot.Namespace), client.Limit(pageSize), client.Continue(next))
+		if err != nil {
+			if apierrors.IsForbidden(err) {
+				err = fmt.Errorf("ask for a Role with verb list on resource events: %w", err)
+			}
+			cl.leaveOut("events", err)
+			break
+		}
+		for i := range list.Items {
+			if o := list.Items[i].InvolvedObject; related(o.Kind, o.Name) {
+				cl.Events = append(cl.Events, list.Items[i])
+			}
+		}
+		if next = list.Continue; next == "" {
+			break
+		}
+		if page+1 >= limits.EventPages {
+			cl.LeftOut = append(cl.LeftOut, LeftOut{What: "events", Why: TooBig, Detail: fmt.Sprintf("the namespace has more than %d; the rest was not looked at", limits.EventPages*pageSize)})
+			break
+		}
+	}
+	slices.SortStableFunc(cl.Events, func(a, b corev1.Event) int {
+		return cmp.Or(EventTime(&a).Compare(EventTime(&b)), cmp.Compare(a.Name, b.Name))
+	})
+	if more := len(cl.Events) - limits.Events; more > 0 {
+		cl.Events = slices.Clone(cl.Events[more:])
+		cl.LeftOut = append(cl.LeftOut, LeftOut{What: "events", Why: TooBig, Detail: fmt.Sprintf("the oldest %d of the cluster's events", more)})
+	}
+}
+
+// EventTime is when an event last happened; zero when it does not say.
+func EventTime(e *corev1.Event) time.Time {
+	at := e.LastTimestamp.Time
+	if e.Series != nil && e.Series.LastObservedTime.After(at) {
+		at = e.Series.LastObservedTime.Time
+	}
+	for _, t := range []time.Time{e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time} {
+		if at.IsZero() {
+			at = t
+		}
+	}
+	return at
+}
+
+// related returns whether an object belongs to the cluster; Pods that no longer exist do, by the name of their StatefulSet.
+func (cl *Cluster) related() func(kind, name string) bool {
+	s := cl.Snapshot
+	names := map[[2]string]bool{}
+	add := func(kind, name string) { names[[2]string{kind, name}] = true }
+	for _, m := range s.Members() {
+		if m.Member == "" {
+			continue
+		}
+		add("Service", m.Member)
+		add("Pod", m.Member)
+		if m.PVCName != "" {
+			add("PersistentVolumeClaim", m.PVCName)
+		}
+	}
+	for i := range s.StatefulSets {
+		add("StatefulSet", s.StatefulSets[i].Name)
+	}
+	for i := range s.PVCs {
+		add("PersistentVolumeClaim", s.PVCs[i].Name)
+	}
+	for i := range s.Reports {
+		add("ScyllaDBDatacenterNodesStatusReport", s.Reports[i].Name)
+	}
+	if s.StatusReport != nil {
+		add("ScyllaDBStatusReport", s.StatusReport.Name)
+	}
+	for _, gvk := range []string{api.ScyllaClusterGVK.Kind, api.ScyllaDBDatacenterGVK.Kind, "ScyllaDBStatusReport"} {
+		add(gvk, s.Name)
+	}
+	return func(kind, name string) bool {
+		if names[[2]string{kind, name}] {
+			return true
+		}
+		set, ordinal := name, ""
+		if i := strings.LastIndexByte(name, '-'); i >= 0 {
+			set, ordinal = name[:i], name[i+1:]
+		}
+		return kind == "Pod" && ordinal != "" && strings.Trim(ordinal, "0123456789") == "" && names[[2]string{"StatefulSet", set}]
+	}
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"errors"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
+
+// LeftOut is something that could have been collected and was not.
+type LeftOut struct {
+	// What in plain words: "events", "log of demo-0/scylla".
+	What string `json:"what"`
+	// Why is Forbidden, Absent, TooBig or Failed.
+	Why Why `json:"why"`
+	// Detail is the reason in words, with the cure where there is one.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Why something was left out.
+type Why string
+
+// The reasons.
+const (
+	Forbidden Why = "Forbidden"
+	Absent    Why = "Absent"
+	TooBig    Why = "TooBig"
+	Failed    Why = "Failed"
+)
+
+// Word is the reason as a person reads it.
+func (w Why) Word() string {
+	switch w {
+	case Forbidden:
+		return "forbidden"
+	case Absent:
+		return "absent"
+	case TooBig:
+		return "too big"
+	}
+	return "failed"
+}
+
+func leftOutProblem(p cluster.Problem) LeftOut {
+	l := LeftOut{What: p.Resource, Why: Failed, Detail: Text(p.Message)}
+	if p.Name != "" {
+		l.What += " " + p.Name
+	}
+	switch p.Kind {
+	case cluster.ProblemForbidden:
+		l.Why = Forbidden
+	case cluster.ProblemNotFound, cluster.ProblemNotInstalled:
+		l.Why = Absent
+	}
+	return l
+}
+
+func (cl *Cluster) leaveOut(what string, err error) {
+	l := LeftOut{What: what, Why: Failed, Detail: Text(err.Error())}
+	switch {
+	case apierrors.IsForbidden(err):
+		l.Why = Forbidden
+	case apierrors.IsNotFound(err):
+		l.Why = Absent
+	}
+	cl.LeftOut = append(cl.LeftOut, l)
+}
+
+// trimForbidden takes the object's name out of a refusal, so that refusals of several objects are equal.
+func trimForbidden(err error) error {
+	e, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok {
+		return err
+	}
+	short := *e
+	if _, after, found := strings.Cut(short.ErrStatus.Message, ": "); found {
+		short.ErrStatus.Message = after
+	}
+	return &short
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
+)
+
+// What a manifest says it is.
+const (
+	APIVersion = "kubectl-scylla/v1"
+	Kind       = "ReportArchive"
+)
+
+// Manifest says what an archive holds. It is manifest.json, and the document of `kubectl scylla report --archive -o json`.
+type Manifest struct {
+	metav1.TypeMeta `json:",inline"`
+	// CreatedAt is when it was packed, TakenAt when the objects were read (absent for saved objects, which carry no time).
+	CreatedAt metav1.Time  `json:"createdAt"`
+	TakenAt   *metav1.Time `json:"takenAt,omitempty"`
+	// CreatedBy is the build that did it.
+	CreatedBy version.Info `json:"createdBy"`
+	// Clusters that it holds.
+	Clusters []ManifestCluster `json:"clusters"`
+	// Files, in their order in the archive, this one excepted.
+	Files []ManifestFile `json:"files"`
+	// LeftOut is what could not be collected or was too big.
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
+	// Redacted counts the values that were taken out, by rule.
+	Redacted Tally `json:"redacted,omitempty"`
+}
+
+// ManifestCluster is one cluster of an archive.
+type ManifestCluster struct {
+	cluster.Key `json:",inline"`
+	// Kubernetes is the API server's version, Context the kubeconfig's context, ScyllaDB the versions of nodes with how many have them, Images those of all containers.
+	Kubernetes string         `json:"kubernetes,omitempty"`
+	Context    string         `json:"context,omitempty"`
+	ScyllaDB   map[string]int `json:"scylladb,omitempty"`
+	Images     map[string]int `json:"images,omitempty"`
+}
+
+// ManifestFile is one file of an archive.
+type ManifestFile struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// GetObjectKind makes the manifest a runtime.Object, which the printers of cli-runtime ask for.
+func (m *Manifest) GetObjectKind() schema.ObjectKind { return &m.TypeMeta }
+
+// DeepCopyObject as for GetObjectKind. Manifests are not changed once made, so parts may be shared.
+func (m *Manifest) DeepCopyObject() runtime.Object {
+	c := *m
+	return &c
+}
+
+func manifestCluster(c *Cluster) ManifestCluster {
+	m := ManifestCluster{Key: c.Snapshot.Key, Kubernetes: c.Kubernetes, Context: Text(c.Context), ScyllaDB: map[string]int{}, Images: map[string]int{}}
+	for _, member := range c.Snapshot.Members() {
+		if member.Version != "" {
+			m.ScyllaDB[member.Version]++
+		}
+	}
+	for i := range c.Snapshot.Pods {
+		spec := &c.Snapshot.Pods[i].Spec
+		for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
+			if container.Image != "" {
+				m.Images[Text(container.Image)]++
+			}
+		}
+	}
+	return m
+}

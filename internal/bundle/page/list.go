@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+)
+
+// KindList is the kind of several reports.
+const KindList = "ClusterReportList"
+
+// List is the document of the reports of several clusters.
+type List struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []*Report `json:"items"`
+}
+
+// NewList wraps reports; Items is never null.
+func NewList(reports []*Report) *List {
+	if reports == nil {
+		reports = []*Report{}
+	}
+	return &List{TypeMeta: metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindList}, Items: reports}
+}
+
+// DeepCopyObject makes the list a runtime.Object, which the printers of cli-runtime ask for.
+func (l *List) DeepCopyObject() runtime.Object {
+	out := new(List)
+	// A copy by JSON is complete: the document holds texts, numbers and times only.
+	if data, err := json.Marshal(l); err == nil {
+		_ = json.Unmarshal(data, out)
+	}
+	return out
+}

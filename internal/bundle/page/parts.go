@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// word is the verdict: text, glyph and kind.
+type word struct{ text, glyph, kind string }
+
+func (r *Report) verdict() word {
+	v := word{r.Verdict, "✗", "bad"}
+	switch r.Verdict {
+	case render.WordHealthy:
+		v.glyph, v.kind = "✓", "good"
+	case render.WordUnknown:
+		v.glyph, v.kind = "?", "odd"
+	}
+	if len(r.Partial) > 0 {
+		v.text += " (partial)"
+	}
+	return v
+}
+
+type fact struct{ Name, Value string }
+
+// facts are the few lines below the verdict.
+func (r *Report) facts() []fact {
+	var out []fact
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, fact{name, value})
+		}
+	}
+	if t := r.taken(); !t.IsZero() {
+		add("Taken", t.UTC().Format("2006-01-02 15:04:05 UTC"))
+	} else {
+		add("Taken", "not known: saved objects carry no time")
+	}
+	source := string(r.Source.Used)
+	if r.Source.Reason != "" {
+		source += " (" + r.Source.Reason + ")"
+	}
+	add("Source", source)
+	add("Context", r.Context)
+	add("Managed by", r.ManagedBy)
+	if c := r.Coordinator; c != nil {
+		add("Coordinator", c.Text)
+	}
+	var versions []string
+	for _, v := range slices.Sorted(maps.Keys(r.Versions.ScyllaDB)) {
+		versions = append(versions, fmt.Sprintf("%s (%d)", v, r.Versions.ScyllaDB[v]))
+	}
+	add("ScyllaDB", strings.Join(versions, ", "))
+	add("Kubernetes", r.Versions.Kubernetes)
+	return out
+}
+
+// partitionText warns as the status does; empty without a partition.
+func (r *Report) partitionText() string {
+	if len(r.Partition) == 0 {
+		return ""
+	}
+	names := map[string]string{}
+	for _, n := range r.Nodes {
+		names[n.HostID] = n.Name()
+	}
+	parts := make([]string, len(r.Partition))
+	for i, part := range r.Partition {
+		var who []string
+		for _, id := range part[:min(4, len(part))] {
+			who = append(who, cmp.Or(names[id], id))
+		}
+		parts[i] = strings.Join(who, ", ")
+		if more := len(part) - len(who); more > 0 {
+			parts[i] += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return strings.Join(parts, "; and ") + ": these parts do not see each other. Mend the network; replace no node."
+}
+
+// blocker is a group of blockers as drawn.
+type blocker struct {
+	Text string
+	// Step is the next step in pieces: words and commands.
+	Step []words.Part
+}
+
+// finding is one cause as drawn.
+type finding struct {
+	Text, Evidence string
+	Step           []words.Part
+	Remark         bool
+}
+
+// findings are the causes, the gravest first.
+func (r *Report) findings() []finding {
+	out := make([]finding, 0, len(r.Findings))
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		one := finding{Text: f.Text(r.taken()), Step: words.Printer{}.Parts(f.Step.Message()), Remark: f.Remark}
+		if f.Evidence != nil {
+			one.Evidence = f.Evidence.Text
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+const maxBlockers = 100
+
+func (r *Report) blockers() []blocker {
+	groups, _ := matrix.GroupBlockers(r.Blockers)
+	more := len(groups) - maxBlockers
+	if more > 0 {
+		groups = groups[:maxBlockers]
+	}
+	out := make([]blocker, 0, len(groups)+1)
+	for i, g := range groups {
+		b := blocker{Text: words.Group(g, r.taken())}
+		same := i+1 < len(groups) && groups[i+1].Step.Key() == g.Step.Key()
+		if !same && g.Step.Code != matrix.StepMendNetwork { // the line about the partition says that
+			b.Step = words.Printer{}.Parts(g.Step)
+		}
+		out = append(out, b)
+	}
+	if more > 0 {
+		out = append(out, blocker{Text: fmt.Sprintf("and %d more", more)})
+	}
+	return out
+}
+
+// list is a short list of what is not ordinary.
+type list struct {
+	Title string
+	Items []string
+}
+
+func (r *Report) lists() []list {
+	var out []list
+	add := func(title string, items []string) {
+		if len(items) > 0 {
+			out = append(out, list{title, items})
+		}
+	}
+	var items []string
+	for _, n := range r.Newcomers {
+		text := n.Ref.String()
+		if n.Waiting != "" {
+			text += " waits for " + n.Waiting
+			if n.Since != nil {
+				if a := words.Ago(n.Since.Time, r.taken()); a != "" {
+					text += ", since " + a
+				}
+			}
+		}
+		items = append(items, text+": "+n.Summary.Text)
+	}
+	add("Newcomers", items)
+	items = nil
+	for _, rep := range r.Replacements {
+		items = append(items, rep.Name()+": "+rep.Summary)
+	}
+	add("Replacements", items)
+	add("Topology operations under way", r.UnderWay())
+	add("Members without a Pod", r.Ghosts)
+	add("Host IDs that only their peers know", r.GossipOnly)
+	items = nil
+	for _, v := range slices.Sorted(maps.Keys(r.Schemas)) {
+		items = append(items, v+": "+strings.Join(r.Schemas[v], ", "))
+	}
+	add("Schema versions disagree", items)
+	add("Notes", r.Notes)
+	return out
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
+
+// Place is where a member runs.
+type Place struct {
+	Member string `json:"member"`
+	PodIP  string `json:"podIP,omitempty"`
+	// KubernetesNode is the name, State what kubectl shows as its status ("Ready", "NotReady,SchedulingDisabled"), or Gone; empty where it was not read.
+	KubernetesNode string `json:"kubernetesNode,omitempty"`
+	State          string `json:"kubernetesNodeState,omitempty"`
+}
+
+// machine is the Kubernetes node with its state where that is not ordinary.
+func (p Place) machine() string {
+	return cmp.Or(cluster.KubernetesNode{Name: p.KubernetesNode, State: p.State}.String(), "-")
+}
+
+// addPlaces lists the Pods by their Kubernetes nodes.
+func (r *Report) addPlaces(c *bundle.Cluster) {
+	states := map[string]string{}
+	for i := range c.Nodes {
+		states[c.Nodes[i].Name] = cluster.KubernetesNodeState(&c.Nodes[i])
+	}
+	for i := range c.Snapshot.Pods {
+		p := &c.Snapshot.Pods[i]
+		place := Place{Member: p.Name, PodIP: p.Status.PodIP, KubernetesNode: p.Spec.NodeName, State: states[p.Spec.NodeName]}
+		if c.NodesRead && place.KubernetesNode != "" && place.State == "" {
+			place.State = cluster.KubernetesNodeGone
+		}
+		if place.PodIP != "" || place.KubernetesNode != "" {
+			r.Places = append(r.Places, place)
+		}
+	}
+}
+
+// places are those of the report, by member.
+func (r *Report) places() map[string]Place {
+	out := make(map[string]Place, len(r.Places))
+	for _, p := range r.Places {
+		out[p.Member] = p
+	}
+	return out
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
+)
+
+// Text takes what looks like a secret out of a text: credentials in URLs, tokens of known forms, private keys, and the values of names such
+// as password or token.
+func Text(s string) string {
+	r := redactor{}
+	return r.text(s)
+}
+
+// random is true for a text that looks like a generated key: long, and of letters of both cases and digits with nothing readable about it.
+func random(s string) bool {
+	if len(s) < 20 || len(s) > 4096 {
+		return false
+	}
+	var lower, upper, digit int
+	for _, c := range s {
+		switch {
+		case c >= 'a' && c <= 'z':
+			lower++
+		case c >= 'A' && c <= 'Z':
+			upper++
+		case c >= '0' && c <= '9':
+			digit++
+		case strings.ContainsRune("+/_=-", c):
+		default:
+			return false
+		}
+	}
+	return lower >= 3 && upper >= 3 && digit >= 3 && !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "-")
+}
+
+// nameWords splits a name at everything that is no letter or digit and where a capital follows a small letter.
+func nameWords(name string) []string {
+	var out []string
+	start, last := -1, rune(0)
+	for i, c := range name {
+		letter := unicode.IsLetter(c) || unicode.IsDigit(c)
+		if start >= 0 && (!letter || unicode.IsUpper(c) && unicode.IsLower(last)) {
+			out = append(out, strings.ToLower(name[start:i]))
+			start = -1
+		}
+		if letter && start < 0 {
+			start = i
+		}
+		last = c
+	}
+	if start >= 0 {
+		out = append(out, strings.ToLower(name[start:]))
+	}
+	return out
+}
+
+var (
+	secretWords = map[string]bool{
+		"password": true, "passwords": true, "passwd": true, "pwd": true, "passphrase": true, "passcode": true, "secret": true, "secrets": true, "token": true,
+		"apikey": true, "accesskey": true, "secretkey": true, "privatekey": true, "credential": true, "credentials": true, "creds": true,
+		"authorization": true, "authtoken": true, "bearer": true, "cookie": true, "jwt": true, "dsn": true, "pass": true, "psk": true, "salt": true,
+		"authkey": true, "pgpassword": true, "signature": true, "sig": true,
+	}
+	keyBefore = map[string]bool{"api": true, "access": true, "secret": true, "private": true, "encryption": true, "signing": true, "auth": true, "account": true, "ssh": true, "tls": true, "master": true}
+)
+
+// secretName is true for names whose values are secrets: password, API_KEY, authToken. ScyllaDB's own tokens (num_tokens, initial_token) are places on
+// the ring and no secrets.
+func secretName(name string) bool {
+	w := nameWords(name)
+	for i, word := range w {
+		switch {
+		case word == "token" && i > 0 && w[i-1] == "initial":
+		case secretWords[word]:
+			return true
+		case word == "key" && i > 0 && keyBefore[w[i-1]]:
+			return true
+		}
+	}
+	return slices.ContainsFunc(w, func(word string) bool {
+		return strings.HasSuffix(word, "password") || strings.HasSuffix(word, "passwd") || strings.HasSuffix(word, "secret") || strings.HasSuffix(word, "apikey") ||
+			strings.HasSuffix(word, "token") && word != "token"
+	})
+}
+
+var (
+	// userinfo of a URL, up to the last @ before the path.
+	urlCredentials = pattern.Lazy(`([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s"'<>]*@`)
+	privateKey     = pattern.Lazy(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
+	knownTokens    = pattern.Lazy(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}`)
+	authorization  = pattern.Lazy(`(?i)\b(bearer\s+|authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|digest|token)\s+)?)[^\s"'\\,;]+`)
+	schemeRedacted = pattern.Lazy(`^(?i:basic|bearer|digest|token)\s+\[redacted\]`)
+	// named finds NAME= and NAME: and --NAME followed by a space; valueLength finds the end of the value.
+	named = pattern.Lazy(`(-{0,2}[\pL\pN_][\pL\pN_.-]*)(\\*["']?[ \t]*(?:=|:)[ \t]*|[ \t]+)`)
+)
+
+func (r redactor) text(s string) string {
+	// Nearly all texts are names, times and states. Each rule below needs one of these.
+	if len(s) < 5 || !strings.ContainsAny(s, "=: ") && !knownTokens().MatchString(s) {
+		return s
+	}
+	s = r.replace(privateKey(), s, Redacted)
+	s = r.replace(urlCredentials(), s, "${1}"+Redacted+"@")
+	s = r.authorized(s)
+	s = r.replace(knownTokens(), s, Redacted)
+	return r.namedValues(s)
+}
+
+func (r redactor) replace(p *regexp.Regexp, s, with string) string {
+	out := p.ReplaceAllString(s, with)
+	if out != s {
+		r[RuleText]++
+	}
+	return out
+}
+
+// authorized takes out the values of Authorization headers and of Bearer.
+func (r redactor) authorized(s string) string {
+	var b strings.Builder
+	last := 0
+	for _, at := range authorization().FindAllStringSubmatchIndex(s, -1) {
+		begin, end := at[3], at[1]
+		end -= closers(s[:begin], s[begin:end])
+		if s[begin:end] == Redacted {
+			continue
+		}
+		b.WriteString(s[last:begin] + r.out(RuleText))
+		last = end
+	}
+	return b.String() + s[last:]
+}
+
+// namedValues takes out the values of secret names, quoted or not.
+func (r redactor) namedValues(s string) string {
+	var b strings.Builder
+	s0 := s
+	for {
+		at := named().FindStringSubmatchIndex(s)
+		if at == nil {
+			b.WriteString(s)
+			return b.String()
+		}
+		name, sep := s[at[2]:at[3]], s[at[4]:at[5]]
+		rest := s[at[1]:]
+		b.WriteString(s[:at[1]])
+		s = rest
+		// Without = or : only a flag has a value.
+		if !secretName(name) || strings.TrimSpace(sep) == "" && !strings.HasPrefix(name, "-") {
+			continue
+		}
+		n := valueLength(rest)
+		n -= closers(s0[:len(s0)-len(rest)], rest[:n])
+		value := rest[:n]
+		if n == 0 || schemeRedacted().MatchString(rest) || strings.Contains(value, Redacted) || strings.HasPrefix(rest, Redacted) || strings.TrimSpace(sep) == "" && strings.HasPrefix(value, "-") {
+			continue
+		}
+		quote := ""
+		if value[0] == '"' || value[0] == '\'' {
+			quote = value[:1]
+		}
+		b.WriteString(quote + r.out(RuleText) + quote)
+		s = rest[n:]
+	}
+}
+
+// closers is how many bytes at the end of value are closing brackets of what was opened before it, with the punctuation after them: in
+// "(password=x)," the last two.
+func closers(before, value string) int {
+	open := 0
+	for _, c := range before[strings.LastIndexByte(before, '\n')+1:] {
+		switch {
+		case strings.ContainsRune("([{", c):
+			open++
+		case strings.ContainsRune(")]}", c):
+			open = max(0, open-1)
+		}
+	}
+	n := 0
+	for i := len(value) - 1; i > 0 && open > 0 && strings.IndexByte(")]}.,;:", value[i]) >= 0; i-- {
+		if strings.IndexByte(")]}", value[i]) >= 0 {
+			n, open = len(value)-i, open-1
+		}
+	}
+	return n
+}
+
+// valueLength is how many bytes at the start of s are one value: a quoted text, or up to a space or a quote.
+func valueLength(s string) int {
+	if s == "" {
+		return 0
+	}
+	if q := s[0]; q == '"' || q == '\'' {
+		for i := 1; i < len(s); i++ {
+			switch {
+			case s[i] == '\\' && q == '"':
+				i++
+			case s[i] == q:
+				return i + 1
+			}
+		}
+		return len(s)
+	}
+	start := 0
+	for strings.HasPrefix(s[start:], `\`) {
+		start++ // an escaped quote: the text is within a string of another language
+	}
+	if start > 0 && start < len(s) && (s[start] == '"' || s[start] == '\'') {
+		start++
+	} else {
+		start = 0
+	}
+	// Rather too much than too little: passwords contain punctuation.
+	end := strings.IndexAny(s[start:], " \t\r\n\"'`\\")
+	if end < 0 {
+		return len(s)
+	}
+	return start + end
+}
+
+// keyMark begins and ends a private key.
+var keyMark = pattern.Lazy(`-----(BEGIN|END) [A-Z0-9 ]*PRIVATE KEY-----`)
+
+// logText makes the end of a log fit to be kept: each line redacted by itself, so that an open quote takes no further line with it; private keys
+// taken out across lines, also where the log begins within one; control characters replaced.
+func logText(data []byte) (string, Tally) {
+	r := redactor{}
+	var out []string
+	inKey := false
+	for line := range strings.Lines(strings.ToValidUTF8(string(data), "\uFFFD")) {
+		line = strings.Map(visible, strings.TrimRight(line, "\r\n"))
+		mark := keyMark().FindStringSubmatch(line)
+		switch {
+		case mark == nil && !inKey:
+			out = append(out, r.text(line))
+		case mark == nil: // within a key
+		case mark[1] == "BEGIN":
+			if !strings.Contains(line, "-----END ") {
+				inKey = true
+			}
+			out = append(out, r.out(RuleText))
+		case inKey:
+			inKey = false
+		default:
+			// What came before it may be the key.
+			out = []string{r.out(RuleText)}
+		}
+	}
+	if len(out) == 0 {
+		return "", r.tally()
+	}
+	return strings.Join(out, "\n") + "\n", r.tally()
+}
+
+// visible replaces control characters and those that change the direction of text; tabs stay.
+func visible(c rune) rune {
+	if c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)) {
+		return '\uFFFD'
+	}
+	return c
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+)
+
+// Tables is what one node's ScyllaDB says of the cluster through its REST API. A question that got no answer is in NoAnswer, with the error, and its field
+// is empty.
+type Tables struct {
+	Version       string `json:"version,omitempty"`
+	OperationMode string `json:"operationMode,omitempty"`
+	HostID        string `json:"hostID,omitempty"`
+	// Leader is the host ID of the topology coordinator.
+	Leader string `json:"raftLeader,omitempty"`
+	// Members by host ID as the topology has them, Gossip what gossip knows of each address.
+	Members []scylla.Member   `json:"members,omitempty"`
+	Gossip  []scylla.Endpoint `json:"gossip,omitempty"`
+	// Live, Down, Joining, Leaving are addresses.
+	Live    []string `json:"live,omitempty"`
+	Down    []string `json:"down,omitempty"`
+	Joining []string `json:"joining,omitempty"`
+	Leaving []string `json:"leaving,omitempty"`
+	// Tasks are the topology operations, Errors their errors by the task's ID.
+	Tasks  []scylla.Task     `json:"tasks,omitempty"`
+	Errors map[string]string `json:"taskErrors,omitempty"`
+	// Schemas maps schema versions to the addresses that have them.
+	Schemas  map[string][]string `json:"schemaVersions,omitempty"`
+	NoAnswer []string            `json:"noAnswer,omitempty"`
+}
+
+// maxTaskErrors is how many failed tasks are asked for their error.
+const maxTaskErrors = 20
+
+// ReadTables asks one node all that Tables has room for. It gives no error: what cannot be answered is in NoAnswer.
+func ReadTables(ctx context.Context, c *scylla.Client) Tables {
+	var t Tables
+	text := func(into *string, ask func(context.Context) (string, error)) { answer(ctx, &t, into, ask) }
+	list := func(into *[]string, ask func(context.Context) ([]string, error)) { answer(ctx, &t, into, ask) }
+	text(&t.Version, c.ReleaseVersion)
+	text(&t.OperationMode, c.OperationMode)
+	text(&t.HostID, c.LocalHostID)
+	text(&t.Leader, c.RaftLeader)
+	answer(ctx, &t, &t.Members, c.Members)
+	answer(ctx, &t, &t.Gossip, c.Endpoints)
+	list(&t.Live, c.Live)
+	list(&t.Down, c.Down)
+	list(&t.Joining, c.Joining)
+	list(&t.Leaving, c.Leaving)
+	answer(ctx, &t, &t.Tasks, c.NodeOperations)
+	answer(ctx, &t, &t.Schemas, c.SchemaVersions)
+	for _, task := range t.Tasks {
+		if task.State != "failed" || len(t.Errors) >= maxTaskErrors {
+			continue
+		}
+		var text string
+		answer(ctx, &t, &text, func(ctx context.Context) (string, error) { return c.TaskError(ctx, task.ID) })
+		if text != "" {
+			if t.Errors == nil {
+				t.Errors = map[string]string{}
+			}
+			t.Errors[task.ID] = Text(text)
+		}
+	}
+	return t
+}
+
+func answer[T any](ctx context.Context, t *Tables, into *T, ask func(context.Context) (T, error)) {
+	got, err := ask(ctx)
+	if err != nil {
+		t.NoAnswer = append(t.NoAnswer, Text(err.Error()))
+		return
+	}
+	*into = got
+}

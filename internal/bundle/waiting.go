@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+)
+
+// Container is a container that waits, fails or was restarted.
+type Container struct {
+	Pod       string `json:"pod"`
+	Container string `json:"container"`
+	Init      bool   `json:"init,omitempty"`
+	// State in words: "CrashLoopBackOff, 3 restarts", "Running, not ready".
+	State    string `json:"state"`
+	Restarts int32  `json:"restarts,omitempty"`
+	// First and Last are the first and the last line of its log that report an error; absent without such a line, or without the log.
+	First *LogError `json:"firstError,omitempty"`
+	Last  *LogError `json:"lastError,omitempty"`
+	// Diagnosis is the known failure that the log shows.
+	Diagnosis *scylla.Diagnosis `json:"diagnosis,omitempty"`
+	// Log and PreviousLog are the last lines of the logs of this run and the previous one, redacted; empty when they were not read.
+	Log         string `json:"-"`
+	PreviousLog string `json:"-"`
+}
+
+// LogError is one line of a log.
+type LogError struct {
+	Line string `json:"line"`
+	// Previous is true for a line of the container's previous run.
+	Previous bool `json:"previous,omitempty"`
+}
+
+// replacements are the members whose node is being replaced.
+func replacements(s *cluster.Cluster) map[string]bool {
+	out := map[string]bool{}
+	for i := range s.Services {
+		rec := replacement.ReadRecord(s.Services[i].Labels, s.Services[i].Annotations)
+		out[s.Services[i].Name] = rec.Requested || rec.Open()
+	}
+	return out
+}
+
+// waiting lists the containers that a person would look at: those that crash, fail, wait with a reason, or hold the others up.
+func waiting(s *cluster.Cluster) []Container {
+	var out []Container
+	replacing := replacements(s)
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		sidecar := map[string]bool{}
+		for _, c := range p.Spec.InitContainers {
+			sidecar[c.Name] = c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		}
+		for _, st := range p.Status.InitContainerStatuses {
+			if state, ok := waitingState(st, !sidecar[st.Name]); ok {
+				out = append(out, Container{Pod: p.Name, Container: st.Name, Init: true, State: state, Restarts: st.RestartCount})
+			}
+		}
+		for _, st := range p.Status.ContainerStatuses {
+			state, ok := waitingState(st, false)
+			if !ok && st.Name == api.ContainerScyllaDB && replacing[p.Name] && (st.State.Running != nil || st.State.Terminated != nil) {
+				// Its log tells whether the replacement can still succeed.
+				state, ok = "replaces another node", true
+			}
+			if ok {
+				out = append(out, Container{Pod: p.Name, Container: st.Name, State: state, Restarts: st.RestartCount})
+			}
+		}
+	}
+	return out
+}
+
+// waitingState is the state in words; false for a container that is as it should be, and one that only waits for its turn. oneShot
+// containers hold the others up while they run.
+func waitingState(st corev1.ContainerStatus, oneShot bool) (string, bool) {
+	var state string
+	switch {
+	case st.State.Waiting != nil:
+		if r := st.State.Waiting.Reason; (r == "PodInitializing" || r == "ContainerCreating" || r == "") && st.RestartCount == 0 {
+			return "", false
+		}
+		state = cmp.Or(st.State.Waiting.Reason, "Waiting")
+	case st.State.Terminated != nil:
+		if st.State.Terminated.ExitCode == 0 {
+			return "", false
+		}
+		state = fmt.Sprintf("%s, exit code %d", cmp.Or(st.State.Terminated.Reason, "Terminated"), st.State.Terminated.ExitCode)
+	case st.State.Running != nil && oneShot:
+		state = "Running, and the others wait for it"
+	case st.State.Running != nil && !st.Ready:
+		state = "Running, not ready"
+	default:
+		return "", false
+	}
+	switch st.RestartCount {
+	case 0:
+	case 1:
+		state += ", 1 restart"
+	default:
+		state += fmt.Sprintf(", %d restarts", st.RestartCount)
+	}
+	return state, true
+}

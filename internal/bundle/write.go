@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// WriteTo writes the zip file. The same archive gives the same bytes.
+func (a *Archive) WriteTo(w io.Writer) (int64, error) {
+	count := &counter{w: w}
+	z := zip.NewWriter(count)
+	data, err := json.MarshalIndent(&a.Manifest, "", " ")
+	if err != nil {
+		return 0, fmt.Errorf("encode %s: %w", manifestName, err)
+	}
+	// The manifest comes first: a person who opens the file by hand begins there.
+	for _, f := range append([]file{{manifestName, append(data, '\n')}}, a.files...) {
+		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: a.Manifest.CreatedAt.Time}
+		h.SetMode(0o600)
+		out, err := z.CreateHeader(h)
+		if err == nil {
+			_, err = out.Write(f.data)
+		}
+		if err != nil {
+			return count.n, fmt.Errorf("write %s: %w", f.name, err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		return count.n, fmt.Errorf("write the archive: %w", err)
+	}
+	return count.n, nil
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// ErrExists is that a file is there already and nobody said that it may be replaced.
+var ErrExists = errors.New("it exists already")
+
+// Writable says early whether WriteFile could write name: its directory is there, and it is not, or force allows to replace it.
+func Writable(name string, force bool) error {
+	dir, err := os.Stat(filepath.Dir(name))
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, errors.Unwrap(err))
+	}
+	if !dir.IsDir() {
+		return fmt.Errorf("write %s: %s is not a directory", name, filepath.Dir(name))
+	}
+	switch info, err := os.Lstat(name); {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("write %s: it is a directory", name)
+	case err == nil && !force:
+		return fmt.Errorf("write %s: %w", name, ErrExists)
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("write %s: %w", name, errors.Unwrap(err))
+	}
+	return nil
+}
+
+// WriteFile writes the archive to name, readable by its owner only, whole or not at all, and gives its size in bytes. Error: ErrExists when name is
+// there and force does not allow to replace it.
+func (a *Archive) WriteFile(name string, force bool) (written int64, err error) {
+	if err := Writable(name, force); err != nil {
+		return 0, err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return 0, fmt.Errorf("write %s: %w", name, err)
+	}
+	defer func() {
+		_ = tmp.Close()           // closed already when all went well
+		_ = os.Remove(tmp.Name()) // gone already when all went well
+	}()
+	written, err = a.WriteTo(tmp)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if err == nil {
+		err = tmp.Close()
+	}
+	if err == nil {
+		err = place(tmp.Name(), name, force)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("write %s: %w", name, err)
+	}
+	return written, nil
+}
+
+// place gives the finished file its name.
+func place(tmp, name string, force bool) error {
+	if force {
+		return os.Rename(tmp, name)
+	}
+	// A link, unlike a rename, fails when the file was made meanwhile.
+	err := os.Link(tmp, name)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrExist):
+		return ErrExists
+	}
+	// A file system without links.
+	if _, err := os.Lstat(name); err == nil {
+		return ErrExists
+	}
+	return os.Rename(tmp, name)
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 10*mib:
+		return fmt.Sprintf("%d MiB", n/mib)
+	case n >= mib:
+		return fmt.Sprintf("%.1f MiB", float64(n)/mib)
+	case n >= 1024:
+		return fmt.Sprintf("%d KiB", n/1024)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Size is a number of bytes as a person reads it.
+func Size(n int64) string { return size(n) }

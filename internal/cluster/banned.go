@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"maps"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Evidence that ScyllaDB has banned a newcomer for ever, beside what its log says.
+const (
+	BannedByExit      code.Code = "EndedBeforeJoining"  // member
+	BannedByOperation code.Code = "JoinOperationFailed" // operation, hostID, error
+)
+
+// WithBanned is the same Cluster where somebody has read the logs of newcomers: what ScyllaDB says there for which it will never let them join, by member.
+func (c *Cluster) WithBanned(said map[string]code.Message) *Cluster {
+	if len(said) == 0 {
+		return c
+	}
+	other := *c
+	other.Banned = maps.Clone(said)
+	return other.judge(c.want)
+}
+
+// Newcomers names the members whose ScyllaDB has run and that have not joined, sorted: their logs say why, where ScyllaDB has refused one for ever. The nodes
+// that replace others are not among them: package replacement judges those.
+func (c *Cluster) Newcomers() []string {
+	var out []string
+	for _, name := range c.ix.names() {
+		if c.isNewcomer(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (c *Cluster) isNewcomer(member string) bool {
+	svc, pod := c.ix.services[member], c.ix.pods[member]
+	if svc == nil || pod == nil || pod.DeletionTimestamp != nil || serving(pod) {
+		return false
+	}
+	for _, label := range []string{api.LabelReplace, api.LabelReplacingNodeHostID, api.LabelDecommissioned} {
+		if _, there := svc.Labels[label]; there {
+			return false
+		}
+	}
+	if j := joined(svc); j != nil && *j {
+		return false
+	}
+	st := ScyllaDBStatus(pod)
+	return st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil)
+}
+
+// banned is the evidence that ScyllaDB has refused the newcomer for ever, zero where there is none. A volume that was emptied since has another Pod, whose
+// ScyllaDB has not run.
+func (c *Cluster) banned(member string) code.Message {
+	if !c.isNewcomer(member) {
+		return code.Message{}
+	}
+	if why := c.Banned[member]; !why.IsZero() {
+		return why
+	}
+	id := c.ix.refs[member].HostID
+	if at, ok := c.all.Index(id); ok && id != "" && c.all.Nodes()[at].SeenUp > 0 {
+		return code.Message{} // its peers have it: it is on its way in
+	}
+	operations, _ := c.Operations()
+	for _, op := range operations {
+		if id != "" && op.HostID == id && op.State == "failed" && (op.Type == "bootstrap" || op.Type == "replace") {
+			return code.New(BannedByOperation, "operation", op.Type, "hostID", id, "error", op.Error)
+		}
+	}
+	// [derived] since 2026.1 the process of a banned node ends with exit code 0; nothing else ends a ScyllaDB so before it has joined.
+	if st := ScyllaDBStatus(c.ix.pods[member]); st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 {
+		return code.New(BannedByExit, "member", member)
+	}
+	return code.Message{}
+}
+
+// bannedBlockers are the newcomers that can never join as they are.
+func (c *Cluster) bannedBlockers() []matrix.Blocker {
+	var out []matrix.Blocker
+	for _, name := range c.Newcomers() {
+		if c.banned(name).IsZero() {
+			continue
+		}
+		if v, err := c.Verdict(name); err == nil && v.Decision == bootstrap.DecisionRefuse {
+			out = append(out, v.Blockers...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// MaxReportBytes is how large a datacenter report may get. etcd takes 1.5 MiB per request, and an object that it refuses would stay as
+// it was: an old report that still says UP.
+const MaxReportBytes = 1_400_000
+
+// passes says whether the racks of a datacenter, by name with their members' rows, may take more than limit bytes in JSON.
+func passes(racks map[string][]local, limit int) bool {
+	size := cellBytes
+	for name, members := range racks {
+		size += cellBytes + jsonBytes(name)
+		for i := range members {
+			size += 2 * cellBytes
+			for _, o := range members[i].reported() {
+				if size += cellBytes + jsonBytes(o.HostID) + jsonBytes(string(o.Status)); size > limit {
+					return true
+				}
+			}
+		}
+	}
+	return size > limit
+}
+
+// dropOdd takes away the rows that list far more nodes than the others do: no node can make a report too large and so cost all other rows.
+func dropOdd(racks map[string][]local) {
+	var lengths []int
+	for _, members := range racks {
+		for i := range members {
+			if n := len(members[i].reported()); n > 0 {
+				lengths = append(lengths, n)
+			}
+		}
+	}
+	if len(lengths) == 0 {
+		return
+	}
+	slices.Sort(lengths)
+	const more = 64 // a small cluster may grow by more than its size
+	most := 2*lengths[(len(lengths)-1)/2] + more
+	for _, members := range racks {
+		for i := range members {
+			if len(members[i].reported()) > most {
+				members[i].cells = nil
+			}
+		}
+	}
+}
+
+// cellBytes is what JSON needs around the texts of a cell, a node or a rack, and more.
+const cellBytes = 80
+
+// jsonBytes is at least what a text takes in JSON: what may have to be escaped takes six bytes.
+func jsonBytes(text string) int {
+	n := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '-':
+			n++
+		default:
+			n += 6
+		}
+	}
+	return n
+}
+
+// WithoutObservations copies racks with every row saying "has not reported".
+func WithoutObservations(racks []api.RackReport) []api.RackReport {
+	out := make([]api.RackReport, len(racks))
+	for i, r := range racks {
+		out[i] = api.RackReport{Name: r.Name}
+		for _, n := range r.Nodes {
+			out[i].Nodes = append(out[i].Nodes, api.NodeReport{Ordinal: n.Ordinal, HostID: n.HostID})
+		}
+	}
+	return out
+}
+
+func sortedKeysOf[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

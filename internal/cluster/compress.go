@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Membership chooses the host IDs that rows are written against: those that at least half of the rows contain. Then a row costs
+// only what tells it from the majority, also while a newcomer is known to some and not yet to others.
+func Membership(rows ...[]api.ObservedNodeStatusReport) *api.Membership {
+	// Nearly all rows name the same host IDs. Comparing a row with one that was seen is much cheaper than counting each cell.
+	type shape struct {
+		row  []api.ObservedNodeStatusReport
+		rows int
+	}
+	var shapes []*shape
+	said := 0
+	for _, row := range rows {
+		if len(row) == 0 {
+			continue
+		}
+		said++
+		i := slices.IndexFunc(shapes[:min(len(shapes), maxShapes)], func(s *shape) bool { return slices.EqualFunc(s.row, row, sameHost) })
+		if i < 0 {
+			shapes = append(shapes, &shape{row: row, rows: 1})
+		} else {
+			shapes[i].rows++
+		}
+	}
+	count := map[string]int{}
+	for _, s := range shapes {
+		for i, o := range s.row {
+			if o.HostID != "" && (i == 0 || s.row[i-1].HostID != o.HostID) {
+				count[o.HostID] += s.rows
+			}
+		}
+	}
+	var ids []string
+	for id, n := range count {
+		if 2*n >= said {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return api.NewMembership(ids)
+}
+
+// maxShapes is how many different lists of host IDs are compared with.
+const maxShapes = 8
+
+func sameHost(a, b api.ObservedNodeStatusReport) bool { return a.HostID == b.HostID }
+
+// Compress writes a row, sorted by host ID, against a membership: its digest and the exceptions. A row that names a host ID twice or
+// not at all, or that would be longer so, is written whole. A row of nobody is one that has not reported.
+func Compress(hostID string, observed []api.ObservedNodeStatusReport, m *api.Membership) api.StatusReportNode {
+	whole := api.StatusReportNode{HostID: hostID, ObservedNodes: observed}
+	if m == nil || len(observed) == 0 {
+		return whole
+	}
+	short := api.StatusReportNode{HostID: hostID, MembershipDigest: m.Digest}
+	i := 0
+	for _, id := range m.HostIDs {
+		for i < len(observed) && observed[i].HostID < id {
+			short.ObservedNodes = append(short.ObservedNodes, observed[i])
+			i++
+		}
+		if i == len(observed) || observed[i].HostID != id {
+			short.ObservedNodes = append(short.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusMissing})
+			continue
+		}
+		if o := &observed[i]; o.Status != api.NodeStatusUp || o.State != "" || o.Since != nil {
+			short.ObservedNodes = append(short.ObservedNodes, *o)
+		}
+		i++
+	}
+	short.ObservedNodes = append(short.ObservedNodes, observed[i:]...)
+	if len(observed) > 0 && observed[0].HostID == "" {
+		return whole
+	}
+	for j := range observed {
+		if j > 0 && observed[j-1].HostID == observed[j].HostID || observed[j].Status == api.NodeStatusMissing {
+			return whole
+		}
+	}
+	if len(short.ObservedNodes) > len(observed) {
+		return whole
+	}
+	return short
+}
+
+// WithoutStates is a cluster report as it may be written where the kind's definition does not know all of its fields: each row whole, without states and ages,
+// and none of a row that may be old or that nobody can vouch for, as what says so may be lost. Readers take its rows for such of a reporter that says nothing of
+// states. Without any observation it would be too large.
+func WithoutStates(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
+	out := r.DeepCopy()
+	out.Membership = nil
+	size := 0
+	for i := range out.Datacenters {
+		d := &out.Datacenters[i]
+		if d.NotVerified {
+			d.Nodes = append(d.Nodes, api.StatusReportNode{}) // a node without host ID: it blocks whoever reads it
+		}
+		for j := range d.Nodes {
+			n := &d.Nodes[j]
+			cells, ok := Expand(*n, r.Membership)
+			if n.MembershipDigest, n.ObservedNodes = "", nil; !ok || d.Stale || n.Stale != nil || n.Fault != nil {
+				continue
+			}
+			n.ObservedNodes = api.AppendCells(nil, api.Plain(cells))
+			for _, c := range n.ObservedNodes {
+				size += cellBytes + jsonBytes(c.HostID) + jsonBytes(string(c.Status))
+			}
+		}
+	}
+	for i := range out.Datacenters {
+		for j := range out.Datacenters[i].Nodes {
+			if size > MaxReportBytes {
+				out.Datacenters[i].Nodes[j].ObservedNodes = nil
+			}
+		}
+	}
+	for i := range out.Status.Members {
+		out.Status.Members[i].OperationMode, out.Status.Members[i].State = "", ""
+	}
+	return out
+}
+
+// Expand is the row that a node of a cluster report stands for. ok is false when it is written against another membership.
+func Expand(n api.StatusReportNode, m *api.Membership) (observed []api.ObservedNodeStatusReport, ok bool) {
+	if n.MembershipDigest == "" {
+		return n.ObservedNodes, true
+	}
+	if m == nil || m.Digest != n.MembershipDigest {
+		return nil, false
+	}
+	exception := map[string]bool{}
+	for _, o := range n.ObservedNodes {
+		exception[o.HostID] = true
+		if o.Status != api.NodeStatusMissing {
+			observed = append(observed, o)
+		}
+	}
+	for _, id := range m.HostIDs {
+		if !exception[id] {
+			observed = append(observed, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp})
+		}
+	}
+	slices.SortStableFunc(observed, func(a, b api.ObservedNodeStatusReport) int { return strings.Compare(a.HostID, b.HostID) })
+	return observed, true
+}

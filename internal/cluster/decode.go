@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Decoder decodes the rows that Pods carry, and remembers them: in the steady state all nodes say the same of each other, letter by letter, and
+// from one look to the next nothing has changed. Both are decoded once and shared, which makes 1,000 annotations of 1,000 cells cost the
+// reading of their bytes. The zero value and nil are ready; it is safe for concurrent use.
+type Decoder struct {
+	mu    sync.Mutex
+	rows  map[string]remembered                     // by Pod name, of the last look
+	cells map[string][]api.ObservedNodeStatusReport // by the annotation's text up to the end of the cells
+}
+
+type remembered struct {
+	text string
+	decoded
+}
+
+// decoded is one Pod's annotation: a report or the reason why there is none.
+type decoded struct {
+	report *api.NodeStatusReport
+	err    error
+}
+
+// all decodes the annotation of every Pod, by Pod name, and forgets Pods that are gone. Pods without annotation are left out.
+func (d *Decoder) all(pods []corev1.Pod) map[string]decoded {
+	if d == nil {
+		d = &Decoder{}
+	}
+	rows := make([]remembered, len(pods))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	const chunk = 16
+	for from := 0; from < len(pods); from += chunk {
+		g.Go(func() error {
+			for i := from; i < min(from+chunk, len(pods)); i++ {
+				if text, ok := pods[i].Annotations[api.AnnotationNodeStatusReport]; ok {
+					rows[i] = d.one(pods[i].Name, text)
+				}
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions give no error: a row that cannot be decoded carries its own
+	out, last := make(map[string]decoded, len(pods)), make(map[string]remembered, len(pods))
+	for i := range pods {
+		if rows[i].decoded != (decoded{}) {
+			out[pods[i].Name], last[pods[i].Name] = rows[i].decoded, rows[i]
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rows = last
+	return out
+}
+
+func (d *Decoder) one(pod, text string) remembered {
+	d.mu.Lock()
+	known, ok := d.rows[pod]
+	d.mu.Unlock()
+	if ok && known.text == text {
+		return known
+	}
+	r := remembered{text: text}
+	r.report, r.err = d.decode(text)
+	return r
+}
+
+const cellsStart = `{"observedNodes":[`
+
+// maxCells bounds how many different texts are kept.
+const maxCells = 64
+
+func (d *Decoder) decode(value string) (*api.NodeStatusReport, error) {
+	end := strings.IndexByte(value, ']')
+	if end < 0 || !strings.HasPrefix(value, cellsStart) {
+		return api.DecodeNodeStatusReport(value)
+	}
+	head, tail := value[:end+1], strings.TrimSpace(value[end+1:])
+	rest := "{" + strings.TrimPrefix(tail, ",")
+	// The short way only for a rest that cannot speak of the cells again, in whatever spelling.
+	lower := strings.ToLower(rest)
+	if !strings.HasPrefix(tail, ",") && tail != "}" || strings.HasPrefix(tail, ",}") || strings.ContainsAny(rest, "\\\u017f\u212a") ||
+		strings.Contains(lower, "observednodes") || strings.Contains(lower, "nodestatusreport") {
+		return api.DecodeNodeStatusReport(value)
+	}
+	cells, ok := d.shared(head)
+	if !ok {
+		return api.DecodeNodeStatusReport(value) // for its error, or a bracket inside a text
+	}
+	if tail == "}" {
+		return &api.NodeStatusReport{ObservedNodes: cells}, nil
+	}
+	r, err := api.DecodeNodeStatusReport(rest)
+	if err != nil {
+		return api.DecodeNodeStatusReport(value)
+	}
+	r.ObservedNodes = cells
+	return r, nil
+}
+
+// shared decodes an annotation's cells, given its text up to their end, once for all Pods that say the same.
+func (d *Decoder) shared(head string) ([]api.ObservedNodeStatusReport, bool) {
+	d.mu.Lock()
+	cells, known := d.cells[head]
+	d.mu.Unlock()
+	if known {
+		return cells, true
+	}
+	first, err := api.DecodeNodeStatusReport(head + "}")
+	if err != nil {
+		return nil, false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.cells == nil || len(d.cells) >= maxCells:
+		d.cells = map[string][]api.ObservedNodeStatusReport{head: first.ObservedNodes}
+	default:
+		d.cells[head] = first.ObservedNodes
+	}
+	return first.ObservedNodes, true
+}
+
+// Condense decodes a Pod's row, remembers it, and leaves a short text in its place, by which New finds it again. So the texts of 1,000 rows need not be
+// held at once. It is for Pods that New is given next, with this Decoder, and for nothing else.
+func (d *Decoder) Condense(p *corev1.Pod) {
+	text, ok := p.Annotations[api.AnnotationNodeStatusReport]
+	if !ok {
+		return
+	}
+	r := d.one(p.Name, text)
+	// Not what anybody could write: every annotation has been replaced by such a text, or there is none.
+	r.text = "condensed " + p.Name
+	p.Annotations[api.AnnotationNodeStatusReport] = r.text
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rows == nil {
+		d.rows = map[string]remembered{}
+	}
+	d.rows[p.Name] = r
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Single facts about single members, for whoever judges one of them.
+
+// Service of a member, nil when there is none.
+func (c *Cluster) Service(member string) *corev1.Service { return c.ix.services[member] }
+
+// Pod of a member, nil when there is none.
+func (c *Cluster) Pod(member string) *corev1.Pod { return c.ix.pods[member] }
+
+// StatefulSet that makes a member's Pod, nil when it was not read.
+func (c *Cluster) StatefulSet(member string) *appsv1.StatefulSet { return c.ix.set(member) }
+
+// Place is what labels say of a member, with the host ID that its Service records.
+func (c *Cluster) Place(member string) matrix.Ref { return c.ix.refs[member] }
+
+// Claims of a member that exist: those that its StatefulSet's templates make, in their order; "data" where the templates are not known.
+func (c *Cluster) Claims(member string) []*corev1.PersistentVolumeClaim {
+	var out []*corev1.PersistentVolumeClaim
+	for _, name := range c.ix.claimNames(member) {
+		if p := c.ix.pvcs[name]; p != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (ix *index) claimNames(member string) []string {
+	set := ix.set(member)
+	if set == nil {
+		return []string{"data-" + member}
+	}
+	var out []string
+	for i := range set.Spec.VolumeClaimTemplates {
+		out = append(out, set.Spec.VolumeClaimTemplates[i].Name+"-"+member)
+	}
+	return out
+}
+
+// Said is what a member's node says of itself: its own answer where it was asked and could tell, else the annotation of its Pod; nil when there is
+// neither, or none that can be read.
+func (c *Cluster) Said(member string) *api.NodeStatusReport {
+	if r := c.Live[member]; r != nil && r.Error == nil {
+		return r
+	}
+	return c.annotations[member].report
+}
+
+// Joined is the joined annotation of a member Service, nil when absent or not a boolean.
+func Joined(svc *corev1.Service) *bool { return joined(svc) }
+
+// NodeLost is true for a Pod whose Kubernetes node does not answer.
+func NodeLost(pod *corev1.Pod) bool { return nodeLost(pod) }
+
+// PodWaiting completes "it waits for ..." for a Pod whose ScyllaDB is not ready; empty when it is.
+func PodWaiting(pod *corev1.Pod) string {
+	what, _ := podWaiting(pod)
+	return what
+}
+
+// PodReady is true while the Pod's condition Ready is.
+func PodReady(pod *corev1.Pod) bool {
+	c := podCondition(pod, corev1.PodReady)
+	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// Initialising is true for a scheduled Pod whose init containers have not all ended, so that ScyllaDB has not been started on it.
+func Initialising(pod *corev1.Pod) bool {
+	if pod.Status.Phase != corev1.PodPending || !podScheduled(pod) {
+		return false
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		st := containerStatus(pod.Status.InitContainerStatuses, c.Name)
+		if !isSidecar(c) && (st == nil || st.State.Terminated == nil || st.State.Terminated.ExitCode != 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// Rolling is true while a StatefulSet replaces its Pods by others of a new revision. One that is told to leave some Pods at the old one never ends,
+// and does not count.
+func Rolling(set *appsv1.StatefulSet) bool {
+	st := &set.Status
+	if st.UpdateRevision == "" || st.UpdateRevision == st.CurrentRevision || set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		return false
+	}
+	r := set.Spec.UpdateStrategy.RollingUpdate
+	return r == nil || r.Partition == nil || *r.Partition == 0
+}
+
+// ScyllaDBStatus is the state of ScyllaDB's container in a Pod, nil while the kubelet says nothing of it.
+func ScyllaDBStatus(pod *corev1.Pod) *corev1.ContainerStatus {
+	c := ScyllaDBContainer(&pod.Spec)
+	if c == nil {
+		return nil
+	}
+	return containerStatus(pod.Status.ContainerStatuses, c.Name)
+}

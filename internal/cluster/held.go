@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// A report is made of the Pods' annotations, by a controller that may have stopped. Where the annotations can be read they are held against it: of two
+// words on one node the graver counts, and a report that is not what the Pods say is a finding of its own.
+
+// reportGrace is how long a report may differ from an annotation that was just written: its controller is on its way.
+const reportGrace = 10 * time.Second
+
+// behindReport is a member whose Pod says something else than the report.
+type behindReport struct {
+	ref     matrix.Ref
+	written time.Time // of the annotation; zero when not known
+	// unreadable is set where the annotation cannot be decoded.
+	unreadable bool
+}
+
+// hold holds a report's row against what the member's Pod says itself, and gives the row the graver word of the two.
+func (c *Cluster) hold(row *matrix.Row, s *statement, same sameRows) {
+	pod := c.ix.pods[s.ref.Member]
+	if pod == nil || !row.Reported || !row.Trouble.IsZero() || c.Source != SourceReport {
+		return
+	}
+	written := writtenAt(pod.ManagedFields, "f:"+api.AnnotationNodeStatusReport)
+	behind := behindReport{ref: row.Reporter, written: written}
+	switch {
+	case s.trouble.Code == matrix.TroubleMalformed:
+		row.Trouble, behind.unreadable = s.trouble, true
+	case !s.trouble.IsZero():
+		row.Trouble = s.trouble // its reporter has nothing to say any more, and the report still has what it said before
+	case s.said == nil && len(c.annotations) > 0 && c.Operator:
+		// Others speak through their Pods and this one does not: the report remembers a Pod that is gone. Whether our own controller keeps its report, its
+		// Lease tells.
+		if row.Stale.IsZero() {
+			row.Stale = matrix.Trouble{Code: matrix.StaleNoAnnotation}
+		}
+		return
+	case s.said == nil || same.holds(row, s.cells()):
+		return
+	default:
+		if !graver(row, s.cells()) {
+			return
+		}
+	}
+	if !written.IsZero() && !c.TakenAt.IsZero() && c.TakenAt.Sub(written) < reportGrace {
+		return
+	}
+	c.behind = append(c.behind, behind)
+}
+
+// sameRows remembers which annotation's cells say the same as which report's membership: in a healthy cluster all rows are the same two.
+type sameRows map[sameKey]bool
+
+type sameKey struct {
+	base  *matrix.Membership
+	cells *api.ObservedNodeStatusReport
+}
+
+// holds is true where the row says of all nodes that they are UP, and so do the cells.
+func (sr sameRows) holds(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
+	if row.Base == nil || len(row.Observed) > 0 || len(cells) == 0 {
+		return false
+	}
+	k := sameKey{row.Base, &cells[0]}
+	if known, ok := sr[k]; ok {
+		return known
+	}
+	sr[k] = slices.EqualFunc(row.Base.HostIDs, cells, func(id string, c api.ObservedNodeStatusReport) bool {
+		return id == c.HostID && c.Status == api.NodeStatusUp
+	})
+	return sr[k]
+}
+
+// graver gives the row, for each node, the graver of its own word and the cell's, and adds nodes that only the cells have. It is true where the two
+// differ at all.
+func graver(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
+	said := make(map[string]*api.ObservedNodeStatusReport, len(cells))
+	for i := range cells {
+		if was := said[cells[i].HostID]; was == nil || matrix.ParseStatus(string(was.Status)).Better(matrix.ParseStatus(string(cells[i].Status))) {
+			said[cells[i].HostID] = &cells[i]
+		}
+	}
+	var all []matrix.Observation
+	differs, seen := false, make(map[string]bool, len(cells))
+	for o := range row.Each() {
+		if o.Status == matrix.Missing {
+			continue
+		}
+		id := api.CanonicalHostID(o.HostID)
+		seen[id] = true
+		if cell := said[id]; cell == nil {
+			differs = true
+		} else if status := matrix.ParseStatus(string(cell.Status)); status != o.Status {
+			differs = true
+			if o.Status.Better(status) {
+				o.Status = status
+				if cell.Since != nil {
+					o.Since = cell.Since.Time
+				}
+			}
+		}
+		all = append(all, o)
+	}
+	for i := range cells {
+		if id := cells[i].HostID; !seen[id] {
+			seen[id], differs = true, true
+			all = append(all, matrix.Observed(*said[id]))
+		}
+	}
+	if differs {
+		row.Base, row.Observed = nil, all
+	}
+	return differs
+}
+
+// doubts are why the reports may not be what the nodes say now, beside a controller of ours that is silent: the Scylla Operator is off or degraded, or the Pods
+// say something else. self is left out: a newcomer does not wait for its own word.
+func (c *Cluster) doubts(self string) []matrix.Blocker {
+	if c.Source != SourceReport {
+		return nil
+	}
+	out := c.operatorBlockers()
+	var names, unreadable []string
+	var first behindReport
+	for _, b := range c.behind {
+		switch {
+		case b.ref.Member == self && self != "":
+			continue
+		case b.unreadable:
+			unreadable = append(unreadable, b.ref.Name())
+			continue
+		case len(names) == 0 || b.written.Before(first.written):
+			first = b
+		}
+		names = append(names, b.ref.Name())
+	}
+	if len(names) > 0 {
+		out = append(out, matrix.Blocker{
+			Reason: matrix.ReasonReportOutdated, Since: first.written,
+			Cause: code.New(bootstrap.CauseReportBehindPods, "members", names), Step: c.keepStep(),
+		})
+	}
+	if len(unreadable) > 0 && c.Operator {
+		// Seen on the real operator: one annotation that it cannot decode, and no row of the report is written any more.
+		out = append(out, matrix.Blocker{
+			Reason: matrix.ReasonReportOutdated, Cause: code.New(bootstrap.CauseReportFrozen, "members", unreadable),
+			Step: code.New(bootstrap.StepClearAnnotation).Do(code.Kubectl(c.Namespace, "annotate", "pod", unreadable[0], api.AnnotationNodeStatusReport+"-")),
+		})
+	}
+	return out
+}
+
+// keepStep is for a report that is not kept.
+func (c *Cluster) keepStep() code.Message {
+	if c.Operator {
+		return code.New(bootstrap.StepStartOperator).Do(code.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))
+	}
+	return code.New(matrix.StepRunController)
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// place is where a member stands; rows of reports carry nothing else.
+type place struct {
+	datacenter, rack string
+	ordinal          int32
+}
+
+// index finds a snapshot's objects by name, place and host ID.
+type index struct {
+	services map[string]*corev1.Service
+	pods     map[string]*corev1.Pod
+	pvcs     map[string]*corev1.PersistentVolumeClaim
+	sets     map[string]*appsv1.StatefulSet // by StatefulSet name
+	refs     map[string]matrix.Ref          // by member name
+	places   map[place]string               // member name
+	hosts    map[string]string              // host ID -> member name, by the Services
+}
+
+func (c *Cluster) makeIndex() *index {
+	ix := &index{
+		services: make(map[string]*corev1.Service, len(c.Services)),
+		pods:     make(map[string]*corev1.Pod, len(c.Pods)),
+		pvcs:     make(map[string]*corev1.PersistentVolumeClaim, len(c.PVCs)),
+		sets:     make(map[string]*appsv1.StatefulSet, len(c.StatefulSets)),
+		refs:     make(map[string]matrix.Ref, len(c.Services)+len(c.Pods)),
+		places:   make(map[place]string, len(c.Services)),
+		hosts:    make(map[string]string, len(c.Services)),
+	}
+	for i := range c.StatefulSets {
+		ix.sets[c.StatefulSets[i].Name] = &c.StatefulSets[i]
+	}
+	for i := range c.Pods {
+		p := &c.Pods[i]
+		ix.pods[p.Name] = p
+		ix.refs[p.Name] = placeOf(p.Name, p.Labels)
+	}
+	for i := range c.Services {
+		v := &c.Services[i]
+		ix.services[v.Name] = v
+		ref := placeOf(v.Name, v.Labels)
+		ref.HostID = api.CanonicalHostID(v.Annotations[api.AnnotationHostID])
+		ix.refs[v.Name] = ref
+		if ref.HostID != "" {
+			ix.hosts[ref.HostID] = v.Name
+		}
+	}
+	for name, ref := range ix.refs {
+		if ref.Ordinal != nil {
+			ix.places[placeKey(ref)] = name
+		}
+	}
+	// Claims that carry no label were listed with all others of their namespace.
+	wanted := make(map[string]bool, len(ix.refs))
+	for name := range ix.refs {
+		wanted[ix.pvcName(name)] = true
+		for _, claim := range ix.claimNames(name) {
+			wanted[claim] = true
+		}
+	}
+	c.PVCs = slices.DeleteFunc(c.PVCs, func(p corev1.PersistentVolumeClaim) bool {
+		return p.Labels[api.LabelCluster] != c.Name && !wanted[p.Name] && !ix.claims(p.Name)
+	})
+	for i := range c.PVCs {
+		ix.pvcs[c.PVCs[i].Name] = &c.PVCs[i]
+	}
+	return ix
+}
+
+// claims is true when a claim of that name is one of a member's: TEMPLATE-MEMBER.
+func (ix *index) claims(name string) bool {
+	for i := range name {
+		if name[i] == '-' {
+			if _, ok := ix.refs[name[i+1:]]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func placeOf(name string, labels map[string]string) matrix.Ref {
+	ref := bootstrap.Place(name, labels)
+	ref.Member = name
+	return ref
+}
+
+func placeKey(r matrix.Ref) place {
+	p := place{datacenter: r.Datacenter, rack: r.Rack, ordinal: -1}
+	if r.Ordinal != nil {
+		p.ordinal = *r.Ordinal
+	}
+	return p
+}
+
+// names are the members known by Service or Pod, sorted.
+func (ix *index) names() []string { return slices.Sorted(maps.Keys(ix.refs)) }
+
+// member finds the member that a report's row speaks of, "" when it is not one of this namespace.
+func (ix *index) member(r matrix.Ref) string {
+	if r.Ordinal != nil {
+		if name, ok := ix.places[placeKey(r)]; ok {
+			return name
+		}
+	}
+	if name, ok := ix.hosts[r.HostID]; ok && r.HostID != "" {
+		return name
+	}
+	return ""
+}
+
+// cutOrdinal splits "demo-rack1-2" into "demo-rack1" and 2.
+func cutOrdinal(name string) (set string, ordinal int32, ok bool) {
+	dash := strings.LastIndexByte(name, '-')
+	if dash <= 0 {
+		return "", 0, false
+	}
+	n, err := strconv.ParseUint(name[dash+1:], 10, 31)
+	if err != nil {
+		return "", 0, false
+	}
+	return name[:dash], int32(n), true
+}
+
+// set is the StatefulSet of a member, nil when it was not read.
+func (ix *index) set(member string) *appsv1.StatefulSet {
+	if p := ix.pods[member]; p != nil {
+		if o := metav1.GetControllerOf(p); o != nil && o.Kind == "StatefulSet" {
+			return ix.sets[o.Name]
+		}
+	}
+	name, _, _ := cutOrdinal(member)
+	return ix.sets[name]
+}
+
+// dataPath is where ScyllaDB keeps everything.
+const dataPath = "/var/lib/scylla"
+
+// pvcName is the name of a member's data claim: from the Pod where there is one, else from the StatefulSet's claim templates, else
+// as the Scylla Operator names it.
+func (ix *index) pvcName(member string) string {
+	if p := ix.pods[member]; p != nil {
+		if vol := dataVolume(&p.Spec); vol != "" {
+			for i := range p.Spec.Volumes {
+				if v := &p.Spec.Volumes[i]; v.Name == vol && v.PersistentVolumeClaim != nil {
+					return v.PersistentVolumeClaim.ClaimName
+				}
+			}
+		}
+	}
+	if s := ix.set(member); s != nil {
+		vol := dataVolume(&s.Spec.Template.Spec)
+		for i := range s.Spec.VolumeClaimTemplates {
+			if t := &s.Spec.VolumeClaimTemplates[i]; t.Name == vol || vol == "" && len(s.Spec.VolumeClaimTemplates) == 1 {
+				return t.Name + "-" + member
+			}
+		}
+	}
+	return "data-" + member
+}
+
+// dataVolume is the name of the volume that ScyllaDB's container mounts at its data path, "" when none is.
+func dataVolume(spec *corev1.PodSpec) string {
+	if c := ScyllaDBContainer(spec); c != nil {
+		for _, m := range c.VolumeMounts {
+			if strings.TrimSuffix(m.MountPath, "/") == dataPath {
+				return m.Name
+			}
+		}
+	}
+	return ""
+}

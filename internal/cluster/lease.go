@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// CauseNotKept says that the controller lives and does not keep the reports of this cluster.
+const CauseNotKept code.Code = "ReportsNotKept" // controller, lease
+
+// leaseDefault is the duration of a Lease that says none, and of one that its holder gave back (which shortens it to a second).
+const leaseDefault = 15 * time.Second
+
+// LeaseState is what a Lease says of the controller at one look, by comparing the Lease's clock with this machine's.
+type LeaseState struct {
+	Holder string
+	Age    time.Duration // now - renewTime; negative when the clocks disagree
+	Silent bool          // not renewed for longer than twice the lease's duration
+	Since  time.Time     // the last renewal, when Silent
+	// NotKept is true when the Lease is renewed and its holder does not say that it keeps the reports of this cluster; then it is Silent
+	// about them too.
+	NotKept bool
+}
+
+// Keeps says whether a Lease's holder says that it keeps the reports of a cluster. Whether the Lease is renewed is another question.
+func Keeps(l *coordinationv1.Lease, key Key) bool {
+	return slices.Contains(strings.Fields(l.Annotations[api.AnnotationKeeps]), api.KeepMark(key.Namespace, key.Name))
+}
+
+// LeaseState judges the Lease that was read with this cluster, and whether its holder keeps this cluster's reports.
+func (c *Cluster) LeaseState() LeaseState {
+	st := LeaseAt(c.Lease, c.TakenAt)
+	if c.Lease == nil || st.Silent || st.Holder == "" || Keeps(c.Lease, c.Key) {
+		return st
+	}
+	st.Silent, st.NotKept = true, true
+	return st
+}
+
+// LeaseAt judges a Lease at one look; nil says that there is none. A command line cannot watch the Lease advance, so a clock that is
+// off by more than the limit misleads it.
+func LeaseAt(l *coordinationv1.Lease, now time.Time) LeaseState {
+	if l == nil {
+		return LeaseState{Silent: true}
+	}
+	st := LeaseState{Holder: holder(l)}
+	if l.Spec.RenewTime == nil {
+		st.Silent = true
+		return st
+	}
+	st.Age = now.Sub(l.Spec.RenewTime.Time)
+	if st.Age > leaseLimit(l) {
+		st.Silent, st.Since = true, l.Spec.RenewTime.Time
+	}
+	return st
+}
+
+func holder(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+// leaseLimit is the silence that counts: twice the lease's duration.
+func leaseLimit(l *coordinationv1.Lease) time.Duration {
+	d := leaseDefault
+	if s := l.Spec.LeaseDurationSeconds; s != nil && *s > 0 && holder(l) != "" {
+		d = time.Duration(*s) * time.Second
+	}
+	return 2 * d
+}
+
+// LeaseMonitor judges whether a controller is alive by watching its Lease advance, on one clock only: the observer's own. The zero
+// value is ready. Not safe for concurrent use.
+type LeaseMonitor struct {
+	seen    bool // any look was taken
+	present bool
+	who     string
+	renewed time.Time // the Lease's own word; only ever compared with itself
+	limit   time.Duration
+	since   time.Time // observer's time of the last sign of life, or of the first look
+}
+
+// Observe takes a look at the Lease at the time now (monotonic clock); nil means that there is none. The first look counts as a sign
+// of life, so that an observer that has just started does not call anybody silent.
+func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
+	first := !m.seen
+	m.seen = true
+	if l == nil {
+		if first || m.present {
+			m.since = now
+		}
+		m.present, m.limit = false, 2*leaseDefault
+		return
+	}
+	var renewed time.Time
+	if l.Spec.RenewTime != nil {
+		renewed = l.Spec.RenewTime.Time
+	}
+	// A new holder's renewal may lie before the old one's where their clocks differ; any change is a sign of life.
+	if first || !m.present || !renewed.Equal(m.renewed) || m.who != holder(l) && holder(l) != "" {
+		m.since = now
+	}
+	m.present, m.renewed, m.limit = true, renewed, leaseLimit(l)
+	if h := holder(l); h != "" {
+		m.who = h
+	}
+}
+
+// Silent says whether no renewal has been seen for longer than twice the lease's duration, who is silent (the last holder known, may be
+// empty), and since when by the observer's clock. Before the first Observe nobody is silent.
+func (m *LeaseMonitor) Silent(now time.Time) (who string, since time.Time, silent bool) {
+	if !m.seen || now.Sub(m.since) <= m.limit {
+		return "", time.Time{}, false
+	}
+	return m.who, m.since, true
+}

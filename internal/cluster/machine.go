@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// KubernetesNode is what is known of a Kubernetes node that a Pod is on.
+type KubernetesNode struct {
+	Name string `json:"name"`
+	// State is as in the STATUS column of "kubectl get nodes", or Gone for one that does not exist; empty where it was not read.
+	State string `json:"state,omitempty"`
+}
+
+// States of a Kubernetes node.
+const (
+	KubernetesNodeReady    = "Ready"
+	KubernetesNodeNotReady = "NotReady"
+	KubernetesNodeGone     = "Gone"
+	cordoned               = ",SchedulingDisabled"
+)
+
+// KubernetesNodeState is the state of a Kubernetes node that exists.
+func KubernetesNodeState(n *corev1.Node) string {
+	state := KubernetesNodeNotReady
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			state = KubernetesNodeReady
+		}
+	}
+	if n.Spec.Unschedulable {
+		state += cordoned
+	}
+	return state
+}
+
+// String is the name, with the state where that is known and not ordinary.
+func (n KubernetesNode) String() string {
+	if n.State == "" || n.State == KubernetesNodeReady {
+		return n.Name
+	}
+	return n.Name + " (" + n.State + ")"
+}
+
+// Lost is true for one that exists and is not ready.
+func (n KubernetesNode) Lost() bool {
+	return n.State == KubernetesNodeNotReady || n.State == KubernetesNodeNotReady+cordoned
+}
+
+// KubernetesNode is the one that a Pod is on; without a name where it has none.
+func (o *Objects) KubernetesNode(pod *corev1.Pod) KubernetesNode {
+	if pod == nil {
+		return KubernetesNode{}
+	}
+	return KubernetesNode{Name: pod.Spec.NodeName, State: o.Machines[pod.Spec.NodeName]}
+}
+
+// NodeLost is true while the Kubernetes node of a Pod does not answer: by the Pod's own conditions, and by the Kubernetes node's where that was read. One that
+// does not exist any more will not answer again, and is not waited for.
+func (o *Objects) NodeLost(pod *corev1.Pod) bool {
+	n := o.KubernetesNode(pod)
+	return n.State != KubernetesNodeGone && (n.Lost() || nodeLost(pod))
+}
+
+// factKubernetesNode says how the Kubernetes node of a Pod is.
+const factKubernetesNode code.Code = "KubernetesNodeIs" // kubernetesNode, state
+
+// Fact says how it is; nothing where that is not known.
+func (n KubernetesNode) Fact() code.Message {
+	if n.Name == "" || n.State == "" {
+		return code.Message{}
+	}
+	return code.New(factKubernetesNode, "kubernetesNode", n.Name, "state", n.State)
+}

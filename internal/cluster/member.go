@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Source is where rows come from.
+type Source string
+
+const (
+	SourceAuto       Source = "auto"       // reports if there are any, else annotations
+	SourceReport     Source = "report"     // datacenter reports (or the cluster report that an override names)
+	SourceAnnotation Source = "annotation" // the annotations of the Pods
+	SourceLive       Source = "live"       // ScyllaDB's own API, through a port-forward
+)
+
+// ParseSource reads a Source as typed; the error lists the choices.
+func ParseSource(text string) (Source, error) {
+	switch s := Source(strings.ToLower(text)); s {
+	case SourceAuto, SourceReport, SourceAnnotation, SourceLive:
+		return s, nil
+	}
+	return "", fmt.Errorf("source %q is not known: use auto, report, annotation or live", text)
+}
+
+// MemberState is what a member is, seen from Kubernetes and its peers.
+type MemberState string
+
+const (
+	// MemberJoined is a member of the ScyllaDB cluster with a Pod.
+	MemberJoined MemberState = "Member"
+	// MemberNewcomer has not joined; Member.Waiting says what it waits for.
+	MemberNewcomer MemberState = "Newcomer"
+	// MemberLeaving is being decommissioned or removed, or is decommissioned and not gone yet.
+	MemberLeaving MemberState = "Leaving"
+	// MemberGhost is a host ID that peers list as a member while it has no Pod, or no Service either: the latter only on the evidence that Stranger asks for.
+	MemberGhost MemberState = "Ghost"
+	// MemberRemote is a node of another datacenter, whose Pod is in another namespace or cluster: its row was copied here, or only its peers
+	// mention it and there may be another datacenter.
+	MemberRemote MemberState = "Remote"
+	// MemberGossipOnly is a node that gossips with members and is not one: newcomers whose request has not arrived, or leftovers. Only
+	// ScyllaDB itself tells (SourceLive).
+	MemberGossipOnly MemberState = "GossipOnly"
+	// MemberUnknown is a Pod or Service of which nothing tells whether it has joined.
+	MemberUnknown MemberState = "Unknown"
+)
+
+// Member joins what Kubernetes knows of one node by name: Service, Pod, claim and StatefulSet.
+type Member struct {
+	matrix.Ref `json:",inline"`
+	Namespace  string      `json:"namespace,omitempty"`
+	State      MemberState `json:"state"`
+	// Detail says why State is what it is, where that is not plain ("no Pod", "label scylla/decommissioned is false").
+	Detail string `json:"detail,omitempty"`
+	// Joined is the joined annotation: nil when absent or not a boolean.
+	Joined *bool `json:"joined,omitempty"`
+	// Waiting is what a Pod that does not serve waits for ("init container scylladb-bootstrap-barrier is running"); empty when
+	// ScyllaDB's container is ready.
+	Waiting string `json:"waiting,omitempty"`
+	// WaitingSince is when that began; zero when not known.
+	WaitingSince time.Time `json:"waitingSince,omitzero"`
+	// PodState is the Pod in a few words, as kubectl's STATUS column: "Running 3/3", "Init:0/2", "Pending", "None".
+	PodState string `json:"podState"`
+	// PVCName is the name of the member's data claim, whether or not it exists.
+	PVCName string `json:"pvc,omitempty"`
+	// Reported is true when Rows has a row of this member with observations.
+	Reported bool `json:"reported"`
+	// RowStale is why that row may be old; zero when fresh.
+	RowStale code.Message `json:"rowStale,omitzero"`
+	// RowTrouble is why there is no row; zero when there is one, or when nothing tells.
+	RowTrouble code.Message `json:"rowTrouble,omitzero"`
+	// RowWritten is when the row was last written: now minus this is the most that the row's content can be out of date while
+	// its reporter runs, as reporters write on change only. Zero when not known (saved objects carry no write times).
+	RowWritten time.Time `json:"rowWritten,omitzero"`
+	// Version, OperationMode as the node itself says; Image is the ScyllaDB container's.
+	Version       string `json:"version,omitempty"`
+	OperationMode string `json:"operationMode,omitempty"`
+	Image         string `json:"image,omitempty"`
+	// ReplaceRequested is true while label scylla/replace is on the Service; Replacing is the original host ID of an open
+	// replacement.
+	ReplaceRequested bool   `json:"replaceRequested,omitempty"`
+	Replacing        string `json:"replacing,omitempty"`
+	// Force is the value of the force annotation on the Service, empty when absent.
+	Force string `json:"force,omitempty"`
+
+	Service     *corev1.Service               `json:"-"`
+	Pod         *corev1.Pod                   `json:"-"`
+	PVC         *corev1.PersistentVolumeClaim `json:"-"`
+	StatefulSet *appsv1.StatefulSet           `json:"-"`
+}

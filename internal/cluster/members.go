@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Long: one pass over the Services, and then over what has none.
+func (c *Cluster) makeMembers() []Member {
+	nodes, rows := c.all.Nodes(), c.rows
+	byHost := make(map[string]*matrix.Node, len(nodes))
+	byMember := make(map[string]*matrix.Row, len(rows))
+	for i := range nodes {
+		if nodes[i].HostID != "" {
+			byHost[nodes[i].HostID] = &nodes[i]
+		}
+	}
+	for i := range rows {
+		if rows[i].Reporter.Member != "" {
+			byMember[rows[i].Reporter.Member] = &rows[i]
+		}
+	}
+	var out []Member
+	shown := map[string]bool{}
+	for _, name := range c.ix.names() {
+		mb := c.member(name, byMember[name])
+		node := byHost[mb.HostID]
+		mb.State, mb.Detail = c.memberState(&mb, node)
+		if mb.HostID != "" {
+			shown[mb.HostID] = true
+		}
+		out = append(out, mb)
+	}
+	wanted := c.wantedMembers()
+	wantedAt := make(map[place]*Member, len(wanted))
+	for i := range wanted {
+		wantedAt[placeKey(wanted[i].Ref)] = &wanted[i]
+	}
+	for i := range nodes {
+		n := &nodes[i]
+		if n.HostID == "" || shown[n.HostID] {
+			continue
+		}
+		shown[n.HostID] = true
+		mb := c.peerMember(n)
+		if w := wantedAt[placeKey(n.Ref)]; w != nil && n.Row != nil && w.HostID == "" {
+			// Its row stands in the report while both its objects are missing: one member, not two.
+			mb.Ref.Member, mb.Namespace, mb.PVCName, mb.PVC, mb.StatefulSet = w.Ref.Member, w.Namespace, w.PVCName, w.PVC, w.StatefulSet
+			mb.Waiting = w.Waiting
+			*w = mb
+			continue
+		}
+		out = append(out, mb)
+	}
+	out = append(out, wanted...)
+	for _, asked := range slices.Sorted(maps.Keys(c.Facts)) {
+		for _, e := range c.Facts[asked].GossipOnly {
+			if !shown[e.HostID] {
+				shown[e.HostID] = true
+				out = append(out, Member{
+					Ref: matrix.Ref{HostID: e.HostID}, State: MemberGossipOnly, PodState: PodState(nil),
+					Detail: fmt.Sprintf("%s gossips with it at %s and does not have it as a member", asked, e.Address),
+				})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Member) int { return compareRefs(a.Ref, b.Ref) })
+	return out
+}
+
+// member gathers everything of one name but its state.
+func (c *Cluster) member(name string, row *matrix.Row) Member {
+	mb := Member{
+		Ref: c.ix.refs[name], Namespace: c.Namespace,
+		Service: c.ix.services[name], Pod: c.ix.pods[name], StatefulSet: c.ix.set(name),
+		PVCName: c.ix.pvcName(name), PodState: PodState(c.ix.pods[name]),
+	}
+	mb.PVC = c.ix.pvcs[mb.PVCName]
+	mb.Joined = joined(mb.Service)
+	if v := mb.Service; v != nil {
+		_, mb.ReplaceRequested = v.Labels[api.LabelReplace]
+		mb.Replacing = v.Labels[api.LabelReplacingNodeHostID]
+		mb.Force = v.Annotations[api.AnnotationForceProceed]
+	}
+	said := c.Live[name]
+	if said == nil {
+		said = c.annotations[name].report
+	}
+	if said != nil {
+		mb.Version, mb.OperationMode = said.ScyllaVersion, said.OperationMode
+		if mb.HostID == "" {
+			mb.HostID = said.HostID
+		}
+	}
+	if row == nil {
+		st := c.statement(name, c.say(name))
+		mb.RowTrouble = st.trouble.Message(mb.podName())
+	}
+	if row != nil {
+		mb.takeRow(row)
+		mb.Version, mb.OperationMode = cmp.Or(mb.Version, row.Version), cmp.Or(mb.OperationMode, row.OperationMode)
+		if mb.HostID == "" {
+			mb.HostID = row.Reporter.HostID
+		}
+		if mb.Reported {
+			mb.RowWritten = c.rowWritten(mb.Pod, row.Reporter)
+		}
+	}
+	if mb.Pod != nil {
+		mb.Waiting, mb.WaitingSince = podWaiting(mb.Pod)
+		if c := ScyllaDBContainer(&mb.Pod.Spec); c != nil {
+			mb.Image = c.Image
+		}
+	} else if mb.StatefulSet != nil {
+		if c := ScyllaDBContainer(&mb.StatefulSet.Spec.Template.Spec); c != nil {
+			mb.Image = c.Image
+		}
+	}
+	return mb
+}
+
+// takeRow takes over what a row is worth.
+func (mb *Member) takeRow(row *matrix.Row) {
+	mb.Reported = row.Reported && row.Trouble.IsZero()
+	mb.RowStale, mb.RowTrouble = row.Stale.Message(mb.podName()), row.Trouble.Message(mb.podName())
+}
+
+// podName is "namespace/name" of the member's Pod, or as much of it as is known.
+func (mb *Member) podName() string {
+	if mb.Namespace == "" {
+		return mb.Ref.Name()
+	}
+	return mb.Namespace + "/" + mb.Ref.Name()
+}
+
+// memberState tells members, newcomers, leavers and ghosts apart by evidence: the Service's joined annotation first, then what the
+// peers' rows say of the host ID, then the node's own word.
+func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, string) {
+	if v := mb.Service; v != nil {
+		switch v.Labels[api.LabelDecommissioned] {
+		case "false":
+			return MemberLeaving, "its decommission is asked for"
+		case "true":
+			return MemberLeaving, "it is decommissioned"
+		}
+	}
+	peers := node != nil && node.SeenUp+node.SeenDown+node.SeenUnknown > 0
+	if node != nil {
+		switch node.State {
+		case matrix.StateLeaving:
+			return MemberLeaving, "its peers say that it is leaving"
+		case matrix.StateDecommissioned:
+			return MemberLeaving, "its peers say that it is decommissioned"
+		case matrix.StateJoining, matrix.StateReplacing:
+			if mb.Joined == nil || !*mb.Joined {
+				return MemberNewcomer, "its peers say that it is " + strings.ToLower(node.State.String())
+			}
+		}
+	}
+	in := mb.Joined != nil && *mb.Joined || mb.Joined == nil && node != nil && node.Joined && (peers || mb.Reported)
+	if !in {
+		switch {
+		case mb.Joined != nil:
+			return MemberNewcomer, "it has not joined"
+		case mb.HostID == "" && (mb.Waiting != "" || mb.Pod == nil):
+			return MemberNewcomer, "no host ID is known of it"
+		}
+		return MemberUnknown, "nothing tells whether it has joined"
+	}
+	if mb.Pod == nil && c.knowsPods() {
+		return MemberGhost, "it is a member and has no Pod"
+	}
+	if mb.Replacing != "" {
+		return MemberNewcomer, "it replaces host ID " + mb.Replacing
+	}
+	return MemberJoined, ""
+}
+
+// wantedMembers are ordinals that a StatefulSet wants and that have neither Service nor Pod.
+func (c *Cluster) wantedMembers() []Member {
+	var out []Member
+	for i := range c.StatefulSets {
+		set := &c.StatefulSets[i]
+		first, n := wantedOrdinals(set)
+		for o := first; o < first+n; o++ {
+			name := fmt.Sprintf("%s-%d", set.Name, o)
+			if _, ok := c.ix.refs[name]; ok {
+				continue
+			}
+			ref := placeOf(name, set.Labels)
+			pvc := c.ix.pvcName(name)
+			out = append(out, Member{
+				Ref: ref, Namespace: c.Namespace, State: MemberNewcomer, Detail: "its Pod is not made yet",
+				Waiting: fmt.Sprintf("StatefulSet %s to make its Pod", set.Name), PodState: PodState(nil),
+				PVCName: pvc, PVC: c.ix.pvcs[pvc], StatefulSet: set,
+			})
+		}
+	}
+	return out
+}
+
+// maxWanted bounds what a StatefulSet's replicas can make us invent.
+const maxWanted = 10_000
+
+func wantedOrdinals(set *appsv1.StatefulSet) (first, n int) {
+	n = 1
+	if set.Spec.Replicas != nil {
+		n = min(max(0, int(*set.Spec.Replicas)), maxWanted)
+	}
+	if set.Spec.Ordinals != nil {
+		first = max(0, int(set.Spec.Ordinals.Start))
+	}
+	return first, n
+}
+
+// peerMember is a host ID that has neither Service nor Pod here.
+func (c *Cluster) peerMember(n *matrix.Node) Member {
+	mb := Member{Ref: n.Ref, PodState: PodState(nil)}
+	mb.State, mb.Detail = c.strangerState(n)
+	switch {
+	case n.Row != nil:
+		mb.takeRow(n.Row)
+		mb.Version, mb.OperationMode = n.Row.Version, n.Row.OperationMode
+		if mb.Reported {
+			mb.RowWritten = c.rowWritten(nil, n.Row.Reporter)
+		}
+	case n.State == matrix.StateJoining || n.State == matrix.StateReplacing:
+		mb.State, mb.Detail = MemberNewcomer, "peers see it "+strings.ToLower(n.State.String())+"; no Service here has its host ID yet"
+	case n.State == matrix.StateLeaving || n.State == matrix.StateDecommissioned:
+		mb.State, mb.Detail = MemberLeaving, "its peers say that it is "+strings.ToLower(n.State.String())
+	}
+	return mb
+}

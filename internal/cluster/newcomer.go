@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+)
+
+// imageVersion is what the tag of the member's ScyllaDB image claims, by its Pod, or where that was not read by its StatefulSet; unknown otherwise.
+func (c *Cluster) imageVersion(member string) release.Version {
+	var spec *corev1.PodSpec
+	if p := c.ix.pods[member]; p != nil {
+		spec = &p.Spec
+	} else if set := c.ix.set(member); set != nil {
+		spec = &set.Spec.Template.Spec
+	} else {
+		return release.Version{}
+	}
+	container := ScyllaDBContainer(spec)
+	if container == nil {
+		return release.Version{}
+	}
+	v, err := release.OfImage(container.Image)
+	if err != nil {
+		return release.Version{} // a digest alone, or latest: nothing is concluded from it
+	}
+	return v
+}
+
+// started is true where the Pod's ScyllaDB has been started: nobody holds it back any more.
+func started(pod *corev1.Pod) bool {
+	if pod == nil || pod.DeletionTimestamp != nil {
+		return false
+	}
+	container := ScyllaDBContainer(&pod.Spec)
+	if container == nil {
+		return false
+	}
+	st := containerStatus(pod.Status.ContainerStatuses, container.Name)
+	return st != nil && st.State.Running != nil
+}
+
+// waitsInBarrier is true where the Pod's barrier runs.
+func waitsInBarrier(pod *corev1.Pod) bool {
+	st := containerStatus(pod.Status.InitContainerStatuses, api.ContainerBarrier)
+	return st != nil && st.State.Running != nil && pod.DeletionTimestamp == nil
+}

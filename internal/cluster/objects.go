@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"iter"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// Key names a cluster: the namespace and the value of label scylla/cluster. With the Scylla Operator that value is the
+// name of the ScyllaDBDatacenter.
+type Key struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// String is "namespace/name".
+func (k Key) String() string { return k.Namespace + "/" + k.Name }
+
+// Kinds is a set of kinds of objects.
+type Kinds uint16
+
+// The kinds that a cluster is made of.
+const (
+	KindServices Kinds = 1 << iota
+	KindPods
+	KindStatefulSets
+	KindPVCs
+	KindReports
+	KindStatusReport
+	KindLease
+)
+
+// Objects is what was read of one cluster at one moment. Lists may hold objects that are not the cluster's own: New leaves them out.
+type Objects struct {
+	Key
+
+	Services     []corev1.Service
+	Pods         []corev1.Pod
+	StatefulSets []appsv1.StatefulSet
+	PVCs         []corev1.PersistentVolumeClaim
+	// Reports are the datacenter reports whose selector label names the cluster: its own and those copied in from elsewhere.
+	Reports []api.ScyllaDBDatacenterNodesStatusReport
+	// StatusReport is the cluster report: the one of the cluster's name, or the one that an override names.
+	StatusReport *api.ScyllaDBStatusReport
+	Lease        *coordinationv1.Lease
+	// Machines are the states of the Kubernetes nodes that the Pods are on, by name; nil where they were not read.
+	Machines map[string]string
+	// OperatorState is what can be seen of the Scylla Operator where it manages the cluster; nil when nobody looked.
+	OperatorState *OperatorState
+
+	// Live holds what each member's ScyllaDB said, by member name; nil when no node was asked.
+	Live map[string]*api.NodeStatusReport
+	// Facts is what each member's ScyllaDB said beyond its row, by member name; filled with Live.
+	Facts map[string]LiveFacts
+
+	// Banned is what the logs of newcomers say for which ScyllaDB will never let them join, by member; see WithBanned.
+	Banned map[string]code.Message
+
+	// Read tells a list that is empty from one that was not read. Zero means that a list without objects was not read.
+	Read Kinds
+	// Problems name what could not be read. Not empty means that the cluster is known in part only.
+	Problems []Problem
+	// Notes are remarks on the reading itself ("2 objects of kind Secret skipped").
+	Notes []string
+	// Offline is true for saved objects.
+	Offline bool
+	// Decoder remembers decoded annotations from one Cluster to the next; nil decodes each anew.
+	Decoder *Decoder
+}
+
+// LiveFacts is what a node said beyond its row.
+type LiveFacts struct {
+	// Schemas maps schema versions to the addresses that have them, as this node sees it; one key means agreement. Nil when it did not say.
+	Schemas map[string][]string
+	// GossipOnly are the nodes that gossip with this one and are not among its members.
+	GossipOnly []Endpoint
+}
+
+// Endpoint is a gossip endpoint.
+type Endpoint struct {
+	HostID, Address string
+}
+
+// Empty is true when there is no trace of the cluster. A Service or Pod that is not a member's is none.
+func (o *Objects) Empty() bool {
+	return len(o.StatefulSets)+len(o.PVCs)+len(o.Reports) == 0 && o.StatusReport == nil &&
+		!slices.ContainsFunc(o.Pods, func(p corev1.Pod) bool { return IsNodePod(&p) }) &&
+		!slices.ContainsFunc(o.Services, func(s corev1.Service) bool { return IsMemberService(&s) })
+}
+
+// Override is the name of the ScyllaDBStatusReport that the cluster is judged by instead of its own reports, empty when none is named. Any
+// of the cluster's objects may name it: the Scylla Operator copies a datacenter's annotations to its Services and reports, on plain
+// StatefulSets it is on these.
+func (o *Objects) Override() string {
+	for part := range o.parts() {
+		if r, ok := part.(*api.ScyllaDBDatacenterNodesStatusReport); ok && isRemote(r) {
+			continue
+		}
+		if v := part.GetAnnotations()[api.AnnotationStatusReportOverrideRef]; v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// parts yields the objects that a cluster is made of by whoever manages it: Services, StatefulSets and datacenter reports, in this order.
+func (o *Objects) parts() iter.Seq[metav1.Object] {
+	return func(yield func(metav1.Object) bool) {
+		for i := range o.Services {
+			if !yield(&o.Services[i]) {
+				return
+			}
+		}
+		for i := range o.StatefulSets {
+			if !yield(&o.StatefulSets[i]) {
+				return
+			}
+		}
+		for i := range o.Reports {
+			if !yield(&o.Reports[i]) {
+				return
+			}
+		}
+	}
+}
+
+// knowsPods is true when the absence of a Pod means that there is none.
+func (o *Objects) knowsPods() bool {
+	return o.Read&KindPods != 0 || o.Read == 0 && len(o.Pods) > 0
+}
+
+// knowsServices is true when the absence of a Service means that there is none.
+func (o *Objects) knowsServices() bool {
+	return o.Read&KindServices != 0 || o.Read == 0 && len(o.Services) > 0
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// OperatorState is what can be seen of the Scylla Operator that manages a cluster. What was not read, or may not be, is absent and says nothing.
+type OperatorState struct {
+	// Conditions of the cluster's ScyllaDBDatacenter.
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Deployment is "namespace/name" of the operator's Deployment, empty when it was not found. Replicas is how many Pods it wants, Available how
+	// many run.
+	Deployment string `json:"deployment,omitempty"`
+	Replicas   int32  `json:"replicas,omitempty"`
+	Available  int32  `json:"available,omitempty"`
+	// Budgets are the disruption budgets of the cluster that let no Pod be evicted now, not even one that is not ready.
+	Budgets []string `json:"budgets,omitempty"`
+	// Lease is the operator's leader election.
+	Lease *coordinationv1.Lease `json:"lease,omitempty"`
+}
+
+// OperatorOff says why the Scylla Operator does not run, and since when, as far as that can be seen; zero where it manages nothing here, runs, or cannot
+// be looked at.
+func (c *Cluster) OperatorOff() (why code.Message, since time.Time) {
+	s := c.OperatorState
+	switch {
+	case !c.Operator || s == nil:
+		return code.Message{}, time.Time{}
+	case s.Deployment != "" && s.Replicas == 0:
+		return code.New(bootstrap.CauseOperatorScaledDown, "deployment", s.Deployment), time.Time{}
+	case s.Deployment != "" && s.Available == 0:
+		return code.New(bootstrap.CauseOperatorNotAvailable, "deployment", s.Deployment, "replicas", s.Replicas), time.Time{}
+	case s.Lease == nil || c.TakenAt.IsZero():
+		return code.Message{}, time.Time{}
+	}
+	l := LeaseAt(s.Lease, c.TakenAt)
+	if !l.Silent {
+		return code.Message{}, time.Time{}
+	}
+	return code.New(bootstrap.CauseOperatorLease, "lease", s.Lease.Namespace+"/"+s.Lease.Name, "holder", l.Holder), l.Since
+}
+
+// ConditionWords are the operator's progressing and degraded conditions about Services and StatefulSets that hold, in its own words. "AsExpected" is what it
+// says where there is no reason: it is left out.
+func ConditionWords(conditions []metav1.Condition) []string {
+	var out []string
+	for _, c := range conditions {
+		if c.Status != metav1.ConditionTrue || !strings.HasPrefix(c.Type, "ServiceController") && !strings.HasPrefix(c.Type, "StatefulSetController") {
+			continue
+		}
+		line := c.Type
+		for _, words := range []string{strings.TrimPrefix(c.Reason, asExpected), c.Message} {
+			if words != "" {
+				line += ": " + words
+			}
+		}
+		out = append(out, line)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// degraded are the conditions by which the operator says that it cannot do its work. The one that sums them up is left out where another says more.
+func (c *Cluster) degraded() []metav1.Condition {
+	if !c.Operator || c.OperatorState == nil {
+		return nil
+	}
+	var out []metav1.Condition
+	for _, cond := range c.OperatorState.Conditions {
+		if cond.Status == metav1.ConditionTrue && strings.HasSuffix(cond.Type, degradedCondition) {
+			out = append(out, cond)
+		}
+	}
+	if len(out) > 1 {
+		out = slices.DeleteFunc(out, func(c metav1.Condition) bool { return c.Type == degradedCondition })
+	}
+	slices.SortStableFunc(out, func(a, b metav1.Condition) int { return cmp.Compare(a.Type, b.Type) })
+	return out
+}
+
+const degradedCondition = "Degraded"
+
+// operatorBlockers are the operator's own troubles. While it is off or degraded its report may be as it was long ago.
+func (c *Cluster) operatorBlockers() []matrix.Blocker {
+	var out []matrix.Blocker
+	if why, since := c.OperatorOff(); !why.IsZero() {
+		namespace, _, _ := strings.Cut(cmp.Or(c.OperatorState.Deployment, api.OperatorNamespace+"/"), "/")
+		out = append(out, matrix.Blocker{
+			Reason: matrix.ReasonControllerSilent, Cause: why, Since: since,
+			Step: code.New(bootstrap.StepStartOperator).Do(code.Kubectl(namespace, "get", "deployment,pods")),
+		})
+	}
+	for _, d := range c.degraded() {
+		words := d.Reason
+		if d.Message != "" && d.Reason != asExpected {
+			words = d.Reason + ": " + FirstLine(d.Message)
+		}
+		out = append(out, matrix.Blocker{
+			Reason: matrix.ReasonOperatorDegraded, Detail: d.Type, Since: d.LastTransitionTime.Time,
+			Cause: code.New(bootstrap.CauseOperatorDegraded, "condition", d.Type, "words", strings.TrimPrefix(words, asExpected)),
+			Step:  code.New(bootstrap.StepReadDegraded).Do(code.Kubectl(c.Namespace, "describe", "scylladbdatacenter", c.Name)),
+		})
+	}
+	return out
+}
+
+// asExpected is the reason of the operator's conditions where there is nothing to say: it is no reason for anything.
+const asExpected = "AsExpected"

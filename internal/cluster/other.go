@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// other is what a node says that serves for another host ID than the one that its Service records; nil where it does not. A member that lost its volume
+// and founded a second cluster is one, until its Service records what it says.
+func (s *statement) other() *matrix.Other {
+	if s.trouble.Code != matrix.TroubleOtherHostID || s.said.Error != nil || s.said.OperationMode != modeNormal {
+		return nil
+	}
+	o := &matrix.Other{HostID: s.said.HostID}
+	for _, c := range s.said.ObservedNodes {
+		o.HostIDs = append(o.HostIDs, c.HostID)
+	}
+	if joined := SaysJoined(s.said); joined == nil || !*joined || !slices.Contains(o.HostIDs, o.HostID) {
+		return nil
+	}
+	return o
+}

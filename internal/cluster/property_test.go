@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+)
+
+// troubled draws a cluster in which anything may be wrong with any member.
+func troubled(t *rapid.T, tb testing.TB) *scene {
+	racks, nodes := rapid.IntRange(1, 3).Draw(t, "racks"), rapid.IntRange(1, 2).Draw(t, "nodes")
+	st := newStage(tb, racks, nodes)
+	st.Reports = nil
+	for _, name := range sortedKeys(st.Pods) {
+		pod, svc := st.Pods[name], st.Services[name]
+		switch rapid.SampledFrom([]string{"well", "well", "well", "no joined annotation", "not joined", "no host ID", "replaced"}).Draw(t, name+" Service") {
+		case "no joined annotation":
+			delete(svc.Annotations, api.AnnotationNodeJoined)
+		case "not joined":
+			svc.Annotations[api.AnnotationNodeJoined] = "false"
+		case "no host ID":
+			delete(svc.Annotations, api.AnnotationHostID)
+		case "replaced":
+			svc.Labels[api.LabelReplacingNodeHostID] = svc.Annotations[api.AnnotationHostID]
+		}
+		row := drawRow(t, st, name)
+		switch rapid.SampledFrom([]string{"well", "well", "well", "malformed", "absent", "error", "other host ID"}).Draw(t, name+" row") {
+		case "malformed":
+			pod.Annotations[api.AnnotationNodeStatusReport] = `{"observedNodes":7}`
+		case "absent":
+			delete(pod.Annotations, api.AnnotationNodeStatusReport)
+		case "error":
+			row = &api.NodeStatusReport{HostID: row.HostID, Error: new("GET /: refused"), Fault: api.FaultScyllaDB}
+			setRow(tb, pod, row)
+		case "other host ID":
+			row.HostID = stage.HostID(7, 7)
+			setRow(tb, pod, row)
+		default:
+			setRow(tb, pod, row)
+		}
+		breakPod(t, st, name)
+	}
+	return st
+}
+
+func setRow(tb testing.TB, pod *corev1.Pod, row *api.NodeStatusReport) {
+	text, err := api.EncodeNodeStatusReport(row)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pod.Annotations[api.AnnotationNodeStatusReport] = text
+}
+
+func drawRow(t *rapid.T, st *scene, name string) *api.NodeStatusReport {
+	row := &api.NodeStatusReport{
+		HostID: st.Services[name].Annotations[api.AnnotationHostID], ScyllaVersion: "2026.2.0", OwnsTokens: new(rapid.Bool().Draw(t, name+" tokens")),
+		OperationMode: rapid.SampledFrom([]string{"NORMAL", "NORMAL", "STARTING", "JOINING", "LEAVING", ""}).Draw(t, name+" mode"),
+	}
+	for _, other := range sortedKeys(st.Pods) {
+		cell := api.ObservedNodeStatusReport{
+			HostID: stage.HostID(int(other[len("demo-rack")]-'0'), int(other[len(other)-1]-'0')),
+			Status: rapid.SampledFrom([]api.NodeStatus{"UP", "UP", "UP", "UP", "UP", "DOWN", "UNKNOWN"}).Draw(t, name+" sees "+other),
+			State:  rapid.SampledFrom([]api.NodeState{"", "", "", "", "JOINING", "LEAVING", "BEING_REPLACED"}).Draw(t, name+" has "+other),
+		}
+		if cell.Status != api.NodeStatusUp {
+			cell.Since = &metav1.Time{Time: start.Add(time.Duration(rapid.IntRange(1, 9).Draw(t, "since")) * time.Minute)}
+		}
+		if rapid.IntRange(0, 9).Draw(t, name+" lists "+other) > 0 {
+			row.ObservedNodes = append(row.ObservedNodes, cell)
+		}
+	}
+	return row
+}
+
+func breakPod(t *rapid.T, st *scene, name string) {
+	pod := st.Pods[name]
+	switch rapid.SampledFrom([]string{"well", "well", "well", "well", "gone", "terminating", "ended", "reporter crashed", "reporter not ready", "lost", "not serving"}).Draw(t, name+" Pod") {
+	case "gone":
+		delete(st.Pods, name)
+	case "terminating":
+		pod.DeletionTimestamp = &metav1.Time{Time: start}
+	case "ended":
+		pod.Status.Phase = corev1.PodFailed
+	case "reporter crashed":
+		pod.Status.InitContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	case "reporter not ready":
+		pod.Status.InitContainerStatuses[0].Ready = false
+	case "lost":
+		pod.Status.Conditions[0].Status = corev1.ConditionFalse
+	case "not serving":
+		pod.Status.ContainerStatuses[0].Ready = false
+	}
+}
+
+// wireReport is the cluster report that the controller writes of a Cluster, as it comes back from the API server.
+func wireReport(t interface{ Fatal(...any) }, c *Cluster) *api.ScyllaDBStatusReport {
+	report := c.ClusterReport(nil, nil)
+	report.Namespace, report.Name = c.Namespace, c.Name
+	report.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: c.Name}
+	b, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &api.ScyllaDBStatusReport{}
+	if err := json.Unmarshal(b, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+type plainRow struct {
+	Row   matrix.Row
+	Cells []matrix.Observation
+}
+
+// plainRows writes out what rows share, and times to the second, as the wire has them.
+func plainRows(rows []matrix.Row) []plainRow {
+	var out []plainRow
+	for _, r := range rows {
+		p := plainRow{Row: r}
+		for o := range r.Each() {
+			o.Since = o.Since.UTC().Truncate(time.Second)
+			p.Cells = append(p.Cells, o)
+		}
+		slices.SortFunc(p.Cells, func(a, b matrix.Observation) int {
+			return compareRefs(matrix.Ref{HostID: a.HostID}, matrix.Ref{HostID: b.HostID})
+		})
+		p.Row.Base, p.Row.Observed = nil, nil
+		p.Row.StaleSince = p.Row.StaleSince.UTC().Truncate(time.Second)
+		out = append(out, p)
+	}
+	return out
+}
+
+// TestRowsAreTheRowsOfTheReport: the rows that Pods carry are, field by field, those of the cluster report that the controller writes of them,
+// read with the Pods at hand (the plugin) and without (a barrier).
+func TestRowsAreTheRowsOfTheReport(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		o := troubled(rt, t).objects()
+		byPods := New(o, SourceAnnotation, start)
+		o.StatusReport = wireReport(rt, byPods)
+		want := plainRows(byPods.Rows())
+		for name, c := range map[string]*Cluster{"with Pods": New(o, SourceReport, start), "without Pods": New(withoutPods(o), SourceReport, start)} {
+			if diff := cmp.Diff(want, plainRows(c.Rows())); diff != "" {
+				rt.Fatalf("%s (-annotations +report):\n%s", name, diff)
+			}
+		}
+	})
+}
+
+func withoutPods(o Objects) Objects {
+	o.Pods, o.Read = nil, o.Read&^KindPods
+	return o
+}
+
+// TestOneAnswerToHealthy: the display by either source and the barrier of a fresh newcomer agree on whether the cluster is well.
+func TestOneAnswerToHealthy(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		st := troubled(rt, t)
+		name := st.Newcomer(t, 1, 9)
+		o := st.objects()
+		byPods := New(o, SourceAnnotation, start)
+		o.StatusReport = wireReport(rt, byPods)
+		byReport, inPod := New(o, SourceReport, start), New(withoutPods(o), SourceReport, start)
+		want := byPods.Health()
+		if diff := cmp.Diff(want, byReport.Health()); diff != "" {
+			rt.Fatalf("health (-annotations +report):\n%s", diff)
+		}
+		if condition := byPods.WithReport(o.StatusReport).Health(); condition.Healthy != want.Healthy {
+			rt.Fatalf("the condition says %v, the display %v", condition.Healthy, want.Healthy)
+		}
+		if want.Nodes == 0 {
+			return // nobody has joined: whether the newcomer is the first node is another question
+		}
+		v, err := inPod.Verdict(name)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if v.Satisfied != want.Healthy {
+			rt.Fatalf("the barrier says %v (%v), the display %v (%v)", v.Satisfied, v.Blockers, want.Healthy, want.Blockers)
+		}
+	})
+}
+
+// TestAFileIsTheCluster: objects that went through a file give the same Cluster as they did live.
+func TestAFileIsTheCluster(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		o := troubled(rt, t).objects()
+		b, err := json.Marshal(o)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		var again Objects
+		if err := json.Unmarshal(b, &again); err != nil {
+			rt.Fatal(err)
+		}
+		live, file := New(o, SourceAuto, start), New(again, SourceAuto, start)
+		if diff := cmp.Diff(plainRows(live.Rows()), plainRows(file.Rows())); diff != "" {
+			rt.Fatalf("rows (-live +file):\n%s", diff)
+		}
+		if diff := cmp.Diff(live.Health(), file.Health()); diff != "" {
+			rt.Fatalf("health (-live +file):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// LocalReport is the report of one datacenter whose members are here, in exactly the Scylla Operator's shape.
+type LocalReport struct {
+	Datacenter string
+	// Racks are sorted, without the observations of rows that may be old: the shape has no room to say so, and a row without observations is one that
+	// "has not reported", which blocks. Keeping the old ones would let a newcomer in on the word of a reporter that died.
+	Racks []api.RackReport
+	// TooLarge is true when all observations were left out to stay below MaxReportBytes.
+	TooLarge bool
+}
+
+// Foreign is a datacenter that is assembled elsewhere.
+type Foreign struct {
+	Name  string
+	Racks []api.RackReport
+	// Stale says that Racks may be old, since StaleSince, for Reason. The rows are then the last that are known.
+	Stale      bool
+	StaleSince time.Time
+	Reason     string
+}
+
+// local is one member as the reports have it.
+type local struct {
+	*statement
+	cells []api.ObservedNodeStatusReport // sorted by host ID
+}
+
+// locals are the members that are placed, by datacenter, rack, ordinal and name. Those whose labels do not say their place are in no report until they are
+// mended: then their peers' rows lack a row of theirs, which blocks.
+func (c *Cluster) locals() []local {
+	var out []local
+	for i := range c.Services {
+		name := c.Services[i].Name
+		s := c.statement(name, c.annotations[name])
+		if s.ref.Datacenter == "" || s.ref.Rack == "" || s.ref.Ordinal == nil {
+			continue
+		}
+		out = append(out, local{statement: &s, cells: sorted(s.cells())})
+	}
+	slices.SortFunc(out, func(a, b local) int { return compareRefs(a.ref, b.ref) })
+	return out
+}
+
+// sorted returns cells by host ID, the same slice when they are. Reporters write them so, and the cells of 1,000 nodes are a million.
+func sorted(cells []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
+	byHostID := func(a, b api.ObservedNodeStatusReport) int { return strings.Compare(a.HostID, b.HostID) }
+	if !slices.IsSortedFunc(cells, byHostID) {
+		cells = slices.Clone(cells)
+		slices.SortStableFunc(cells, byHostID)
+	}
+	return cells
+}
+
+// LocalReports are the reports of the datacenters that have members or StatefulSets here, by name. Racks are listed even when no member has joined
+// there.
+func (c *Cluster) LocalReports() []LocalReport {
+	racks := map[string]map[string][]local{} // by datacenter and rack
+	place := func(dc, rack string, members ...local) {
+		if racks[dc] == nil {
+			racks[dc] = map[string][]local{}
+		}
+		racks[dc][rack] = append(racks[dc][rack], members...)
+	}
+	for i := range c.StatefulSets {
+		if l := c.StatefulSets[i].Labels; l[api.LabelDatacenter] != "" && l[api.LabelRack] != "" {
+			place(l[api.LabelDatacenter], l[api.LabelRack])
+		}
+	}
+	for _, m := range c.locals() {
+		place(m.ref.Datacenter, m.ref.Rack, m)
+	}
+	var out []LocalReport
+	for _, dc := range sortedKeysOf(racks) {
+		r := LocalReport{Datacenter: dc}
+		if passes(racks[dc], MaxReportBytes) {
+			dropOdd(racks[dc])
+			r.TooLarge = passes(racks[dc], MaxReportBytes)
+		}
+		for _, rack := range sortedKeysOf(racks[dc]) {
+			r.Racks = append(r.Racks, rackReport(rack, racks[dc][rack], !r.TooLarge))
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// reported are the observations that a datacenter report has of a member.
+func (m *local) reported() []api.ObservedNodeStatusReport {
+	if !m.joined || !m.stale.IsZero() || m.ref.HostID == "" {
+		return nil
+	}
+	return m.cells
+}
+
+// rackReport makes the report of a rack; observations says whether with what its members see.
+func rackReport(name string, members []local, observations bool) api.RackReport {
+	rack := api.RackReport{Name: name}
+	for _, m := range members {
+		if !m.joined {
+			continue // a node that is still joining is seen by the others; a row of its own would ask it about nodes it cannot know yet
+		}
+		node := api.NodeReport{Ordinal: *m.ref.Ordinal}
+		if id := m.ref.HostID; id != "" {
+			node.HostID = &id
+		}
+		if observations {
+			node.ObservedNodes = api.Plain(m.reported())
+		}
+		rack.Nodes = append(rack.Nodes, node)
+	}
+	return rack
+}
+
+// nodeRow is one row of the cluster report before it is compressed.
+type nodeRow struct {
+	api.StatusReportNode
+	cells []api.ObservedNodeStatusReport
+}
+
+// ClusterReport makes the content of the cluster report: membership, datacenters, and of the status members and operations, from the members here, the
+// datacenters that are elsewhere, and the names of remotes of which nothing was ever read. The last rows of a datacenter that has become stale are in the
+// report as it stands.
+//
+// Long: one literal with the fields of the report.
+func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaDBStatusReport {
+	out := &api.ScyllaDBStatusReport{}
+	rows := map[string][]nodeRow{}
+	var fresh [][]api.ObservedNodeStatusReport
+	var all []api.StatusReportDatacenter
+	for _, m := range c.locals() {
+		dc := m.ref.Datacenter
+		if _, ok := rows[dc]; !ok {
+			rows[dc] = nil
+			all = append(all, api.StatusReportDatacenter{Name: dc})
+		}
+		out.Status.Members = append(out.Status.Members, m.member(c.Namespace))
+		if m.said != nil && m.stale.IsZero() {
+			out.Status.Operations = append(out.Status.Operations, m.said.Operations...)
+		}
+		if !m.joined {
+			continue
+		}
+		if m.stale.IsZero() {
+			fresh = append(fresh, m.cells)
+		}
+		rows[dc] = append(rows[dc], nodeRow{
+			StatusReportNode: api.StatusReportNode{HostID: m.ref.HostID, Member: m.ref.Member, Fault: m.trouble.Wire(time.Time{}), Stale: m.stale.Wire(m.staleSince)},
+			cells:            m.cells,
+		})
+	}
+	for i := range c.StatefulSets {
+		dc := c.StatefulSets[i].Labels[api.LabelDatacenter]
+		if _, ok := rows[dc]; !ok && dc != "" {
+			rows[dc] = nil
+			all = append(all, api.StatusReportDatacenter{Name: dc})
+		}
+	}
+	for _, d := range foreign {
+		f := api.StatusReportDatacenter{Name: d.Name, Stale: d.Stale}
+		if d.Stale && !d.StaleSince.IsZero() {
+			f.StaleSince = ptr.To(metav1.NewTime(d.StaleSince.Truncate(time.Second)))
+		}
+		all = append(all, f)
+		rows[d.Name] = c.foreignNodes(d, out)
+		if !d.Stale {
+			for _, r := range rows[d.Name] {
+				fresh = append(fresh, r.cells)
+			}
+		}
+	}
+	for _, name := range unread {
+		all = append(all, api.StatusReportDatacenter{Name: name, NotVerified: true})
+	}
+	out.Membership = Membership(fresh...)
+	slices.SortStableFunc(all, func(a, b api.StatusReportDatacenter) int { return strings.Compare(a.Name, b.Name) })
+	for _, d := range all {
+		slices.SortStableFunc(rows[d.Name], func(a, b nodeRow) int {
+			return cmp.Or(strings.Compare(a.HostID, b.HostID), strings.Compare(a.Member, b.Member))
+		})
+		for _, r := range rows[d.Name] {
+			n := Compress(r.HostID, r.cells, out.Membership)
+			n.Member, n.Fault, n.Stale = r.Member, r.Fault, r.Stale
+			d.Nodes = append(d.Nodes, n)
+		}
+		out.Datacenters = append(out.Datacenters, d)
+	}
+	finishStatus(out)
+	return out
+}
+
+// member is what the report's status says of a local member beside its row.
+func (m *local) member(namespace string) api.StatusReportMember {
+	out := api.StatusReportMember{
+		Name: m.ref.Member, Namespace: namespace, Datacenter: m.ref.Datacenter, Rack: m.ref.Rack, Ordinal: *m.ref.Ordinal, HostID: m.ref.HostID, Joined: m.joined,
+	}
+	if m.said != nil {
+		out.OperationMode, out.ScyllaVersion, out.Coordinator = m.said.OperationMode, m.said.ScyllaVersion, m.said.Coordinator
+	}
+	return out
+}
+
+// foreignNodes are the rows of a datacenter that is assembled elsewhere, whose nodes become members of the report.
+func (c *Cluster) foreignNodes(d Foreign, out *api.ScyllaDBStatusReport) []nodeRow {
+	last := map[string][]api.ObservedNodeStatusReport{}
+	if d.Stale {
+		last = previousRows(c.StatusReport, d.Name)
+	}
+	var rows []nodeRow
+	for _, rack := range d.Racks {
+		for _, n := range rack.Nodes {
+			id := ptr.Deref(n.HostID, "")
+			cells := sorted(api.AppendCells(nil, n.ObservedNodes))
+			if d.Stale && len(cells) == 0 {
+				cells = last[id]
+			}
+			rows = append(rows, nodeRow{StatusReportNode: api.StatusReportNode{HostID: id}, cells: cells})
+			out.Status.Members = append(out.Status.Members, api.StatusReportMember{
+				Datacenter: d.Name, Rack: rack.Name, Ordinal: n.Ordinal, HostID: id, Joined: true,
+			})
+		}
+	}
+	return rows
+}
+
+// finishStatus orders members and operations and gives each member its state by the matrix.
+func finishStatus(out *api.ScyllaDBStatusReport) {
+	m := matrix.New(matrix.FromStatusReport(out), matrix.Options{})
+	for i := range out.Status.Members {
+		mb := &out.Status.Members[i]
+		if at, ok := m.Index(mb.HostID); ok && m.Nodes()[at].State != matrix.StateNormal {
+			mb.State = api.NodeState(m.Nodes()[at].State.String())
+		}
+	}
+	slices.SortStableFunc(out.Status.Members, func(a, b api.StatusReportMember) int {
+		return cmp.Or(strings.Compare(a.Datacenter, b.Datacenter), strings.Compare(a.Rack, b.Rack), cmp.Compare(a.Ordinal, b.Ordinal),
+			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.HostID, b.HostID))
+	})
+	out.Status.Operations = sortOperations(out.Status.Operations)
+}
+
+// Malformed is a Pod's row that cannot be decoded. It costs its own row and nothing else.
+type Malformed struct {
+	Pod *corev1.Pod
+	Err error
+}
+
+// Malformed lists the rows that cannot be decoded, by name.
+func (c *Cluster) Malformed() []Malformed {
+	var out []Malformed
+	for i := range c.Pods {
+		if a := c.annotations[c.Pods[i].Name]; a.err != nil && c.ix.services[c.Pods[i].Name] != nil {
+			out = append(out, Malformed{Pod: &c.Pods[i], Err: a.err})
+		}
+	}
+	return out
+}
+
+// WithReport is the same Cluster with the cluster report given, judged by it.
+func (c *Cluster) WithReport(report *api.ScyllaDBStatusReport) *Cluster {
+	other := *c
+	other.StatusReport = report
+	return other.judge(SourceReport)
+}
+
+// previousRows are the rows of a datacenter as a cluster report has them, by host ID.
+func previousRows(report *api.ScyllaDBStatusReport, datacenter string) map[string][]api.ObservedNodeStatusReport {
+	out := map[string][]api.ObservedNodeStatusReport{}
+	if report == nil {
+		return out
+	}
+	for _, d := range report.Datacenters {
+		if d.Name != datacenter {
+			continue
+		}
+		for _, n := range d.Nodes {
+			if cells, ok := Expand(n, report.Membership); ok {
+				out[n.HostID] = cells
+			}
+		}
+	}
+	return out
+}

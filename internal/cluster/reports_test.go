@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+)
+
+// reportMember is a member Service with what its Pod carries, as the tests of the reports draw and name it.
+type reportMember struct {
+	name, datacenter, rack string
+	ordinal                int
+	// hostID and joined are the Service's annotations; empty for none.
+	hostID, joined string
+	// annotation is the Pod's row as it stands there; nil when there is none.
+	annotation *string
+	// stale is true when the reporter hangs, serving when ScyllaDB is ready.
+	stale, serving bool
+}
+
+func reportObjects(members ...reportMember) Objects {
+	o := Objects{
+		Key:  Key{Namespace: "db", Name: "demo"},
+		Read: KindServices | KindPods | KindStatefulSets | KindReports | KindStatusReport,
+	}
+	for _, m := range members {
+		m.addTo(&o)
+	}
+	return o
+}
+
+func reportLabels(datacenter, rack string) map[string]string {
+	return map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: datacenter, api.LabelRack: rack, api.LabelManagedBy: api.ManagedByUs}
+}
+
+// reportSet is a StatefulSet that lists its rack also where no member has joined.
+func reportSet(datacenter, rack string) appsv1.StatefulSet {
+	return appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "set-" + datacenter + "-" + rack, Labels: reportLabels(datacenter, rack)}}
+}
+
+func (m reportMember) addTo(o *Objects) {
+	svc := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: m.name, Labels: reportLabels(m.datacenter, m.rack), Annotations: map[string]string{}}}
+	svc.Labels[api.LabelServiceType], svc.Labels[api.LabelRackOrdinal] = api.ServiceTypeMember, fmt.Sprint(m.ordinal)
+	for key, value := range map[string]string{api.AnnotationHostID: m.hostID, api.AnnotationNodeJoined: m.joined} {
+		if value != "" {
+			svc.Annotations[key] = value
+		}
+	}
+	o.Services = append(o.Services, svc)
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(start)}}
+	pod := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: m.name, Labels: reportLabels(m.datacenter, m.rack)},
+		Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}},
+		},
+		Status: corev1.PodStatus{
+			Phase:                 corev1.PodRunning,
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerReporter, Ready: !m.stale, State: running}},
+			ContainerStatuses:     []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: m.serving, State: running}},
+		},
+	}
+	if m.annotation != nil {
+		pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: *m.annotation}
+	}
+	o.Pods = append(o.Pods, pod)
+}
+
+// assembled is the Cluster as the controller judges it.
+func assembled(members ...reportMember) *Cluster {
+	return New(reportObjects(members...), SourceAnnotation, start)
+}
+
+var rowText, sees = stage.RowText, stage.Sees
+
+func TestReportOfAMember(t *testing.T) {
+	t.Parallel()
+	type want struct {
+		observed     []api.ObservedNodeStatusReport // in the datacenter report
+		row          []api.ObservedNodeStatusReport // in the cluster report
+		fault, stale *api.RowTrouble
+		operations   int
+	}
+	since := metav1.NewTime(start)
+	told := []api.ObservedNodeStatusReport{{HostID: stage.UUID("h0"), Status: api.NodeStatusUp}, {HostID: stage.UUID("h1"), Status: api.NodeStatusUp, State: api.NodeStateJoining, Since: &since}}
+	for name, c := range map[string]struct {
+		in   reportMember
+		want want
+	}{
+		"a fresh row is in both": {
+			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0"))})},
+			want: want{observed: sees("UP", stage.UUID("h0")), row: sees("UP", stage.UUID("h0"))},
+		},
+		"states and ages are in the cluster report only, which has room for them": {
+			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{ObservedNodes: told})},
+			want: want{observed: sees("UP", stage.UUID("h0"), stage.UUID("h1")), row: told},
+		},
+		"a stale row has not reported in the datacenter report and is kept in the cluster report": {
+			in: reportMember{annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0"))}), stale: true},
+			want: want{row: sees("UP", stage.UUID("h0")), stale: &api.RowTrouble{
+				Code: string(matrix.StaleReporterNotReady), Object: api.ContainerReporter,
+			}},
+		},
+		"the reporter's error is said": {
+			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{Error: new("connection refused")})},
+			want: want{fault: &api.RowTrouble{Code: string(matrix.TroubleScyllaDB), Words: "connection refused"}},
+		},
+		"an error without words is one": {
+			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{Error: new("")})},
+			want: want{fault: &api.RowTrouble{Code: string(matrix.TroubleScyllaDB)}},
+		},
+		"a row of another host ID is not this member's": {
+			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{HostID: stage.UUID("h9"), ObservedNodes: sees("UP", stage.UUID("h0"))})},
+			want: want{fault: &api.RowTrouble{Code: string(matrix.TroubleOtherHostID), Object: stage.UUID("h9")}},
+		},
+		"operations go along": {
+			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0")), Operations: []api.NodeOperation{{Type: "bootstrap", State: "failed", HostID: stage.UUID("h3")}}})},
+			want: want{observed: sees("UP", stage.UUID("h0")), row: sees("UP", stage.UUID("h0")), operations: 1},
+		},
+		"no annotation": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.in.name, c.in.datacenter, c.in.rack, c.in.hostID, c.in.joined = "demo-r1-0", "dc1", "r1", stage.UUID("h0"), "true"
+			cl := assembled(c.in)
+			report := cl.ClusterReport(nil, nil)
+			node := report.Datacenters[0].Nodes[0]
+			if node.HostID != stage.UUID("h0") || node.Member != "demo-r1-0" {
+				t.Errorf("row of %q, host ID %q", node.Member, node.HostID)
+			}
+			row, ok := Expand(node, report.Membership)
+			if !ok {
+				t.Fatal("the row is written against another membership")
+			}
+			got := want{
+				observed: api.AppendCells(nil, cl.LocalReports()[0].Racks[0].Nodes[0].ObservedNodes), row: row, fault: node.Fault, stale: node.Stale,
+				operations: len(report.Status.Operations),
+			}
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestANodeThatHasNotJoinedHasNoRow(t *testing.T) {
+	t.Parallel()
+	o := reportObjects(reportMember{name: "demo-r1-0", datacenter: "dc1", rack: "r1", hostID: stage.UUID("h0"), joined: "false",
+		annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0"))})})
+	o.StatefulSets = []appsv1.StatefulSet{reportSet("dc1", "r2"), reportSet("dc1", "r1")}
+	c := New(o, SourceAnnotation, start)
+	if diff := cmp.Diff([]LocalReport{{Datacenter: "dc1", Racks: []api.RackReport{{Name: "r1"}, {Name: "r2"}}}}, c.LocalReports()); diff != "" {
+		t.Errorf("datacenter reports (-want +got):\n%s", diff)
+	}
+	r := c.ClusterReport(nil, nil)
+	if len(r.Datacenters) != 1 || len(r.Datacenters[0].Nodes) != 0 || len(r.Status.Members) != 1 || r.Status.Members[0].Joined {
+		t.Errorf("datacenters %+v, members %+v", r.Datacenters, r.Status.Members)
+	}
+}
+
+func TestAReportThatWouldBeRefusedSaysThatNobodyHasReported(t *testing.T) {
+	t.Parallel()
+	c := assembled(reportMember{name: "demo-r1-0", datacenter: "dc1", rack: "r1", hostID: stage.UUID("h0"), joined: "true",
+		annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0"))})})
+	small := c.LocalReports()[0]
+	if small.TooLarge || len(small.Racks[0].Nodes[0].ObservedNodes) == 0 {
+		t.Fatalf("a small report was cut: %+v", small.Racks)
+	}
+	if !passes(asLocals(small.Racks), 50) {
+		t.Error("a row in 50 bytes")
+	}
+	h := stage.UUID("h0")
+	if diff := cmp.Diff([]api.RackReport{{Name: "r1", Nodes: []api.NodeReport{{HostID: &h}}}}, WithoutObservations(small.Racks)); diff != "" {
+		t.Errorf("racks (-want +got):\n%s", diff)
+	}
+	large := uniform(t, 200, nil)
+	report := large.LocalReports()[0]
+	if !report.TooLarge || len(report.Racks[0].Nodes) != 200 {
+		t.Fatalf("too large %v, %d nodes", report.TooLarge, len(report.Racks[0].Nodes))
+	}
+	for _, n := range report.Racks[0].Nodes {
+		if n.HostID == nil || len(n.ObservedNodes) > 0 {
+			t.Fatalf("node %+v", n)
+		}
+	}
+	if h := large.WithReport(large.ClusterReport(nil, nil)).Health(); !h.Healthy || h.Up != 200 {
+		t.Errorf("the cluster report lost its rows too: %d of %d UP", h.Up, h.Nodes)
+	}
+}
+
+// drawMembers draws a small datacenter with every kind of member.
+func drawMembers(t *rapid.T) []reportMember {
+	var out []reportMember
+	n := rapid.IntRange(0, 6).Draw(t, "members")
+	for i := range n {
+		m := reportMember{
+			name: fmt.Sprintf("demo-r-%d", i), datacenter: "dc1", rack: rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(t, "rack"), ordinal: i,
+			hostID:  rapid.SampledFrom([]string{"", stage.UUID(fmt.Sprintf("h%d", i))}).Draw(t, "host"),
+			joined:  rapid.SampledFrom([]string{"", "true", "true", "false"}).Draw(t, "joined"),
+			stale:   rapid.Bool().Draw(t, "stale"),
+			serving: rapid.Bool().Draw(t, "serving"),
+		}
+		switch rapid.IntRange(0, 3).Draw(t, "annotation") {
+		case 0:
+		case 1:
+			m.annotation = new(rapid.SampledFrom([]string{"", "nope", "[]", "{}{}"}).Draw(t, "bad"))
+		default:
+			m.annotation = rowText(t, api.NodeStatusReport{ObservedNodes: drawCells(t, n)})
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func drawCells(t *rapid.T, n int) []api.ObservedNodeStatusReport {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) api.ObservedNodeStatusReport {
+		return api.ObservedNodeStatusReport{
+			HostID: rapid.SampledFrom([]string{"", stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h2"), stage.UUID("h3"), stage.UUID("h4"), stage.UUID("h5"), stage.UUID("h6"), stage.UUID("h7")}).Draw(t, "id"),
+			Status: rapid.SampledFrom([]api.NodeStatus{"UP", "UP", "UP", "DOWN", "UNKNOWN", "up", "MISSING"}).Draw(t, "status"),
+			State:  rapid.SampledFrom([]api.NodeState{"", "", "", "JOINING"}).Draw(t, "state"),
+		}
+	}), 0, n+2).Draw(t, "row")
+}
+
+func TestOrderNeverMattersToTheReports(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		members := append(drawMembers(t), reportMember{name: "far-0", datacenter: "dc2", rack: "r1", hostID: stage.UUID("h8"), joined: "true",
+			annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h8"))})})
+		one := reportObjects(members...)
+		one.StatefulSets = []appsv1.StatefulSet{reportSet("dc1", "r1"), reportSet("dc1", "r9")}
+		other := reportObjects(rapid.Permutation(members).Draw(t, "shuffled")...)
+		other.StatefulSets = []appsv1.StatefulSet{reportSet("dc1", "r9"), reportSet("dc1", "r1")}
+		a, b := New(one, SourceAnnotation, start), New(other, SourceAnnotation, start)
+		if diff := cmp.Diff(a.LocalReports(), b.LocalReports()); diff != "" {
+			t.Fatalf("datacenter reports (-one +other):\n%s", diff)
+		}
+		foreign := []Foreign{{Name: "dc3"}, {Name: "dc4"}}
+		if diff := cmp.Diff(a.ClusterReport(foreign, []string{"x", "y"}), b.ClusterReport([]Foreign{foreign[1], foreign[0]}, []string{"y", "x"})); diff != "" {
+			t.Fatalf("cluster report (-one +other):\n%s", diff)
+		}
+		malformed := func(c *Cluster) []string {
+			var out []string
+			for _, m := range c.Malformed() {
+				out = append(out, fmt.Sprint(m.Pod.Name, m.Err))
+			}
+			return out
+		}
+		if diff := cmp.Diff(malformed(a), malformed(b)); diff != "" {
+			t.Fatalf("malformed (-one +other):\n%s", diff)
+		}
+	})
+}
+
+func TestOneMemberNeverCostsAnotherItsRow(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		members := drawMembers(t)
+		bad := reportMember{name: "zz-0", datacenter: "dc1", rack: "zz", hostID: "hz", joined: "true", annotation: new("nope")}
+		racks := func(c *Cluster) []api.RackReport {
+			for _, r := range c.LocalReports() {
+				return r.Racks
+			}
+			return nil
+		}
+		with, without := racks(assembled(append(slices.Clone(members), bad)...)), racks(assembled(members...))
+		if diff := cmp.Diff(without, with[:len(with)-1], cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("(-without +with):\n%s", diff)
+		}
+	})
+}
+
+// The cluster report must say the same as the datacenter reports do, in far fewer bytes.
+func TestCompressionLosesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rows := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) []api.ObservedNodeStatusReport {
+			row := drawCells(t, 6)
+			slices.SortStableFunc(row, func(a, b api.ObservedNodeStatusReport) int { return strings.Compare(a.HostID, b.HostID) })
+			return row
+		}), 0, 6).Draw(t, "rows")
+		m := Membership(rows...)
+		for _, row := range rows {
+			n := Compress(stage.UUID("h"), row, m)
+			got, ok := Expand(n, m)
+			if !ok {
+				t.Fatal("not against this membership")
+			}
+			if diff := cmp.Diff(row, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("%+v\n(-want +got):\n%s", n, diff)
+			}
+			if len(n.ObservedNodes) > len(row) {
+				t.Fatalf("%d entries for a row of %d", len(n.ObservedNodes), len(row))
+			}
+		}
+	})
+}
+
+func TestMatrixIsTheSameFromBothReports(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		members := drawMembers(t)
+		c := assembled(members...)
+		var reports []api.ScyllaDBDatacenterNodesStatusReport
+		for _, r := range c.LocalReports() {
+			reports = append(reports, api.ScyllaDBDatacenterNodesStatusReport{DatacenterName: r.Datacenter, Racks: r.Racks})
+		}
+		verdict := func(rows []matrix.Row) bool { return len(matrix.New(rows, matrix.Options{}).Blockers()) == 0 }
+		wide := verdict(matrix.FromStatusReport(c.ClusterReport(nil, nil)))
+		narrow := verdict(matrix.FromReports(reports))
+		// The Scylla Operator's shape has no room for a state: without it a node that is joining has to be seen by everybody, which only blocks more.
+		if narrow && !wide {
+			t.Fatalf("cluster report satisfied %v, datacenter report %v\n%+v", wide, narrow, reports)
+		}
+	})
+}
+
+// uniform draws nothing: n nodes, all UP but for what flip changes.
+func uniform(t testing.TB, n int, flip func(i int, row []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport) *Cluster {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%08d-0000-4000-8000-000000000000", i)
+	}
+	members := make([]reportMember, n)
+	for i, id := range ids {
+		row := sees("UP", ids...)
+		if flip != nil {
+			row = flip(i, row)
+		}
+		members[i] = reportMember{name: fmt.Sprintf("demo-r-%d", i), datacenter: "dc1", rack: "r", ordinal: i, hostID: id, joined: "true",
+			annotation: rowText(t, api.NodeStatusReport{ObservedNodes: row})}
+	}
+	return assembled(members...)
+}
+
+func TestClusterReportStaysSmall(t *testing.T) {
+	t.Parallel()
+	for name, flip := range map[string]func(i int, row []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport{
+		"all UP": nil,
+		"one node DOWN for all": func(_ int, row []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
+			row[7].Status = api.NodeStatusDown
+			return row
+		},
+		"half the nodes know a newcomer": func(i int, row []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
+			if i%2 == 0 {
+				row = append(row, api.ObservedNodeStatusReport{HostID: "zz", Status: api.NodeStatusUp, State: api.NodeStateJoining})
+			}
+			return row
+		},
+		"a node in a hundred knows only itself": func(i int, row []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
+			if i%100 == 0 {
+				return row[i : i+1]
+			}
+			return row
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := uniform(t, 200, flip)
+			if !c.LocalReports()[0].TooLarge {
+				t.Error("the datacenter report of 200 nodes should not fit: is the bound measured at all?")
+			}
+			r := c.ClusterReport(nil, nil)
+			h := c.WithReport(r).Health()
+			b, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h.Nodes < 200 || len(b) > 200_000 {
+				t.Errorf("%d nodes in %d bytes", h.Nodes, len(b))
+			}
+			t.Logf("%d bytes", len(b))
+		})
+	}
+}
+
+// asLocals are members whose rows are those of racks.
+func asLocals(racks []api.RackReport) map[string][]local {
+	out := map[string][]local{}
+	for _, r := range racks {
+		out[r.Name] = nil
+		for _, n := range r.Nodes {
+			out[r.Name] = append(out[r.Name], local{
+				statement: &statement{joined: true, ref: matrix.Ref{HostID: "known"}}, cells: api.AppendCells(nil, n.ObservedNodes),
+			})
+		}
+	}
+	return out
+}
+
+// The bound must never let pass what is larger, and not cut what is much smaller.
+func TestTheBoundIsAboveTheTruth(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		odd := rapid.String().Draw(t, "odd")
+		for _, d := range assembled(drawMembers(t)...).LocalReports() {
+			for i := range d.Racks {
+				for j := range d.Racks[i].Nodes {
+					for k := range d.Racks[i].Nodes[j].ObservedNodes {
+						d.Racks[i].Nodes[j].ObservedNodes[k].HostID += odd
+					}
+				}
+			}
+			b, err := json.Marshal(d.Racks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			limit := rapid.IntRange(0, 3000).Draw(t, "limit")
+			if !passes(asLocals(d.Racks), limit) && len(b) > limit {
+				t.Fatalf("%d bytes passed a limit of %d", len(b), limit)
+			}
+		}
+	})
+	if uniform(t, 100, nil).LocalReports()[0].TooLarge {
+		t.Error("a datacenter of 100 nodes should fit")
+	}
+}
+
+func BenchmarkReports(b *testing.B) {
+	for _, n := range []int{3, 30, 100, 300, 1000} {
+		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
+			o := uniform(b, n, nil).Objects
+			o.Decoder = &Decoder{}
+			New(o, SourceAnnotation, start)
+			b.ReportAllocs()
+			for b.Loop() {
+				c := New(o, SourceAnnotation, start)
+				c.LocalReports()
+				c.WithReport(c.ClusterReport(nil, nil)).Health()
+			}
+		})
+	}
+}
+
+func FuzzReports(f *testing.F) {
+	for _, c := range readAssembly(f) {
+		for _, p := range c.Input.Pods {
+			f.Add(p.Annotations[api.AnnotationNodeStatusReport])
+		}
+	}
+	f.Fuzz(func(t *testing.T, annotation string) {
+		good := rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0"), stage.UUID("h1"))})
+		c := assembled(
+			reportMember{name: "demo-r-0", datacenter: "dc1", rack: "r", hostID: stage.UUID("h0"), joined: "true", annotation: good},
+			reportMember{name: "demo-r-1", datacenter: "dc1", rack: "r", ordinal: 1, hostID: stage.UUID("h1"), joined: "true", annotation: &annotation},
+		)
+		nodes := c.LocalReports()[0].Racks[0].Nodes
+		if diff := cmp.Diff(api.Plain(sees("UP", stage.UUID("h0"), stage.UUID("h1"))), nodes[0].ObservedNodes); diff != "" {
+			t.Fatalf("the neighbour's row changed:\n%s", diff)
+		}
+		if len(c.Malformed()) > 0 && len(nodes[1].ObservedNodes) > 0 {
+			t.Fatal("a malformed annotation gave a row")
+		}
+		if !slices.IsSortedFunc(nodes[1].ObservedNodes, func(a, b api.ObservedNode) int { return strings.Compare(a.HostID, b.HostID) }) {
+			t.Fatal("not sorted")
+		}
+	})
+}

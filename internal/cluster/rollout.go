@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// rollouts are the StatefulSets that are not at rest: with Pods of another revision than the newest, or with fewer ready Pods than members that have
+// joined. A node that restarts in the middle of a join rolls the join back. Newcomers hold up nobody, as they have not joined; nor do members that are
+// replaced or leave, such as were removed, and, where a member asks, that member and the dead nodes that its replacement ignores. self is nil where
+// the whole cluster is asked about.
+func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
+	var out []bootstrap.Rollout
+	var dead []string
+	var own *appsv1.StatefulSet // self's, whose rollout waits for self
+	if self != nil {
+		dead = bootstrap.IgnoredDead(self.Annotations)
+		if set := c.ix.set(self.Name); set != nil && ofOldRevision(&set.Status) && c.holder(set, self) != "" {
+			own = set
+		}
+	}
+	members := map[string]int32{}
+	for i := range c.Services {
+		v := &c.Services[i]
+		if j := joined(v); j == nil || !*j || c.going(v) || self != nil && v.Name == self.Name ||
+			slices.Contains(dead, api.CanonicalHostID(v.Annotations[api.AnnotationHostID])) {
+			continue
+		}
+		if set := c.ix.set(v.Name); set != nil {
+			members[set.Name]++
+		}
+	}
+	for i := range c.StatefulSets {
+		set := &c.StatefulSets[i]
+		status := &set.Status
+		switch {
+		case status.UpdateRevision == "":
+			// Saved without status, or seen by no controller yet: nothing is known of a rollout.
+		case set.Generation > status.ObservedGeneration && status.ObservedGeneration > 0, ofOldRevision(status):
+			if own != nil && set.Name == own.Name || (own != nil || replaces(self)) && c.goesFirst(self, set) {
+				continue
+			}
+			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Cause: code.New(bootstrap.RolloutRevision,
+				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
+		case status.ReadyReplicas < members[set.Name]:
+			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Cause: code.New(bootstrap.RolloutNotReady,
+				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", members[set.Name])})
+		}
+	}
+	return out
+}
+
+// ofOldRevision is true while there are Pods of another revision than the newest.
+func ofOldRevision(status *appsv1.StatefulSetStatus) bool {
+	return status.CurrentRevision != status.UpdateRevision && status.UpdatedReplicas < status.Replicas
+}
+
+// goesFirst is true for a newcomer, while the rollout of another's StatefulSet stands still for that one. Where each holds up the rollout of its own, each would
+// wait for the other's: the one whose name is first goes first. A replacement goes before every plain newcomer, which waits for the dead node besides.
+func (c *Cluster) goesFirst(self *corev1.Service, set *appsv1.StatefulSet) bool {
+	other := c.holder(set, nil)
+	if other == "" {
+		return false
+	}
+	mine, its := replaces(self), replaces(c.ix.services[other])
+	return mine && !its || mine == its && self.Name < other
+}
+
+func replaces(v *corev1.Service) bool {
+	return v != nil && v.Labels[api.LabelReplacingNodeHostID] != ""
+}
+
+// holder is the newcomer that the rollout of a StatefulSet waits for, so that no member is restarted before it is ready; empty where there is none. A
+// rolling update takes Pods away from the largest ordinal down, and goes below none that is not ready; above the holder no Pod of an old revision is left. self,
+// where it is given, is the newcomer that is asked about. Without it, the holder must not have begun to join: its end would let the rollout go on.
+func (c *Cluster) holder(set *appsv1.StatefulSet, self *corev1.Service) string {
+	if set.Generation > set.Status.ObservedGeneration && set.Status.ObservedGeneration > 0 {
+		return "" // how many Pods are of the newest revision is not known yet
+	}
+	first, n := wantedOrdinals(set)
+	missing := 0
+	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
+		missing = max(0, n-int(set.Status.Replicas)) // Pods are made one after the other: those at the top are not there yet
+	}
+	for above := missing; above < n && above-missing <= int(set.Status.UpdatedReplicas); above++ {
+		name := fmt.Sprintf("%s-%d", set.Name, first+n-1-above)
+		v := c.ix.services[name]
+		j := joined(v)
+		switch {
+		case self != nil && name == self.Name:
+			return name
+		case self != nil || j != nil && *j && !c.going(v):
+		case v == nil || !c.joining(v):
+			return name
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// joining is true for a newcomer that may be on its way in: the rows list its recorded host ID, or an operation is open that is its, or that does not say whose
+// it is.
+func (c *Cluster) joining(v *corev1.Service) bool {
+	id := api.CanonicalHostID(v.Annotations[api.AnnotationHostID])
+	if id == "" {
+		return false
+	}
+	if _, listed := c.all.Index(id); listed && !c.recordsReplaced(v, id) {
+		return true
+	}
+	operations, _ := c.Operations()
+	return slices.ContainsFunc(operations, func(op api.NodeOperation) bool {
+		return OperationOpen(op) && (op.HostID == "" || op.HostID == id)
+	})
+}
+
+// recordsReplaced is true while a member Service still records the node that is to be replaced, or is being: then that is the dead one, and no newcomer.
+func (c *Cluster) recordsReplaced(v *corev1.Service, id string) bool {
+	original, open := v.Labels[api.LabelReplacingNodeHostID]
+	_, asked := v.Labels[api.LabelReplace]
+	return open && api.CanonicalHostID(original) == id || asked && !open
+}
+
+// going is true for a member that is not expected to be ready: it is replaced, leaves, or was removed.
+func (c *Cluster) going(v *corev1.Service) bool {
+	for _, label := range []string{api.LabelReplace, api.LabelReplacingNodeHostID, api.LabelDecommissioned} {
+		if _, ok := v.Labels[label]; ok {
+			return true
+		}
+	}
+	at, ok := c.all.Index(v.Annotations[api.AnnotationHostID])
+	return ok && c.all.Nodes()[at].Removed
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// A StatefulSet with fewer ready Pods than members holds up a newcomer; a replacement is not held up by the dead nodes that it is to ignore, or two
+// dead nodes could never be replaced.
+func TestRollouts(t *testing.T) {
+	const self, dead = "demo-rack3-0", "demo-rack2-0"
+	tests := map[string]struct {
+		change func(*scene)
+		member string
+		want   []string
+	}{
+		"all ready":                  {member: self},
+		"without a status":           {member: self, change: func(st *scene) { st.Sets["demo-rack2"].Status.UpdateRevision = "" }},
+		"a member is not ready":      {member: self, change: func(st *scene) { st.Sets["demo-rack2"].Status.ReadyReplicas = 1 }, want: []string{"demo-rack2"}},
+		"the member itself is not":   {member: dead, change: func(st *scene) { st.Sets["demo-rack2"].Status.ReadyReplicas = 1 }},
+		"of the replacement ignored": {member: self, change: func(st *scene) { st.Sets["demo-rack2"].Status.ReadyReplicas = 1; ignore(st, self, hostID(2, 0)) }},
+		"two not ready, one ignored": {
+			member: self, want: []string{"demo-rack2"},
+			change: func(st *scene) { st.Sets["demo-rack2"].Status.ReadyReplicas = 0; ignore(st, self, hostID(2, 0)) },
+		},
+		"another member's replacement ignores it": {
+			member: "demo-rack1-0", want: []string{"demo-rack2"},
+			change: func(st *scene) { st.Sets["demo-rack2"].Status.ReadyReplicas = 1; ignore(st, self, hostID(2, 0)) },
+		},
+		"it is replaced itself": {member: self, change: func(st *scene) {
+			st.Sets["demo-rack2"].Status.ReadyReplicas = 1
+			st.Services[dead].Labels[api.LabelReplacingNodeHostID] = hostID(2, 0)
+		}},
+		"of another revision": {member: self, change: func(st *scene) {
+			status := &st.Sets["demo-rack1"].Status
+			status.CurrentRevision, status.UpdatedReplicas, status.Replicas = "old", 1, 2
+		}, want: []string{"demo-rack1"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, 3, 2)
+			for _, set := range st.Sets {
+				set.Status.UpdateRevision, set.Status.CurrentRevision, set.Status.ReadyReplicas, set.Status.Replicas = "new", "new", 2, 2
+			}
+			if tc.change != nil {
+				tc.change(st)
+			}
+			c := st.cluster(SourceReport)
+			var got []string
+			for _, r := range c.rollouts(c.ix.services[tc.member]) {
+				got = append(got, r.StatefulSet)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("rollouts that hold up %s (-want +got):\n%s", tc.member, diff)
+			}
+			v, err := c.Verdict(tc.member)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocked := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == matrix.ReasonRollout })
+			if v.Decision == bootstrap.DecisionWait && blocked != (len(tc.want) > 0) {
+				t.Errorf("verdict %s blocked by a rollout: %v, want %v", v.Decision, blocked, len(tc.want) > 0)
+			}
+		})
+	}
+}
+
+func ignore(st *scene, member, id string) {
+	st.Services[member].Labels[api.LabelReplacingNodeHostID] = hostID(3, 0)
+	st.Services[member].Annotations[api.AnnotationReplaceIgnoreDead] = id
+}
+
+// A newcomer and the rollout of its own StatefulSet would wait for each other, and so would two newcomers for each other's.
+func TestANewcomerAndARollout(t *testing.T) {
+	const self, other = "demo-rack3-1", "demo-rack2-1"
+	newcomer := func(st *scene, member string) {
+		delete(st.Services[member].Annotations, api.AnnotationNodeJoined)
+		delete(st.Services[member].Annotations, api.AnnotationHostID)
+	}
+	roll := func(st *scene, rack string, updated int32) {
+		status := &st.Sets["demo-"+rack].Status
+		status.CurrentRevision, status.UpdatedReplicas, status.ReadyReplicas = "old", updated, 1
+	}
+	both := func(st *scene) {
+		newcomer(st, self)
+		newcomer(st, other)
+		roll(st, "rack3", 1)
+		roll(st, "rack2", 1)
+	}
+	tests := map[string]struct {
+		change func(*scene)
+		member string
+		want   []string
+	}{
+		"its own waits for it": {member: self, change: func(st *scene) { newcomer(st, self); roll(st, "rack3", 1) }},
+		"its own, whose Pods above it are not made yet": {member: self, change: func(st *scene) {
+			newcomer(st, self)
+			roll(st, "rack3", 0)
+			st.Sets["demo-rack3"].Spec.Replicas = new(int32(4))
+		}},
+		"its own, and Pods above it are of the old revision": {member: self, want: []string{"demo-rack3"}, change: func(st *scene) {
+			newcomer(st, self)
+			roll(st, "rack3", 0)
+			st.Sets["demo-rack3"].Spec.Replicas, st.Sets["demo-rack3"].Status.Replicas = new(int32(4)), 4
+		}},
+		"a replacement goes before a rollout that waits for a dead member that is to be replaced": {member: self, change: func(st *scene) {
+			ignore(st, self, "")
+			roll(st, "rack2", 0)
+			st.Services[other].Labels[api.LabelReplace] = ""
+			st.Services[other].Annotations[api.AnnotationHostID] = hostID(2, 1)
+		}},
+		"its own, which has not updated it":            {member: self, change: func(st *scene) { newcomer(st, self); roll(st, "rack3", 0) }},
+		"another's waits for that newcomer":            {member: self, change: func(st *scene) { newcomer(st, self); newcomer(st, other); roll(st, "rack2", 1) }, want: []string{"demo-rack2"}},
+		"two: the second by name waits":                {member: self, change: both, want: []string{"demo-rack2"}},
+		"two: the first by name does not":              {member: other, change: both},
+		"two: a replacement goes first":                {member: self, change: func(st *scene) { both(st); ignore(st, self, "") }},
+		"two: and the other waits for it":              {member: other, change: func(st *scene) { both(st); ignore(st, self, "") }, want: []string{"demo-rack3"}},
+		"a replacement goes before another's newcomer": {member: self, change: func(st *scene) { ignore(st, self, ""); newcomer(st, other); roll(st, "rack2", 1) }},
+		"a third waits for both":                       {member: "demo-rack1-1", change: func(st *scene) { both(st); newcomer(st, "demo-rack1-1") }, want: []string{"demo-rack2", "demo-rack3"}},
+		"a member above it is about to go":             {member: "demo-rack3-0", change: func(st *scene) { newcomer(st, "demo-rack3-0"); roll(st, "rack3", 0) }, want: []string{"demo-rack3"}},
+		"the member above it has been rolled":          {member: "demo-rack3-0", change: func(st *scene) { newcomer(st, "demo-rack3-0"); roll(st, "rack3", 1) }},
+		"two, the first is on its way in already": {member: self, want: []string{"demo-rack2"}, change: func(st *scene) {
+			both(st)
+			ignore(st, self, "")
+			st.Services[other].Annotations[api.AnnotationHostID] = hostID(2, 1)
+		}},
+		"how far its own is cannot be told": {member: self, want: []string{"demo-rack3"}, change: func(st *scene) {
+			newcomer(st, self)
+			roll(st, "rack3", 1)
+			st.Sets["demo-rack3"].Generation, st.Sets["demo-rack3"].Status.ObservedGeneration = 2, 1
+		}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, 3, 2)
+			for _, set := range st.Sets {
+				set.Status.UpdateRevision, set.Status.CurrentRevision, set.Status.ReadyReplicas, set.Status.Replicas = "new", "new", 2, 2
+			}
+			tc.change(st)
+			c := st.cluster(SourceReport)
+			var got []string
+			for _, r := range c.rollouts(c.ix.services[tc.member]) {
+				got = append(got, r.StatefulSet)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("rollouts that hold up %s (-want +got):\n%s", tc.member, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// makeRows are the rows of c.Source. Report rows are those of the reports, no more and no fewer; with annotations and live, every member that has
+// joined has a row, reported or not, and newcomers have none. A row whose Pod or reporter is gone is Stale with the reason.
+func (c *Cluster) makeRows() []matrix.Row {
+	c.behind = nil
+	var rows []matrix.Row
+	switch c.Source {
+	case SourceLive, SourceAnnotation:
+		rows = c.memberRows()
+	default:
+		rows = c.reportRows()
+	}
+	slices.SortStableFunc(rows, func(a, b matrix.Row) int { return compareRefs(a.Reporter, b.Reporter) })
+	return rows
+}
+
+func compareRefs(a, b matrix.Ref) int {
+	pa, pb := placeKey(a), placeKey(b)
+	return cmp.Or(cmp.Compare(pa.datacenter, pb.datacenter), cmp.Compare(pa.rack, pb.rack), cmp.Compare(pa.ordinal, pb.ordinal),
+		cmp.Compare(a.Member, b.Member), cmp.Compare(a.HostID, b.HostID))
+}
+
+// ownReport is true when there is a cluster report that our controller keeps. It says more than the datacenter reports: states of nodes, and why a row
+// is missing. Those have the Scylla Operator's shape, which has no room for it.
+func (c *Cluster) ownReport() bool {
+	return c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs && len(c.StatusReport.Datacenters) > 0
+}
+
+// ByClusterReport is true when report rows come from the cluster report.
+func (c *Cluster) ByClusterReport() bool {
+	return c.OverrideRef != "" || len(c.Reports) == 0 || c.ownReport()
+}
+
+func (c *Cluster) reportRows() []matrix.Row {
+	if !c.ByClusterReport() {
+		return c.datacenterRows()
+	}
+	if c.StatusReport == nil {
+		return nil
+	}
+	rows := matrix.FromStatusReport(c.StatusReport)
+	here, same := c.datacenters(), sameRows{}
+	for i := range rows {
+		c.refine(&rows[i], same, !slices.Contains(here, rows[i].Reporter.Datacenter) && rows[i].Reporter.Datacenter != "")
+	}
+	return rows
+}
+
+// datacenterRows are the rows of the datacenter reports, all at once: rows that say the same share their membership.
+func (c *Cluster) datacenterRows() []matrix.Row {
+	rows := matrix.FromReports(c.Reports)
+	remote, same := c.remotePlaces(), sameRows{}
+	stale := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
+	for i := range c.Reports {
+		if _, old := c.Reports[i].Annotations[api.AnnotationStaleSince]; old {
+			stale[c.Reports[i].DatacenterName] = &c.Reports[i]
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		c.refine(r, same, remote[placeKey(r.Reporter)])
+		if old := stale[r.Reporter.Datacenter]; old != nil && r.Stale.IsZero() {
+			r.Stale = matrix.Trouble{Code: matrix.StaleDatacenter, Object: r.Reporter.Datacenter}
+			r.StaleSince, _ = time.Parse(time.RFC3339, old.Annotations[api.AnnotationStaleSince])
+		}
+	}
+	return rows
+}
+
+// remotePlaces are the places whose only reports were copied in from elsewhere.
+func (c *Cluster) remotePlaces() map[place]bool {
+	out := map[place]bool{}
+	for pass := range 2 {
+		for i := range c.Reports {
+			r := &c.Reports[i]
+			if isRemote(r) != (pass == 0) {
+				continue
+			}
+			for j := range r.Racks {
+				for k := range r.Racks[j].Nodes {
+					out[place{r.DatacenterName, r.Racks[j].Name, r.Racks[j].Nodes[k].Ordinal}] = pass == 0
+				}
+			}
+		}
+	}
+	return out
+}
+
+// refine adds to a report's row what the objects here tell: the member's name, whether its reporter still runs, and why it did not
+// report; and holds the row against what its Pod says now.
+func (c *Cluster) refine(row *matrix.Row, same sameRows, remote bool) {
+	if remote {
+		return
+	}
+	name := c.ix.member(row.Reporter)
+	if name == "" {
+		return
+	}
+	row.Reporter.Member = cmp.Or(row.Reporter.Member, name)
+	row.Namespace = cmp.Or(row.Namespace, c.Namespace)
+	s := c.statement(name, c.annotations[name])
+	if s.said != nil {
+		row.LegacyTopology, row.Coordinator = s.said.LegacyTopology, s.said.Coordinator
+		row.Version, row.OperationMode = cmp.Or(row.Version, s.said.ScyllaVersion), cmp.Or(row.OperationMode, s.said.OperationMode)
+	}
+	row.Other = s.other()
+	switch {
+	case !row.Reported && row.Trouble.IsZero():
+		row.Trouble = s.trouble
+	case row.Reported && row.Stale.IsZero() && c.knowsPods():
+		row.Stale, row.StaleSince = c.rowStale(c.ix.pods[name])
+	}
+	c.hold(row, &s, same)
+}
+
+// statement is what one member says: the one reading of its Service, its Pod and its row, for the rows of the matrix and for the reports.
+type statement struct {
+	ref matrix.Ref // with the host ID that the Service records, else the node's own word
+	// joined is true for a member that must have a row.
+	joined bool
+	// said is what its row says; nil where there is none, or none that can be read.
+	said *api.NodeStatusReport
+	// trouble is why said has no cells that count.
+	trouble    matrix.Trouble
+	stale      matrix.Trouble
+	staleSince time.Time
+}
+
+// cells of a statement are those that count; nil when there are none.
+func (s *statement) cells() []api.ObservedNodeStatusReport {
+	if s.said == nil || !s.trouble.IsZero() {
+		return nil
+	}
+	return s.said.ObservedNodes
+}
+
+// statement reads a member, given its decoded row.
+func (c *Cluster) statement(name string, a decoded) statement {
+	pod, svc := c.ix.pods[name], c.ix.services[name]
+	s := statement{ref: c.ix.refs[name], said: a.report}
+	recorded := s.ref.HostID
+	switch {
+	case a.err != nil:
+		_, container, _ := reporterStatus(pod)
+		s.trouble = matrix.Trouble{Code: matrix.TroubleMalformed, Object: container, Words: a.err.Error()}
+	case a.report == nil:
+		if pod == nil && c.knowsPods() {
+			s.trouble = matrix.Trouble{Code: matrix.TroublePodMissing}
+		}
+	case recorded != "" && a.report.HostID != "" && a.report.HostID != recorded:
+		// The Pod speaks for another node than the one that its Service records: after a lost volume, say, or while it is replaced.
+		s.trouble = matrix.Trouble{Code: matrix.TroubleOtherHostID, Object: a.report.HostID}
+	case a.report.Error != nil:
+		s.trouble = matrix.Trouble{Code: matrix.TroubleScyllaDB, Words: *a.report.Error}
+		switch fault := code.Code(a.report.Fault); fault {
+		case matrix.TroublePodUnreachable, matrix.TroubleNotAsked: // other words are not ours
+			s.trouble.Code = fault
+		}
+	}
+	if s.ref.HostID == "" && a.report != nil {
+		s.ref.HostID = a.report.HostID
+	}
+	s.joined = c.hasJoined(svc, pod, &s)
+	if svc != nil && recorded != "" && svc.Labels[api.LabelReplacingNodeHostID] == recorded && s.cells() == nil {
+		s.joined = false // the member's Pod is the newcomer that replaces this very node
+	}
+	if c.knowsPods() && (a.report != nil || a.err != nil) {
+		s.stale, s.staleSince = c.rowStale(pod)
+	}
+	return s
+}
+
+// hasJoined is true for a member that must have a row. The Service's word counts first. Without it (older operators, or a cluster that was handed
+// over a moment ago) a node that serves, or that says of itself that it is more than on its way in, is a member: without its row the cluster
+// would look like one that has no nodes, and the next newcomer like its first.
+func (c *Cluster) hasJoined(svc *corev1.Service, pod *corev1.Pod, s *statement) bool {
+	says := SaysJoined(s.said)
+	if j := joined(svc); j != nil {
+		// Who waits for tokens writes false of a zero-token node for ever.
+		zeroToken := says != nil && *says && s.said.OwnsTokens != nil && !*s.said.OwnsTokens
+		return *j || zeroToken && s.trouble.IsZero()
+	}
+	if serving(pod) {
+		return true
+	}
+	if s.said == nil || s.ref.HostID == "" {
+		return false // a host ID that its peers know will appear in their rows
+	}
+	return (says == nil || *says) && matrix.StateOfMode(s.said.OperationMode) != matrix.StateJoining || !newcomerMode(s.said.OperationMode)
+}
+
+// joined is the joined annotation, nil when absent or not a boolean.
+func joined(svc *corev1.Service) *bool {
+	if svc == nil {
+		return nil
+	}
+	switch svc.Annotations[api.AnnotationNodeJoined] {
+	case "true":
+		return new(true)
+	case "false":
+		return new(false)
+	}
+	return nil
+}
+
+// memberRows makes one row for every member that has joined, of what their Pods carry, and one for every node of the datacenters that are elsewhere.
+func (c *Cluster) memberRows() []matrix.Row {
+	statements := make([]statement, 0, len(c.ix.refs))
+	for _, name := range c.ix.names() {
+		if s := c.statement(name, c.say(name)); s.joined {
+			statements = append(statements, s)
+		}
+	}
+	sh := sharedCells{}
+	sh.add(statements)
+	rows := make([]matrix.Row, 0, len(statements))
+	for i := range statements {
+		rows = append(rows, sh.row(&statements[i], c.Namespace))
+	}
+	return append(rows, c.foreignRows()...)
+}
+
+// say is what a member says by c.Source: its ScyllaDB itself, or its Pod's annotation.
+func (c *Cluster) say(name string) decoded {
+	if c.Source != SourceLive {
+		return c.annotations[name]
+	}
+	said := c.Live[name]
+	if said == nil && c.ix.pods[name] != nil {
+		said = &api.NodeStatusReport{Fault: string(matrix.TroubleNotAsked), Error: new("")}
+	}
+	return decoded{report: said}
+}
+
+// foreignRows are the rows of datacenters that have no member here: the cluster report that report rows come from has them
+// all, else the reports that were copied in do.
+func (c *Cluster) foreignRows() []matrix.Row {
+	here := c.datacenters()
+	elsewhere := func(r *matrix.Row) bool { return !slices.Contains(here, r.Reporter.Datacenter) }
+	var rows []matrix.Row
+	if c.ByClusterReport() && c.StatusReport != nil {
+		for _, r := range matrix.FromStatusReport(c.StatusReport) {
+			if elsewhere(&r) {
+				rows = append(rows, r)
+			}
+		}
+		return rows
+	}
+	for _, r := range c.datacenterRows() {
+		if elsewhere(&r) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// sharedCells holds what different nodes say in the same words, converted once; keyed by the first of the cells.
+type sharedCells map[*api.ObservedNodeStatusReport]matrix.Row
+
+// add converts the cells of all statements together, so that those over the same host IDs share their membership.
+func (sh sharedCells) add(statements []statement) {
+	var first []*api.ObservedNodeStatusReport
+	var lists [][]api.ObservedNodeStatusReport
+	for i := range statements {
+		cells := statements[i].cells()
+		if len(cells) == 0 {
+			continue
+		}
+		if _, known := sh[&cells[0]]; !known {
+			sh[&cells[0]] = matrix.Row{}
+			first, lists = append(first, &cells[0]), append(lists, cells)
+		}
+	}
+	for i, row := range matrix.FromCells(lists) {
+		sh[first[i]] = row
+	}
+}
+
+func (sh sharedCells) row(s *statement, namespace string) matrix.Row {
+	row := matrix.Row{Reporter: s.ref, Trouble: s.trouble, Stale: s.stale, StaleSince: s.staleSince, Namespace: namespace}
+	if s.said != nil {
+		row.OperationMode, row.Version, row.LegacyTopology = s.said.OperationMode, s.said.ScyllaVersion, s.said.LegacyTopology
+		row.State, row.Coordinator = matrix.StateOfMode(s.said.OperationMode), s.said.Coordinator
+	}
+	row.Other = s.other()
+	row.NoStates = row.OperationMode == "" // its reporter is not ours
+	if cells := s.cells(); len(cells) > 0 {
+		shared := sh[&cells[0]]
+		row.Base, row.Observed, row.Reported = shared.Base, shared.Observed, true
+	}
+	return row
+}
+
+// newcomerMode is true for the words of a node that is on its way in. A zero-token node is NORMAL without tokens.
+func newcomerMode(mode string) bool {
+	switch strings.ToUpper(mode) {
+	case "STARTING", "JOINING", "BOOTSTRAP", "UNKNOWN", "":
+		return true
+	}
+	return false
+}
+
+// rowWritten is when a member's row was last written, by the write times that the API server keeps; zero when it says nothing.
+func (c *Cluster) rowWritten(pod *corev1.Pod, ref matrix.Ref) time.Time {
+	switch {
+	case c.Source == SourceLive:
+		if c.Live[ref.Member] != nil {
+			return c.TakenAt
+		}
+	case c.Source == SourceAnnotation:
+		if pod != nil {
+			return writtenAt(pod.ManagedFields, "f:"+api.AnnotationNodeStatusReport)
+		}
+	case c.ByClusterReport():
+		if c.StatusReport != nil {
+			return writtenAt(c.StatusReport.ManagedFields, "f:datacenters")
+		}
+	default:
+		for i := range c.Reports {
+			if c.Reports[i].DatacenterName == ref.Datacenter {
+				return writtenAt(c.Reports[i].ManagedFields, "f:racks")
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// writtenAt is the latest write of a field.
+func writtenAt(entries []metav1.ManagedFieldsEntry, field string) time.Time {
+	var at time.Time
+	for i := range entries {
+		e := &entries[i]
+		if e.Time != nil && e.FieldsV1 != nil && e.Time.After(at) && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(field)) {
+			at = e.Time.Time
+		}
+	}
+	return at
+}
+
+// makeMatrix judges the rows.
+func (c *Cluster) makeMatrix() *matrix.Matrix {
+	opts := matrix.Options{
+		Names: c.names(), NotVerified: c.notVerified(), Reports: c.reportCount(), Namespace: c.Namespace, Fates: c.fates(),
+	}
+	// Of saved objects whose age is not known nothing is known to have been DOWN for long.
+	opts.Settled = time.Unix(0, 1)
+	if !c.TakenAt.IsZero() {
+		opts.Settled = c.TakenAt.Add(-SettledDown)
+	}
+	return matrix.New(c.rows, opts)
+}
+
+// fates are the replacements that the Services tell of, and the members that have not joined: of replacements open ones by the host ID that is
+// recorded, and before that, or by address, by that of the member that asks. A node whose Pod is on its way, or whose Kubernetes node does not
+// answer, has a fate too: it is not lost.
+func (c *Cluster) fates() map[string]matrix.Fate {
+	fates := map[string]matrix.Fate{}
+	for i := range c.Services {
+		v := &c.Services[i]
+		id := v.Labels[api.LabelReplacingNodeHostID]
+		if id != "" {
+			fates[id] = matrix.Fate{Member: v.Name, Open: true}
+			continue
+		}
+		if _, asked := v.Labels[api.LabelReplace]; asked && v.Annotations[api.AnnotationHostID] != "" {
+			fates[v.Annotations[api.AnnotationHostID]] = matrix.Fate{Member: v.Name}
+			continue
+		}
+		if j := joined(v); j != nil && !*j && v.Annotations[api.AnnotationHostID] != "" {
+			fates[api.CanonicalHostID(v.Annotations[api.AnnotationHostID])] = matrix.Fate{Joining: true}
+		}
+	}
+	c.patience(fates)
+	return fates
+}
+
+// names places host IDs: by the Services, and where these do not say by the Pods' own word.
+func (c *Cluster) names() map[string]matrix.Ref {
+	names := make(map[string]matrix.Ref, len(c.ix.hosts))
+	for name, a := range c.annotations {
+		if a.report != nil && a.report.HostID != "" {
+			ref := c.ix.refs[name]
+			ref.HostID = a.report.HostID
+			names[a.report.HostID] = ref
+		}
+	}
+	for i := range c.rows {
+		if r := c.rows[i].Reporter; r.HostID != "" {
+			names[r.HostID] = r
+		}
+	}
+	for id, name := range c.ix.hosts {
+		names[id] = c.ix.refs[name]
+	}
+	return names
+}
+
+// notVerified are datacenters that exist and of which no report tells.
+func (c *Cluster) notVerified() []string {
+	out := matrix.NotVerified(c.StatusReport)
+	if c.ByClusterReport() {
+		return out
+	}
+	have := map[string]bool{}
+	for i := range c.Reports {
+		have[c.Reports[i].DatacenterName] = true
+	}
+	for i := range c.Services {
+		dc := c.Services[i].Labels[api.LabelDatacenter]
+		if j := joined(&c.Services[i]); dc != "" && !have[dc] && j != nil && *j && !slices.Contains(out, dc) {
+			out = append(out, dc)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// reportCount is how many reports the rows come from.
+func (c *Cluster) reportCount() int {
+	switch {
+	case c.Source == SourceAnnotation || c.Source == SourceLive:
+		return 0
+	case c.ByClusterReport():
+		if c.StatusReport != nil {
+			return max(1, len(c.StatusReport.Datacenters))
+		}
+		return 0
+	}
+	return len(c.Reports)
+}

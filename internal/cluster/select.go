@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// OwnedByOperator is true for an object that the Scylla Operator manages: not ours to write. Its label, its hash annotation and a controlling
+// owner of its group each say so.
+func OwnedByOperator(obj metav1.Object) bool {
+	if obj.GetLabels()[api.LabelManagedBy] == api.ManagedByOperator {
+		return true
+	}
+	if _, ok := obj.GetAnnotations()[api.AnnotationManagedHash]; ok {
+		return true
+	}
+	return slices.ContainsFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
+		if !strings.HasPrefix(o.APIVersion, api.GroupVersion.Group+"/") {
+			return false
+		}
+		return o.Controller != nil && *o.Controller || o.Kind == api.ScyllaDBDatacenterGVK.Kind || o.Kind == "RemoteOwner"
+	})
+}
+
+// Managed is true for an object that its label hands to our controller, and that the Scylla Operator does not manage.
+func Managed(obj metav1.Object) bool {
+	return obj.GetLabels()[api.LabelManagedBy] == api.ManagedByUs && !OwnedByOperator(obj)
+}
+
+// isRemote is true for a report that was copied in from another Kubernetes cluster or namespace: its members have no Pods here.
+func isRemote(r *api.ScyllaDBDatacenterNodesStatusReport) bool {
+	_, ok := r.Labels[api.LabelRemoteReport]
+	return ok
+}
+
+// IsMemberService tells the Service of one member from those of the cluster.
+func IsMemberService(s *corev1.Service) bool {
+	if t, ok := s.Labels[api.LabelServiceType]; ok {
+		return t == api.ServiceTypeMember
+	}
+	_, ok := s.Spec.Selector[appsv1.StatefulSetPodNameLabel]
+	return ok
+}
+
+// NamesMember is IsMemberService for an object of which only the metadata is known.
+func NamesMember(o metav1.Object) bool {
+	if t, ok := o.GetLabels()[api.LabelServiceType]; ok {
+		return t == api.ServiceTypeMember
+	}
+	_, _, ok := cutOrdinal(o.GetName())
+	return ok
+}
+
+// IsNodePod tells ScyllaDB's Pods from others that carry the cluster's label, those of the Scylla Operator's jobs for one.
+func IsNodePod(p *corev1.Pod) bool {
+	if t, ok := p.Labels[api.LabelPodType]; ok {
+		return t == api.PodTypeNode
+	}
+	_, ofSet := p.Labels[appsv1.StatefulSetPodNameLabel]
+	return ofSet || ScyllaDBContainer(&p.Spec) != nil
+}
+
+// RunsScyllaDB recognises a StatefulSet of ScyllaDB by its container's name or image.
+func RunsScyllaDB(s *appsv1.StatefulSet) bool { return ScyllaDBContainer(&s.Spec.Template.Spec) != nil }
+
+// ScyllaDBContainer is the container that runs ScyllaDB: the one of that name, else the first with ScyllaDB's image; nil when there is none.
+func ScyllaDBContainer(spec *corev1.PodSpec) *corev1.Container {
+	for i := range spec.Containers {
+		if spec.Containers[i].Name == api.ContainerScyllaDB {
+			return &spec.Containers[i]
+		}
+	}
+	for i := range spec.Containers {
+		if isScyllaDBImage(spec.Containers[i].Image) {
+			return &spec.Containers[i]
+		}
+	}
+	return nil
+}
+
+func isScyllaDBImage(image string) bool {
+	image, _, _ = strings.Cut(image, "@")
+	path := strings.Split(image, "/")
+	last, _, _ := strings.Cut(path[len(path)-1], ":")
+	return len(path) > 1 && path[len(path)-2] == "scylladb" && (last == "scylla" || last == "scylla-enterprise")
+}
+
+// own copies the lists, leaves out what is not a member's, drops all but the last of objects that were saved twice, and sorts: counted
+// twice, a report's rows would contradict themselves.
+func (o Objects) own() Objects {
+	pods := make(map[string]bool, len(o.Pods))
+	for i := range o.Pods {
+		pods[o.Pods[i].Name] = true
+	}
+	o.Services = distinct(o.Services, func(s *corev1.Service) metav1.Object { return s },
+		func(s *corev1.Service) bool { return IsMemberService(s) || pods[s.Name] })
+	o.Pods = distinct(o.Pods, func(p *corev1.Pod) metav1.Object { return p }, IsNodePod)
+	o.StatefulSets = distinct(o.StatefulSets, func(s *appsv1.StatefulSet) metav1.Object { return s }, nil)
+	o.PVCs = distinct(o.PVCs, func(p *corev1.PersistentVolumeClaim) metav1.Object { return p }, nil)
+	o.Reports = distinct(o.Reports, func(r *api.ScyllaDBDatacenterNodesStatusReport) metav1.Object { return r }, nil)
+	slices.SortStableFunc(o.Reports, func(a, b api.ScyllaDBDatacenterNodesStatusReport) int {
+		return cmp.Or(cmp.Compare(a.DatacenterName, b.DatacenterName), cmp.Compare(a.Name, b.Name))
+	})
+	o.Problems = SortProblems(slices.Clone(o.Problems))
+	return o
+}
+
+// distinct returns the last of each name that keep wants, by name. Names are sorted and not objects, which are large and of many types.
+func distinct[T any](list []T, meta func(*T) metav1.Object, keep func(*T) bool) []T {
+	if list == nil {
+		return nil
+	}
+	last := make(map[string]int, len(list))
+	for i := range list {
+		last[meta(&list[i]).GetName()] = i
+	}
+	out := make([]T, 0, len(last))
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		if v := &list[last[name]]; keep == nil || keep(v) {
+			out = append(out, *v)
+		}
+	}
+	return out
+}
+
+// OfOperator is true where the Scylla Operator manages any of the objects.
+func (o *Objects) OfOperator() bool {
+	for part := range o.parts() {
+		if OwnedByOperator(part) {
+			return true
+		}
+	}
+	for i := range o.Pods {
+		if OwnedByOperator(&o.Pods[i]) {
+			return true
+		}
+	}
+	return false
+}

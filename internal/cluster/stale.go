@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// rowStale says why what a Pod's reporter wrote may be old, and since when; zero when the reporter runs. It is the one rule for everybody who asks.
+func (c *Cluster) rowStale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
+	if pod == nil {
+		if c.Offline {
+			return matrix.Trouble{Code: matrix.StalePodNotSaved}, time.Time{}
+		}
+		return matrix.Trouble{Code: matrix.StalePodGone}, time.Time{}
+	}
+	why, since := Stale(pod)
+	if why.IsZero() && gateShut(pod) && c.NodeLost(pod) {
+		// The Pod itself does not tell: the node controller sets Ready to False, which it is already.
+		return matrix.Trouble{Code: matrix.StaleKubernetesNodeLost, Object: pod.Spec.NodeName}, time.Time{}
+	}
+	return why, since
+}
+
+// Stale is rowStale of a Pod that exists.
+func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
+	status, container, ours := reporterStatus(pod)
+	of := func(c code.Code, words string) matrix.Trouble {
+		return matrix.Trouble{Code: c, Object: container, Words: words}
+	}
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return matrix.Trouble{Code: matrix.StalePodDeleting}, pod.DeletionTimestamp.Time
+	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+		return matrix.Trouble{Code: matrix.StalePodNotRunning, Words: string(pod.Status.Phase)}, podTransition(pod, corev1.ContainersReady)
+	case status == nil && pod.Status.Phase != corev1.PodRunning:
+		return matrix.Trouble{Code: matrix.StalePodNotRunning, Words: cmp.Or(string(pod.Status.Phase), "not running")}, pod.CreationTimestamp.Time
+	case status == nil:
+		return of(matrix.StaleContainerUnknown, ""), time.Time{}
+	case status.State.Terminated != nil:
+		t := status.State.Terminated
+		return of(matrix.StaleContainerEnded, cmp.Or(t.Reason, fmt.Sprintf("exit code %d", t.ExitCode))), t.FinishedAt.Time
+	case status.State.Waiting != nil && status.State.Waiting.Reason != "":
+		return of(matrix.StaleContainerWaits, status.State.Waiting.Reason), lastEnd(status)
+	case status.State.Running == nil:
+		return of(matrix.StaleContainerNotRunning, ""), lastEnd(status)
+	case ours && !status.Ready:
+		// Its readiness says that its loop polls. The operator's reporter shares ScyllaDB's container, whose readiness is ScyllaDB's.
+		return of(matrix.StaleReporterNotReady, ""), podTransition(pod, corev1.ContainersReady)
+	case nodeLost(pod):
+		return matrix.Trouble{Code: matrix.StaleKubernetesNodeLost, Object: pod.Spec.NodeName}, podTransition(pod, corev1.PodReady)
+	}
+	return matrix.Trouble{}, time.Time{}
+}
+
+// SaysMore is true when a Pod tells something else than before about its row: whether somebody keeps it up to date, and whether ScyllaDB serves.
+func SaysMore(was, is *corev1.Pod) bool {
+	before, _ := Stale(was)
+	after, _ := Stale(is)
+	return before != after || serving(was) != serving(is)
+}
+
+// serving is true while ScyllaDB's container in the Pod is ready: it answers CQL, which a node does only once it has joined.
+func serving(pod *corev1.Pod) bool {
+	if pod == nil {
+		return false
+	}
+	c := ScyllaDBContainer(&pod.Spec)
+	if c == nil {
+		return false
+	}
+	st := containerStatus(pod.Status.ContainerStatuses, c.Name)
+	return st != nil && st.Ready
+}
+
+// reporterStatus finds the container that writes the row: our sidecar where the Pod has one, else ScyllaDB's own container, which
+// under the Scylla Operator is the reporter.
+func reporterStatus(pod *corev1.Pod) (status *corev1.ContainerStatus, name string, ours bool) {
+	has := func(cs []corev1.Container, name string) bool {
+		return slices.ContainsFunc(cs, func(c corev1.Container) bool { return c.Name == name })
+	}
+	find := func(cs []corev1.ContainerStatus, name string) *corev1.ContainerStatus {
+		if i := slices.IndexFunc(cs, func(c corev1.ContainerStatus) bool { return c.Name == name }); i >= 0 {
+			return &cs[i]
+		}
+		return nil
+	}
+	if pod == nil {
+		return nil, api.ContainerReporter, true
+	}
+	switch {
+	case has(pod.Spec.InitContainers, api.ContainerReporter):
+		return find(pod.Status.InitContainerStatuses, api.ContainerReporter), api.ContainerReporter, true
+	case has(pod.Spec.Containers, api.ContainerReporter):
+		return find(pod.Status.ContainerStatuses, api.ContainerReporter), api.ContainerReporter, true
+	}
+	name = api.ContainerScyllaDB
+	if c := ScyllaDBContainer(&pod.Spec); c != nil {
+		name = c.Name
+	}
+	return find(pod.Status.ContainerStatuses, name), name, false
+}
+
+// nodeLost recognises what the node controller does to the Pods of a Kubernetes node that no longer answers: it alone sets Ready to
+// False while the containers still count as ready.
+func nodeLost(pod *corev1.Pod) bool {
+	if pod.Status.Reason == "NodeLost" {
+		return true
+	}
+	ready, containers := podCondition(pod, corev1.PodReady), podCondition(pod, corev1.ContainersReady)
+	return ready != nil && ready.Status != corev1.ConditionTrue && !gateShut(pod) &&
+		containers != nil && containers.Status == corev1.ConditionTrue
+}
+
+// gateShut is true for a Pod that was not ready for a readiness gate alone when its kubelet last wrote.
+func gateShut(pod *corev1.Pod) bool {
+	ready := podCondition(pod, corev1.PodReady)
+	return ready != nil && ready.Status != corev1.ConditionTrue && ready.Reason == "ReadinessGatesNotReady"
+}
+
+func podCondition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == t {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func podTransition(pod *corev1.Pod, t corev1.PodConditionType) time.Time {
+	if c := podCondition(pod, t); c != nil && c.Status != corev1.ConditionTrue {
+		return c.LastTransitionTime.Time
+	}
+	return time.Time{}
+}
+
+func lastEnd(s *corev1.ContainerStatus) time.Time {
+	if t := s.LastTerminationState.Terminated; t != nil {
+		return t.FinishedAt.Time
+	}
+	return time.Time{}
+}

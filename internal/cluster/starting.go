@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// SettledDown is how long a node must have been DOWN before anything suggests to replace it: most nodes that go DOWN come back by themselves.
+const SettledDown = 5 * time.Minute
+
+// Next steps of nodes that are DOWN for a reason that passes. Replacing one of them would wipe a volume that is well.
+const (
+	StepWaitForStart       code.Code = "WaitForStart"       // waits; command: get the Pod
+	StepMendKubernetesNode code.Code = "MendKubernetesNode" // kubernetesNode; command: get the Kubernetes node
+)
+
+// Serving is true while ScyllaDB's container in the Pod is ready; false without a Pod.
+func Serving(pod *corev1.Pod) bool { return serving(pod) }
+
+// Starting is true for a Pod on its way to serve: it ends to be made anew, runs its init containers, or runs ScyllaDB that is not ready yet. It is
+// false for one that serves, that crashes, that has no Kubernetes node, or whose Kubernetes node does not answer.
+func Starting(pod *corev1.Pod) bool {
+	switch {
+	case pod == nil || nodeLost(pod) || serving(pod) && pod.DeletionTimestamp == nil:
+		return false
+	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+		return false
+	case pod.DeletionTimestamp != nil:
+		return true
+	case !podScheduled(pod):
+		return false
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; !isSidecar(c) && crashed(containerStatus(pod.Status.InitContainerStatuses, c.Name)) {
+			return false
+		}
+	}
+	return !crashed(ScyllaDBStatus(pod))
+}
+
+// crashed is true for a container that ended with an error, or that the kubelet waits to start again.
+func crashed(st *corev1.ContainerStatus) bool {
+	if st == nil {
+		return false
+	}
+	if t := st.State.Terminated; t != nil {
+		return t.ExitCode != 0
+	}
+	return st.State.Waiting != nil && failing(st.State.Waiting.Reason)
+}
+
+// passing is the next step for a member whose node is DOWN for a reason that passes; zero for any other.
+func (c *Cluster) passing(member string) code.Message {
+	pod := c.ix.pods[member]
+	switch {
+	case pod == nil:
+	case c.NodeLost(pod):
+		return code.New(StepMendKubernetesNode, "kubernetesNode", pod.Spec.NodeName).Do(code.Kubectl("", "get", "node", pod.Spec.NodeName))
+	case Starting(pod):
+		return code.New(StepWaitForStart, "waits", PodWaiting(pod)).Do(code.Kubectl(c.Namespace, "get", "pod", member))
+	}
+	return code.Message{}
+}
+
+// notReadySince is since when a Pod has not been ready, or has not had a Kubernetes node; zero when neither is known.
+func notReadySince(pod *corev1.Pod) time.Time {
+	if podCondition(pod, corev1.PodReady) != nil {
+		return podTransition(pod, corev1.PodReady)
+	}
+	return podTransition(pod, corev1.PodScheduled)
+}
+
+// patience adds to the fates of nodes what passes by itself, and since when their Pods have not been ready. What is known of a replacement comes first.
+func (c *Cluster) patience(fates map[string]matrix.Fate) {
+	for id, member := range c.ix.hosts {
+		if _, known := fates[id]; known {
+			continue
+		}
+		fate := matrix.Fate{Step: c.passing(member)}
+		if pod := c.ix.pods[member]; pod != nil {
+			fate.NotReadySince = notReadySince(pod)
+		}
+		if !fate.Step.IsZero() || !fate.NotReadySince.IsZero() {
+			fates[id] = fate
+		}
+	}
+}

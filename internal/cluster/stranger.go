@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"net"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Why a host ID that peers list, and that no member here has, must not be removed.
+const (
+	StrangerUnjudged  code.Code = "StrangerUnjudged"  // the Services, which record host IDs, were not read
+	StrangerNotDown   code.Code = "StrangerNotDown"   // by: who sees it UP; empty where nobody sees it DOWN
+	StrangerElsewhere code.Code = "StrangerElsewhere" // datacenter, where it is known; else sign: why there may be another datacenter
+	StrangerMayBeOurs code.Code = "StrangerMayBeOurs" // members: those here whose host ID is not known
+)
+
+// Signs that the cluster may have a datacenter whose members are not here.
+const (
+	SignNotVerified    code.Code = "SignDatacenterNotVerified" // datacenters
+	SignMirrored       code.Code = "SignReportCopiedIn"        // datacenter, report
+	SignRow            code.Code = "SignRowOfOtherDatacenter"  // datacenter, empty where the row does not say it; node
+	SignScyllaDBs      code.Code = "SignPartOfScyllaDBCluster" // name
+	SignExternalSeeds  code.Code = "SignExternalSeeds"         // seeds
+	SignLenientBarrier code.Code = "SignLenientBarrier"        // flag
+	SignPodsNotRead    code.Code = "SignPodsNotRead"
+)
+
+// Stranger says why a host ID that no member here has must not be called a ghost and removed; zero when it may be. Removing a node bans it for ever, so
+// it takes evidence for three things: it belongs to a datacenter whose members we all know, none of them has it, and its peers see it DOWN and
+// not UP.
+func (c *Cluster) Stranger(hostID string) code.Message {
+	if !c.knowsServices() {
+		return code.New(StrangerUnjudged)
+	}
+	if dc := c.datacenterOf(hostID); dc != "" && !slices.Contains(c.datacenters(), dc) {
+		return code.New(StrangerElsewhere, "datacenter", dc)
+	} else if dc == "" {
+		if sign := c.elsewhere(); !sign.IsZero() {
+			return code.New(StrangerElsewhere, "sign", sign)
+		}
+	}
+	if unknown := c.withoutHostID(); len(unknown) > 0 {
+		return code.New(StrangerMayBeOurs, "members", unknown)
+	}
+	if o := c.all.Opinion(hostID); len(o.Up) > 0 || len(o.Down) == 0 {
+		var by []string
+		for _, i := range o.Up {
+			by = append(by, c.all.Nodes()[i].Ref.String())
+		}
+		return code.New(StrangerNotDown, "by", by)
+	}
+	return code.Message{}
+}
+
+// datacenterOf is the datacenter of a host ID that no member here has, by its own row or by the cluster report; empty when nothing tells it.
+func (c *Cluster) datacenterOf(hostID string) string {
+	if i, ok := c.all.Index(hostID); ok && c.all.Nodes()[i].Datacenter != "" {
+		return c.all.Nodes()[i].Datacenter
+	}
+	if c.StatusReport == nil {
+		return ""
+	}
+	for _, d := range c.StatusReport.Datacenters {
+		if slices.ContainsFunc(d.Nodes, func(n api.StatusReportNode) bool { return n.HostID == hostID }) {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+// withoutHostID names the members here, sorted, that may have started a node whose host ID is not known: a stranger may be theirs.
+func (c *Cluster) withoutHostID() []string {
+	var out []string
+	for _, name := range c.ix.names() {
+		if c.ix.refs[name].HostID != "" {
+			continue
+		}
+		if a := c.annotations[name]; a.report != nil && a.report.HostID != "" {
+			continue
+		}
+		pod := c.ix.pods[name]
+		started := pod == nil && c.ix.pvcs[c.ix.pvcName(name)] != nil
+		if pod != nil {
+			st := ScyllaDBStatus(pod)
+			started = st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.RestartCount > 0)
+		}
+		if j := joined(c.ix.services[name]); started || j != nil && *j {
+			out = append(out, name)
+		}
+	}
+	for _, w := range c.wantedMembers() {
+		if w.PVC != nil {
+			out = append(out, w.Ref.Member) // its Service is gone, and the host ID of its volume with it
+		}
+	}
+	return out
+}
+
+// otherDatacenter is the strongest sign that the cluster may have a datacenter whose members are not here; zero when there is none. Without one a host ID of
+// which nothing tells the datacenter can only be of the datacenters that are here.
+func (c *Cluster) otherDatacenter() code.Message {
+	if dcs := matrix.NotVerified(c.StatusReport); len(dcs) > 0 {
+		return code.New(SignNotVerified, "datacenters", dcs)
+	}
+	for i := range c.Reports {
+		if r := &c.Reports[i]; isRemote(r) {
+			return code.New(SignMirrored, "datacenter", r.DatacenterName, "report", r.Name)
+		}
+	}
+	here := c.datacenters()
+	for i := range c.rows {
+		if r := &c.rows[i].Reporter; !slices.Contains(here, r.Datacenter) {
+			return code.New(SignRow, "datacenter", r.Datacenter, "node", r.Name())
+		}
+	}
+	if name := c.scyllaDBCluster(); name != "" {
+		return code.New(SignScyllaDBs, "name", name)
+	}
+	specs := c.podSpecs()
+	if len(specs) == 0 {
+		return code.New(SignPodsNotRead)
+	}
+	for _, spec := range specs {
+		if seeds := c.externalSeeds(spec); len(seeds) > 0 {
+			return code.New(SignExternalSeeds, "seeds", seeds)
+		}
+	}
+	if slices.ContainsFunc(specs, lenientBarrier) {
+		return code.New(SignLenientBarrier, "flag", lenientFlag)
+	}
+	return code.Message{}
+}
+
+// scyllaDBCluster is the name of the ScyllaDBCluster that the objects are a part of, empty when they are of none.
+func (c *Cluster) scyllaDBCluster() string {
+	for part := range c.parts() {
+		if name := part.GetLabels()[api.LabelParentScyllaDBCluster]; name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// podSpecs are those of the StatefulSets' templates, and of the Pods where there are no StatefulSets.
+func (c *Cluster) podSpecs() []*corev1.PodSpec {
+	var out []*corev1.PodSpec
+	for i := range c.StatefulSets {
+		out = append(out, &c.StatefulSets[i].Spec.Template.Spec)
+	}
+	for i := range c.Pods {
+		if c.ix.set(c.Pods[i].Name) == nil {
+			out = append(out, &c.Pods[i].Spec)
+		}
+	}
+	return out
+}
+
+// seedFlags are the options that name seeds: the Scylla Operator's own, and ScyllaDB's.
+var seedFlags = []string{"--external-seeds", "--seeds", "--seed-provider-parameters"}
+
+// externalSeeds are the seeds, in the command line of ScyllaDB's container, that are no member here.
+func (c *Cluster) externalSeeds(spec *corev1.PodSpec) []string {
+	container := ScyllaDBContainer(spec)
+	if container == nil {
+		return nil
+	}
+	var words []string
+	for _, arg := range slices.Concat(container.Command, container.Args) {
+		words = append(words, strings.Fields(arg)...) // the operator's command line is one argument, a shell's script
+	}
+	var out []string
+	for i, word := range words {
+		flag, value, given := strings.Cut(word, "=")
+		if !slices.Contains(seedFlags, flag) {
+			continue
+		}
+		if !given && i+1 < len(words) {
+			value = words[i+1]
+		}
+		value = strings.TrimPrefix(strings.Trim(value, `"'`), "seeds=")
+		for seed := range strings.SplitSeq(value, ",") {
+			if seed = strings.Trim(seed, ` "'\`); seed != "" && !c.isHere(seed) && !slices.Contains(out, seed) {
+				out = append(out, seed)
+			}
+		}
+	}
+	return out
+}
+
+// isHere is true for a seed that means a member or a Service of this namespace: by an address or by a name. A variable that the container's shell fills
+// in is one of its own Pod.
+func (c *Cluster) isHere(seed string) bool {
+	if strings.HasPrefix(seed, "$") {
+		return true
+	}
+	if net.ParseIP(seed) != nil {
+		return slices.ContainsFunc(c.Services, func(s corev1.Service) bool { return slices.Contains(append(s.Spec.ClusterIPs, s.Spec.ClusterIP), seed) }) ||
+			slices.ContainsFunc(c.Pods, func(p corev1.Pod) bool { return p.Status.PodIP == seed })
+	}
+	labels := strings.Split(seed, ".")
+	if at := slices.Index(labels, "svc"); at > 0 {
+		return labels[at-1] == c.Namespace
+	}
+	// A name without a dot, SERVICE.NAMESPACE, or POD.SERVICE.
+	return len(labels) == 1 || len(labels) == 2 && (labels[1] == c.Namespace || c.ix.refs[labels[0]].Member != "")
+}
+
+// lenientFlag is set by the Scylla Operator exactly where there are external seeds.
+const lenientFlag = "--single-report-allow-non-reporting-host-ids"
+
+// lenientBarrier is true for Pods whose barrier accepts nodes that do not report.
+func lenientBarrier(spec *corev1.PodSpec) bool {
+	for i := range spec.InitContainers {
+		gate := &spec.InitContainers[i]
+		if gate.Name != api.ContainerBarrier {
+			continue
+		}
+		for _, arg := range slices.Concat(gate.Command, gate.Args) {
+			if arg == lenientFlag || arg == lenientFlag+"=true" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// strangerState is what a host ID is that peers list, or a report has a row of, and that no Service or Pod here has.
+func (c *Cluster) strangerState(n *matrix.Node) (MemberState, string) {
+	why := c.Stranger(n.HostID)
+	dc, _ := why.Params["datacenter"].(string)
+	switch {
+	case why.Code == StrangerUnjudged && n.Row != nil:
+		return MemberJoined, "neither its Service nor its Pod was read"
+	case why.Code == StrangerUnjudged:
+		return MemberUnknown, "the Services, which record host IDs, were not read"
+	case why.Code == StrangerElsewhere && n.Row != nil:
+		return MemberRemote, "its Pod is not in this namespace"
+	case why.Code == StrangerElsewhere && dc != "":
+		return MemberRemote, "of datacenter " + dc + ": not known here"
+	case why.Code == StrangerElsewhere:
+		return MemberRemote, "of another datacenter: not known here"
+	}
+	state := MemberUnknown
+	if why.IsZero() {
+		state = MemberGhost
+	}
+	if n.Row != nil {
+		return state, "the report has its row; no Service or Pod here has its host ID"
+	}
+	return state, "peers list it as a member; no Service or Pod here has its host ID"
+}

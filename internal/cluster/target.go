@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// ResolveTarget is Resolve in one cluster.
+func (c *Cluster) ResolveTarget(text string) (Member, error) {
+	_, m, err := Resolve([]*Cluster{c}, text)
+	return m, err
+}
+
+// Resolve is the one place that knows what a person may call a member: the name of its Pod or member Service (also as pod/NAME or svc/NAME), rack/ordinal
+// or datacenter/rack/ordinal, a host ID or its unique prefix of at least 4 characters, that of a node that it replaces too, or an IP address of its Pod or
+// Service. Errors: *NotFoundError with the nearest names, *AmbiguousError with the candidates.
+func Resolve(clusters []*Cluster, text string) (*Cluster, Member, error) {
+	typed := strings.TrimSpace(text)
+	want := MemberName(typed)
+	type hit struct {
+		in *Cluster
+		m  Member
+	}
+	var hits []hit
+	for _, match := range matchers(want) {
+		for _, c := range clusters {
+			members := c.Members()
+			var found []hit
+			for i := range members {
+				if match(&members[i]) {
+					found = append(found, hit{c, members[i]})
+				}
+			}
+			if len(found) > 1 {
+				// A node that is being replaced, and one that was banned on the way, bear the member's name too; the name means the one with the Service.
+				if own := slices.DeleteFunc(slices.Clone(found), func(h hit) bool { return h.m.Service == nil }); len(own) == 1 {
+					found = own
+				}
+			}
+			hits = append(hits, found...)
+		}
+		if len(hits) > 0 {
+			break
+		}
+	}
+	switch len(hits) {
+	case 1:
+		return hits[0].in, hits[0].m, nil
+	case 0:
+		return nil, Member{}, notResolved(clusters, typed, want)
+	}
+	e := &AmbiguousError{What: "member", Name: typed, In: inClusters(clusters)}
+	for i := range hits {
+		name := cmp.Or(hits[i].m.Ref.Member, hits[i].m.HostID)
+		if len(clusters) > 1 {
+			name += " of " + hits[i].in.Key.String()
+		}
+		e.Candidates = append(e.Candidates, name+describeHost(&hits[i].m))
+	}
+	slices.Sort(e.Candidates)
+	return nil, Member{}, e
+}
+
+// MemberName is the name in what was typed: without the kind before it, and without the dots that a shortened host ID ends in.
+func MemberName(typed string) string {
+	want := strings.TrimSpace(typed)
+	for _, prefix := range []string{"pod/", "pods/", "svc/", "service/", "services/"} {
+		want = strings.TrimPrefix(want, prefix)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(want, "…"), "...")
+}
+
+// matchers of what was typed, the surest first: the first that fits any member decides.
+func matchers(want string) []func(*Member) bool {
+	ip, err := netip.ParseAddr(want)
+	isIP := err == nil
+	return []func(*Member) bool{
+		func(m *Member) bool { return m.Ref.Member != "" && m.Ref.Member == want },
+		func(m *Member) bool {
+			return slices.ContainsFunc(hostIDs(m), func(id string) bool { return strings.EqualFold(id, want) })
+		},
+		func(m *Member) bool { return slices.Contains(placeNames(m.Ref), want) },
+		func(m *Member) bool { return isIP && slices.Contains(m.Addresses(), ip.Unmap()) },
+		func(m *Member) bool {
+			return len(want) >= minPrefix && slices.ContainsFunc(hostIDs(m), func(id string) bool {
+				return len(id) > len(want) && strings.EqualFold(id[:len(want)], want)
+			})
+		},
+	}
+}
+
+// hostIDs of a member: its own, and that of the node that it replaces.
+func hostIDs(m *Member) []string {
+	var ids []string
+	if m.HostID != "" {
+		ids = append(ids, m.HostID)
+	}
+	if m.Replacing != "" {
+		ids = append(ids, m.Replacing)
+	}
+	if m.Service != nil {
+		// What was written once before anything was deleted outlives the label.
+		if original := m.Service.Annotations[api.AnnotationReplaceOriginalHostID]; original != "" && original != m.Replacing {
+			ids = append(ids, original)
+		}
+	}
+	return ids
+}
+
+// Addresses of a member, those of its Pod first, then its Service's.
+func (m *Member) Addresses() []netip.Addr {
+	var texts []string
+	if m.Pod != nil {
+		texts = append(texts, m.Pod.Status.PodIP)
+		for _, ip := range m.Pod.Status.PodIPs {
+			texts = append(texts, ip.IP)
+		}
+	}
+	if m.Service != nil {
+		texts = append(append(texts, m.Service.Spec.ClusterIP), m.Service.Spec.ClusterIPs...)
+	}
+	var out []netip.Addr
+	for _, text := range texts {
+		if ip, err := netip.ParseAddr(text); err == nil && !slices.Contains(out, ip.Unmap()) {
+			out = append(out, ip.Unmap())
+		}
+	}
+	return out
+}
+
+func notResolved(clusters []*Cluster, typed, want string) error {
+	e := &NotFoundError{
+		What: "member", Name: typed, In: inClusters(clusters),
+		Cure: "name a Pod, rack/ordinal, an IP, or a host ID or its beginning; \"kubectl scylla status\" lists them",
+	}
+	var names []string
+	for _, c := range clusters {
+		e.Known += len(c.Members())
+		names = append(names, targetNames(c.Members())...)
+	}
+	if want != "" {
+		e.Nearest = Nearest(want, names)
+	}
+	return e
+}
+
+func inClusters(clusters []*Cluster) string {
+	names := make([]string, len(clusters))
+	for i, c := range clusters {
+		names[i] = c.Key.String()
+	}
+	if len(names) == 1 {
+		return "cluster " + names[0]
+	}
+	more := ""
+	if len(names) > 3 {
+		names, more = names[:3], fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	return "clusters " + strings.Join(names, ", ") + more
+}
+
+// minPrefix of a host ID: fewer characters are a slip rather than a name. What deletes asks for more.
+const minPrefix = 4
+
+func describeHost(m *Member) string {
+	if m.Ref.Member == "" || m.HostID == "" {
+		return ""
+	}
+	return " (" + m.HostID + ")"
+}
+
+// PlaceNames are rack/ordinal in the forms that Resolve knows, the short one first; none where the place is not known.
+func (m *Member) PlaceNames() []string { return placeNames(m.Ref) }
+
+func placeNames(r matrix.Ref) []string {
+	if r.Ordinal == nil || r.Rack == "" {
+		return nil
+	}
+	short := fmt.Sprintf("%s/%d", r.Rack, *r.Ordinal)
+	return []string{short, fmt.Sprintf("%s-%d", r.Rack, *r.Ordinal), r.Datacenter + "/" + short}
+}
+
+func targetNames(members []Member) []string {
+	var names []string
+	for i := range members {
+		m := &members[i]
+		if m.Ref.Member != "" {
+			names = append(names, m.Ref.Member)
+		}
+		if p := placeNames(m.Ref); p != nil {
+			names = append(names, p[0])
+		}
+		if m.HostID != "" {
+			names = append(names, m.HostID)
+		}
+	}
+	return names
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// BootstrapInput is everything that the decision needs and the API knows. What only the Pod can tell (Disk, DiskDetail, Banned) is
+// left to the caller. Error: *NotFoundError for an unknown member.
+func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
+	svc := c.ix.services[member]
+	if svc == nil {
+		e := &NotFoundError{What: "member", Name: member, In: "cluster " + c.Key.String(), Known: len(c.ix.refs)}
+		if _, ok := c.ix.refs[member]; ok {
+			e.Cure = "its Pod exists and its member Service does not; the controller makes it, see its log"
+		} else {
+			e.Nearest = Nearest(member, c.ix.names())
+			e.Cure = "\"kubectl scylla status\" lists the members"
+		}
+		return bootstrap.Input{}, e
+	}
+	in := bootstrap.Input{
+		Self: c.ix.refs[member], Namespace: c.Namespace, SelfJoined: joined(svc),
+		ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations,
+		DiskDetail: code.New(bootstrap.DiskOnlyPodReads),
+		PVC:        c.ix.pvcName(member),
+		Matrix:     c.all, Reports: c.reportCount(), NotVerified: c.all.Options().NotVerified,
+		AllowNonReporting: c.allowNonReporting(member),
+		Created:           svc.CreationTimestamp.Time, Rollouts: c.rollouts(svc), Version: c.imageVersion(member),
+	}
+	if err := c.knowsEnough(in.Self); err != nil {
+		return bootstrap.Input{}, fmt.Errorf("judge member %s/%s: without any row it cannot be told from the first node of all: %w", c.Namespace, member, err)
+	}
+	in.Peers = slices.DeleteFunc(c.Peers(), func(p bootstrap.Peer) bool { return p.Member == member })
+	in.ControllerSilent, in.ControllerSilentSince = c.ControllerSilent()
+	if pod := c.ix.pods[member]; pod != nil {
+		in.PodUID = string(pod.UID)
+	}
+	in.Held = c.held(member)
+	in.Initialized = c.StatusReport != nil && c.StatusReport.Status.Initialized
+	in.Doubts = c.doubts(member)
+	in.Banned = c.banned(member)
+	return in, nil
+}
+
+// Verdict is what the member's barrier decides, as far as that is known outside its Pod. Error: as BootstrapInput.
+func (c *Cluster) Verdict(member string) (bootstrap.Verdict, error) {
+	in, err := c.BootstrapInput(member)
+	if err != nil {
+		return bootstrap.Verdict{}, err
+	}
+	return bootstrap.Decide(in), nil
+}
+
+// Health is the one answer to whether the cluster is well: what holds up a newcomer's barrier is no healthy cluster for any display, condition or
+// metric either.
+type Health struct {
+	// Healthy is true when there is at least one node, every one is UP in every row, and a newcomer would have nothing to wait for.
+	Healthy bool
+	// Nodes is how many nodes are judged, Up how many of them every row sees UP, Total how many blockers there are, counted with those
+	// that stand for several.
+	Nodes, Up, Total int
+	// Blockers, the gravest first.
+	Blockers []matrix.Blocker
+}
+
+// Health judges the cluster.
+func (c *Cluster) Health() Health { return c.HealthOf(c.all) }
+
+// HealthOf is Health with the matrix judged with more knowledge, of logs for one.
+func (c *Cluster) HealthOf(m *matrix.Matrix) Health {
+	silent, since := c.ControllerSilent()
+	outdated := append(bootstrap.Outdated(m, c.Peers(), silent, since), bootstrap.RolloutBlockers(c.rollouts(nil), c.Namespace)...)
+	outdated = append(outdated, c.doubts("")...)
+	banned := c.bannedBlockers()
+	h := m.Health()
+	out := Health{Healthy: h.AllUp && len(outdated)+len(banned) == 0, Nodes: h.Nodes, Up: h.Up, Total: h.Total + len(outdated) + len(banned)}
+	out.Blockers = slices.Concat(h.Blockers, outdated, banned)
+	matrix.SortBlockers(out.Blockers)
+	for _, b := range outdated {
+		if _, ok := m.Index(b.Observed.HostID); !ok && b.Observed.HostID != "" {
+			out.Nodes++ // of the matrix it is no node
+		}
+	}
+	return out
+}
+
+// ControllerSilent names our controller, and since when, where the rows are its reports and it keeps them no more; zero otherwise, also where its Lease
+// could not be read.
+func (c *Cluster) ControllerSilent() (controller code.Message, since time.Time) {
+	if c.Source != SourceReport || !c.Ours() || c.Lease == nil || c.TakenAt.IsZero() {
+		return code.Message{}, time.Time{}
+	}
+	l := c.LeaseState()
+	switch {
+	case !l.Silent:
+		return code.Message{}, time.Time{}
+	case l.NotKept:
+		return code.New(CauseNotKept, "controller", l.Holder, "lease", c.Lease.Namespace+"/"+c.Lease.Name), time.Time{}
+	}
+	return code.New(bootstrap.CauseController, "controller", cmp.Or(l.Holder, c.Lease.Name)), l.Since
+}
+
+// Peers are the members by their Services, those that have not joined among them.
+func (c *Cluster) Peers() []bootstrap.Peer {
+	peers := make([]bootstrap.Peer, len(c.Services))
+	for i := range c.Services {
+		v := &c.Services[i]
+		peers[i] = bootstrap.Peer{
+			Ref: c.ix.refs[v.Name], Joined: joined(v), Created: v.CreationTimestamp.Time,
+			// While its node is replaced the Pod is the newcomer's, and says nothing of the node that is recorded.
+			Starting: started(c.ix.pods[v.Name]), Waiting: c.ix.pods[v.Name] != nil && waitsInBarrier(c.ix.pods[v.Name]),
+			Idle: c.knowsPods() && !serving(c.ix.pods[v.Name]) && v.Labels[api.LabelReplacingNodeHostID] == "",
+		}
+	}
+	return peers
+}
+
+// knowsEnough is an error when nothing speaks of a cluster and something that could have spoken was not readable: then a decision would
+// take ignorance for a new cluster.
+func (c *Cluster) knowsEnough(self matrix.Ref) error {
+	for i := range c.rows {
+		if placeKey(c.rows[i].Reporter) != placeKey(self) {
+			return nil
+		}
+	}
+	var errs []error
+	for _, p := range c.Problems {
+		switch p.Resource {
+		case ResourceServices, ResourceReports, ResourceStatusReports:
+			if p.Kind != ProblemNotInstalled {
+				errs = append(errs, p)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Ours is true when our controller keeps the reports.
+func (c *Cluster) Ours() bool {
+	return slices.ContainsFunc(c.Reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool {
+		return r.Labels[api.LabelManagedBy] == api.ManagedByUs
+	}) || c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs
+}
+
+// allowNonReporting reads the flag that the member's own barrier runs with.
+func (c *Cluster) allowNonReporting(member string) bool {
+	var spec *corev1.PodSpec
+	if p := c.ix.pods[member]; p != nil {
+		spec = &p.Spec
+	} else if set := c.ix.set(member); set != nil {
+		spec = &set.Spec.Template.Spec
+	} else {
+		return false
+	}
+	return lenientBarrier(spec)
+}

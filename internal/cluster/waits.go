@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// held is what the member's own barrier says that it waits for beyond what the objects tell: nil where it does not run, or says nothing that can be
+// read. It comes from the Pod, so only known reasons count, and no step of it: commands are ours.
+func (c *Cluster) held(member string) []matrix.Blocker {
+	pod := c.ix.pods[member]
+	if pod == nil {
+		return nil
+	}
+	value, ok := pod.Annotations[api.AnnotationBarrier]
+	if !ok || !waitsInBarrier(pod) {
+		return nil
+	}
+	w, err := api.DecodeBarrierWait(value)
+	if err != nil {
+		return nil // it only says more precisely why a Pod waits that is seen to wait
+	}
+	var held []matrix.Blocker
+	for _, r := range w.Refusals {
+		if reason := matrix.Reason(r.Reason); slices.Contains(matrix.Reasons(), reason) {
+			held = append(held, c.refusal(member, reason, r))
+		}
+	}
+	if len(held) == 0 && w.StableSince != nil && w.StableFor.Duration > 0 {
+		elapsed := time.Duration(0)
+		if !c.TakenAt.IsZero() {
+			elapsed = max(0, c.TakenAt.Sub(w.StableSince.Time)) // two machines' clocks: what is left is never more than all of it
+		}
+		held = append(held, bootstrap.Stabilising(w.StableFor.Duration, elapsed))
+	}
+	return held
+}
+
+func (c *Cluster) refusal(member string, reason matrix.Reason, r api.BarrierRefusal) matrix.Blocker {
+	observed := c.named(r.Observed)
+	switch reason {
+	case matrix.ReasonReporterSilent:
+		return bootstrap.ReporterSilent(observed, c.Namespace, r.Words)
+	case matrix.ReasonNoOtherSeed:
+		b := bootstrap.NoOtherSeed(c.ix.refs[member], c.Namespace, bootstrap.SeedChoice{})
+		b.Cause, b.Detail = code.Message{}, r.Words
+		return b
+	}
+	return matrix.Blocker{Reason: reason, Observed: observed, Observer: c.named(r.Observer), Detail: r.Words}
+}
+
+// named is the node that a barrier names by its host ID, or where it has none by its member's name.
+func (c *Cluster) named(id string) matrix.Ref {
+	if id == "" {
+		return matrix.Ref{}
+	}
+	if at, ok := c.all.Index(id); ok {
+		return c.all.Nodes()[at].Ref
+	}
+	if ref, ok := c.ix.refs[id]; ok {
+		return ref
+	}
+	return matrix.Ref{HostID: id}
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// TestA3WhatABarrierSaysIsSeenFromOutside: how long all must stay UP still, and what its last look found, is part of the verdict that people see, where
+// nothing else is in the way.
+func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
+	since := metav1.NewTime(start.Add(time.Hour).Add(-4 * time.Second).UTC())
+	stabilising := &api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: 10 * time.Second}}
+	silent := &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "ReporterSilent", Observed: hostID(2, 0), Words: "no answer"}}}
+	tests := map[string]struct {
+		says   *api.BarrierWait
+		text   string
+		change func(st *scene, pod *corev1.Pod)
+		want   string
+	}{
+		"it says nothing":      {want: "may start: all 6 nodes are seen UP"},
+		"all must stay UP":     {says: stabilising, want: "must wait: everything is UP, and not for long enough yet: it must hold for 10s without a break, 6s left"},
+		"a reporter is silent": {says: silent, want: "must wait: the reporter of demo-rack2-0 does not answer: no answer"},
+		"another sees it DOWN": {
+			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "NodeDown", Observed: hostID(2, 0), Observer: hostID(1, 0)}}},
+			want: "must wait: demo-rack1-0 (" + hostID(1, 0)[:8] + ") sees demo-rack2-0 (" + hostID(2, 0)[:8] + ") DOWN",
+		},
+		"no seed": {
+			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "NoOtherSeed", Words: "no other member is UP"}}},
+			want: "must wait: demo-rack3-2 would have nobody but itself as seed: no other member is UP",
+		},
+		"what it says is unknown":      {says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "; rm -rf /"}}}, want: "may start"},
+		"what it says is no JSON":      {text: "{", want: "may start"},
+		"what it says is too long":     {text: `{"refusals":[{"reason":"NodeDown","words":"` + strings.Repeat("x", 20<<10) + `"}]}`, want: "may start"},
+		"its barrier does not run":     {says: stabilising, change: func(_ *scene, p *corev1.Pod) { p.Status.InitContainerStatuses = nil }, want: "may start"},
+		"something else is in the way": {says: stabilising, change: func(st *scene, _ *corev1.Pod) { delete(st.Pods, "demo-rack1-0") }, want: "must wait: the report of demo-rack1-0"},
+		"it is forced": {says: silent, change: func(st *scene, _ *corev1.Pod) {
+			st.Services["demo-rack3-2"].Annotations[api.AnnotationForceProceed] = "true"
+		}, want: "may start: it is forced"},
+		"clocks differ": {
+			says: &api.BarrierWait{StableSince: new(metav1.NewTime(start.Add(time.Hour).Add(time.Hour).UTC())), StableFor: metav1.Duration{Duration: 10 * time.Second}},
+			want: "must wait: everything is UP, and not for long enough yet: it must hold for 10s without a break, 10s left",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, 3, 2)
+			newcomer := st.Newcomer(t, 3, 2)
+			pod := st.Pods[newcomer]
+			if tc.says != nil {
+				text, err := api.EncodeBarrierWait(tc.says)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tc.text = text
+			}
+			if tc.text != "" {
+				pod.Annotations = map[string]string{api.AnnotationBarrier: tc.text}
+			}
+			if tc.change != nil {
+				tc.change(st, pod)
+			}
+			v, err := st.cluster(SourceReport).Verdict(newcomer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := words.Verdict(v); !strings.HasPrefix(got, newcomer+" "+tc.want) {
+				t.Errorf("%s\nwant %s %s", got, newcomer, tc.want)
+			}
+		})
+	}
+}
+
+func TestA3ReportersThatHaveToAnswer(t *testing.T) {
+	st := newStage(t, 3, 2)
+	newcomer := st.Newcomer(t, 3, 2)
+	for i, name := range []string{"demo-rack1-0", "demo-rack1-1", "demo-rack2-0", "demo-rack2-1", "demo-rack3-0", "demo-rack3-1"} {
+		st.Pods[name].Status.PodIP = fmt.Sprintf("10.0.0.%d", i+1)
+	}
+	port := func(name string, args ...string) {
+		st.Pods[name].Spec.InitContainers[0].Args = append([]string{"reporter"}, args...)
+	}
+	port("demo-rack1-1", "--health-probe-bind-address=:9000")
+	port("demo-rack2-0", "--health-probe-bind-address=0")           // serves nothing
+	st.Pods["demo-rack2-1"].Spec.InitContainers[0].Name = "another" // the Scylla Operator's Pods have none
+	st.Pods["demo-rack3-1"].Status.PodIP = ""
+	svc := st.Services[newcomer]
+	svc.Annotations[api.AnnotationReplaceIgnoreDead] = strings.ToUpper(hostID(3, 0))
+	var got []string
+	for _, r := range st.cluster(SourceAnnotation).Reporters(newcomer) {
+		got = append(got, r.Member+" "+r.Address)
+	}
+	want := []string{"demo-rack1-0 10.0.0.1:8081", "demo-rack1-1 10.0.0.2:9000", "demo-rack3-1 "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestCondensedPodsGiveTheSameRows(t *testing.T) {
+	st := newStage(t, 3, 2)
+	st.Pods["demo-rack1-1"].Annotations[api.AnnotationNodeStatusReport] = "{"
+	st.Pods["demo-rack2-1"].Annotations = nil
+	st.Pods["demo-rack3-1"].Annotations[api.AnnotationNodeStatusReport] = "condensed demo-rack1-0" // somebody tries to be another
+	whole := st.cluster(SourceAnnotation)
+	d := &Decoder{}
+	for _, p := range st.Pods {
+		d.Condense(p)
+		if n := len(p.Annotations[api.AnnotationNodeStatusReport]); n > 40 {
+			t.Errorf("%s still has %d bytes", p.Name, n)
+		}
+	}
+	o := st.objects()
+	o.Decoder = d
+	short := New(o, SourceAnnotation, start.Add(time.Hour))
+	if diff := cmp.Diff(blockers(whole), blockers(short)); diff != "" {
+		t.Errorf("blockers (-whole +condensed)\n%s", diff)
+	}
+}
+
+func TestA1SeedChoice(t *testing.T) {
+	launch := []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"}
+	tests := map[string]struct {
+		change   func(*scene)
+		launched bool
+		usable   bool
+	}{
+		"started by somebody else": {func(*scene) {}, false, false},
+		"others are UP":            {func(st *scene) { command(st, launch) }, true, true},
+		"the others have no address": {func(st *scene) {
+			command(st, launch)
+			for _, p := range st.Pods {
+				p.Status.PodIP = ""
+			}
+		}, true, false},
+		"seeds that only the container knows": {func(st *scene) { command(st, launch, "--seeds", "$(SEEDS)") }, false, false},
+		"seeds elsewhere": {func(st *scene) {
+			command(st, launch, "--seeds=192.0.2.1")
+			for _, p := range st.Pods {
+				p.Status.PodIP = ""
+			}
+		}, true, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, 3, 1)
+			for i, name := range []string{"demo-rack1-0", "demo-rack2-0", "demo-rack3-0"} {
+				st.Pods[name].Status.PodIP = fmt.Sprintf("10.0.0.%d", i+1)
+			}
+			tc.change(st)
+			choice, launched := st.cluster(SourceAnnotation).SeedChoice("demo-rack3-0")
+			if launched != tc.launched || choice.Usable() != tc.usable {
+				t.Errorf("%+v, launched %v", choice, launched)
+			}
+			if slices.Contains(choice.Seeds, "10.0.0.3") {
+				t.Errorf("itself among its seeds: %v", choice.Seeds)
+			}
+		})
+	}
+}
+
+func command(st *scene, words []string, args ...string) {
+	for _, p := range st.Pods {
+		p.Spec.Containers[0].Command, p.Spec.Containers[0].Args = words, args
+	}
+	for _, s := range st.Sets {
+		s.Spec.Template.Spec.Containers[0].Command, s.Spec.Template.Spec.Containers[0].Args = words, args
+	}
+}
+
+func blockers(c *Cluster) []string {
+	var out []string
+	for _, b := range c.Matrix().Blockers() {
+		out = append(out, words.Blocker(b, time.Time{}))
+	}
+	return out
+}
+
+// TestA5WhatTheObjectsTellOfANewcomer: the version of its image, and which others are on their way.
+func TestA5WhatTheObjectsTellOfANewcomer(t *testing.T) {
+	st := newStage(t, 3, 1)
+	newcomer := st.Newcomer(t, 3, 1)
+	other := st.Newcomer(t, 2, 1)
+	in, err := st.cluster(SourceReport).BootstrapInput(newcomer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.Version.String() != "2026.2.0" {
+		t.Errorf("version %s", in.Version)
+	}
+	at := slices.IndexFunc(in.Peers, func(p bootstrap.Peer) bool { return p.Member == other })
+	if p := in.Peers[at]; !p.Waiting || p.Starting {
+		t.Errorf("%+v, want one that waits in its barrier", p)
+	}
+	st.Pods[other].Status.InitContainerStatuses[2].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	st.Pods[other].Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	st.Pods[newcomer].Spec.Containers[0].Image = "scylladb/scylla:2025.1.0"
+	row, err := api.DecodeNodeStatusReport(st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport])
+	if err != nil {
+		t.Fatal(err)
+	}
+	row.LegacyTopology = true
+	if st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport], err = api.EncodeNodeStatusReport(row); err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range []Source{SourceReport, SourceAnnotation} {
+		v, err := st.cluster(source).Verdict(newcomer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []matrix.Reason
+		for _, b := range v.Blockers {
+			got = append(got, b.Reason)
+		}
+		if diff := cmp.Diff([]matrix.Reason{matrix.ReasonVersionTooOld, matrix.ReasonOneAtATime}, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", source, diff)
+		}
+	}
+}

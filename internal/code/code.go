@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package code holds what travels through the program instead of sentences: codes with parameters, and commands as lists of arguments. Package
+// words turns them into English, last of all; nothing ever reads the English again.
+//
+// It is at the bottom: it imports nothing of this project.
+package code
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Code names one statement or one next step. Codes are CamelCase, and never change their meaning.
+type Code string
+
+// Params are a message's parameters by name: strings, numbers, times, lists of strings, and values with a String method.
+type Params map[string]any
+
+// Command is a program and its arguments, not quoted. Package words makes shell text of it.
+type Command []string
+
+// Message is one statement, or one next step with the commands that do it. The zero value says nothing.
+type Message struct {
+	Code     Code      `json:"code,omitempty"`
+	Params   Params    `json:"params,omitempty"`
+	Commands []Command `json:"commands,omitempty"`
+}
+
+// New makes a message of a code and its parameters, names and values in turn: New("NodeGone", "node", "demo-rack1-0").
+func New(c Code, namesAndValues ...any) Message {
+	m := Message{Code: c}
+	if len(namesAndValues) > 0 {
+		m.Params = make(Params, len(namesAndValues)/2)
+	}
+	for i := 0; i+1 < len(namesAndValues); i += 2 {
+		m.Params[fmt.Sprint(namesAndValues[i])] = namesAndValues[i+1]
+	}
+	return m
+}
+
+// Do is the message with commands added, in the order in which a person runs them.
+func (m Message) Do(commands ...Command) Message {
+	m.Commands = append(slices.Clip(m.Commands), commands...)
+	return m
+}
+
+// IsZero is true for a message that says nothing.
+func (m Message) IsZero() bool { return m.Code == "" }
+
+// Key is equal for messages that say the same. It is for comparing only, not for showing.
+func (m Message) Key() string {
+	if m.IsZero() {
+		return ""
+	}
+	return fmt.Sprint(m.Code, m.Params, m.Commands) // maps are printed in the order of their keys
+}
+
+// Kubectl is a kubectl command in a namespace; an empty namespace is left out.
+func Kubectl(namespace string, args ...string) Command {
+	c := append(Command{"kubectl"}, args...)
+	if namespace != "" {
+		c = append(c, "-n", namespace)
+	}
+	return c
+}
+
+// Scylla is a command of the plugin in a namespace; an empty namespace is left out.
+func Scylla(namespace string, args ...string) Command {
+	return Kubectl(namespace, append([]string{"scylla"}, args...)...)
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// unasked is for a cluster of which nobody can say anything: no row counts, and no node is known to be DOWN.
+func (s *scene) unasked() {
+	if s.m.Reporting() > 0 || len(s.inFate(down, lost, starting, replaced)) > 0 {
+		return
+	}
+	rights := s.rights()
+	switch silent, _ := s.c.ControllerSilent(); {
+	case !silent.IsZero():
+	case len(rights) > 0:
+		s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelCluster}, Message: code.New(sayRights, "rights", rights), Step: code.New(stepGetRights)}, s.all()...)
+	case s.h.Nodes == 0 && len(s.h.Blockers) == 0 && s.newcomers() > 0:
+		s.add(Finding{Kind: NoNodes, Scope: Scope{Level: LevelCluster}, Message: code.New(sayNoNodes, "newcomers", s.newcomers()),
+			Step: code.New(stepFirstJoins).Do(code.Scylla(s.c.Namespace, "barrier"))})
+	default:
+		s.add(Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster}, Message: code.New(sayNobodyAsked, "why", s.silence()),
+			Step: code.New(stepAskNodes).Do(code.Scylla(s.c.Namespace, "status", s.c.Name, "--source", "live"))}, s.all()...)
+	}
+}
+
+// silence is why no row can be used, where all say the same; else nothing.
+func (s *scene) silence() code.Message {
+	var why code.Message
+	for _, b := range s.h.Blockers {
+		if b.Reason != matrix.ReasonRowError && b.Reason != matrix.ReasonRowStale || b.Cause.IsZero() {
+			continue
+		}
+		if !why.IsZero() && why.Params["words"] != b.Cause.Params["words"] || !why.IsZero() && why.Code != b.Cause.Code {
+			return code.Message{}
+		}
+		why = b.Cause
+	}
+	return why
+}
+
+// rights are those that are missing: "list pods". What hides nothing of the cluster is left out.
+func (s *scene) rights() []string {
+	var out []string
+	for _, p := range s.c.Partial() {
+		if right := p.Verb + " " + p.Resource; p.Kind == cluster.ProblemForbidden && !slices.Contains(out, right) {
+			out = append(out, right)
+		}
+	}
+	return out
+}
+
+func (s *scene) newcomers() int {
+	n := 0
+	for _, m := range s.c.Members() {
+		if m.State == cluster.MemberNewcomer {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *scene) all() []int {
+	out := make([]int, len(s.h.Blockers))
+	for k := range out {
+		out[k] = k
+	}
+	return out
+}
+
+// assign gives every blocker to the finding that explains it: first what is wide, then what is narrow, then whatever is left.
+func (s *scene) assign() {
+	s.split()
+	s.partition()
+	s.controller()
+	s.rolling()
+	s.replaced()
+	s.places()
+	s.kubernetesNodes()
+	s.starting()
+	s.down()
+	s.strangers()
+	s.links()
+	s.reporters()
+	s.rest()
+}
+
+// split is for nodes of two clusters: every blocker between these comes of it.
+func (s *scene) split() {
+	if !s.isSplit {
+		return
+	}
+	var explained []int
+	var step code.Message
+	for k := range s.h.Blockers {
+		if s.h.Blockers[k].Reason == matrix.ReasonSplitCluster {
+			step = s.h.Blockers[k].Step
+			explained = append(explained, k)
+		} else if i, j := s.pair(k); s.apart(i, j) {
+			explained = append(explained, k)
+		}
+	}
+	sizes := make([]string, len(s.parts))
+	for i, part := range s.parts {
+		sizes[i] = strconv.Itoa(len(part))
+	}
+	s.add(Finding{
+		Kind: SplitCluster, Scope: Scope{Level: LevelCluster}, Message: code.New(saySplit, "why", s.m.SplitFact()),
+		Evidence: code.New(numbersSplit, "sizes", sizes), Step: step,
+	}, explained...)
+}
+
+func (s *scene) partition() {
+	if len(s.parts) == 0 || s.isSplit {
+		return
+	}
+	var cross []int
+	downPairs := 0
+	for k := range s.h.Blockers {
+		if i, j := s.pair(k); s.apart(i, j) {
+			cross = append(cross, k)
+			downPairs += s.h.Blockers[k].Count()
+		}
+	}
+	reporting, same := 0, 0
+	for _, part := range s.parts {
+		reporting += len(part)
+		same += len(part) * len(part)
+	}
+	parts := make([][]int, len(s.parts))
+	for i := range s.nodes {
+		if p := s.nodes[i].part; p >= 0 {
+			parts[p] = append(parts[p], i)
+		}
+	}
+	s.add(Finding{
+		Kind: Partition, Scope: Scope{Level: LevelCluster}, Message: code.New(sayPartition, "parts", s.partNames(parts)),
+		Evidence: code.New(numbersPairs, "down", downPairs, "pairs", reporting*reporting-same, "nodes", reporting), Step: code.New(matrix.StepMendNetwork),
+	}, cross...)
+}
+
+// partNames names groups of nodes by datacenters, where none is in two of them, else by racks, else by nodes: "us-east-1 + us-west-2 (18)".
+func (s *scene) partNames(parts [][]int) []string {
+	byDatacenter := func(n *node) string { return n.Datacenter }
+	byRack := func(n *node) string {
+		if n.Rack == "" {
+			return ""
+		}
+		return strings.TrimPrefix(n.Datacenter+"/"+n.Rack, "/")
+	}
+	name := func(n *node) string { return n.Name() }
+	for _, by := range []func(*node) string{byDatacenter, byRack} {
+		if s.splits(parts, by) {
+			name = by
+			break
+		}
+	}
+	const most = 4
+	out := make([]string, len(parts))
+	for p, part := range parts {
+		var names []string
+		for _, i := range part {
+			if n := name(&s.nodes[i]); !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+		if len(names) > most {
+			names = append(names[:most-1], "…")
+		}
+		out[p] = strings.Join(names, " + ") + " (" + strconv.Itoa(len(part)) + ")"
+	}
+	return out
+}
+
+// splits is true when every group is made of places of its own.
+func (s *scene) splits(parts [][]int, by func(*node) string) bool {
+	in := map[string]int{}
+	for p, part := range parts {
+		for _, i := range part {
+			place := by(&s.nodes[i])
+			if other, known := in[place]; place == "" || known && other != p {
+				return false
+			}
+			in[place] = p
+		}
+	}
+	return true
+}
+
+func (s *scene) controller() {
+	for k, b := range s.h.Blockers {
+		if b.Reason == matrix.ReasonControllerSilent {
+			s.add(Finding{
+				Kind: ControllerSilent, Scope: Scope{Level: LevelCluster}, Message: code.New(sayController, "controller", b.Cause), Step: b.Step,
+			}, k)
+		}
+	}
+}
+
+// rolling explains the nodes that restart because their StatefulSet is rolled.
+func (s *scene) rolling() {
+	for k := range s.h.Blockers {
+		set, changing := s.rolloutOf(k)
+		if !changing {
+			continue
+		}
+		var restart []int
+		for _, i := range s.inFate(starting) {
+			if s.nodes[i].set() == set {
+				restart = append(restart, i)
+			}
+		}
+		b := &s.h.Blockers[k]
+		f := s.add(Finding{
+			Kind: RolloutInProgress, Scope: Scope{Level: LevelNode, Nodes: s.refs(restart)},
+			Message: code.New(sayRollout, "why", b.Cause, "nodes", s.names(restart)), Step: b.Step,
+		}, k)
+		s.give(f, restart)
+	}
+}
+
+func (s *scene) replaced() {
+	fates := s.m.Options().Fates
+	for _, i := range s.inFate(replaced) {
+		n := &s.nodes[i]
+		old := cmp.Or(s.known.Newcomers[n.HostID], n.HostID)
+		f := Finding{Kind: ReplacementOpen, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: code.New(sayReplacing, "node", n.Name()), Step: s.step(n)}
+		if why := s.known.Failed[old]; !why.IsZero() {
+			f.Kind, f.Message = ReplacementFailed, code.New(sayReplaceFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)
+		}
+		f.Evidence = s.numbers(n)
+		s.give(s.add(f), []int{i})
+	}
+}
+
+// step is that of the gravest blocker about a node.
+func (s *scene) step(n *node) code.Message {
+	for _, k := range n.about {
+		if step := s.h.Blockers[k].Step; !step.IsZero() {
+			return step
+		}
+	}
+	return code.Message{}
+}
+
+// numbers are how the rows of others see a node.
+func (s *scene) numbers(n *node) code.Message {
+	return code.New(numbersRows, "down", n.down, "up", n.up, "rows", n.rows)
+}
+
+// places finds datacenters, then racks, of which no node is left.
+func (s *scene) places() {
+	whole := func(i int) string { return s.nodes[i].Datacenter }
+	rack := func(i int) string {
+		if s.nodes[i].Rack == "" {
+			return ""
+		}
+		return s.nodes[i].Datacenter + "\x00" + s.nodes[i].Rack
+	}
+	s.wholly(whole, func(nodes []int) Finding {
+		dc := s.nodes[nodes[0]].Datacenter
+		return Finding{
+			Kind: DatacenterDown, Scope: Scope{Level: LevelDatacenter, Datacenter: dc, Nodes: s.refs(nodes)},
+			Message: code.New(sayDatacenterDown, "datacenter", dc, "nodes", len(nodes)), Step: code.New(stepSeeDatacenter, "datacenter", dc),
+		}
+	})
+	s.wholly(rack, func(nodes []int) Finding {
+		n := &s.nodes[nodes[0]]
+		return Finding{
+			Kind: RackDown, Scope: Scope{Level: LevelRack, Datacenter: n.Datacenter, Rack: n.Rack, Nodes: s.refs(nodes)},
+			Message: code.New(sayRackDown, "rack", n.Rack, "datacenter", n.Datacenter, "nodes", len(nodes)), Step: code.New(stepSeeRack, "rack", n.Rack),
+		}
+	})
+}
+
+// wholly makes a finding of every place with two nodes or more of which none is left. Where all were on one Kubernetes node that does not
+// answer, that is the cause; where all start again, there is nothing to do about the place.
+func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
+	total, gone := map[string]int{}, map[string][]int{}
+	var order []string
+	for i := range s.nodes {
+		n, p := &s.nodes[i], place(i)
+		if p == "" || !n.counts() {
+			continue
+		}
+		if total[p]++; total[p] == 1 {
+			order = append(order, p)
+		}
+		if n.finding == nil && (n.fate == down || n.fate == lost || n.fate == starting || n.fate == away) {
+			gone[p] = append(gone[p], i)
+		}
+	}
+	for _, p := range order {
+		nodes := gone[p]
+		if total[p] < 2 || len(nodes) < total[p] {
+			continue
+		}
+		machines, startingNow, rows := map[string]bool{}, 0, 0
+		onOne := true
+		for _, i := range nodes {
+			n := &s.nodes[i]
+			rows = max(rows, n.rows)
+			switch n.fate {
+			case starting:
+				startingNow++
+			case lost:
+				machines[n.pod().Spec.NodeName] = true
+			}
+			onOne = onOne && n.fate == lost
+		}
+		if startingNow == len(nodes) || onOne && len(machines) == 1 {
+			continue
+		}
+		f := made(nodes)
+		f.Evidence = code.New(numbersGroup, "rows", rows, "starting", numberOrNone(startingNow), "kubernetesNodes", numberOrNone(len(machines)))
+		s.give(s.add(f), nodes)
+	}
+}
+
+// numberOrNone leaves a zero out of a sentence.
+func numberOrNone(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+func (s *scene) kubernetesNodes() {
+	on := map[string][]int{}
+	var order []string
+	for _, i := range s.inFate(lost) {
+		machine := s.nodes[i].pod().Spec.NodeName
+		if on[machine] == nil {
+			order = append(order, machine)
+		}
+		on[machine] = append(on[machine], i)
+	}
+	for _, machine := range order {
+		nodes := on[machine]
+		f := s.add(Finding{
+			Kind: KubernetesNodeDown, Scope: Scope{Level: LevelKubernetesNode, KubernetesNode: machine, Nodes: s.refs(nodes)},
+			Message:  code.New(sayKubernetesNode, "kubernetesNode", machine, "nodes", s.names(nodes)),
+			Evidence: s.numbers(&s.nodes[nodes[0]]),
+			Step:     code.New(cluster.StepMendKubernetesNode, "kubernetesNode", machine).Do(code.Kubectl("", "get", "node", machine)),
+		})
+		s.give(f, nodes)
+	}
+}
+
+// starting makes one finding of all the nodes that are on their way.
+func (s *scene) starting() {
+	nodes := s.inFate(starting)
+	if len(nodes) == 0 {
+		return
+	}
+	n := &s.nodes[nodes[0]]
+	waits := cluster.PodWaiting(n.pod())
+	f := s.add(Finding{
+		Kind: NodeStarting, Scope: Scope{Level: LevelNode, Nodes: s.refs(nodes)},
+		Message: code.New(sayStarting, "nodes", s.names(nodes), "waits", waits), Evidence: s.numbers(n),
+		Step: code.New(cluster.StepWaitForStart, "waits", waits).Do(code.Kubectl(s.c.Namespace, "get", "pod", n.Name())),
+	})
+	s.give(f, nodes)
+}
+
+func (s *scene) down() {
+	for _, i := range s.inFate(down) {
+		n := &s.nodes[i]
+		f := Finding{
+			Kind: NodeDown, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})},
+			Evidence: code.New(numbersRows, "down", n.down, "up", n.up, "rows", n.rows, "machine", s.machine(n)),
+		}
+		f.Message, f.Step = s.downMessage(n)
+		if n.rows == 0 || n.down+n.up == 0 {
+			f.Evidence = code.Message{}
+		}
+		made := s.add(f)
+		s.give(made, []int{i})
+		// One row may have said so long before the others did.
+		if since := s.m.DownSince(n.HostID); !since.IsZero() {
+			made.Since = since
+		}
+	}
+}
+
+// machine says how the Kubernetes node of a node is; nothing of one that does not exist, which is why the node is DOWN.
+func (s *scene) machine(n *node) code.Message {
+	on := s.c.KubernetesNode(n.pod())
+	if on.State == cluster.KubernetesNodeGone {
+		return code.Message{}
+	}
+	return on.Fact()
+}
+
+// downMessage says why a node is DOWN, and what to do.
+func (s *scene) downMessage(n *node) (message, step code.Message) {
+	pod := n.pod()
+	step = s.step(n)
+	why := code.Message{}
+	switch {
+	case pod == nil && s.knowsPods():
+		why = code.New(whyNoPod)
+		step = code.New(stepSeeSet).Do(code.Kubectl(s.c.Namespace, "describe", "statefulset", cmp.Or(n.set(), "STATEFULSET")))
+	case pod == nil:
+	case s.c.KubernetesNode(pod).State == cluster.KubernetesNodeGone:
+		why = code.New(whyGone, "kubernetesNode", pod.Spec.NodeName)
+	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0: // containers with a state have been on a machine
+		why = code.New(whyNoPlace, "waits", cluster.PodWaiting(pod))
+		if !mayReplace(step) {
+			step = code.New(stepSeeSchedule).Do(code.Kubectl(s.c.Namespace, "describe", "pod", n.Name()))
+		}
+	default:
+		why = code.New(whyPod, "state", cluster.PodState(pod))
+		for _, k := range n.about {
+			// A Pod that looks well says nothing; why it gives no row does.
+			if b := &s.h.Blockers[k]; cluster.Serving(pod) && b.Reason == matrix.ReasonRowError && !b.Cause.IsZero() {
+				why = b.Cause
+			}
+		}
+	}
+	if n.down == 0 && !why.IsZero() {
+		return code.New(sayNotServing, "node", n.Name(), "why", why), step
+	}
+	return code.New(sayNodeDown, "node", n.Name(), "why", why), step
+}
+
+// mayReplace is true for a step that names a replacement.
+func mayReplace(step code.Message) bool {
+	return slices.ContainsFunc(step.Commands, func(c code.Command) bool { return slices.Contains(c, "replace") && !slices.Contains(c, "status") })
+}
+
+func (s *scene) strangers() {
+	for _, i := range s.inFate(ghost, away) {
+		n := &s.nodes[i]
+		f := Finding{Kind: Ghost, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: code.New(sayGhost, "node", n.Name()), Evidence: s.numbers(n), Step: s.step(n)}
+		if n.fate == away {
+			f.Kind, f.Message = NodeDown, code.New(sayNodeAway, "node", n.Name(), "why", s.c.Stranger(n.HostID))
+		}
+		if mayReplace(f.Step) {
+			f.Step = code.New(stepSeeLeftover).Do(code.Scylla(s.c.Namespace, "status", s.c.Name, "--all"))
+		}
+		s.give(s.add(f), []int{i})
+	}
+}

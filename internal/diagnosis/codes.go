@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
+
+// What findings say. Parameters are named beside them.
+const (
+	saySplit          code.Code = "FindingSplitCluster"       // why
+	sayPartition      code.Code = "FindingPartition"          // parts
+	sayDatacenterDown code.Code = "FindingDatacenterDown"     // datacenter, nodes
+	sayRackDown       code.Code = "FindingRackDown"           // rack, datacenter, nodes
+	sayKubernetesNode code.Code = "FindingKubernetesNodeDown" // kubernetesNode, nodes
+	sayNodeDown       code.Code = "FindingNodeDown"           // node, why
+	sayNotServing     code.Code = "FindingNodeNotServing"     // node, why
+	sayNodeDownSelf   code.Code = "FindingNodeSeesItselfDown" // node
+	sayNodeAway       code.Code = "FindingNodeDownElsewhere"  // node, why
+	sayStarting       code.Code = "FindingNodeStarting"       // nodes, waits
+	sayLinkBoth       code.Code = "FindingLinkDown"           // a, b
+	sayLinkOneWay     code.Code = "FindingLinkDownOneWay"     // observer, observed
+	sayLinkGroups     code.Code = "FindingLinkDownGroups"     // parts
+	sayNotHeard       code.Code = "FindingNodeNotHeard"       // node, count
+	sayHearsNot       code.Code = "FindingNodeHearsNot"       // node, count
+	sayNotSure        code.Code = "FindingNodeNotSure"        // node, observers
+	sayReporter       code.Code = "FindingReporterSilent"     // nodes, why
+	sayController     code.Code = "FindingControllerSilent"   // controller
+	sayRollout        code.Code = "FindingRollout"            // why, nodes
+	sayReplacing      code.Code = "FindingReplacementOpen"    // node
+	sayReplaceFailed  code.Code = "FindingReplacementFailed"  // node, why
+	sayGhost          code.Code = "FindingGhost"              // node
+	sayRights         code.Code = "FindingRightsMissing"      // rights
+	sayRightsPartly   code.Code = "FindingRightsMissingPart"  // rights
+	sayNobodyAsked    code.Code = "FindingNobodyAsked"        // why
+	sayDatacenterDark code.Code = "FindingDatacenterNotAsked" // datacenter
+	sayUnclear        code.Code = "FindingUnclear"            // fact
+	sayNoNodes        code.Code = "FindingNoNodes"            // newcomers
+	saySchemas        code.Code = "FindingSchemaDisagreement" // count
+	sayVersions       code.Code = "FindingVersionMix"         // versions
+
+	whyNoPod   code.Code = "BecauseNoPod"              //
+	whyPod     code.Code = "BecausePod"                // state
+	whyGone    code.Code = "BecauseKubernetesNodeGone" // kubernetesNode
+	whyNoPlace code.Code = "BecauseNoPlace"            // waits
+
+	// whereIs is where a Pod runs.
+	whereIs code.Code = "WhereItIs" // ip, kubernetesNode
+)
+
+// The numbers that findings rest on.
+const (
+	numbersSplit    code.Code = "NumbersSplit"    // sizes
+	numbersPairs    code.Code = "NumbersPairs"    // down, pairs, nodes
+	numbersRows     code.Code = "NumbersRows"     // down, up, rows, machine
+	numbersLink     code.Code = "NumbersLink"     // up, rows, a, b
+	numbersGroup    code.Code = "NumbersGroup"    // rows, starting, kubernetesNodes
+	numbersSilent   code.Code = "NumbersSilent"   // silent, rows
+	numbersVersions code.Code = "NumbersVersions" // counts
+)
+
+// Next steps beyond those of package matrix.
+const (
+	stepSeeDatacenter code.Code = "SeeDatacenter"   // datacenter
+	stepSeeRack       code.Code = "SeeRack"         // rack
+	stepSeeSchedule   code.Code = "SeeSchedule"     // command: describe the Pod
+	stepSeeSet        code.Code = "SeeStatefulSet"  // command: describe the StatefulSet
+	stepMendLink      code.Code = "MendLinkBetween" // a, b
+	stepMendLinks     code.Code = "MendLinksOf"     // node
+	stepGetRights     code.Code = "GetRights"       //
+	stepAskNodes      code.Code = "AskNodes"        // command: status --source live
+	stepFirstJoins    code.Code = "FirstJoins"      // command: barrier
+	stepUpgrade       code.Code = "FinishUpgrade"   //
+	stepWaitSchema    code.Code = "WaitForSchema"   //
+	stepSeeLeftover   code.Code = "SeeLeftover"     // command: status
+)

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package diagnosis finds the few causes behind a cluster's many blockers: a partition, a rack, a Kubernetes node, a node, a link. It is the one
+// source of what every output says first. It is pure: a Cluster goes in, findings come out as codes with parameters.
+package diagnosis
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Kind is the cause that a finding names.
+type Kind string
+
+// The kinds, the gravest first.
+const (
+	SplitCluster       Kind = "SplitCluster"       // two clusters of one name
+	NobodyAsked        Kind = "Unknown"            // nothing is known, or something that is needed is not
+	RightsMissing      Kind = "RightsMissing"      // it is not known for want of a right
+	Partition          Kind = "Partition"          // parts that do not see each other
+	ControllerSilent   Kind = "ControllerSilent"   // nobody keeps the reports up to date: what follows may be old
+	DatacenterDown     Kind = "DatacenterDown"     // every node of it
+	RackDown           Kind = "RackDown"           // every node of it
+	KubernetesNodeDown Kind = "KubernetesNodeDown" // and the nodes on it
+	ReplacementFailed  Kind = "ReplacementFailed"  // it waits for a person
+	NodeDown           Kind = "NodeDown"           // one node
+	LinkDown           Kind = "LinkDown"           // nodes that live and do not see each other
+	Ghost              Kind = "Ghost"              // a host ID that no member here has
+	ReportOutdated     Kind = "ReportOutdated"     // the report is not what the Pods say
+	OperatorDegraded   Kind = "OperatorDegraded"   // the Scylla Operator cannot do its work
+	RolloutInProgress  Kind = "RolloutInProgress"  // a StatefulSet is rolled
+	ReplacementOpen    Kind = "ReplacementOpen"    // it goes on by itself
+	NodeStarting       Kind = "NodeStarting"       // it goes on by itself
+	ReporterSilent     Kind = "ReporterSilent"     // a node that is UP has no row that counts
+	Unclear            Kind = "Unclear"            // a blocker that no other kind explains
+	NoNodes            Kind = "NoNodes"            // no node has joined yet
+	SchemaDisagreement Kind = "SchemaDisagreement" // remark
+	VersionMix         Kind = "VersionMix"         // remark
+)
+
+var gravity = []Kind{
+	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, KubernetesNodeDown, ReplacementFailed, NodeDown, LinkDown, Ghost,
+	ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, SchemaDisagreement, VersionMix,
+}
+
+// Kinds lists every kind, the gravest first.
+func Kinds() []Kind { return slices.Clone(gravity) }
+
+// Level is what a finding is about.
+type Level string
+
+const (
+	LevelCluster        Level = "cluster"
+	LevelDatacenter     Level = "datacenter"
+	LevelRack           Level = "rack"
+	LevelKubernetesNode Level = "kubernetesNode"
+	LevelNode           Level = "node"
+	LevelLink           Level = "link"
+)
+
+// Scope says what a finding is about.
+type Scope struct {
+	Level          Level  `json:"level"`
+	Datacenter     string `json:"datacenter,omitempty"`
+	Rack           string `json:"rack,omitempty"`
+	KubernetesNode string `json:"kubernetesNode,omitempty"`
+	// Nodes that are affected. Of a partition they are none: every node is.
+	Nodes []matrix.Ref `json:"nodes,omitempty"`
+}
+
+// Finding is one cause.
+type Finding struct {
+	Kind  Kind
+	Scope Scope
+	// Message is the cause in one sentence, Evidence the numbers that it rests on, Step the one thing to do next.
+	Message, Evidence, Step code.Message
+	// Since is when the first of its blockers began; zero when not known.
+	Since time.Time
+	// Blockers that it explains, by their indexes in Health.Blockers.
+	Blockers []int
+	// Remark is true for what is worth saying and holds no newcomer up: a cluster with remarks alone is healthy.
+	Remark bool
+}
+
+// Known is what package replacement knows beyond the Cluster.
+type Known struct {
+	// Failed are the replacements that failed, by the host ID that is replaced, with why.
+	Failed map[string]code.Message
+	// Newcomers maps the host IDs of nodes that replace others to those of the replaced.
+	Newcomers map[string]string
+}
+
+// Of gives the findings, the gravest first. Without remarks they are none exactly for a healthy cluster, and every blocker is explained by one of them.
+func Of(c *cluster.Cluster) []Finding { return From(c, c.Health(), Known{}) }
+
+// From is Of with a health that was judged with more knowledge. Nodes are those of the Cluster's own matrix.
+func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
+	s := newScene(c, h, known)
+	if !h.Healthy {
+		s.unasked()
+		s.assign()
+	}
+	s.remarks()
+	out := make([]Finding, 0, len(s.findings))
+	for _, f := range s.findings {
+		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != ReplacementOpen && f.Kind != ReplacementFailed {
+			f.Step = code.New(stepAskNodes).Do(code.Scylla(c.Namespace, "status", c.Name, "--source", "live"))
+		}
+		slices.Sort(f.Blockers)
+		f.Blockers = slices.Compact(f.Blockers)
+		out = append(out, *f)
+	}
+	slices.SortStableFunc(out, func(a, b Finding) int {
+		return cmp.Or(boolCompare(a.Remark, b.Remark), cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(len(b.Scope.Nodes), len(a.Scope.Nodes)))
+	})
+	return out
+}
+
+func (k Kind) rank() int { return slices.Index(gravity, k) }
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
+)
+
+// said is a finding as a test writes it: "Kind: sentence".
+func said(findings []diagnosis.Finding) []string {
+	var out []string
+	for _, f := range findings {
+		text := string(f.Kind) + ": " + words.Text(f.Message)
+		if f.Remark {
+			text = "remark " + text
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// twoDatacenters is dc1 and dc2 of three racks with two members each.
+func twoDatacenters() *plugintest.Cluster { return plugintest.New(3, 2).AddDatacenter("dc2", 3, 2) }
+
+// secondCluster is one whose first member lost its disk and founded a cluster of its own.
+func secondCluster() *plugintest.Cluster {
+	const founder, anew = "demo-dc1-rack1-0", "99d2f3a2-9999-4999-8999-999999999999"
+	c := plugintest.New(3, 1).NoReports()
+	old := c.Node(founder).HostID
+	c.Service(founder).Annotations[api.AnnotationHostID] = anew
+	return c.Says(func(by plugintest.Node, r *api.NodeStatusReport) {
+		r.OperationMode = "NORMAL"
+		if by.Name == founder {
+			r.HostID, r.ObservedNodes = anew, []api.ObservedNodeStatusReport{{HostID: anew, Status: api.NodeStatusUp}}
+			return
+		}
+		for i := range r.ObservedNodes {
+			if r.ObservedNodes[i].HostID == old {
+				r.ObservedNodes[i].Status = api.NodeStatusDown
+			}
+		}
+	})
+}
+
+func each(c *plugintest.Cluster, do func(a, b plugintest.Node)) *plugintest.Cluster {
+	for _, a := range c.Nodes {
+		for _, b := range c.Nodes {
+			if a.Name != b.Name {
+				do(a, b)
+			}
+		}
+	}
+	return c
+}
+
+// unseen makes every node of one place see none of another, both ways.
+func unseen(c *plugintest.Cluster, a, b func(plugintest.Node) bool) *plugintest.Cluster {
+	return each(c, func(x, y plugintest.Node) {
+		if a(x) && b(y) || b(x) && a(y) {
+			c.Sees(x.Name, y.Name, api.NodeStatusDown, scenes.Now.Add(-time.Minute))
+		}
+	})
+}
+
+// newcomers is a cluster of one member that waits to be the first node.
+func newcomers() *plugintest.Cluster {
+	c := plugintest.New(1, 0)
+	c.Newcomer("dc1", "rack1", 0)
+	return c
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	const down, up = api.NodeStatusDown, api.NodeStatusUnknown
+	rack := func(dc, name string) func(plugintest.Node) bool {
+		return func(n plugintest.Node) bool { return n.Datacenter == dc && n.Rack == name }
+	}
+	ghosts := plugintest.New(3, 2).Down("demo-dc1-rack3-1")
+	mixed := unseen(twoDatacenters(), func(n plugintest.Node) bool { return n.Datacenter == "dc1" }, func(n plugintest.Node) bool { return n.Datacenter == "dc2" })
+	mixed.Down("demo-dc1-rack1-0")
+	three := plugintest.New(2, 2).AddDatacenter("dc2", 2, 2).AddDatacenter("dc3", 2, 2)
+	versions := plugintest.New(3, 1)
+	versions.Nodes[0].Version = "2025.3.0"
+	seen := map[diagnosis.Kind]bool{}
+	for name, tc := range map[string]struct {
+		cluster *plugintest.Cluster
+		// operator makes a cluster of the Scylla Operator, of which it changes one Pod.
+		operator func(*corev1.Pod)
+		change   func(*cluster.Objects)
+		known    diagnosis.Known
+		want     []string
+	}{
+		"all is well":              {cluster: twoDatacenters()},
+		"a partition by rack":      {cluster: unseen(plugintest.New(3, 2), rack("dc1", "rack1"), func(n plugintest.Node) bool { return n.Rack != "rack1" }), want: []string{"Partition: dc1/rack1 (2) and dc1/rack2 + dc1/rack3 (4) do not see each other"}},
+		"a partition in one rack":  {cluster: unseen(plugintest.New(1, 3), func(n plugintest.Node) bool { return n.Ordinal == 0 }, func(n plugintest.Node) bool { return n.Ordinal > 0 }), want: []string{"Partition: demo-dc1-rack1-0 (1) and demo-dc1-rack1-1 + demo-dc1-rack1-2 (2) do not see each other"}},
+		"a partition and a node":   {cluster: mixed, want: []string{"Partition: dc1 (5) and dc2 (6) do not see each other", "NodeDown: demo-dc1-rack1-0 is DOWN: its Pod is CrashLoopBackOff 0/1"}},
+		"two datacenters of three": {cluster: unseen(three, func(n plugintest.Node) bool { return n.Datacenter == "dc1" }, func(n plugintest.Node) bool { return n.Datacenter == "dc2" }), want: []string{"LinkDown: dc1 (4) and dc2 (4) do not see each other; other nodes see both"}},
+		"two racks of three":       {cluster: unseen(plugintest.New(3, 2), rack("dc1", "rack1"), rack("dc1", "rack2")), want: []string{"LinkDown: dc1/rack1 (2) and dc1/rack2 (2) do not see each other; other nodes see both"}},
+		"a rack and a node": {
+			cluster: twoDatacenters().Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1").Down("demo-dc2-rack1-0"),
+			want:    []string{"RackDown: rack dc1/rack1 is DOWN: all 2 nodes of it", "NodeDown: demo-dc2-rack1-0 is DOWN: its Pod is CrashLoopBackOff 0/1"},
+		},
+		"every node":     {cluster: plugintest.New(1, 2).Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1"), want: []string{"DatacenterDown: datacenter dc1 is DOWN: all 2 nodes of it"}},
+		"a link one way": {cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}), want: []string{"LinkDown: demo-dc1-rack1-0 sees demo-dc1-rack2-0 DOWN, which lives"}},
+		"a node that nobody hears": {
+			cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}).Sees("demo-dc1-rack3-0", "demo-dc1-rack2-0", down, time.Time{}),
+			want:    []string{"LinkDown: 2 nodes see demo-dc1-rack2-0 DOWN, which lives and has a row of its own"},
+		},
+		"a node that is not sure": {cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", up, time.Time{}), want: []string{"Unclear: 1 node cannot say whether demo-dc1-rack2-0 is UP"}},
+		"a reporter":              {cluster: plugintest.New(3, 1).NoRow("demo-dc1-rack2-0"), want: []string{"ReporterSilent: no status report that counts from demo-dc1-rack2-0"}},
+		"a Pod that is not there": {cluster: plugintest.New(3, 1).Ghost("demo-dc1-rack2-0"), want: []string{"NodeDown: demo-dc1-rack2-0 does not serve: it has no Pod"}},
+		"a ghost": {cluster: ghosts, change: func(o *cluster.Objects) {
+			o.Services = slices.DeleteFunc(o.Services, func(s corev1.Service) bool { return s.Name == "demo-dc1-rack3-1" })
+			o.Pods = slices.DeleteFunc(o.Pods, func(p corev1.Pod) bool { return p.Name == "demo-dc1-rack3-1" })
+			for i := range o.StatefulSets {
+				if o.StatefulSets[i].Name == "demo-dc1-rack3" {
+					o.StatefulSets[i].Spec.Replicas = new(int32(1))
+				}
+			}
+		}, want: []string{"Ghost: demo-dc1-rack3-1 is listed by the nodes and belongs to no member"}},
+		"a replacement that failed": {cluster: plugintest.New(3, 1).Replacing("demo-dc1-rack2-0"), known: diagnosis.Known{
+			Failed: map[string]code.Message{plugintest.New(3, 1).Node("demo-dc1-rack2-0").HostID: code.New("ReplacementFailure", "text", "the disk is full")},
+		}, want: []string{"ReplacementFailed: the replacement of demo-dc1-rack2-0 failed: the disk is full"}},
+		"a controller that is silent": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			o.Read |= cluster.KindLease
+			o.Lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("controller-1"), RenewTime: &metav1.MicroTime{Time: scenes.Now.Add(-time.Hour)}}}
+		}, want: []string{"ControllerSilent: the controller that keeps the reports is silent: controller-1; what the reports say may be old"}},
+		"a report that is not kept": {operator: func(p *corev1.Pod) {
+			p.ManagedFields, p.Annotations[api.AnnotationNodeStatusReport] = nil, strings.Replace(p.Annotations[api.AnnotationNodeStatusReport], `"UP"`, `"DOWN"`, 1)
+		}, want: []string{
+			"LinkDown: demo-dc1-rack3-0 sees demo-dc1-rack1-0 DOWN, which lives",
+			"ReportOutdated: the status report is not what the Pods say, of which the graver word counts: the row of demo-dc1-rack3-0 is another than the annotation of its Pod",
+		}},
+		"an operator that cannot do its work": {operator: func(*corev1.Pod) {}, change: func(o *cluster.Objects) {
+			o.OperatorState = &cluster.OperatorState{Conditions: []metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "Error"}}}
+		}, want: []string{"OperatorDegraded: the Scylla Operator cannot do its work: condition Degraded: Error"}},
+		"rights": {cluster: plugintest.New(3, 1).NoReports(), change: func(o *cluster.Objects) {
+			o.Pods, o.Read = nil, o.Read&^cluster.KindPods
+			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePods, Kind: cluster.ProblemForbidden}}
+		}, want: []string{"RightsMissing: nobody could be asked: you have no right to list pods"}},
+		"nobody has joined":    {cluster: newcomers(), want: []string{"NoNodes: no node has joined yet, 1 newcomer waits"}},
+		"nobody says anything": {cluster: plugintest.New(1, 2).NoRow("demo-dc1-rack1-0").NoRow("demo-dc1-rack1-1"), want: []string{"Unknown: no status report from any node"}},
+		"two clusters": {cluster: secondCluster(), want: []string{
+			"SplitCluster: there are two clusters of one name: the members that demo-dc1-rack2-0 + demo-dc1-rack3-0, demo-dc1-rack1-0 list have no host ID in common, " +
+				"and all of these nodes serve",
+			"Ghost: host ID 35d0f1a0-5ea1-4d00-8000-000000000000 is listed by the nodes and belongs to no member",
+		}},
+		"different versions": {cluster: versions, want: []string{"remark VersionMix: the nodes run different versions: 2025.2.1 and 2025.3.0"}},
+		"different schemas": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			o.Facts = map[string]cluster.LiveFacts{"demo-dc1-rack1-0": {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}, "UNREACHABLE": {"10.0.0.3"}}}}
+		}, want: []string{"remark SchemaDisagreement: the nodes have 2 schema versions"}},
+		"a part was not read": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePVCs, Kind: cluster.ProblemForbidden}}
+		}, want: []string{"remark RightsMissing: a part was not read: you have no right to list persistentvolumeclaims"}},
+	} {
+		for _, want := range tc.want {
+			kind, _, _ := strings.Cut(strings.TrimPrefix(want, "remark "), ":")
+			seen[diagnosis.Kind(kind)] = true
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := objectsOf(tc.cluster, tc.operator)
+			if tc.change != nil {
+				tc.change(&o)
+			}
+			c := cluster.New(o, cluster.SourceAuto, scenes.Now)
+			findings := diagnosis.From(c, c.Health(), tc.known)
+			if diff := cmp.Diff(tc.want, said(findings)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			check(t, c, findings)
+		})
+	}
+	for _, s := range scenes.All(12) {
+		for _, f := range diagnosis.Of(s.Cluster()) {
+			seen[f.Kind] = true
+		}
+	}
+	for _, kind := range diagnosis.Kinds() {
+		if !seen[kind] {
+			t.Errorf("no test and no scene has a finding of kind %s", kind)
+		}
+	}
+}
+
+// objectsOf are those of a cluster; with change, of one that the Scylla Operator manages, one Pod of which is changed.
+func objectsOf(c *plugintest.Cluster, change func(*corev1.Pod)) cluster.Objects {
+	if change == nil {
+		return scenes.Objects(c)
+	}
+	list := plugintest.New(3, 1).OperatorObjects("dc1", nil)
+	for _, o := range list {
+		if p, ok := o.(*corev1.Pod); ok && p.Name == "demo-dc1-rack3-0" {
+			change(p)
+		}
+	}
+	return scenes.Read(cluster.Key{Namespace: "demo", Name: "demo"}, list)
+}
+
+// check holds findings against what is true of all: every blocker is explained, problems are none exactly for a healthy cluster, the order is that of
+// gravity, all has words, and nothing that passes by itself is to be replaced.
+func check(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, c *cluster.Cluster, findings []diagnosis.Finding) {
+	t.Helper()
+	h := c.Health()
+	explained := map[int]bool{}
+	problems, last := 0, -1
+	for _, f := range findings {
+		for _, k := range f.Blockers {
+			explained[k] = true
+		}
+		rank := slices.Index(diagnosis.Kinds(), f.Kind)
+		if !f.Remark {
+			problems++
+			if rank < last {
+				t.Errorf("%s stands behind what is less grave", f.Kind)
+			}
+			last = rank
+		}
+		if text := words.Text(f.Message); rank < 0 || text == "" || strings.Contains(text, "Finding") || strings.ContainsAny(text, "{}[]") {
+			t.Errorf("%s says %q", f.Kind, text)
+		}
+		if f.Step.IsZero() {
+			t.Errorf("%s has no next step", f.Kind)
+		}
+		if step := strings.ReplaceAll(words.Text(f.Step), "scylla replace status", ""); strings.Contains(step, "scylla replace ") && f.Kind != diagnosis.NodeDown && f.Kind != diagnosis.ReplacementFailed && f.Kind != diagnosis.ReplacementOpen {
+			t.Errorf("%s suggests %q", f.Kind, step)
+		}
+	}
+	for k, b := range h.Blockers {
+		if !explained[k] {
+			t.Errorf("no finding explains %s", words.Blocker(b, time.Time{}))
+		}
+	}
+	if h.Healthy != (problems == 0) {
+		t.Errorf("healthy is %v with %d problems", h.Healthy, problems)
+	}
+}
+
+func TestScenes(t *testing.T) {
+	t.Parallel()
+	for _, s := range scenes.All(99) {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			c := s.Cluster()
+			findings := diagnosis.Of(c)
+			check(t, c, findings)
+			if s.Name == "healthy" {
+				return
+			}
+			if len(findings) != 1 {
+				t.Fatalf("one cause is %d findings: %q", len(findings), said(findings))
+			}
+			if text := words.Text(findings[0].Message); !strings.Contains(text, s.FirstLine) {
+				t.Errorf("it is said to be %q", text)
+			}
+			if got := strings.Contains(words.Text(findings[0].Step), "kubectl scylla replace ") && s.Name != "replacement"; got != s.MayReplace {
+				t.Errorf("suggests a replacement: %v (%s)", got, words.Text(findings[0].Step))
+			}
+		})
+	}
+}
+
+// TestEveryBlockerIsExplained of clusters in which anything is wrong with anybody.
+func TestEveryBlockerIsExplained(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		c := plugintest.New(rapid.IntRange(1, 3).Draw(rt, "racks"), rapid.IntRange(1, 2).Draw(rt, "members"))
+		if rapid.Bool().Draw(rt, "two datacenters") {
+			c.AddDatacenter("dc2", 2, 1)
+		}
+		for _, a := range c.Nodes {
+			for _, b := range c.Nodes {
+				if status := rapid.SampledFrom([]api.NodeStatus{"UP", "UP", "UP", "UP", "DOWN", "UNKNOWN", ""}).Draw(rt, a.Name+" "+b.Name); status != api.NodeStatusUp {
+					c.Sees(a.Name, b.Name, status, scenes.Now.Add(-time.Duration(rapid.IntRange(0, 600).Draw(rt, "age"))*time.Second))
+				}
+			}
+		}
+		for _, n := range c.Nodes {
+			spoil(rt, c, n)
+		}
+		if rapid.Bool().Draw(rt, "no reports") {
+			c.NoReports()
+		}
+		o := scenes.Objects(c)
+		if rapid.IntRange(0, 4).Draw(rt, "Pods") == 0 {
+			o.Pods, o.Read = nil, o.Read&^cluster.KindPods
+			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePods, Kind: cluster.ProblemForbidden}}
+		}
+		built := cluster.New(o, cluster.SourceAuto, scenes.Now)
+		check(rt, built, diagnosis.Of(built))
+	})
+}
+
+func spoil(rt *rapid.T, c *plugintest.Cluster, n plugintest.Node) {
+	p, v := c.Pod(n.Name), c.Service(n.Name)
+	switch rapid.SampledFrom([]string{"", "", "", "", "down", "no row", "no Pod", "lost", "init", "not ready", "replaced", "no host ID", "leaving", "malformed"}).Draw(rt, n.Name) {
+	case "down":
+		c.Down(n.Name)
+	case "no row":
+		c.NoRow(n.Name)
+	case "no Pod":
+		c.Ghost(n.Name)
+	case "lost":
+		p.Status.Conditions[1].Status = corev1.ConditionFalse
+	case "init":
+		p.Status.Phase = corev1.PodPending
+		p.Status.InitContainerStatuses[2].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+		p.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB}
+	case "not ready":
+		p.Status.ContainerStatuses[0].Ready = false
+	case "replaced":
+		v.Labels[api.LabelReplacingNodeHostID] = n.HostID
+	case "no host ID":
+		delete(v.Annotations, api.AnnotationHostID)
+	case "leaving":
+		v.Labels[api.LabelDecommissioned] = "false"
+	case "malformed":
+		p.Annotations = map[string]string{api.AnnotationNodeStatusReport: fmt.Sprint("{", n.Ordinal)}
+	}
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// link is a pair of nodes that live, the first of which sees the second DOWN.
+type link struct{ from, to int }
+
+// links explains the pairs that are left: both ends live, so the way between them does not.
+func (s *scene) links() {
+	bad := map[link][]int{}
+	for k := range s.h.Blockers {
+		i, j := s.pair(k)
+		if s.taken[k] || i < 0 || j < 0 || i == j || s.h.Blockers[k].Reason != matrix.ReasonNodeDown {
+			continue
+		}
+		bad[link{i, j}] = append(bad[link{i, j}], k)
+	}
+	s.groups(bad, func(n *node) string { return n.Datacenter })
+	s.groups(bad, func(n *node) string {
+		if n.Rack == "" {
+			return ""
+		}
+		return n.Datacenter + "\x00" + n.Rack
+	})
+	for len(bad) > 0 {
+		s.star(bad)
+	}
+}
+
+// groups finds places none of whose nodes see each other while others see both.
+func (s *scene) groups(bad map[link][]int, place func(*node) string) {
+	in := map[string][]int{}
+	var order []string
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		if p := place(n); p != "" && n.Reports && n.HostID != "" {
+			if in[p] == nil {
+				order = append(order, p)
+			}
+			in[p] = append(in[p], i)
+		}
+	}
+	for x, a := range order {
+		for _, b := range order[x+1:] {
+			if len(in[a])*len(in[b]) < 2 {
+				continue
+			}
+			var pairs []link
+			for _, i := range in[a] {
+				for _, j := range in[b] {
+					pairs = append(pairs, link{i, j}, link{j, i})
+				}
+			}
+			if !slices.ContainsFunc(pairs, func(l link) bool { return bad[l] == nil }) {
+				s.apartButSeen(bad, pairs, [][]int{in[a], in[b]})
+			}
+		}
+	}
+}
+
+func (s *scene) apartButSeen(bad map[link][]int, pairs []link, parts [][]int) {
+	names := s.partNames(parts)
+	f := s.add(Finding{
+		Kind: LinkDown, Scope: Scope{Level: LevelLink, Nodes: s.refs(slices.Concat(parts...))}, Message: code.New(sayLinkGroups, "parts", names),
+		Evidence: code.New(numbersPairs, "down", len(pairs), "pairs", len(pairs), "nodes", len(parts[0])+len(parts[1])),
+		Step:     code.New(stepMendLink, "a", names[0], "b", names[1]),
+	})
+	for _, l := range pairs {
+		s.explain(f, bad[l]...)
+		delete(bad, l)
+	}
+}
+
+// star explains the pairs of the node that has the most, or a single pair.
+//
+// Long: who is the centre, what is said of it, and the sentence for it.
+func (s *scene) star(bad map[link][]int) {
+	counterparts := map[int]map[int]bool{}
+	for l := range bad {
+		for _, e := range []link{l, {l.to, l.from}} {
+			if counterparts[e.from] == nil {
+				counterparts[e.from] = map[int]bool{}
+			}
+			counterparts[e.from][e.to] = true
+		}
+	}
+	centre := -1
+	for i := range s.nodes {
+		if len(counterparts[i]) > 0 && (centre < 0 || len(counterparts[i]) > len(counterparts[centre])) {
+			centre = i
+		}
+	}
+	others := make([]int, 0, len(counterparts[centre]))
+	heard, hears, total := false, false, 0
+	var blockers []int
+	for i := range s.nodes {
+		if !counterparts[centre][i] {
+			continue
+		}
+		others = append(others, i)
+		for _, l := range []link{{i, centre}, {centre, i}} {
+			ks, isBad := bad[l]
+			if !isBad {
+				continue
+			}
+			heard, hears = heard || l.to == centre, hears || l.from == centre
+			blockers = append(blockers, ks...)
+			for _, k := range ks {
+				total += s.h.Blockers[k].Count()
+			}
+			delete(bad, l)
+		}
+	}
+	c, o := &s.nodes[centre], &s.nodes[others[0]]
+	f := Finding{
+		Kind: LinkDown, Scope: Scope{Level: LevelLink, Nodes: s.refs(append([]int{centre}, others...))},
+		Evidence: s.numbers(c), Step: code.New(stepMendLinks, "node", c.Name()),
+	}
+	switch {
+	case len(others) > 1 && heard && !hears:
+		f.Message = code.New(sayNotHeard, "node", c.Name(), "count", total)
+	case len(others) > 1:
+		f.Message = code.New(sayHearsNot, "node", c.Name(), "count", len(others))
+	case heard && hears:
+		if o.Name() < c.Name() {
+			c, o = o, c
+		}
+		f.Message, f.Evidence = code.New(sayLinkBoth, "a", c.Name(), "b", o.Name()), s.ends(c, o, c)
+		f.Step = code.New(stepMendLink, "a", c.Name(), "b", o.Name())
+	default:
+		from, to := c, o
+		if heard {
+			from, to = o, c
+		}
+		f.Message, f.Evidence = code.New(sayLinkOneWay, "observer", from.Name(), "observed", to.Name()), s.ends(from, to, to)
+		f.Step = code.New(stepMendLink, "a", from.Name(), "b", to.Name())
+	}
+	s.add(f, blockers...)
+}
+
+// ends are how the rows of others see one end of a link, and where both ends are.
+func (s *scene) ends(a, b, seen *node) code.Message {
+	m := s.numbers(seen)
+	return code.New(numbersLink, "up", m.Params["up"], "rows", m.Params["rows"], "a", a.where(), "b", b.where())
+}
+
+// where is the address of a node's Pod and its Kubernetes node; empty when neither is known.
+func (n *node) where() code.Message {
+	pod := n.pod()
+	if pod == nil || pod.Status.PodIP == "" || pod.Spec.NodeName == "" {
+		return code.Message{}
+	}
+	return code.New(whereIs, "ip", pod.Status.PodIP, "kubernetesNode", pod.Spec.NodeName)
+}
+
+// reporters explains rows that are missing of nodes that live: one finding for each cause.
+func (s *scene) reporters() {
+	type cause struct {
+		reason matrix.Reason
+		code   code.Code
+	}
+	byCause := map[cause][]int{}
+	var order []cause
+	for k, b := range s.h.Blockers {
+		if s.taken[k] {
+			continue
+		}
+		switch b.Reason {
+		case matrix.ReasonRowError, matrix.ReasonRowMissing, matrix.ReasonRowStale, matrix.ReasonHostIDMissing:
+			key := cause{b.Reason, b.Cause.Code}
+			if byCause[key] == nil {
+				order = append(order, key)
+			}
+			byCause[key] = append(byCause[key], k)
+		}
+	}
+	for _, key := range order {
+		ks := byCause[key]
+		b := &s.h.Blockers[ks[0]]
+		var refs []matrix.Ref
+		var names []string
+		for _, k := range ks {
+			who := s.h.Blockers[k].Observed
+			if who == (matrix.Ref{}) {
+				who = s.h.Blockers[k].Observer
+			}
+			if !slices.Contains(names, who.Name()) {
+				refs, names = append(refs, who), append(names, who.Name())
+			}
+		}
+		var why any
+		if !b.Cause.IsZero() && len(names) == 1 {
+			why = b.Cause
+		}
+		if rights := s.rights(); len(rights) > 0 && (key.code == matrix.TroubleNotAsked || key.code == matrix.TroublePodUnreachable) {
+			s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelNode, Nodes: refs}, Message: code.New(sayRights, "rights", rights), Step: code.New(stepGetRights)}, ks...)
+			continue
+		}
+		s.add(Finding{
+			Kind: ReporterSilent, Scope: Scope{Level: LevelNode, Nodes: refs}, Message: code.New(sayReporter, "nodes", names, "why", why), Step: b.Step,
+			Evidence: code.New(numbersSilent, "silent", len(names), "rows", s.m.Reporting()),
+		}, ks...)
+	}
+}
+
+// rest explains what is left: a rollout that only lacks ready Pods, nodes that nobody is sure of, datacenters that nobody can ask, and anything else by
+// its own words.
+func (s *scene) rest() {
+	unsure := map[int][]int{}
+	var order []int
+	for k := range s.h.Blockers {
+		b := &s.h.Blockers[k]
+		_, j := s.pair(k)
+		switch {
+		case s.taken[k]:
+		case b.Reason == matrix.ReasonRollout:
+			s.notReady(k)
+		case b.Reason == matrix.ReasonDatacenterUnverified && b.Observed.Datacenter != "":
+			s.add(Finding{
+				Kind: NobodyAsked, Scope: Scope{Level: LevelDatacenter, Datacenter: b.Observed.Datacenter},
+				Message: code.New(sayDatacenterDark, "datacenter", b.Observed.Datacenter), Step: b.Step,
+			}, k)
+		case j >= 0 && (b.Reason == matrix.ReasonNodeUnknown || b.Reason == matrix.ReasonNodeNotSeen):
+			if unsure[j] == nil {
+				order = append(order, j)
+			}
+			unsure[j] = append(unsure[j], k)
+		case j >= 0 && b.Reason == matrix.ReasonNodeDown && b.Observer.HostID == b.Observed.HostID:
+			s.add(Finding{Kind: LinkDown, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: code.New(sayNodeDownSelf, "node", s.nodes[j].Name()), Evidence: s.numbers(&s.nodes[j]), Step: b.Step}, k)
+		default:
+			s.add(Finding{Kind: ofReason(b.Reason), Scope: Scope{Level: LevelCluster}, Message: code.New(sayUnclear, "fact", b.Message()), Step: b.Step}, k)
+		}
+	}
+	for _, j := range order {
+		n := &s.nodes[j]
+		observers := 0
+		for _, k := range unsure[j] {
+			observers += s.h.Blockers[k].Count()
+		}
+		s.add(Finding{
+			Kind: Unclear, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: code.New(sayNotSure, "node", n.Name(), "observers", observers),
+			Evidence: s.numbers(n), Step: s.h.Blockers[unsure[j][0]].Step,
+		}, unsure[j]...)
+	}
+}
+
+// ofReason is the kind of a blocker that is a cause by itself.
+func ofReason(r matrix.Reason) Kind {
+	switch r {
+	case matrix.ReasonReportOutdated:
+		return ReportOutdated
+	case matrix.ReasonOperatorDegraded:
+		return OperatorDegraded
+	}
+	return Unclear
+}
+
+// notReady gives the blocker of a StatefulSet that lacks ready Pods to the findings about its nodes; without any it is one of its own.
+func (s *scene) notReady(k int) {
+	set, _ := s.rolloutOf(k)
+	for i := range s.nodes {
+		if n := &s.nodes[i]; n.finding != nil && n.set() == set {
+			s.explain(n.finding, k)
+		}
+	}
+	if b := &s.h.Blockers[k]; !s.taken[k] {
+		s.add(Finding{Kind: RolloutInProgress, Scope: Scope{Level: LevelCluster}, Message: code.New(sayRollout, "why", b.Cause, "nodes", nil), Step: b.Step}, k)
+	}
+}
+
+// remarks are worth saying and hold nobody up.
+func (s *scene) remarks() {
+	if rights := s.rights(); len(rights) > 0 && !slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
+		s.remark(Finding{Kind: RightsMissing, Message: code.New(sayRightsPartly, "rights", rights), Step: code.New(stepGetRights)})
+	}
+	versions := map[string]bool{}
+	for _, facts := range s.c.Facts {
+		for v := range facts.Schemas {
+			versions[v] = versions[v] || v != "UNREACHABLE"
+		}
+	}
+	delete(versions, "UNREACHABLE")
+	if len(versions) > 1 {
+		s.remark(Finding{Kind: SchemaDisagreement, Message: code.New(saySchemas, "count", len(versions)), Step: code.New(stepWaitSchema)})
+	}
+	s.mix()
+}
+
+func (s *scene) remark(f Finding) {
+	f.Scope.Level, f.Remark = LevelCluster, true
+	s.add(f)
+}
+
+// mix says that nodes run different versions.
+func (s *scene) mix() {
+	count := map[string]int{}
+	for i := range s.nodes {
+		if n := &s.nodes[i]; n.member != nil && n.member.Version != "" && n.HostID != "" && !n.Removed {
+			count[n.member.Version]++
+		}
+	}
+	if len(count) < 2 {
+		return
+	}
+	var names []string
+	for v := range count {
+		names = append(names, v)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
+	counts := make([]string, len(names))
+	for i, v := range names {
+		counts[i] = fmt.Sprintf("%s (%d)", v, count[v])
+	}
+	s.remark(Finding{Kind: VersionMix, Message: code.New(sayVersions, "versions", names), Evidence: code.New(numbersVersions, "counts", counts), Step: code.New(stepUpgrade)})
+}

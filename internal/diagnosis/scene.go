@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// fate is what became of a node.
+type fate uint8
+
+const (
+	well     fate = iota // it lives, as far as is known
+	down                 // it is DOWN, and nothing says that this passes
+	lost                 // its Kubernetes node does not answer
+	starting             // it is on its way
+	replaced             // it is being replaced, or that is asked for
+	ghost                // no member here has it, and it may be removed
+	away                 // no member here has it, and it may live elsewhere
+)
+
+// node is a node of the matrix with what Kubernetes knows of it.
+type node struct {
+	matrix.Node
+	member *cluster.Member
+	part   int // of the partition, -1 for a node that does not report; or of the clusters that there are; -1 without
+	fate   fate
+	// up, down and rows are what the others of its part say.
+	up, down, rows int
+	// about are the blockers about it that are not between two parts.
+	about []int
+	// finding that explains them.
+	finding *Finding
+}
+
+func (n *node) pod() *corev1.Pod {
+	if n.member == nil {
+		return nil
+	}
+	return n.member.Pod
+}
+
+// here is true for a node that Kubernetes knows.
+func (n *node) here() bool {
+	return n.member != nil && (n.member.Service != nil || n.member.Pod != nil)
+}
+
+func (n *node) set() string {
+	if n.member == nil || n.member.StatefulSet == nil {
+		return ""
+	}
+	return n.member.StatefulSet.Name
+}
+
+// scene is the work of one diagnosis.
+type scene struct {
+	c        *cluster.Cluster
+	m        *matrix.Matrix
+	h        cluster.Health
+	known    Known
+	nodes    []node
+	nameless map[string]int // by member, nodes without a host ID
+	parts    [][]string
+	isSplit  bool // the parts are clusters of their own
+	findings []*Finding
+	taken    []bool // blockers that are explained
+}
+
+func newScene(c *cluster.Cluster, h cluster.Health, known Known) *scene {
+	s := &scene{c: c, m: c.Matrix(), h: h, known: known, nameless: map[string]int{}, taken: make([]bool, len(h.Blockers))}
+	members := c.Members()
+	byHost, byName := map[string]*cluster.Member{}, map[string]*cluster.Member{}
+	for i := range members {
+		mb := &members[i]
+		if mb.HostID != "" {
+			byHost[mb.HostID] = mb
+		}
+		if mb.Ref.Member != "" {
+			byName[mb.Ref.Member] = mb
+		}
+	}
+	s.nodes = make([]node, len(s.m.Nodes()))
+	for i, n := range s.m.Nodes() {
+		s.nodes[i] = node{Node: n, part: -1, member: byHost[n.HostID]}
+		if n.HostID == "" {
+			s.nodes[i].member = byName[n.Member]
+			s.nameless[n.Member] = i
+		}
+	}
+	if h.Healthy {
+		return s
+	}
+	s.parts = s.m.Partition()
+	if split := s.m.Split(); split != nil {
+		s.parts, s.isSplit = split, true
+	}
+	for k, part := range s.parts {
+		for _, id := range part {
+			if i, ok := s.m.Index(id); ok {
+				s.nodes[i].part = k
+			}
+		}
+	}
+	s.look()
+	return s
+}
+
+// index is the node that a blocker names, -1 for none.
+func (s *scene) index(r matrix.Ref) int {
+	if r.HostID != "" {
+		if i, ok := s.m.Index(r.HostID); ok {
+			return i
+		}
+		return -1
+	}
+	if i, ok := s.nameless[r.Member]; ok && r.Member != "" {
+		return i
+	}
+	return -1
+}
+
+// apart is true for two nodes of different parts.
+func (s *scene) apart(i, j int) bool {
+	return i >= 0 && j >= 0 && s.nodes[i].part >= 0 && s.nodes[j].part >= 0 && s.nodes[i].part != s.nodes[j].part
+}
+
+// pair is who sees whom in a blocker, -1 where it is about none.
+func (s *scene) pair(k int) (observer, observed int) {
+	b := &s.h.Blockers[k]
+	return s.index(b.Observer), s.index(b.Observed)
+}
+
+// look counts what is said of each node, and says what became of it.
+func (s *scene) look() {
+	for k := range s.h.Blockers {
+		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && s.h.Blockers[k].Reason != matrix.ReasonRollout {
+			s.nodes[j].about = append(s.nodes[j].about, k)
+		}
+	}
+	for j := range s.nodes {
+		if n := &s.nodes[j]; len(n.about) > 0 {
+			s.count(j)
+			n.fate = s.fateOf(n)
+		}
+	}
+}
+
+// count counts what the other nodes of a node's part say of it.
+func (s *scene) count(j int) {
+	n := &s.nodes[j]
+	if len(s.parts) == 0 {
+		n.up, n.down, n.rows = n.SeenUp, n.SeenDown, n.SeenUp+n.SeenDown+n.SeenUnknown+n.NotSeen
+		if n.Reports && n.rows > 0 { // its own row is among them
+			n.rows--
+			switch s.m.At(j, j) {
+			case matrix.Up:
+				n.up = max(0, n.up-1)
+			case matrix.Down:
+				n.down = max(0, n.down-1)
+			}
+		}
+		return
+	}
+	for i := range s.nodes {
+		if i == j || !s.nodes[i].Reports || s.apart(i, j) {
+			continue
+		}
+		n.rows++
+		switch s.m.At(i, j) {
+		case matrix.Up:
+			n.up++
+		case matrix.Down:
+			n.down++
+		}
+	}
+}
+
+// fateOf says what became of a node that blockers are about.
+func (s *scene) fateOf(n *node) fate {
+	pod := n.pod()
+	switch {
+	case !s.isDown(n):
+		return well
+	case s.m.Options().Fates[n.HostID].Member != "" || s.known.Newcomers[n.HostID] != "":
+		return replaced
+	case !n.here() && n.HostID != "" && s.c.Stranger(n.HostID).IsZero():
+		return ghost
+	case !n.here():
+		return away
+	case pod != nil && s.c.NodeLost(pod):
+		return lost
+	case cluster.Starting(pod):
+		return starting
+	}
+	return down
+}
+
+// isDown is true for a node that most rows see DOWN, or whose Pod does not serve. A node that has a row and a Pod that serves lives: what is broken is
+// the way to it.
+func (s *scene) isDown(n *node) bool {
+	pod := n.pod()
+	serves := cluster.Serving(pod) && !s.c.NodeLost(pod)
+	switch {
+	case serves && n.Reports:
+		return false
+	case pod != nil && !s.runs(pod):
+		return true
+	case n.member != nil && n.member.Service != nil && pod == nil && s.knowsPods():
+		return true
+	case n.down == 0:
+		return n.SeenDown > 0 && n.rows == 0 // by its own word
+	case pod == nil && n.Reports && n.up > 0:
+		return false
+	}
+	return 2*n.down > n.rows || !n.Reports && !serves
+}
+
+func (s *scene) knowsPods() bool {
+	return s.c.Read&cluster.KindPods != 0 || s.c.Read == 0 && len(s.c.Pods) > 0
+}
+
+// runs is true while ScyllaDB runs in a Pod, ready or not, on a Kubernetes node that answers.
+func (s *scene) runs(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil || s.c.NodeLost(pod) || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+		return false
+	}
+	if pod.Status.Phase == "" {
+		return true // saved without its status: nothing is known
+	}
+	st := cluster.ScyllaDBStatus(pod)
+	return st == nil && pod.Status.Phase == corev1.PodRunning || st != nil && st.State.Running != nil
+}
+
+// add adds a finding that explains blockers.
+func (s *scene) add(f Finding, blockers ...int) *Finding {
+	p := &f
+	s.findings = append(s.findings, p)
+	s.explain(p, blockers...)
+	return p
+}
+
+func (s *scene) explain(f *Finding, blockers ...int) {
+	for _, k := range blockers {
+		s.taken[k] = true
+		f.Blockers = append(f.Blockers, k)
+		if since := s.h.Blockers[k].Since; !since.IsZero() && (f.Since.IsZero() || since.Before(f.Since)) {
+			f.Since = since
+		}
+	}
+}
+
+// refs are the nodes of indexes.
+func (s *scene) refs(nodes []int) []matrix.Ref {
+	out := make([]matrix.Ref, len(nodes))
+	for k, i := range nodes {
+		out[k] = s.nodes[i].Ref
+	}
+	return out
+}
+
+func (s *scene) names(nodes []int) []string {
+	out := make([]string, len(nodes))
+	for k, i := range nodes {
+		out[k] = s.nodes[i].Name()
+	}
+	return out
+}
+
+// counts is true for a node that is one of its datacenter's.
+func (n *node) counts() bool {
+	return !n.Removed && (n.HostID != "" && n.Joined || len(n.about) > 0)
+}
+
+// rolloutOf is the StatefulSet that a blocker says is rolled, and whether its Pods change; empty for other blockers.
+func (s *scene) rolloutOf(k int) (set string, changing bool) {
+	b := &s.h.Blockers[k]
+	if b.Reason != matrix.ReasonRollout {
+		return "", false
+	}
+	set, _ = b.Cause.Params["statefulSet"].(string)
+	return cmp.Or(set, "?"), b.Cause.Code == bootstrap.RolloutRevision
+}
+
+// inFate are the nodes with one of the fates that no finding explains yet.
+func (s *scene) inFate(fates ...fate) []int {
+	var out []int
+	for i := range s.nodes {
+		if n := &s.nodes[i]; n.finding == nil && slices.Contains(fates, n.fate) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// give lets a finding explain nodes.
+func (s *scene) give(f *Finding, nodes []int) {
+	for _, i := range nodes {
+		s.nodes[i].finding = f
+		s.explain(f, s.nodes[i].about...)
+	}
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inject adds to a StatefulSet of ScyllaDB what guards its joins: the reporter, the query, the barrier and the launcher; and takes it out again.
+// Objects come in and objects go out: it must not talk to a cluster, and it refuses where the result could not be right.
+package inject
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
+
+// entrypoint is what ScyllaDB's image starts where a container names no command.
+const entrypoint = "/docker-entrypoint.py"
+
+// DefaultServiceAccount is given to Pods that have none of their own.
+const DefaultServiceAccount = "scylla-member"
+
+const (
+	containerCopy = "scylla-agent-copy"
+	volumeShared  = api.VolumeShared
+	agent         = api.MountShared + "/scylla-agent"
+)
+
+// Options of an injection.
+type Options struct {
+	// Image of scylla-agent.
+	Image string
+	// Cluster, Datacenter and Rack are the values of the labels where the StatefulSet itself does not say them; a StatefulSet that says another is
+	// refused.
+	Cluster, Datacenter, Rack string
+	// ControllerNamespace is where the controller's Lease is.
+	ControllerNamespace string
+	// Namespace is where objects that name none will be applied.
+	Namespace string
+}
+
+// Result is an injected StatefulSet.
+type Result struct {
+	Object *unstructured.Unstructured
+	// ServiceAccount is what the Pods run as; it needs the role of a member.
+	ServiceAccount string
+	// Notes are for the person: what to know before it is applied.
+	Notes []string
+}
+
+// Is tells whether u is a StatefulSet that runs ScyllaDB.
+func Is(u *unstructured.Unstructured) bool {
+	if u.GetKind() != "StatefulSet" || u.GroupVersionKind().Group != appsv1.GroupName {
+		return false
+	}
+	s, err := typed(u)
+	return err != nil || cluster.RunsScyllaDB(s) // one that cannot be read is refused, not passed over
+}
+
+func typed(u *unstructured.Unstructured) (*appsv1.StatefulSet, error) {
+	s := &appsv1.StatefulSet{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err != nil {
+		return nil, fmt.Errorf("read %s: %w", Name(u), err)
+	}
+	return s, nil
+}
+
+// Name is an object in messages: "statefulset demo/db".
+func Name(u *unstructured.Unstructured) string {
+	name := u.GetName()
+	if ns := u.GetNamespace(); ns != "" {
+		name = ns + "/" + name
+	}
+	return strings.ToLower(u.GetKind()) + " " + name
+}
+
+// record is what Undo needs; it is kept in an annotation of the StatefulSet.
+type record struct {
+	// Container runs ScyllaDB; HadCommand is true where it named a command of its own.
+	Container  string `json:"container"`
+	HadCommand bool   `json:"hadCommand,omitempty"`
+	// Labels and PodLabels are what was there before, null where nothing was.
+	Labels    map[string]*string `json:"labels,omitempty"`
+	PodLabels map[string]*string `json:"podLabels,omitempty"`
+	// ServiceAccount was given to the Pods; TokenOff is true where the token was not mounted before.
+	ServiceAccount string   `json:"serviceAccount,omitempty"`
+	TokenOff       bool     `json:"tokenOff,omitempty"`
+	Env            []string `json:"env,omitempty"` // names that were added to the container
+}
+
+// StatefulSet returns u with everything that guards its Pods. Injecting again first takes out what was injected before, so it is also how an image is
+// changed. beside are the other objects of the same files: ScyllaDB's configuration is looked up in their ConfigMaps. The error joins all that stands in
+// the way, each with the field and the cure.
+func StatefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured) (*Result, error) {
+	u, err := Undo(u)
+	if err != nil {
+		return nil, err
+	}
+	s, err := typed(u)
+	if err != nil {
+		return nil, err
+	}
+	p := plan{o: o, set: s, config: configOf(s, beside)}
+	p.check()
+	if err := errors.Join(p.errs...); err != nil {
+		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
+	}
+	rec, err := p.write(u)
+	if err != nil {
+		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
+	}
+	text, err := json.Marshal(rec)
+	if err != nil {
+		return nil, fmt.Errorf("encode annotation %s: %w", api.AnnotationInjected, err)
+	}
+	a := u.GetAnnotations()
+	if a == nil {
+		a = map[string]string{}
+	}
+	a[api.AnnotationInjected] = string(text)
+	u.SetAnnotations(a)
+	return &Result{Object: u, ServiceAccount: p.account, Notes: p.notes}, nil
+}
+
+// plan is what one injection found out.
+type plan struct {
+	o      Options
+	set    *appsv1.StatefulSet
+	config config
+	errs   []error
+	notes  []string
+
+	scylla                    *corev1.Container
+	clusterName, dc, rack     string
+	account                   string
+	dataDir                   string               // ScyllaDB's working directory
+	mounts                    []corev1.VolumeMount // those below dataDir
+	reporterPort, barrierPort int
+}
+
+func (p *plan) refuse(format string, args ...any) {
+	p.errs = append(p.errs, fmt.Errorf(format, args...))
+}
+
+func (p *plan) note(format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+}
+
+// check finds out what is needed and refuses where the result could not be right.
+func (p *plan) check() {
+	spec := &p.set.Spec.Template.Spec
+	p.scylla = cluster.ScyllaDBContainer(spec)
+	if p.scylla == nil {
+		p.refuse("spec.template.spec.containers: none is named %s or has an image scylladb/scylla", api.ContainerScyllaDB)
+		return
+	}
+	if cluster.OwnedByOperator(p.set) {
+		p.refuse("the Scylla Operator manages it and would take every change back: its own barrier is the feature gate BootstrapSynchronisation")
+		return
+	}
+	for i := range spec.InitContainers {
+		switch name := spec.InitContainers[i].Name; name {
+		case api.ContainerReporter, api.ContainerBarrier, api.ContainerBootstrappedQuery, containerCopy:
+			p.refuse("spec.template.spec.initContainers: %s is there already and was not injected: remove it first", name)
+		}
+	}
+	if slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == volumeShared }) {
+		p.refuse("spec.template.spec.volumes: a volume %s is there already: rename it", volumeShared)
+	}
+	p.checkCommand()
+	p.checkData()
+	p.checkEnv()
+	p.checkPlace()
+	p.checkAPI()
+	p.reporterPort = freePort(spec, 8081)
+	p.barrierPort = freePort(spec, p.reporterPort+1)
+	p.account = spec.ServiceAccountName
+	if p.account == "" || p.account == "default" {
+		p.account = DefaultServiceAccount
+	}
+	if spec.AutomountServiceAccountToken != nil && !*spec.AutomountServiceAccountToken {
+		p.note("the Pods get the token of ServiceAccount %s mounted: reporter, barrier and launcher need it", p.account)
+	}
+	if spec.HostNetwork {
+		p.note("the Pods use the Kubernetes node's network: ports %d and %d must be free there", p.reporterPort, p.barrierPort)
+	}
+	if p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		p.note("its update strategy is OnDelete: Pods that run are guarded once they were deleted, one after the other")
+	}
+	if p.set.Labels["app.kubernetes.io/managed-by"] == "Helm" {
+		p.note("label app.kubernetes.io/managed-by becomes %s: inject after Helm has made the manifest (helm --post-renderer), or the next upgrade undoes it", api.ManagedByUs)
+	}
+}
+
+// checkCommand: launch appends arguments to the command; a shell script would swallow them without a word.
+func (p *plan) checkCommand() {
+	if len(p.scylla.Command) < 2 {
+		return
+	}
+	switch path.Base(p.scylla.Command[0]) {
+	case "sh", "bash", "dash", "ash":
+	default:
+		return
+	}
+	for i, arg := range p.scylla.Command[1:] {
+		if strings.HasPrefix(arg, "-") && strings.HasSuffix(arg, "c") && !strings.HasPrefix(arg, "--") {
+			script := ""
+			if i+2 < len(p.scylla.Command) {
+				script = p.scylla.Command[i+2]
+			} else if len(p.scylla.Args) > 0 {
+				script = p.scylla.Args[0]
+			}
+			p.refuse("containers[%s].command is a shell script (%s), which would swallow the seeds and the replace arguments that launch appends: "+
+				"give the program in command and its arguments in args, and put what the script prepares into an init container", p.scylla.Name, shorten(script))
+			return
+		}
+	}
+}
+
+func shorten(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 40 {
+		text = string(r[:40]) + "..."
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+// checkData finds the volume: without one that outlives the Pod every restart is a lost disk.
+func (p *plan) checkData() {
+	p.dataDir = "/var/lib/scylla"
+	if w := p.argument("--workdir", "-W"); w != "" {
+		p.dataDir = path.Clean(w)
+	}
+	if d := p.argument("--data-file-directories"); d != "" && path.Clean(d) != p.dataDir+"/data" {
+		p.refuse("containers[%s].args: --data-file-directories=%s is not %s/data: the barrier looks there only", p.scylla.Name, d, p.dataDir)
+	}
+	claims := map[string]bool{}
+	for i := range p.set.Spec.VolumeClaimTemplates {
+		claims[p.set.Spec.VolumeClaimTemplates[i].Name] = true
+	}
+	data := p.dataDir + "/data"
+	holds := false
+	for _, m := range p.scylla.VolumeMounts {
+		at := path.Clean(m.MountPath)
+		above, below := at == p.dataDir || strings.HasPrefix(p.dataDir+"/", at+"/"), strings.HasPrefix(at, p.dataDir+"/")
+		if !above && !below {
+			continue
+		}
+		m.ReadOnly = true
+		p.mounts = append(p.mounts, m)
+		if above || at == data || strings.HasPrefix(data+"/", at+"/") {
+			holds = true
+			if !claims[m.Name] && p.losesData(m.Name) {
+				p.refuse("spec.volumeClaimTemplates: volume %s, which holds %s, is none of them and is empty after each restart: give it a claim", m.Name, data)
+			}
+		}
+	}
+	if !holds {
+		p.refuse("containers[%s].volumeMounts: no volume holds %s: mount a claim at %s", p.scylla.Name, data, p.dataDir)
+	}
+}
+
+func (p *plan) losesData(volume string) bool {
+	for i := range p.set.Spec.Template.Spec.Volumes {
+		if v := &p.set.Spec.Template.Spec.Volumes[i]; v.Name == volume {
+			return v.EmptyDir != nil || v.Ephemeral != nil
+		}
+	}
+	return false
+}
+
+// checkEnv: launch knows its Pod by two variables, which another meaning would mislead.
+func (p *plan) checkEnv() {
+	for _, d := range downward {
+		for i := range p.scylla.Env {
+			e := &p.scylla.Env[i]
+			if e.Name == d.name && (e.ValueFrom == nil || e.ValueFrom.FieldRef == nil || e.ValueFrom.FieldRef.FieldPath != d.field) {
+				p.refuse("containers[%s].env: %s is not the Pod's %s, which launch takes it for: rename it", p.scylla.Name, d.name, d.field)
+			}
+		}
+	}
+}
+
+// downward are the variables by which the agent knows its Pod.
+var downward = []struct{ name, field string }{{"POD_NAME", "metadata.name"}, {"POD_NAMESPACE", "metadata.namespace"}}
+
+// checkPlace finds cluster, datacenter and rack: labels that are there, ScyllaDB's arguments, its configuration, and then the options.
+func (p *plan) checkPlace() {
+	p.clusterName = p.label("cluster", api.LabelCluster, p.o.Cluster, "--cluster", p.argument("--cluster-name"), p.config.cluster)
+	p.dc = p.label("datacenter", api.LabelDatacenter, p.o.Datacenter, "--datacenter", p.argument("--dc"), p.config.dc)
+	p.rack = p.label("rack", api.LabelRack, p.o.Rack, "--rack", p.argument("--rack"), p.config.rack)
+}
+
+// label is one of the three. What the files say must not contradict itself or the option.
+func (p *plan) label(what, key, option, flag string, sources ...string) string {
+	value := option
+	for i, said := range append([]string{p.set.Spec.Template.Labels[key], p.set.Labels[key]}, sources...) {
+		switch {
+		case said == "":
+		case value == "":
+			value = said
+		case value != said && (i < 2 || what != "cluster"):
+			// The label of a cluster may differ from ScyllaDB's own name for it, which may hold spaces.
+			p.refuse("%s is %q by one place and %q by another (labels, ScyllaDB's arguments, its configuration, %s): make them agree", what, value, said, flag)
+			return value
+		}
+	}
+	if value == "" {
+		p.refuse("the %s is not known: neither label %s nor ScyllaDB's arguments nor a ConfigMap in these files has it: give %s (nodetool status and describecluster show it)",
+			what, key, flag)
+		return ""
+	}
+	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
+		p.refuse("%s %q cannot be the value of label %s (%s): give %s", what, value, key, problems[0], flag)
+	}
+	return value
+}
+
+// checkAPI finds where the reporter asks.
+func (p *plan) checkAPI() {
+	host := p.argument("--api-address")
+	if host == "" {
+		host = p.config.api
+	}
+	switch host {
+	case "", "127.0.0.1", "localhost", "0.0.0.0", "::1", "::":
+	default:
+		p.refuse("ScyllaDB's API listens on %s only, where the reporter cannot tell the Pod's own: set --api-address=127.0.0.1", host)
+	}
+}
+
+// argument is the value of one of ScyllaDB's options on the container's command line; empty when it is not there.
+func (p *plan) argument(names ...string) string {
+	line := append(slices.Clone(p.scylla.Command), p.scylla.Args...)
+	for i, arg := range line {
+		for _, name := range names {
+			if v, ok := strings.CutPrefix(arg, name+"="); ok {
+				return v
+			}
+			if arg == name && i+1 < len(line) {
+				return line[i+1]
+			}
+		}
+	}
+	return ""
+}
+
+// freePort is the first port from n on that no container of the Pod names.
+func freePort(spec *corev1.PodSpec, n int) int {
+	taken := map[int]bool{}
+	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			for _, port := range list[i].Ports {
+				taken[int(port.ContainerPort)] = true
+			}
+		}
+	}
+	for taken[n] {
+		n++
+	}
+	return n
+}

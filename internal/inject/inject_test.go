@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
+)
+
+var image = Options{Image: "example.com/scylla-agent:1", ControllerNamespace: "kubectl-scylla", Namespace: "default"}
+
+func input(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func stream(t *testing.T, in []byte, o Options, undo bool) *Manifest {
+	t.Helper()
+	m, err := Stream(in, o, undo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// objects of a stream, by name.
+func objects(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	docs, err := split(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]any{}
+	for _, d := range docs {
+		for _, u := range d.items {
+			out[Name(u)] = u.Object
+		}
+	}
+	return out
+}
+
+// Every form in which people run ScyllaDB: what is added is what a person reads in a diff; again changes nothing; undo gives back what was.
+func TestStream(t *testing.T) {
+	for _, name := range []string{"plain", "configmap"} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, name+".yaml")
+			m := stream(t, in, image, false)
+			golden.Text(t, name+".golden.yaml", string(m.Text))
+			if again := stream(t, m.Text, image, false); !bytes.Equal(again.Text, m.Text) {
+				t.Errorf("a second injection changed:\n%s", cmp.Diff(string(m.Text), string(again.Text)))
+			}
+			other := image
+			other.Image = "example.com/scylla-agent:2"
+			if diff := cmp.Diff(objects(t, stream(t, in, other, false).Text), objects(t, stream(t, m.Text, other, false).Text)); diff != "" {
+				t.Errorf("another image on top is not the other image (-at once +on top):\n%s", diff)
+			}
+			if diff := cmp.Diff(objects(t, in), objects(t, stream(t, m.Text, Options{}, true).Text)); diff != "" {
+				t.Errorf("undo (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Comments and order of what is not ScyllaDB's survive.
+func TestOtherDocumentsStayAsTheyAre(t *testing.T) {
+	m := stream(t, input(t, "plain.yaml"), image, false)
+	if want := "  clusterIP: None # headless\n"; !strings.Contains(string(m.Text), want) {
+		t.Errorf("%q is gone:\n%s", want, m.Text)
+	}
+	if len(m.Changes) != 1 || m.Changes[0].Name != "statefulset shop/db" {
+		t.Errorf("%+v", m.Changes)
+	}
+	if want := []string{"serviceaccount shop/scylla-member", "rolebinding shop/kubectl-scylla-member-scylla-member"}; !cmp.Equal(want, m.Added) {
+		t.Errorf("added %v, want %v", m.Added, want)
+	}
+}
+
+// A List of kubectl get, and JSON, are manifests too.
+func TestListsAndJSON(t *testing.T) {
+	docs, err := split(input(t, "plain.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "List"}}
+	var items []any
+	for _, d := range docs {
+		items = append(items, d.root.Object)
+	}
+	list.Object["items"] = items
+	asJSON, err := list.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asYAML, err := yaml.JSONToYAML(asJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := objects(t, stream(t, input(t, "plain.yaml"), image, false).Text)
+	for name, in := range map[string][]byte{"JSON": asJSON, "YAML": asYAML} {
+		if diff := cmp.Diff(want, objects(t, stream(t, in, image, false).Text)); diff != "" {
+			t.Errorf("%s (-documents +list):\n%s", name, diff)
+		}
+	}
+}
+
+// What could not be right is refused with the field and the cure, and nothing is returned.
+func TestRefusals(t *testing.T) {
+	edit := func(path string, value any) func(*unstructured.Unstructured) {
+		return func(u *unstructured.Unstructured) {
+			if err := unstructured.SetNestedField(u.Object, value, strings.Split(path, "/")...); err != nil {
+				panic(err)
+			}
+		}
+	}
+	scylla := func(field string, value any) func(*unstructured.Unstructured) {
+		return func(u *unstructured.Unstructured) {
+			list, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+			if value == nil {
+				delete(list[0].(object), field)
+			} else {
+				list[0].(object)[field] = value
+			}
+			_ = unstructured.SetNestedSlice(u.Object, list, "spec", "template", "spec", "containers")
+		}
+	}
+	for name, c := range map[string]struct {
+		edit func(*unstructured.Unstructured)
+		o    Options
+		want string
+	}{
+		"a shell script": {scylla("command", []any{"/bin/bash", "-ec", "exec /docker-entrypoint.py --seeds=x"}), image,
+			`containers[scylla].command is a shell script ("exec /docker-entrypoint.py --seeds=x"), which would swallow the seeds`},
+		"no volume":            {scylla("volumeMounts", nil), image, "no volume holds /var/lib/scylla/data: mount a claim at /var/lib/scylla"},
+		"another workdir":      {scylla("args", []any{"--workdir=/data", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "no volume holds /data/data: mount a claim at /data"},
+		"data elsewhere":       {scylla("args", []any{"--data-file-directories=/x", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "--data-file-directories=/x is not /var/lib/scylla/data"},
+		"no place":             {scylla("args", []any{}), image, "the rack is not known: neither label scylla/rack"},
+		"a place contradicted": {edit("spec/x", "x"), Options{Image: "i", Rack: "z"}, `rack is "z" by one place and "a" by another`},
+		"a name with spaces":   {scylla("args", []any{"--dc=eu", "--rack=a", "--cluster-name=Test Cluster"}), image, `cluster "Test Cluster" cannot be the value of label scylla/cluster`},
+		"POD_NAME taken":       {scylla("env", []any{object{"name": "POD_NAME", "value": "x"}}), image, "POD_NAME is not the Pod's metadata.name"},
+		"an API elsewhere":     {scylla("args", []any{"--api-address=10.0.0.1", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "set --api-address=127.0.0.1"},
+		"a barrier of its own": {edit("spec/template/spec/initContainers", []any{object{"name": "scylladb-bootstrap-barrier", "image": "x"}}), image,
+			"scylladb-bootstrap-barrier is there already and was not injected: remove it first"},
+		"a volume of the name": {edit("spec/template/spec/volumes", []any{object{"name": api.VolumeShared, "emptyDir": object{}}}), image, "a volume scylla-shared is there already"},
+		"data in an emptyDir": {func(u *unstructured.Unstructured) {
+			unstructured.RemoveNestedField(u.Object, "spec", "volumeClaimTemplates")
+			edit("spec/template/spec/volumes", []any{object{"name": "data", "emptyDir": object{}}})(u)
+		}, image, "is empty after each restart: give it a claim"},
+		"the Scylla Operator's": {func(u *unstructured.Unstructured) {
+			u.SetLabels(map[string]string{api.LabelManagedBy: api.ManagedByOperator})
+		}, image,
+			"the Scylla Operator manages it"},
+		"fields of another type": {edit("spec/replicas", "three"), image, "read statefulset shop/db"},
+		"a record that is none": {func(u *unstructured.Unstructured) {
+			u.SetAnnotations(map[string]string{api.AnnotationInjected: "{"})
+		}, image, "annotation kubectl-scylla.scylladb.com/injected is malformed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			docs, err := split(input(t, "plain.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			set := docs[1].root
+			c.edit(set)
+			in, err := yaml.Marshal(set.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := Stream(in, c.o, false)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "statefulset shop/db") {
+				t.Errorf("%v\nwant %s", err, c.want)
+			}
+			if m != nil {
+				t.Errorf("a manifest was returned:\n%s", m.Text)
+			}
+		})
+	}
+}
+
+// All that stands in the way is said at once.
+func TestEveryRefusalIsSaid(t *testing.T) {
+	in := strings.NewReplacer("--dc, eu, ", "", "{name: data, mountPath: /var/lib/scylla}", "").Replace(string(input(t, "plain.yaml")))
+	_, err := Stream([]byte(in), image, false)
+	for _, want := range []string{"no volume holds", "the datacenter is not known"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %q", err, want)
+		}
+	}
+}
+
+// The query, the order of containers and the launcher are those of the manifest that people copy: injecting it without its guards gives it back.
+func TestInjectionIsTheExample(t *testing.T) {
+	b, err := os.ReadFile("../../docs/examples/scylladb.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := split(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guards := []string{api.ContainerReporter, containerCopy, api.ContainerBootstrappedQuery, api.ContainerBarrier}
+	sets := 0
+	for _, d := range docs {
+		if !Is(d.root) {
+			continue
+		}
+		sets++
+		_, spec := podTemplate(d.root.DeepCopy())
+		shipped := byName(spec, "initContainers")
+		bare := d.root.DeepCopy()
+		_, bareSpec := podTemplate(bare)
+		drop(bareSpec, "initContainers", guards...)
+		drop(bareSpec, "volumes", api.VolumeShared)
+		c := container(bareSpec, "scylla")
+		drop(c, "volumeMounts", api.VolumeShared)
+		c["command"] = c["command"].([]any)[3:]
+		r, err := StatefulSet(bare, Options{Image: "registry.example.com/scylla-agent:VERSION", ControllerNamespace: "kubectl-scylla"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, madeSpec := podTemplate(r.Object)
+		made := byName(madeSpec, "initContainers")
+		for _, g := range guards {
+			for _, field := range []string{"image", "restartPolicy", "command", "ports", "startupProbe", "readinessProbe"} {
+				if diff := cmp.Diff(words(shipped[g][field]), words(made[g][field])); diff != "" {
+					t.Errorf("%s %s (-shipped +injected):\n%s", g, field, diff)
+				}
+			}
+		}
+		if diff := cmp.Diff(container(spec, "scylla")["command"], container(madeSpec, "scylla")["command"]); diff != "" {
+			t.Errorf("command (-shipped +injected):\n%s", diff)
+		}
+		if diff := cmp.Diff(d.root.GetLabels(), r.Object.GetLabels()); diff != "" {
+			t.Errorf("labels (-shipped +injected):\n%s", diff)
+		}
+	}
+	if sets == 0 {
+		t.Error("the example has no StatefulSet of ScyllaDB")
+	}
+}
+
+// words evens out how a shell command is broken into lines, and how numbers were decoded.
+func words(v any) any {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		panic(err)
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return v
+	}
+	out := make([]any, len(list))
+	for i, e := range list {
+		out[i] = e
+		if s, ok := e.(string); ok {
+			out[i] = strings.Join(strings.Fields(s), " ")
+		}
+	}
+	return out
+}
+
+func byName(spec object, field string) map[string]object {
+	out := map[string]object{}
+	list, _ := spec[field].([]any)
+	for _, v := range list {
+		if o, ok := v.(object); ok {
+			out[o["name"].(string)] = o
+		}
+	}
+	return out
+}
+
+// Whatever a StatefulSet looks like: injected and undone it is what it was, and injected twice it is injected once.
+func TestUndoIsTheInverse(t *testing.T) {
+	plain := input(t, "plain.yaml")
+	rapid.Check(t, func(rt *rapid.T) {
+		docs, err := split(plain)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		set := docs[1].root
+		draw(rt, set)
+		r, err := StatefulSet(set, image, nil)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		back, err := Undo(r.Object)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(set.Object, back.Object); diff != "" {
+			rt.Fatalf("undone (-before +after):\n%s", diff)
+		}
+		again, err := StatefulSet(r.Object, image, nil)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(r.Object.Object, again.Object.Object); diff != "" {
+			rt.Fatalf("twice (-once +twice):\n%s", diff)
+		}
+	})
+}
+
+func draw(rt *rapid.T, set *unstructured.Unstructured) {
+	maybe := func(what string) bool { return rapid.Bool().Draw(rt, what) }
+	_, spec := podTemplate(set)
+	c := container(spec, "scylla")
+	if maybe("labels") {
+		set.SetLabels(map[string]string{"a": "b", api.LabelManagedBy: rapid.SampledFrom([]string{"Helm", api.ManagedByUs}).Draw(rt, "manager")})
+	}
+	if maybe("annotations") {
+		set.SetAnnotations(map[string]string{"a": "b"})
+	}
+	if maybe("command") {
+		c["command"] = []any{entrypoint, "--smp=1"}
+	}
+	if maybe("env") {
+		c["env"] = []any{object{"name": "POD_NAMESPACE", "valueFrom": object{"fieldRef": object{"fieldPath": "metadata.namespace"}}}}
+	}
+	if maybe("init container") {
+		spec["initContainers"] = []any{object{"name": "mine", "image": "x"}}
+	}
+	if maybe("volume") {
+		spec["volumes"] = []any{object{"name": "mine", "emptyDir": object{}}}
+	}
+	if maybe("account") {
+		spec["serviceAccountName"] = rapid.SampledFrom([]string{"default", "mine", DefaultServiceAccount}).Draw(rt, "account's name")
+	}
+	if maybe("token") {
+		spec["automountServiceAccountToken"] = maybe("mounted")
+	}
+	if maybe("a field of the future") {
+		spec["future"] = object{"x": int64(1)}
+	}
+}
+
+// Whatever is in the files, there is a manifest or an error.
+func FuzzStream(f *testing.F) {
+	for _, name := range []string{"plain.yaml", "configmap.yaml", "plain.golden.yaml"} {
+		b, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, false)
+		f.Add(b, true)
+	}
+	f.Add([]byte(`{"kind":"List","items":[1,{"kind":"StatefulSet","apiVersion":"apps/v1","metadata":{"annotations":{"kubectl-scylla.scylladb.com/injected":"{\"container\":\"x\"}"}}}]}`), true)
+	f.Fuzz(func(t *testing.T, in []byte, undo bool) {
+		m, err := Stream(in, image, undo)
+		if (m == nil) == (err == nil) {
+			t.Errorf("%v, %v", m, err)
+		}
+	})
+}

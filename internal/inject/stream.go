@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Change is what became of one StatefulSet of a manifest.
+type Change struct {
+	// Name as Name returns it. Before and After are YAML; the same where nothing changed.
+	Name, Before, After string
+	Notes               []string
+}
+
+// Manifest is a stream of documents, changed.
+type Manifest struct {
+	// Text is YAML. Documents that were not changed are in it as they were, comments included.
+	Text []byte
+	// Changes has every StatefulSet of ScyllaDB, in order; Added names the objects that stand at the end.
+	Changes []Change
+	Added   []string
+}
+
+// document is one of a stream; items are the objects in it, of which there are several in a List.
+type document struct {
+	text    []byte
+	root    *unstructured.Unstructured
+	items   []*unstructured.Unstructured
+	changed bool
+}
+
+// Stream injects every StatefulSet of ScyllaDB in a stream of YAML or JSON documents, or with undo takes out what was injected. The error joins what is
+// wrong with any of them; then nothing is returned, so that no half of a cluster is applied.
+//
+// Long: one loop over the documents, whose errors are gathered.
+func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
+	docs, err := split(in)
+	if err != nil {
+		return nil, err
+	}
+	var all []*unstructured.Unstructured
+	for i := range docs {
+		docs[i].dropAdded()
+		all = append(all, docs[i].items...)
+	}
+	m := &Manifest{}
+	var accounts []account
+	var errs []error
+	for i := range docs {
+		d := &docs[i]
+		for j, u := range d.items {
+			if !Is(u) {
+				continue
+			}
+			var next *unstructured.Unstructured
+			change := Change{Name: Name(u)}
+			if undo {
+				next, err = Undo(u)
+			} else {
+				var r *Result
+				if r, err = StatefulSet(u, o, all); err == nil {
+					next, change.Notes = r.Object, r.Notes
+					if a := (account{u.GetNamespace(), r.ServiceAccount}); !slices.Contains(accounts, a) {
+						accounts = append(accounts, a)
+					}
+				}
+			}
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			if change.Before, err = text(u); err != nil {
+				return nil, err
+			}
+			if change.After, err = text(next); err != nil {
+				return nil, err
+			}
+			if change.Before != change.After {
+				d.items[j], d.changed = next, true
+			}
+			m.Changes = append(m.Changes, change)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	for i := range docs {
+		if err := docs[i].write(&out); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range accounts {
+		for _, u := range a.rights(all, o.Namespace) {
+			t, err := text(u)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(&out, "---\n%s", t)
+			m.Added = append(m.Added, Name(u))
+		}
+	}
+	m.Text = out.Bytes()
+	return m, nil
+}
+
+// split takes a stream apart.
+func split(in []byte) ([]document, error) {
+	var docs []document
+	add := func(raw []byte) error {
+		d := document{text: raw, root: &unstructured.Unstructured{}}
+		if err := yaml.Unmarshal(raw, &d.root.Object); err != nil {
+			return fmt.Errorf("read document %d: %w", len(docs)+1, err)
+		}
+		if items, ok := d.root.Object["items"].([]any); ok {
+			for _, item := range items {
+				if o, ok := item.(object); ok {
+					d.items = append(d.items, &unstructured.Unstructured{Object: o})
+				}
+			}
+		} else if len(d.root.Object) > 0 {
+			d.items = append(d.items, d.root)
+		}
+		docs = append(docs, d)
+		return nil
+	}
+	if utilyaml.IsJSONBuffer(in) {
+		for dec := json.NewDecoder(bytes.NewReader(in)); ; {
+			var raw json.RawMessage
+			if err := dec.Decode(&raw); errors.Is(err, io.EOF) {
+				return docs, nil
+			} else if err != nil {
+				return nil, fmt.Errorf("read document %d: %w", len(docs)+1, err)
+			}
+			if err := add(raw); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(in))); ; {
+		raw, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read document %d: %w", len(docs)+1, err)
+		}
+		if err := add(raw); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// dropAdded forgets what an injection added before: it is added again where it is still needed.
+func (d *document) dropAdded() {
+	kept := slices.DeleteFunc(slices.Clone(d.items), func(u *unstructured.Unstructured) bool {
+		return u.GetAnnotations()[api.AnnotationInjected] == api.InjectedAdded
+	})
+	if len(kept) < len(d.items) {
+		d.items, d.changed = kept, true
+	}
+}
+
+func (d *document) write(out *bytes.Buffer) error {
+	if !d.changed {
+		if len(bytes.TrimSpace(d.text)) > 0 {
+			fmt.Fprintf(out, "---\n%s\n", bytes.Trim(bytes.TrimPrefix(d.text, []byte("---\n")), "\n"))
+		}
+		return nil
+	}
+	for _, u := range d.items {
+		t, err := text(u)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "---\n%s", t)
+	}
+	return nil
+}
+
+func text(u *unstructured.Unstructured) (string, error) {
+	b, err := yaml.Marshal(u.Object)
+	if err != nil {
+		return "", fmt.Errorf("encode %s: %w", Name(u), err)
+	}
+	return string(b), nil
+}
+
+// account is what Pods run as.
+type account struct{ namespace, name string }
+
+// rights are the objects that let the agents of a ServiceAccount do their work, but for those that the person has. A subject must name its namespace,
+// which is applied where the objects name none.
+func (a account) rights(all []*unstructured.Unstructured, applied string) []*unstructured.Unstructured {
+	added := func(version, kind, name string, fields object) *unstructured.Unstructured {
+		metadata := object{"name": name, "annotations": object{api.AnnotationInjected: api.InjectedAdded}}
+		if a.namespace != "" {
+			metadata["namespace"] = a.namespace
+		}
+		fields["apiVersion"], fields["kind"], fields["metadata"] = version, kind, metadata
+		return &unstructured.Unstructured{Object: fields}
+	}
+	var out []*unstructured.Unstructured
+	if a.name == DefaultServiceAccount && !slices.ContainsFunc(all, func(u *unstructured.Unstructured) bool {
+		return u.GetKind() == "ServiceAccount" && u.GetName() == a.name && u.GetNamespace() == a.namespace
+	}) {
+		out = append(out, added("v1", "ServiceAccount", a.name, object{}))
+	}
+	subject := object{"kind": "ServiceAccount", "name": a.name, "namespace": cmp.Or(a.namespace, applied)}
+	return append(out, added("rbac.authorization.k8s.io/v1", "RoleBinding", "kubectl-scylla-member-"+a.name, object{
+		"roleRef":  object{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "kubectl-scylla-member"},
+		"subjects": []any{subject},
+	}))
+}

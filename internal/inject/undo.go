@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Undo returns a copy of u without anything that was injected; one that was not injected is returned as it is. What a person changed since then stays.
+func Undo(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	u = u.DeepCopy()
+	text, ok := u.GetAnnotations()[api.AnnotationInjected]
+	if !ok {
+		return u, nil
+	}
+	var rec record
+	err := json.Unmarshal([]byte(text), &rec)
+	if err == nil && rec.Container == "" {
+		err = errors.New("it names no container")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("undo the injection of %s: annotation %s is malformed, put back the manifest from before: %w", Name(u), api.AnnotationInjected, err)
+	}
+	metadata := child(u.Object, "metadata")
+	remove(metadata, "annotations", api.AnnotationInjected)
+	template, spec := podTemplate(u)
+	putBack(u.Object, rec.Labels)
+	putBack(template, rec.PodLabels)
+	switch rec.ServiceAccount {
+	case "":
+	case none:
+		delete(spec, "serviceAccountName")
+	default:
+		spec["serviceAccountName"] = rec.ServiceAccount
+	}
+	if rec.TokenOff {
+		spec["automountServiceAccountToken"] = false
+	}
+	drop(spec, "initContainers", api.ContainerReporter, containerCopy, api.ContainerBootstrappedQuery, api.ContainerBarrier)
+	drop(spec, "volumes", volumeShared)
+	c := container(spec, rec.Container)
+	drop(c, "env", rec.Env...)
+	drop(c, "volumeMounts", volumeShared)
+	if command, _ := c["command"].([]any); len(command) >= 3 && command[0] == agent {
+		command = command[3:]
+		if rec.HadCommand {
+			c["command"] = command
+		} else {
+			delete(c, "command")
+		}
+	}
+	return u, nil
+}
+
+func putBack(o object, labels map[string]*string) {
+	metadata := child(o, "metadata")
+	for k, old := range labels {
+		if old == nil {
+			remove(metadata, "labels", k)
+		} else {
+			child(metadata, "labels")[k] = *old
+		}
+	}
+}
+
+// remove takes a key out of a map in a field, and the map with its last key.
+func remove(o object, field, key string) {
+	m, ok := o[field].(object)
+	if !ok {
+		return
+	}
+	delete(m, key)
+	if len(m) == 0 {
+		delete(o, field)
+	}
+}
+
+// drop takes the items of these names out of a list in a field, and the list with its last item.
+func drop(o object, field string, names ...string) {
+	list, ok := o[field].([]any)
+	if !ok {
+		return
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(v any) bool {
+		item, ok := v.(object)
+		name, _ := item["name"].(string)
+		return ok && slices.Contains(names, name)
+	})
+	if len(list) == 0 {
+		delete(o, field)
+		return
+	}
+	o[field] = list
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+)
+
+// AskPort asks an HTTP path of a Pod's port through a port-forward and gives an error unless the answer is 200. The words of another answer are in the
+// error, up to 200 bytes of them.
+func AskPort(ctx context.Context, cfg *rest.Config, namespace, pod string, port int, path string) error {
+	f, err := forward(ctx, cfg, namespace, pod, port)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://pod"+path, nil)
+	if err != nil {
+		return fmt.Errorf("make request for %s: %w", path, err)
+	}
+	resp, err := f.client().Do(req)
+	if err != nil {
+		return fmt.Errorf("ask port %d of pod %s/%s: %w", port, namespace, pod, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	said, _ := bounded.Head(resp.Body, 200) // what could not be read is missing from the words
+	return fmt.Errorf("ask port %d of pod %s/%s: %s: %s", port, namespace, pod, resp.Status, said)
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+func machine(name string, ready corev1.ConditionStatus, cordoned bool) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}},
+	}
+}
+
+func on(names ...string) []corev1.Pod {
+	var out []corev1.Pod
+	for _, n := range names {
+		out = append(out, corev1.Pod{Spec: corev1.PodSpec{NodeName: n}})
+	}
+	return out
+}
+
+func TestMachines(t *testing.T) {
+	t.Parallel()
+	objects := []client.Object{machine("a", corev1.ConditionTrue, false), machine("b", corev1.ConditionUnknown, false), machine("c", corev1.ConditionTrue, true)}
+	many := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"}
+	for name, tc := range map[string]struct {
+		pods      []corev1.Pod
+		forbidden bool
+		want      map[string]string
+	}{
+		"by name":      {pods: on("a", "b", "c", "d", ""), want: map[string]string{"a": "Ready", "b": "NotReady", "c": "Ready,SchedulingDisabled", "d": "Gone"}},
+		"as a list":    {pods: on(many...), want: map[string]string{"a": "Ready", "b": "NotReady", "c": "Ready,SchedulingDisabled", "d": "Gone", "e": "Gone", "f": "Gone", "g": "Gone", "h": "Gone", "i": "Gone"}},
+		"no right":     {pods: on("a"), forbidden: true},
+		"no Pod there": {want: map[string]string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reads := 0
+			c := fake.NewClientBuilder().WithScheme(NewScheme()).WithObjects(copies(objects)...).WithInterceptorFuncs(interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+					reads++
+					if tc.forbidden {
+						return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, key.Name, nil)
+					}
+					return c.Get(ctx, key, obj, opts...)
+				},
+			}).Build()
+			var m Machines
+			start := time.Unix(1_000_000, 0)
+			if diff := cmp.Diff(tc.want, m.read(t.Context(), c, tc.pods, start)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			first := reads
+			if diff := cmp.Diff(tc.want, m.read(t.Context(), c, tc.pods, start.Add(machinesOld-time.Second))); diff != "" || reads != first {
+				t.Errorf("a moment later %d reads more (-want +got):\n%s", reads-first, diff)
+			}
+			m.read(t.Context(), c, tc.pods, start.Add(machinesOld))
+			if reads != 2*first {
+				t.Errorf("when it is old it is read again: %d reads, want %d", reads, 2*first)
+			}
+		})
+	}
+	if got := (*Machines)(nil).read(t.Context(), nil, on("a"), time.Time{}); got != nil {
+		t.Errorf("nobody asked, and got %v", got)
+	}
+}

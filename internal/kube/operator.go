@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
+
+// operatorDatacenter is as much of a ScyllaDBDatacenter as is read.
+type operatorDatacenter struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Status            struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// readOperator looks at the Scylla Operator where it manages the cluster: at what it says of the cluster, and whether it runs. It may run in another
+// namespace, and people may have no right to look into its own: what cannot be seen says nothing, and a note names the right.
+//
+// Long: four reads in turn, each of which may be refused by itself.
+func (l *loader) readOperator(ctx context.Context) error {
+	if !l.opts.Operator || !l.o.OfOperator() {
+		return nil
+	}
+	state := &cluster.OperatorState{}
+	g, ctx := errgroup.WithContext(ctx)
+	var notes [3]string
+	g.Go(func() error {
+		var list policyv1.PodDisruptionBudgetList
+		err := l.c.List(ctx, &list, client.InNamespace(l.o.Namespace), client.MatchingLabels{api.LabelCluster: l.o.Name})
+		if err != nil {
+			_, fatal := classify(ctx, "list", "poddisruptionbudgets.policy", l.o.Namespace, "", err)
+			return fatal // the operator's own words tell of a budget too
+		}
+		state.Budgets = holding(list.Items)
+		return nil
+	})
+	g.Go(func() error {
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
+		note, err := l.look(ctx, client.ObjectKey{Namespace: l.o.Namespace, Name: l.o.Name}, obj, "scylladbdatacenters.scylla.scylladb.com")
+		notes[0] = note
+		if err != nil || obj.GetName() == "" {
+			return err
+		}
+		var dc operatorDatacenter
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &dc); err != nil {
+			notes[0] = fmt.Sprintf("the conditions of ScyllaDBDatacenter %s/%s cannot be decoded: %v", l.o.Namespace, l.o.Name, err)
+		}
+		state.Conditions = dc.Status.Conditions
+		return nil
+	})
+	key := client.ObjectKey{Namespace: api.OperatorNamespace, Name: api.OperatorName}
+	g.Go(func() error {
+		var d appsv1.Deployment
+		note, err := l.look(ctx, key, &d, "deployments.apps")
+		notes[1] = note
+		if err == nil && d.Name != "" {
+			putDeployment(state, &d)
+		}
+		return err
+	})
+	g.Go(func() error {
+		var lease coordinationv1.Lease
+		note, err := l.look(ctx, client.ObjectKey{Namespace: api.OperatorNamespace, Name: api.OperatorLeaseName}, &lease, cluster.ResourceLeases)
+		notes[2] = note
+		if err == nil && lease.Name != "" {
+			state.Lease = &lease
+		}
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	l.o.OperatorState = state
+	for i, note := range notes {
+		if note != "" && (i != 2 || notes[1] != "") { // either of Deployment and Lease tells
+			l.o.Notes = append(l.o.Notes, note)
+		}
+	}
+	return nil
+}
+
+// look reads an object that may be absent or forbidden; then it stays empty, and note says that it may not be read.
+func (l *loader) look(ctx context.Context, key client.ObjectKey, obj client.Object, resource string) (note string, err error) {
+	err = l.c.Get(ctx, key, obj)
+	switch {
+	case err == nil:
+		return "", nil
+	case apierrors.IsForbidden(err):
+		return fmt.Sprintf("whether the Scylla Operator does its work cannot be told in full: %s %s may not be read; ask for verb get on it", resource, key), nil
+	}
+	_, fatal := classify(ctx, "get", resource, key.Namespace, key.Name, err)
+	return "", fatal
+}
+
+// holding names the budgets that let no Pod be evicted, not even one that is not ready: too few are healthy already.
+func holding(budgets []policyv1.PodDisruptionBudget) []string {
+	var out []string
+	for i := range budgets {
+		if st := &budgets[i].Status; st.DisruptionsAllowed == 0 && st.ExpectedPods > 0 && st.CurrentHealthy < st.DesiredHealthy {
+			out = append(out, budgets[i].Name)
+		}
+	}
+	return out
+}
+
+func putDeployment(state *cluster.OperatorState, d *appsv1.Deployment) {
+	state.Deployment, state.Replicas, state.Available = d.Namespace+"/"+d.Name, 1, d.Status.AvailableReplicas
+	if d.Spec.Replicas != nil {
+		state.Replicas = *d.Spec.Replicas
+	}
+}
+
+// isOperator recognises the Scylla Operator's Deployment among saved ones.
+func isOperator(d *appsv1.Deployment) bool {
+	return d.Name == api.OperatorName || d.Labels["app.kubernetes.io/name"] == api.OperatorName && d.Labels["app.kubernetes.io/instance"] == api.OperatorName
+}
+
+// operators gives each saved cluster what was saved of the Scylla Operator.
+func (s *saved) operators(t *sorting) {
+	for key, c := range t.byKey {
+		state := &cluster.OperatorState{}
+		found := false
+		for i := range s.datacenters {
+			if dc := &s.datacenters[i]; dc.Namespace == key.Namespace && dc.Name == key.Name {
+				state.Conditions, found = dc.Status.Conditions, true
+			}
+		}
+		for i := range s.deployments {
+			if isOperator(&s.deployments[i]) {
+				putDeployment(state, &s.deployments[i])
+				found = true
+			}
+		}
+		for _, b := range s.budgets {
+			if b.Namespace == key.Namespace && b.Labels[api.LabelCluster] == key.Name {
+				state.Budgets, found = append(state.Budgets, holding([]policyv1.PodDisruptionBudget{b})...), true
+			}
+		}
+		for i := range s.leases {
+			if s.leases[i].Name == api.OperatorLeaseName {
+				state.Lease, found = &s.leases[i], true
+			}
+		}
+		if found {
+			c.OperatorState = state
+		}
+	}
+}
+
+// byName are kinds that saved objects may hold beside those that clusters are made of.
+var byName = map[string]func([]byte, *saved) error{
+	api.ScyllaDBDatacenterGVK.Kind: func(raw []byte, s *saved) error {
+		var dc operatorDatacenter
+		if err := json.Unmarshal(raw, &dc); err != nil {
+			return err
+		}
+		s.datacenters = append(s.datacenters, dc)
+		return nil
+	},
+	"Node": func(raw []byte, s *saved) error {
+		var n corev1.Node
+		if err := json.Unmarshal(raw, &n); err != nil {
+			return err
+		}
+		if s.machines == nil {
+			s.machines = map[string]string{}
+		}
+		s.machines[n.Name] = cluster.KubernetesNodeState(&n)
+		return nil
+	},
+	"PodDisruptionBudget": func(raw []byte, s *saved) error {
+		var b policyv1.PodDisruptionBudget
+		if err := json.Unmarshal(raw, &b); err != nil {
+			return err
+		}
+		s.budgets = append(s.budgets, b)
+		return nil
+	},
+	"Deployment": func(raw []byte, s *saved) error {
+		var d appsv1.Deployment
+		if err := json.Unmarshal(raw, &d); err != nil {
+			return err
+		}
+		if !isOperator(&d) {
+			s.skipped["Deployment"]++
+			return nil
+		}
+		s.deployments = append(s.deployments, d)
+		return nil
+	},
+}
+
+// DatacenterNamespace is where the Scylla Operator keeps a datacenter of a ScyllaDBCluster.
+type DatacenterNamespace struct {
+	// Cluster is the ScyllaDBCluster's name, Kubernetes the name of the RemoteKubernetesCluster that has the namespace.
+	Cluster, Datacenter, Namespace, Kubernetes string
+}
+
+// DatacenterNamespaces are the namespaces that the ScyllaDBClusters of a namespace name in their status.
+func DatacenterNamespaces(ctx context.Context, c client.Reader, ns string) ([]DatacenterNamespace, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(api.ScyllaDBClusterGVK.GroupVersion().WithKind(api.ScyllaDBClusterGVK.Kind + "List"))
+	if err := c.List(ctx, list, client.InNamespace(ns), client.Limit(100)); err != nil {
+		return nil, fmt.Errorf("list ScyllaDBClusters in namespace %s: %w", ns, err)
+	}
+	var out []DatacenterNamespace
+	for i := range list.Items {
+		var one struct {
+			Spec struct {
+				Datacenters []struct {
+					Name                        string `json:"name"`
+					RemoteKubernetesClusterName string `json:"remoteKubernetesClusterName"`
+				} `json:"datacenters"`
+			} `json:"spec"`
+			Status struct {
+				Datacenters []struct {
+					Name                string `json:"name"`
+					RemoteNamespaceName string `json:"remoteNamespaceName"`
+				} `json:"datacenters"`
+			} `json:"status"`
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &one); err != nil {
+			return nil, fmt.Errorf("decode ScyllaDBCluster %s/%s: %w", ns, list.Items[i].GetName(), err)
+		}
+		for _, dc := range one.Status.Datacenters {
+			n := DatacenterNamespace{Cluster: list.Items[i].GetName(), Datacenter: dc.Name, Namespace: dc.RemoteNamespaceName}
+			for _, want := range one.Spec.Datacenters {
+				if want.Name == dc.Name {
+					n.Kubernetes = want.RemoteKubernetesClusterName
+				}
+			}
+			if n.Namespace != "" && n.Namespace != ns {
+				out = append(out, n)
+			}
+		}
+	}
+	return out, nil
+}

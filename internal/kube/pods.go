@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
+
+// podPage is how many Pods of a page are held whole. A Pod of a cluster of 1,000 nodes has some 100 kB, nearly all of them its row.
+const podPage = 25
+
+// maxPods bounds a list that does not end.
+const maxPods = 20_000
+
+// writtenRow is how the API server's record of who wrote what has a Pod's row.
+const writtenRow = "f:" + api.AnnotationNodeStatusReport
+
+// Pods lists a cluster's Pods page by page and keeps of each only what New reads. condense, where set, is called with each Pod while its page is held,
+// and may make it smaller. The error tells a missing right, or an API server that does not answer.
+func Pods(ctx context.Context, c client.Reader, key cluster.Key, condense func(*corev1.Pod)) ([]corev1.Pod, error) {
+	var out []corev1.Pod
+	next := ""
+	for {
+		var page corev1.PodList
+		err := c.List(ctx, &page, client.InNamespace(key.Namespace), client.MatchingLabels{api.LabelCluster: key.Name},
+			client.Limit(podPage), client.Continue(next))
+		if err != nil {
+			return nil, fmt.Errorf("list pods of cluster %s: %w", key, err)
+		}
+		for i := range page.Items {
+			p := slim(&page.Items[i])
+			if condense != nil {
+				condense(&p)
+			}
+			out = append(out, p)
+		}
+		if next = page.Continue; next == "" {
+			return out, nil
+		}
+		if len(out) > maxPods {
+			return nil, fmt.Errorf("list pods of cluster %s: more than %d: is label %s on Pods of something else", key, maxPods, api.LabelCluster)
+		}
+	}
+}
+
+// slim copies what is read of a Pod.
+func slim(p *corev1.Pod) corev1.Pod {
+	out := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace, Name: p.Name, UID: p.UID, Labels: p.Labels, OwnerReferences: p.OwnerReferences,
+			CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp,
+		},
+		Spec: corev1.PodSpec{NodeName: p.Spec.NodeName, InitContainers: containers(p.Spec.InitContainers), Containers: containers(p.Spec.Containers)},
+		Status: corev1.PodStatus{
+			Phase: p.Status.Phase, PodIP: p.Status.PodIP, Conditions: p.Status.Conditions, Reason: p.Status.Reason,
+			InitContainerStatuses: p.Status.InitContainerStatuses, ContainerStatuses: p.Status.ContainerStatuses,
+		},
+	}
+	for i := range p.ManagedFields {
+		// When the row was written, and no more: the rest is as long as the Pod.
+		if f := &p.ManagedFields[i]; f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(writtenRow)) {
+			out.ManagedFields = append(out.ManagedFields, metav1.ManagedFieldsEntry{Time: f.Time, FieldsV1: metav1.NewFieldsV1(writtenRow)})
+		}
+	}
+	if row, ok := p.Annotations[api.AnnotationNodeStatusReport]; ok {
+		out.Annotations = map[string]string{api.AnnotationNodeStatusReport: row}
+	}
+	return out
+}
+
+func containers(all []corev1.Container) []corev1.Container {
+	out := make([]corev1.Container, len(all))
+	for i := range all {
+		c := &all[i]
+		out[i] = corev1.Container{Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args, Ports: c.Ports, RestartPolicy: c.RestartPolicy}
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// WatchSilence is how long a watch may be silent before it is taken for broken. An API server sends a bookmark every minute on a watch that
+// asked for them (the first, where nothing happens, after one minute or two: measured with 1.36); a proxy or a load balancer between may hold a stream open and deliver nothing for ever.
+const WatchSilence = 70 * time.Second
+
+// firstByte is how long a list, or a watch that begins with what there is, may take until something comes.
+const firstByte = 20 * time.Second
+
+// informerBackoff is the longest that an informer of client-go waits before it reads again what broke off: 30 s, and up to as much by chance.
+const informerBackoff = time.Minute
+
+// Progress sees that what a cache reads goes on. A watch or a list that is silent for too long is broken off, upon which an informer reads
+// everything again. It is safe for concurrent use.
+type Progress struct {
+	// Silence is the limit of a watch, First that of an answer's beginning and of a list.
+	Silence, First time.Duration
+
+	mu   sync.Mutex
+	last map[string]time.Time // by what is read: when anything of it came last
+}
+
+// NewProgress returns a Progress with the limits of this package.
+func NewProgress() *Progress { return &Progress{Silence: WatchSilence, First: firstByte} }
+
+// Config is cfg for a cache, and nothing but a cache: a request of anybody else would count as the cache's progress.
+func (p *Progress) Config(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &progressing{Progress: p, next: rt} })
+	return cfg
+}
+
+// Check fails when nothing of some kind was heard for longer than a silent watch takes to be found out and everything to be read again. Then
+// the cache may be older than it knows.
+func (p *Progress) Check() error {
+	limit := p.Silence + informerBackoff + 2*p.First
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for what, at := range p.last {
+		if silent := time.Since(at); silent > limit {
+			return fmt.Errorf("nothing was heard from the API server about %s for %s", what, silent.Round(time.Second))
+		}
+	}
+	return nil
+}
+
+func (p *Progress) heard(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last == nil {
+		p.last = map[string]time.Time{}
+	}
+	p.last[what] = time.Now()
+}
+
+// begun notes a kind that is asked for, so that it counts from now on although nothing of it ever comes.
+func (p *Progress) begun(what string) {
+	p.mu.Lock()
+	_, known := p.last[what]
+	p.mu.Unlock()
+	if !known {
+		p.heard(what)
+	}
+}
+
+type progressing struct {
+	*Progress
+	next http.RoundTripper
+}
+
+// RoundTrip breaks off what is silent. That an answer begins is no progress of a watch: a proxy answers before it has heard anything.
+func (p *progressing) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		return p.next.RoundTrip(req)
+	}
+	q := req.URL.Query()
+	watching := q.Get("watch") == "true" || q.Get("watch") == "1"
+	what := req.URL.Path
+	if selector := q.Get("labelSelector"); selector != "" {
+		what += "?" + selector
+	}
+	p.begun(what)
+	ctx, cancel := context.WithCancelCause(req.Context())
+	first, rest := p.First, p.First
+	if watching {
+		rest = p.Silence
+		if q.Get("sendInitialEvents") != "true" {
+			first = p.Silence // nothing may have happened
+		}
+	}
+	silent := func() { cancel(&silentError{what: what, limit: first}) }
+	timer := time.AfterFunc(first, silent)
+	res, err := p.next.RoundTrip(req.WithContext(ctx))
+	timer.Stop()
+	if err != nil {
+		if cause, ok := errors.AsType[*silentError](context.Cause(ctx)); ok {
+			err = cause
+		}
+		cancel(nil)
+		return nil, err
+	}
+	res.Body = &progressingBody{
+		ReadCloser: res.Body, p: p.Progress, what: what, ctx: ctx, cancel: cancel, timer: time.AfterFunc(first, silent), limit: rest,
+		watching: watching, counts: res.StatusCode == http.StatusOK,
+	}
+	return res, nil
+}
+
+// silentError is neither an end of file nor a time-out, which an informer would take for the ordinary end of a watch.
+type silentError struct {
+	what  string
+	limit time.Duration
+}
+
+func (e *silentError) Error() string {
+	return fmt.Sprintf("the API server sent nothing about %s for %s; it is read again", e.what, e.limit)
+}
+
+type progressingBody struct {
+	io.ReadCloser
+	p                *Progress
+	what             string
+	ctx              context.Context
+	cancel           context.CancelCauseFunc
+	timer            *time.Timer
+	limit            time.Duration
+	watching, counts bool
+}
+
+// Read notes each byte of a watch, and the end of a list.
+func (b *progressingBody) Read(buf []byte) (int, error) {
+	n, err := b.ReadCloser.Read(buf)
+	if n > 0 && b.timer.Stop() {
+		b.timer.Reset(b.limit)
+	}
+	if b.counts && (b.watching && n > 0 || !b.watching && errors.Is(err, io.EOF)) {
+		b.p.heard(b.what)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		if cause, ok := errors.AsType[*silentError](context.Cause(b.ctx)); ok {
+			err = cause
+		}
+	}
+	return n, err
+}
+
+// Close ends the request.
+func (b *progressingBody) Close() error {
+	b.timer.Stop()
+	b.cancel(nil)
+	return b.ReadCloser.Close()
+}

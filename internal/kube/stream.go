@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+)
+
+// What saved objects may be. 1,000 members with everything are about 60 MB; an API server stores no object of more than 1.5 MiB.
+const (
+	leaveOut = "leave out what is not of this cluster"
+	asJSON   = "save it as JSON: kubectl get ... -o json"
+
+	// maxValues bounds the values of one object: of three bytes each, they take a hundred times that once decoded.
+	maxValues = 100_000
+	// maxHeap is what all of the process may hold while saved objects are decoded.
+	maxHeap = 512 << 20
+)
+
+var (
+	// limitSaved is for all of the input, and the number of its objects.
+	limitSaved = bounded.Limit{Bytes: 128 << 20, Items: 100_000, ItemBytes: limitObject.Bytes, Cure: leaveOut}
+	// limitObject is for one object.
+	limitObject = bounded.Limit{Bytes: 4 << 20, Cure: leaveOut}
+	// limitYAML is for YAML that is not a plain List, which takes some thirty times its size to decode.
+	limitYAML = bounded.Limit{Bytes: 8 << 20, Cure: asJSON}
+)
+
+const byteOrderMark = "\xef\xbb\xbf"
+
+// itemsThere is whether a field is a list.
+type itemsThere bool
+
+// UnmarshalJSON looks at the first byte only.
+func (t *itemsThere) UnmarshalJSON(b []byte) error {
+	*t = len(b) > 0 && b[0] == '['
+	return nil
+}
+
+// itemReader gives each item of a list away while the list is decoded.
+type itemReader func(item []byte, i int) error
+
+// UnmarshalJSON holds one item at a time.
+func (f itemReader) UnmarshalJSON(b []byte) error {
+	return bounded.Each(limitSaved, bytes.NewReader(b), "the list of items", func(i int, item json.RawMessage) error { return f(item, i) })
+}
+
+// items decodes the items of a List of kind, which is within as many Lists as depth says.
+func (s *saved) items(raw []byte, kind string, depth int) error {
+	if depth >= maxDepth {
+		return errors.New("it has Lists inside Lists too deep")
+	}
+	var list struct {
+		Items itemReader `json:"items"`
+	}
+	list.Items = func(item []byte, i int) error {
+		if err := s.object(item, strings.TrimSuffix(kind, "List"), depth+1); err != nil {
+			return fmt.Errorf("item %d: %w", i+1, err)
+		}
+		return nil
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return err
+	}
+	s.endOfList(kind)
+	return nil
+}
+
+// endOfList notes an empty List too: it says that there are none, which is not the same as not having asked.
+func (s *saved) endOfList(kind string) {
+	if k := kindNamed(strings.TrimSuffix(kind, "List")); k != nil {
+		s.read |= k.bit
+	}
+	s.objects++
+}
+
+// room makes sure that an object may be decoded beside those that there are.
+func (s *saved) room(raw []byte, kind, name string) error {
+	what := kind + " " + name
+	switch {
+	case int64(len(raw)) > limitObject.Bytes:
+		return &bounded.TooLargeError{What: what, Limit: bounded.Size(limitObject.Bytes), Cure: leaveOut}
+	case bytes.Count(raw, []byte(",")) > maxValues:
+		return &bounded.TooLargeError{What: what, Limit: fmt.Sprintf("%d values", maxValues), Cure: leaveOut}
+	case s.objects >= limitSaved.Items:
+		return &bounded.TooLargeError{What: "the input", Limit: fmt.Sprintf("%d objects", limitSaved.Items), Cure: leaveOut}
+	case heap() <= maxHeap:
+		return nil
+	}
+	runtime.GC()
+	if heap() > maxHeap {
+		return &bounded.TooLargeError{What: "what is decoded up to " + what, Limit: bounded.Size(maxHeap) + " in memory", Cure: leaveOut}
+	}
+	return nil
+}
+
+// heap is how many bytes objects take, those that nobody needs any more among them until they are collected.
+func heap() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
+}
+
+func checkYAML(doc []byte) error {
+	if int64(len(doc)) > limitYAML.Bytes {
+		return &bounded.TooLargeError{What: "a YAML document that is not a List as kubectl prints it", Limit: bounded.Size(limitYAML.Bytes), Cure: asJSON}
+	}
+	return nil
+}
+
+// yamlList decodes a List as kubectl prints it an item at a time. It is false, and has decoded nothing, for anything else.
+func (s *saved) yamlList(doc []byte) (bool, error) {
+	head, items := splitList(doc)
+	if len(items) == 0 || int64(len(head)) > limitYAML.Bytes {
+		return false, nil
+	}
+	raw, err := yaml.YAMLToJSON(head)
+	if err != nil {
+		return false, nil //nolint:nilerr // the document as a whole may be YAML all the same, and if not its error names the line
+	}
+	var list struct {
+		Kind  string     `json:"kind"`
+		Items itemsThere `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil || bool(list.Items) || !strings.HasSuffix(list.Kind, "List") {
+		return false, nil //nolint:nilerr // as above
+	}
+	objects := make([][]byte, len(items))
+	for i, item := range items {
+		if int64(len(item)) > limitYAML.Bytes {
+			return false, fmt.Errorf("item %d: %w", i+1, &bounded.TooLargeError{What: "it", Limit: bounded.Size(limitYAML.Bytes), Cure: leaveOut})
+		}
+		if objects[i], err = yaml.YAMLToJSON(item); err != nil {
+			return false, nil //nolint:nilerr // as above
+		}
+	}
+	for i, object := range objects {
+		objects[i] = nil // what is decoded is not needed as JSON too
+		if err := s.object(object, strings.TrimSuffix(list.Kind, "List"), 1); err != nil {
+			return false, fmt.Errorf("item %d: %w", i+1, err)
+		}
+	}
+	s.endOfList(list.Kind)
+	return true, nil
+}
+
+// splitList cuts a YAML document at the items of its List, as kubectl prints them: each begins with a dash in the first column. head is the rest.
+// A text that spans lines is indented in YAML that kubectl prints; where it is not, a piece cannot be decoded, and the caller decodes the whole.
+func splitList(doc []byte) (head []byte, items [][]byte) {
+	inside := false
+	for line := range bytes.Lines(doc) {
+		switch {
+		case !inside && items == nil && string(bytes.TrimRight(line, " \r\n")) == "items:":
+			inside = true
+		case inside && (line[0] == '-' && (len(line) == 1 || strings.ContainsRune(" \r\n", rune(line[1])))):
+			items = append(items, append([]byte(" "), line[1:]...))
+		case inside && items != nil && strings.ContainsRune(" #\r\n", rune(line[0])):
+			items[len(items)-1] = append(items[len(items)-1], line...)
+		default:
+			inside = false
+			head = append(head, line...)
+		}
+	}
+	return head, items
+}
+
+// lineEnd adds the line break that the last line lacks: the YAML reader drops such a line when its length is a multiple of its buffer's.
+type lineEnd struct {
+	r    io.Reader
+	last byte
+}
+
+func (l *lineEnd) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if n > 0 {
+		l.last = p[n-1]
+	}
+	if n == 0 && errors.Is(err, io.EOF) && l.last != '\n' && len(p) > 0 {
+		p[0], l.last = '\n', '\n'
+		return 1, nil
+	}
+	return n, err
+}

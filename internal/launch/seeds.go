@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// ScyllaDB's options for addresses.
+const (
+	FlagSeeds            = "--seeds"
+	FlagBroadcastAddress = "--broadcast-address"
+	FlagListenAddress    = "--listen-address"
+)
+
+// restartPatience is how long a node that has bootstrapped waits for the API server to name its peers before it starts without.
+const restartPatience = 5 * time.Second
+
+// resolveTime bounds the resolution of one name.
+const resolveTime = 2 * time.Second
+
+// seeds chooses the seeds of the member whose Service is svc. The choice may be one that must not start.
+func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Service) (bootstrap.SeedChoice, error) {
+	key := cluster.Key{Namespace: o.Namespace, Name: svc.Labels[api.LabelCluster]}
+	if key.Name == "" {
+		return bootstrap.SeedChoice{}, waiting{fmt.Sprintf("label %s is missing on its member Service, so the other members are not known", api.LabelCluster)}
+	}
+	objects, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: cluster.SourceAuto, StatusReport: true, Member: o.Service})
+	if err == nil {
+		err = objects.Incomplete()
+	}
+	if _, ok := errors.AsType[*cluster.NotFoundError](err); ok {
+		return bootstrap.SeedChoice{}, waiting{err.Error()}
+	}
+	if err != nil {
+		return bootstrap.SeedChoice{}, fmt.Errorf("read the members that may be seeds: %w", err)
+	}
+	address, _ := option(o.Command, FlagBroadcastAddress)
+	if address == "" {
+		address, _ = option(o.Command, FlagListenAddress)
+	}
+	in := cluster.New(objects, cluster.SourceAuto, o.Clock.Now()).SeedInput(o.Service, address != "" && address == svc.Spec.ClusterIP)
+	if address == "" {
+		if i := slices.IndexFunc(in.Members, func(m bootstrap.SeedMember) bool { return m.Name == o.Service }); i >= 0 {
+			address = in.Members[i].Address
+		}
+	}
+	in.SelfAddress = address
+	if o.DataDir != "" {
+		if in.Volume, err = volume.Look(o.DataDir); err != nil {
+			o.Log.WarnContext(ctx, "cannot look into ScyllaDB's volume", "dir", o.DataDir, "error", err.Error())
+		}
+	}
+	given, _ := option(o.Command, FlagSeeds)
+	for s := range strings.SplitSeq(given, ",") {
+		if s = strings.TrimSpace(s); s != "" && !o.meansMembers(ctx, s, &in) {
+			in.External = append(in.External, s)
+		}
+	}
+	return bootstrap.Seeds(in), nil
+}
+
+// meansMembers is true for a name that resolves to addresses of members alone, as that of the cluster's headless Service does: those are chosen
+// by rule. A name that does not resolve is left to ScyllaDB.
+func (o *Options) meansMembers(ctx context.Context, host string, in *bootstrap.SeedInput) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false // the rule compares addresses itself
+	}
+	resolve := o.Resolve
+	if resolve == nil {
+		resolve = net.DefaultResolver.LookupHost
+	}
+	ctx, cancel := context.WithTimeout(ctx, resolveTime)
+	defer cancel()
+	addresses, err := resolve(ctx, host)
+	if err != nil || len(addresses) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(addresses, func(a string) bool {
+		return a != in.SelfAddress && !slices.ContainsFunc(in.Members, func(m bootstrap.SeedMember) bool { return m.Address == a })
+	})
+}
+
+// withSeeds returns the command with these seeds in place of those that it has.
+func withSeeds(command, seeds []string) []string {
+	var out []string
+	for i := 0; i < len(command); i++ {
+		switch {
+		case command[i] == FlagSeeds:
+			i++ // and its value
+		case strings.HasPrefix(command[i], FlagSeeds+"="):
+		default:
+			out = append(out, command[i])
+		}
+	}
+	return append(out, FlagSeeds+"="+strings.Join(seeds, ","))
+}
+
+// again is the command of a node that has bootstrapped: with the addresses of its peers where the API server tells them in time, for Pods
+// change theirs, and as it was given otherwise, for a restart must not depend on Kubernetes.
+func (o *Options) again(ctx context.Context) []string {
+	within, cancel := context.WithTimeout(ctx, restartPatience)
+	defer cancel()
+	choice, err := o.restartSeeds(within)
+	switch {
+	case err != nil:
+		o.Log.WarnContext(ctx, "the seeds are as given: the peers could not be asked for", "reason", err.Error())
+	case choice.Code != bootstrap.SeedsFound:
+		o.Log.InfoContext(ctx, "the seeds are as given: no peer has an address", "reason", words.Text(choice.Message()))
+	default:
+		o.Log.InfoContext(ctx, "seeds", "code", choice.Code, "seeds", choice.Seeds)
+		return withSeeds(o.Command, choice.Seeds)
+	}
+	return o.Command
+}
+
+func (o *Options) restartSeeds(ctx context.Context) (bootstrap.SeedChoice, error) {
+	c, err := o.Client()
+	if err != nil {
+		return bootstrap.SeedChoice{}, err
+	}
+	svc, err := o.service(ctx, c)
+	if err != nil {
+		return bootstrap.SeedChoice{}, err
+	}
+	return o.seeds(ctx, c, svc)
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+var began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+func id(n int) string { return fmt.Sprintf("%08d-0000-4000-8000-00000000000%d", n, n) }
+
+// member is Service and Pod of demo-r<n>-0: the smaller its number, the older it is, and its address is 10.0.0.<n>. joined is the annotation;
+// sees are the numbers of those whom it sees UP, a negative one DOWN.
+func member(n int, joined string, sees ...int) []client.Object {
+	name := fmt.Sprintf("demo-r%d-0", n)
+	labels := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: fmt.Sprintf("r%d", n)}
+	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "scylla", Name: name, Labels: map[string]string{api.LabelServiceType: api.ServiceTypeMember}, Annotations: map[string]string{},
+		CreationTimestamp: metav1.NewTime(began.Add(time.Duration(n) * time.Second)),
+	}, Spec: corev1.ServiceSpec{ClusterIP: fmt.Sprintf("10.96.0.%d", n)}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "scylla", Name: name, Labels: map[string]string{api.LabelPodType: api.PodTypeNode}, Annotations: map[string]string{}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.0.0.%d", n), InitContainerStatuses: []corev1.ContainerStatus{
+			{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
+		Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}}},
+	}
+	for k, v := range labels {
+		svc.Labels[k], pod.Labels[k] = v, v
+	}
+	if joined != "" {
+		svc.Annotations[api.AnnotationNodeJoined], svc.Annotations[api.AnnotationHostID] = joined, id(n)
+	}
+	if len(sees) > 0 {
+		row := &api.NodeStatusReport{HostID: id(n), OperationMode: "NORMAL"}
+		for _, s := range sees {
+			status := api.NodeStatusUp
+			if s < 0 {
+				s, status = -s, api.NodeStatusDown
+			}
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: id(s), Status: status})
+		}
+		text, err := api.EncodeNodeStatusReport(row)
+		if err != nil {
+			panic(err)
+		}
+		pod.Annotations[api.AnnotationNodeStatusReport] = text
+	}
+	return []client.Object{svc, pod}
+}
+
+func with(objects []client.Object, change func(*corev1.Service)) []client.Object {
+	change(objects[0].(*corev1.Service))
+	return objects
+}
+
+func clients(groups ...[]client.Object) *fake.ClientBuilder {
+	b := fake.NewClientBuilder().WithScheme(kube.NewScheme())
+	for _, g := range groups {
+		b = b.WithObjects(g...)
+	}
+	return b
+}
+
+// elsewhere is a report of another datacenter, as it is copied in from another Kubernetes cluster.
+func elsewhere() []client.Object {
+	return []client.Object{&api.ScyllaDBDatacenterNodesStatusReport{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "scylla", Name: "demo-dc2", Labels: map[string]string{
+			api.LabelReportSelector: "demo", api.LabelCluster: "demo", api.LabelRemoteReport: "west"}},
+		DatacenterName: "dc2", Racks: []api.RackReport{{Name: "r9", Nodes: []api.NodeReport{{
+			Ordinal: 0, HostID: new(id(9)), ObservedNodes: []api.ObservedNode{{HostID: id(9), Status: api.NodeStatusUp}}}}}},
+	}}
+}
+
+// The first member has lost its disk, or comes anew: it starts with the others as seeds, whatever the command line says.
+func TestA1SeedsOfTheLauncher(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		objects *fake.ClientBuilder
+		self    int
+		command string
+		want    string // the seeds; empty when it must not start
+		code    code.Code
+	}{
+		"the first of all":             {clients(member(1, ""), member(2, "")), 1, "", "10.0.0.1", bootstrap.SeedsFirstNode},
+		"the others wait for it":       {clients(member(1, ""), member(2, "")), 2, "--seeds=demo-r1-0", "", bootstrap.SeedsFirstNodePending},
+		"the first has joined":         {clients(member(1, "true", 1), member(2, "")), 2, "--seeds=demo-r2-0", "10.0.0.1", bootstrap.SeedsFound},
+		"its joining is not recorded":  {clients(member(1, "false", 1), member(2, "")), 2, "", "", bootstrap.SeedsFirstNodePending},
+		"the first after its disk":     {clients(member(1, "false"), member(2, "true", 2, 3), member(3, "true", 2, 3)), 1, "--seeds demo-r1-0", "10.0.0.2,10.0.0.3", bootstrap.SeedsFound},
+		"it is recorded as joined":     {clients(member(1, "true"), member(2, "true", -1, 2, 3), member(3, "true", -1, 2, 3)), 1, "", "10.0.0.2,10.0.0.3", bootstrap.SeedsFound},
+		"one of the others is DOWN":    {clients(member(1, ""), member(2, "true", 2, -3), member(3, "true")), 1, "", "10.0.0.2", bootstrap.SeedsFound},
+		"its Services were made again": {clients(member(1, ""), member(2, "", 2, 3), member(3, "", 2, 3)), 1, "", "10.0.0.2,10.0.0.3", bootstrap.SeedsFound},
+		"nobody is UP": {clients(with(member(1, "true"), func(s *corev1.Service) { s.Labels[api.LabelReplacingNodeHostID] = id(1) }), member(2, "true"), member(3, "true")),
+			1, "", "", bootstrap.SeedsNotUp},
+		"all come back at once":         {clients(member(1, "true"), member(2, "true"), member(3, "true")), 1, "", "10.0.0.2,10.0.0.3", bootstrap.SeedsFound},
+		"another datacenter":            {clients(member(1, "")), 1, "--seeds=x.example,demo-r1-0.scylla", "x.example", bootstrap.SeedsFound},
+		"another datacenter is known":   {clients(member(1, ""), elsewhere()), 1, "", "", bootstrap.SeedsElsewhere},
+		"it is known, and has a seed":   {clients(member(1, ""), elsewhere()), 1, "--seeds=192.0.2.9", "192.0.2.9", bootstrap.SeedsFound},
+		"the cluster's own Service":     {clients(member(1, ""), member(2, "")), 2, "--seeds=everybody", "", bootstrap.SeedsFirstNodePending},
+		"addresses of Services":         {clients(member(1, "true", 1), member(2, "")), 2, "--broadcast-address=10.96.0.2", "10.96.0.1", bootstrap.SeedsFound},
+		"an address of neither":         {clients(member(1, "true", 1), member(2, "")), 2, "--broadcast-address=192.0.2.2", "10.0.0.1", bootstrap.SeedsFound},
+		"the first has another address": {clients(member(1, "")), 1, "--broadcast-address=192.0.2.2", "192.0.2.2", bootstrap.SeedsFirstNode},
+		"its own disk, and no other":    {clients(member(1, "true"), member(2, "")), 1, "", "", bootstrap.SeedsOnlySelfJoined},
+		"that, and forced": {clients(with(member(1, "true"), func(s *corev1.Service) { s.Annotations[api.AnnotationForceProceed] = "true" })), 1, "",
+			"10.0.0.1", bootstrap.SeedsFirstNode},
+		"its own disk, and its files are on it": {clients(member(1, "true"), member(2, "")), 1, "--volume", "10.0.0.1", bootstrap.SeedsOwnVolume},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if tc.command == "--volume" { // a container that was started again in its Pod
+				tc.command = ""
+				if err := os.MkdirAll(filepath.Join(dir, "commitlog"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "commitlog", "CommitLog-4-1.log"), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := tc.objects.Build()
+			o := Options{
+				Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: fmt.Sprintf("demo-r%d-0", tc.self), DataDir: dir,
+				Command: append([]string{"sh"}, strings.Fields(tc.command)...), Clock: clocktesting.NewFakeClock(began),
+				Resolve: func(_ context.Context, host string) ([]string, error) {
+					if host == "everybody" {
+						return []string{"10.0.0.1", "10.0.0.2"}, nil
+					}
+					return nowhere(t.Context(), host)
+				},
+			}
+			svc, err := o.service(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := o.seeds(t.Context(), c, svc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(got.Seeds, ",")); diff != "" || got.Code != tc.code {
+				t.Errorf("%s %v (-want +got):\n%s", got.Code, got.Names, diff)
+			}
+			_, err = o.askOnce(t.Context())
+			if w, waits := errors.AsType[waiting](err); waits != (tc.want == "") || waits && !strings.Contains(w.Error(), got.Names[0]) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// Seeds that change while a Pod waits are taken at the start.
+func TestA1SeedsAreThoseOfTheStart(t *testing.T) {
+	t.Parallel()
+	c := clients(member(1, "true", -2, 1), member(2, "true"), member(3, "")).Build()
+	o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-r3-0", Command: []string{"sh"},
+		Clock: clocktesting.NewFakeClock(began), Resolve: nowhere}
+	for _, want := range []string{"10.0.0.1", "10.0.0.2"} {
+		got, err := o.askOnce(t.Context())
+		if err != nil || strings.Join(got.choice.Seeds, ",") != want {
+			t.Errorf("%v %v, want %s", got.choice, err, want)
+		}
+		for _, o := range append(member(1, "true"), member(2, "true", -1, 2)...) {
+			if err := c.Update(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A bootstrapped node is told its peers' addresses of today, and starts as it was given when nobody can tell.
+func TestA1Restart(t *testing.T) {
+	t.Parallel()
+	missing := apierrors.NewInternalError(errors.New("etcd is away"))
+	for name, tc := range map[string]struct {
+		objects *fake.ClientBuilder
+		want    string
+	}{
+		"peers":                    {clients(member(1, "true"), member(2, "true")), "sh --seeds=10.0.0.2,x"},
+		"alone":                    {clients(member(1, "true")), "sh --seeds=x"},
+		"no answer of the members": {clients(member(1, "true"), member(2, "true")).WithInterceptorFuncs(interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return missing }}), "sh --seeds x"},
+		"no answer at all": {clients().WithInterceptorFuncs(interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return missing
+		}}), "sh --seeds x"},
+		"services may not be listed": {clients(member(1, "true"), member(2, "true")).WithInterceptorFuncs(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
+			if _, services := l.(*corev1.ServiceList); services {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no"))
+			}
+			return c.List(ctx, l, o...)
+		}}), "sh --seeds x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := tc.objects.Build()
+			var log strings.Builder
+			o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-r1-0", Command: []string{"sh", "--seeds", "x"},
+				Clock: clocktesting.NewFakeClock(began), Resolve: nowhere, Log: slog.New(slog.NewTextHandler(&log, nil))}
+			if got := strings.Join(o.again(t.Context()), " "); got != tc.want {
+				t.Errorf("got %q, want %q\n%s", got, tc.want, log.String())
+			}
+		})
+	}
+}
+
+// A newcomer that may not list the members does not found a cluster.
+func TestA1NewcomerNeedsTheMembers(t *testing.T) {
+	t.Parallel()
+	c := clients(member(1, "")).WithInterceptorFuncs(interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no"))
+	}}).Build()
+	o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-r1-0", Command: []string{"sh"},
+		Clock: clocktesting.NewFakeClock(began), Resolve: nowhere}
+	got, err := o.askOnce(t.Context())
+	if err == nil || len(got.choice.Seeds) > 0 {
+		t.Errorf("%v %v", got, err)
+	}
+	if _, waits := errors.AsType[waiting](err); waits {
+		t.Errorf("%v counts as an answer of the API server", err)
+	}
+}
+
+func TestWithSeeds(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ command, want []string }{
+		"none":       {[]string{"sh", "--a"}, []string{"sh", "--a", "--seeds=1,2"}},
+		"one word":   {[]string{"sh", "--seeds=x", "--a"}, []string{"sh", "--a", "--seeds=1,2"}},
+		"two words":  {[]string{"sh", "--seeds", "x", "--a"}, []string{"sh", "--a", "--seeds=1,2"}},
+		"no value":   {[]string{"sh", "--seeds"}, []string{"sh", "--seeds=1,2"}},
+		"other flag": {[]string{"sh", "--seeds-x=1"}, []string{"sh", "--seeds-x=1", "--seeds=1,2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, withSeeds(tc.command, []string{"1", "2"})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// FieldOwner of everything that is applied: applying again changes what has changed and nothing else, and what carries it is ours.
+const FieldOwner = "kubectl-scylla"
+
+// PartOfLabel is on every object of an installation, with FieldOwner as value.
+const PartOfLabel = "app.kubernetes.io/part-of"
+
+// VersionAnnotation says on the namespace which version was installed.
+const VersionAnnotation = "kubectl-scylla/version"
+
+// sharedKind is the Scylla Operator's too: whoever installed it first keeps it.
+const sharedKind = "scylladbdatacenternodesstatusreports.scylla.scylladb.com"
+
+// Ours is true for an object that an installation applied and that nobody else has applied or written since. Controllers of Kubernetes itself
+// write the status only, which does not count.
+func Ours(have *unstructured.Unstructured) bool {
+	applied := false
+	for _, f := range have.GetManagedFields() {
+		switch {
+		case f.Subresource != "":
+		case f.Manager == FieldOwner && f.Operation == metav1.ManagedFieldsOperationApply:
+			applied = true
+		case f.Manager != FieldOwner:
+			return false
+		}
+	}
+	return applied
+}
+
+// Applied is true for an object that an installation applied, whoever else has written to it: the Deployment's revision is Kubernetes' own.
+func Applied(have *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(have.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == FieldOwner && f.Operation == metav1.ManagedFieldsOperationApply
+	})
+}
+
+// Others are the managers of an object's fields besides us, by name.
+func Others(have *unstructured.Unstructured) []string {
+	var all []string
+	for _, f := range have.GetManagedFields() {
+		if f.Subresource == "" && f.Manager != FieldOwner {
+			all = append(all, f.Manager)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Foreign is true for the definition of a kind that is also the Scylla Operator's, where somebody else installed it. Such a definition is never
+// changed: the operator's own upgrade would meet a conflict, and fields that a newer operator adds would be pruned.
+func Foreign(have *unstructured.Unstructured) bool {
+	return have.GetKind() == "CustomResourceDefinition" && have.GetName() == sharedKind && !Ours(have)
+}
+
+// Narrower lists the fields that the installed definition of a kind has and the new one has not, as "v1alpha1: status.racks[].nodes". Applying the
+// new one would prune them from every object that is written afterwards. Empty when nothing would be lost.
+func Narrower(have, want *unstructured.Unstructured) []string {
+	wanted := map[string]bool{}
+	for _, p := range fields(want) {
+		wanted[p] = true
+	}
+	lost := slices.DeleteFunc(fields(have), func(p string) bool { return wanted[p] })
+	slices.Sort(lost)
+	return lost
+}
+
+// fields are the paths of the schemas of all versions of a definition.
+func fields(crd *unstructured.Unstructured) []string {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	var all []string
+	for _, v := range versions {
+		m, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		schema, _, _ := unstructured.NestedMap(m, "schema", "openAPIV3Schema")
+		all = appendFields(all, fmt.Sprint(m["name"], ": "), schema)
+	}
+	return all
+}
+
+func appendFields(all []string, prefix string, schema map[string]any) []string {
+	if items, ok := schema["items"].(map[string]any); ok {
+		all = appendFields(all, strings.TrimSuffix(prefix, ".")+"[].", items)
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for name, p := range properties {
+		all = append(all, prefix+name)
+		if sub, ok := p.(map[string]any); ok {
+			all = appendFields(all, prefix+name+".", sub)
+		}
+	}
+	return all
+}
+
+// Newer is true when the installed version is known to be later than the one to install. Builds without a release version ("dev") compare as equal.
+func Newer(installed, to string) bool {
+	i, errI := version.ParseSemantic(installed)
+	t, errT := version.ParseSemantic(to)
+	return errI == nil && errT == nil && t.LessThan(i)
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// A budget for one replica could only block drains; without a controller there is nothing to protect.
+func TestReplicasHaveABudget(t *testing.T) {
+	for name, tc := range map[string]struct {
+		o                 Options
+		replicas          string // of the Deployment
+		budgets, priority int
+	}{
+		"by default":       {Options{Image: "x"}, "1", 0, 1},
+		"one":              {Options{Image: "x", Replicas: 1}, "1", 0, 1},
+		"two":              {Options{Image: "x", Replicas: 2}, "2", 1, 1},
+		"three":            {Options{Image: "x", Replicas: 3}, "3", 1, 1},
+		"no controller":    {Options{}, "none", 0, 0},
+		"no controller, 2": {Options{Replicas: 2}, "none", 0, 0},
+	} {
+		objects, err := Objects(tc.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds := map[string]int{}
+		replicas := "none"
+		for _, u := range objects {
+			kinds[u.GetKind()]++
+			if u.GetKind() == "Deployment" {
+				n, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "replicas")
+				replicas = fmt.Sprint(n)
+			}
+		}
+		if replicas != tc.replicas || kinds["PodDisruptionBudget"] != tc.budgets || kinds["PriorityClass"] != tc.priority {
+			t.Errorf("%s: %s replicas, %v", name, replicas, kinds)
+		}
+	}
+}
+
+// Without it Go collects when the heap has doubled, which is beyond the limit.
+func TestGoKnowsTheMemoryLimit(t *testing.T) {
+	objects, err := Objects(Options{Image: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployments := 0
+	for _, u := range objects {
+		if u.GetKind() != "Deployment" {
+			continue
+		}
+		deployments++
+		d := &appsv1.Deployment{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, d); err != nil {
+			t.Fatal(err)
+		}
+		c := d.Spec.Template.Spec.Containers[0]
+		var said string
+		for _, e := range c.Env {
+			if e.Name == "GOMEMLIMIT" {
+				said = e.Value
+			}
+		}
+		// Go writes MiB where Kubernetes writes Mi.
+		soft, err := resource.ParseQuantity(strings.TrimSuffix(said, "B"))
+		if err != nil {
+			t.Fatalf("GOMEMLIMIT is %q: %v", said, err)
+		}
+		if hard := c.Resources.Limits.Memory().Value(); hard == 0 || soft.Value() > hard*9/10 || soft.Value() < hard*8/10 {
+			t.Errorf("GOMEMLIMIT is %s of a limit of %s", said, c.Resources.Limits.Memory())
+		}
+	}
+	if deployments != 1 {
+		t.Errorf("%d Deployments", deployments)
+	}
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"slices"
+	"time"
+)
+
+// Opinion is what the cluster's rows say of one node. A witness is another node with a row that exists, is fresh, could be read and is not empty; a
+// host ID is one witness, however many rows it has. Every witness is in exactly one of Up, Down, Unknown and NotListed, which are indexes into
+// Matrix.Nodes in ascending order.
+type Opinion struct {
+	Up, Down, Unknown, NotListed []int
+	// Contradict are the witnesses among Unknown whose rows say different things of the node. Such a word is evidence for nothing: neither that the
+	// node is UP nor that it is DOWN.
+	Contradict []int
+	// States are the witnesses that list the node, by the state that they list it in. A witness that contradicts itself about the state is
+	// with every state but StateNormal that it names.
+	States map[State][]int
+	// downSince are the times at which the Down witnesses first saw it so; zero where a witness does not say.
+	downSince []time.Time
+}
+
+// Total is the number of witnesses.
+func (o Opinion) Total() int { return o.Listing() + len(o.NotListed) }
+
+// Listing is the number of witnesses that list the node at all.
+func (o Opinion) Listing() int { return len(o.Up) + len(o.Down) + len(o.Unknown) }
+
+// Listers are the witnesses that list the node, ascending.
+func (o Opinion) Listers() []int {
+	out := slices.Concat(o.Up, o.Down, o.Unknown)
+	slices.Sort(out)
+	return out
+}
+
+// MajorityDown is true when more than half of the witnesses see the node DOWN.
+func (o Opinion) MajorityDown() bool { return 2*len(o.Down) > o.Total() }
+
+// DownSince is the time since which a majority of the witnesses has seen the node DOWN. False when no majority does, or when too few of
+// them say since when.
+func (o Opinion) DownSince() (time.Time, bool) {
+	known := slices.DeleteFunc(slices.Clone(o.downSince), time.Time.IsZero)
+	slices.SortFunc(known, time.Time.Compare)
+	majority := o.Total()/2 + 1
+	if o.Total() == 0 || len(known) < majority {
+		return time.Time{}, false
+	}
+	return known[majority-1], true
+}
+
+// Witness is true when the node at index i has a row that counts as evidence.
+func (m *Matrix) Witness(i int) bool {
+	return slices.ContainsFunc(m.lines[m.start[i]:m.start[i+1]], func(l line) bool { return l.reports() && !l.empty() })
+}
+
+// Opinion gathers what the rows say of a host ID. A host ID that nobody mentions is NotListed by every witness. Its own row is no witness.
+func (m *Matrix) Opinion(hostID string) Opinion {
+	o := Opinion{States: map[State][]int{}}
+	o.Up, o.States[StateNormal] = make([]int, 0, len(m.nodes)), make([]int, 0, len(m.nodes)) // most rows of most nodes
+	observed, known := m.index[hostID]
+	for i := range m.nodes {
+		if known && int32(i) == observed || !m.Witness(i) {
+			continue
+		}
+		if !known {
+			o.NotListed = append(o.NotListed, i)
+			continue
+		}
+		o.add(i, m.lines[m.start[i]:m.start[i+1]], observed)
+	}
+	if len(o.States[StateNormal]) == 0 {
+		delete(o.States, StateNormal)
+	}
+	return o
+}
+
+// add counts one witness by all its rows.
+func (o *Opinion) add(witness int, rows []line, observed int32) {
+	var said Cell
+	first := true
+	var states uint16 // a bit for each
+	for k := range rows {
+		l := &rows[k]
+		if !l.reports() || l.empty() {
+			continue
+		}
+		c := l.cell(observed)
+		if c.Status != Missing {
+			states |= 1 << c.State
+		}
+		if first {
+			said, first = c, false
+		} else {
+			said = said.worse(c)
+		}
+	}
+	switch {
+	case said.Contradicts:
+		o.Unknown, o.Contradict = append(o.Unknown, witness), append(o.Contradict, witness)
+	case said.Status == Up:
+		o.Up = append(o.Up, witness)
+	case said.Status == Down:
+		o.Down, o.downSince = append(o.Down, witness), append(o.downSince, said.Since)
+	case said.Status == Missing:
+		o.NotListed = append(o.NotListed, witness)
+		return
+	default:
+		o.Unknown = append(o.Unknown, witness)
+	}
+	for s := StateNormal; states>>s != 0; s++ {
+		if states&(1<<s) != 0 && (s != StateNormal || states == 1<<StateNormal) {
+			o.States[s] = append(o.States[s], witness)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import "time"
+
+// NodeReplaceable is true for a node whose replacement an output may name. It is the one place that decides so; everything else asks it. All of this must
+// hold: the node is a member here and a normal one; the cluster is not in parts; the node has no row of its own that counts; a majority of the other rows says
+// DOWN, none says UP, and none contradicts itself; nothing else is known of it (it does not start, its Kubernetes node answers, no replacement is open);
+// and it has been DOWN since before Options.Settled.
+func (m *Matrix) NodeReplaceable(hostID string) bool {
+	i, ok := m.index[hostID]
+	return ok && m.replaceable(&m.nodes[i])
+}
+
+func (m *Matrix) replaceable(n *Node) bool {
+	fate := m.opts.Fates[n.HostID]
+	if m.parted || n.Member == "" || n.HostID == "" || n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining || !fate.Step.IsZero() {
+		return false
+	}
+	o := m.Opinion(n.HostID)
+	since := m.downSince(n.HostID, o)
+	return o.MajorityDown() && len(o.Up) == 0 && len(o.Contradict) == 0 && !since.IsZero() && !m.opts.Settled.IsZero() && !since.After(m.opts.Settled)
+}
+
+// DownSince is since when a node has been DOWN: for the majority of the rows, and where these do not say (the Scylla Operator's reports never do), since when
+// its Pod has not been ready. Zero is not known.
+func (m *Matrix) DownSince(hostID string) time.Time { return m.downSince(hostID, m.Opinion(hostID)) }
+
+func (m *Matrix) downSince(hostID string, o Opinion) time.Time {
+	if since, known := o.DownSince(); known {
+		return since
+	}
+	return m.opts.Fates[hostID].NotReadySince
+}

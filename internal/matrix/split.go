@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// CauseSplit is what shows that there are two clusters of one name. Parameters: parts, and coordinators where each part has one of its own.
+const CauseSplit code.Code = "TwoClustersOfOneName"
+
+// StepTellApart is what to do about it; the commands ask a node of each part for the ID of its group 0. StepSplitFirst is the step of every other blocker.
+const (
+	StepTellApart  code.Code = "TellClustersApart"
+	StepSplitFirst code.Code = "TellClustersApartFirst"
+)
+
+// askGroup0 is the question that tells two clusters apart: a node keeps the ID of its group 0 there, and nowhere in the REST API.
+const askGroup0 = "SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'"
+
+// Other is what the node behind a row says that does not count as the row of Reporter, because the node speaks for another host ID.
+type Other struct {
+	HostID string
+	// HostIDs that it lists, its own among them.
+	HostIDs []string
+}
+
+// part is one cluster, by the lists of its nodes.
+type part struct {
+	listed    bitset
+	strangers []string // host IDs that are no nodes of the matrix
+	says      []Ref    // whose lists it is made of
+	leaders   []string // the coordinators that they name
+}
+
+// split finds the clusters that the rows belong to, nil when it is one. Every node of a cluster lists every other in its topology, the dead and those behind
+// a broken network too, and a host ID is a member of one cluster only. So two nodes that serve, and of which each lists itself, are of two clusters when no
+// host ID is in the lists of both: nothing else makes their lists disjoint. It is no proof for lists that overlap, and ScyllaDB's REST API has no call
+// that tells the ID of group 0.
+func (m *Matrix) split(lines []*line) []part {
+	var parts []part
+	for _, l := range lines {
+		p := part{listed: l.seen}
+		switch {
+		case l.testifies():
+			p.says = []Ref{m.nodes[l.node].Ref}
+		case l.row.Other != nil && l.row.Stale.IsZero():
+			p.listed = make(bitset, len(m.required))
+			for _, id := range l.row.Other.HostIDs {
+				if i, ok := m.index[id]; ok {
+					p.listed.set(i)
+				} else {
+					p.strangers = append(p.strangers, id)
+				}
+			}
+			ref := l.row.Reporter
+			ref.HostID = l.row.Other.HostID
+			p.says = []Ref{ref}
+		default:
+			continue
+		}
+		if id := l.row.Coordinator; id != "" {
+			p.leaders = []string{id}
+		}
+		if len(parts) == 1 && parts[0].listed.same(p.listed) {
+			parts[0].join(&p) // as a rule every row lists the same
+			continue
+		}
+		parts = mergePart(parts, p)
+	}
+	if len(parts) < 2 {
+		return nil
+	}
+	slices.SortStableFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(len(b.says), len(a.says)), compareRefs(&a.says[0], &b.says[0]))
+	})
+	return parts
+}
+
+// testifies is true for a row of a node that serves, by its own word or because its writer says nothing else, and finds itself UP among the members.
+func (l *line) testifies() bool {
+	if !l.reports() || l.empty() || l.row.Reporter.HostID == "" || l.row.State != StateNormal {
+		return false
+	}
+	if mode := l.row.OperationMode; mode != "" && mode != modeNormal {
+		return false
+	}
+	own := l.cell(l.node)
+	return own.Status == Up && own.State == StateNormal
+}
+
+const modeNormal = "NORMAL"
+
+func mergePart(parts []part, p part) []part {
+	var apart []part
+	for i := range parts {
+		if parts[i].overlaps(&p) {
+			other := parts[i]
+			other.listed = slices.Clone(other.listed)
+			other.join(&p)
+			p = other
+			continue
+		}
+		apart = append(apart, parts[i])
+	}
+	return append(apart, p)
+}
+
+func (p *part) overlaps(other *part) bool {
+	for w := range p.listed {
+		if p.listed[w]&other.listed[w] != 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.strangers, func(id string) bool { return slices.Contains(other.strangers, id) })
+}
+
+func (p *part) join(other *part) {
+	if !p.listed.same(other.listed) {
+		p.listed.or(other.listed)
+	}
+	p.says = append(p.says, other.says...)
+	for _, id := range other.strangers {
+		if !slices.Contains(p.strangers, id) {
+			p.strangers = append(p.strangers, id)
+		}
+	}
+	for _, id := range other.leaders {
+		if !slices.Contains(p.leaders, id) {
+			p.leaders = append(p.leaders, id)
+		}
+	}
+}
+
+// Split lists by host ID the clusters that the nodes belong to, the one that most rows speak for first, where the rows show that they belong to several of
+// one name. Nil when they do not.
+func (m *Matrix) Split() [][]string {
+	out := make([][]string, 0, len(m.clusters))
+	for i := range m.clusters {
+		ids := slices.Clone(m.clusters[i].strangers)
+		for at := range m.clusters[i].listed.all() {
+			if id := m.nodes[at].HostID; id != "" {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		out = append(out, ids)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// SplitFact says what shows that there are two clusters of one name; zero when nothing does.
+func (m *Matrix) SplitFact() code.Message {
+	if m.clusters == nil {
+		return code.Message{}
+	}
+	const most = 3
+	var parts, leaders []string
+	for i := range m.clusters {
+		p := &m.clusters[i]
+		names := make([]string, 0, most)
+		for _, r := range p.says[:min(most, len(p.says))] {
+			names = append(names, r.Name())
+		}
+		text := strings.Join(names, " + ")
+		if len(p.says) > most {
+			text += " + …"
+		}
+		parts = append(parts, text)
+		if len(p.leaders) == 1 {
+			leaders = append(leaders, Ref{HostID: p.leaders[0]}.Short())
+		}
+	}
+	fact := code.New(CauseSplit, "parts", parts)
+	if len(leaders) == len(parts) {
+		fact.Params["coordinators"] = leaders
+	}
+	return fact
+}
+
+// splitBlocker is the blocker of a cluster whose nodes belong to several.
+func (m *Matrix) splitBlocker() Blocker {
+	step := code.New(StepTellApart)
+	for i := range m.clusters {
+		first := &m.clusters[i].says[0]
+		if first.Member == "" {
+			continue // its Pod is elsewhere
+		}
+		step = step.Do(append(code.Kubectl(m.opts.Namespace, "exec", first.Member), "-c", api.ContainerScyllaDB, "--", "cqlsh", "-e", askGroup0))
+	}
+	return Blocker{Reason: ReasonSplitCluster, Cause: m.SplitFact(), Step: step}
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+const (
+	// oldestMinor is the first Kubernetes in which sidecar containers are on, and admission policies are stable.
+	oldestMinor = 30
+	// served is the version of all our kinds.
+	served = "v1alpha1"
+	// mostSkew is how far clocks may be apart: ages on the screen are wrong by as much. No decision rests on another machine's clock.
+	mostSkew = 5 * time.Second
+	// leaseOld is how long a leader may be silent before barriers call it silent, by the Lease's own default.
+	leaseOld = 15 * time.Second
+)
+
+func (c *checker) kubernetes() {
+	switch minor := c.in.KubernetesMinor; {
+	case minor == 0:
+		c.add("kubernetes", "", Unknown, code.New(VersionNotTold))
+	case minor < oldestMinor:
+		c.add("kubernetes", "", Failed, code.New(KubernetesTooOld, "minor", minor, "oldest", oldestMinor), code.New(StepKubernetes))
+	default:
+		c.add("kubernetes", "", OK, code.New(KubernetesFits, "minor", minor))
+	}
+}
+
+func (c *checker) kinds() {
+	for _, k := range c.in.Kinds {
+		switch {
+		case k.Err != "":
+			c.add("kinds", k.Name, Unknown, code.New(CannotTell, "why", k.Err))
+		case len(k.Served) == 0 && c.in.Pre: // install makes it
+		case len(k.Served) == 0:
+			c.add("kinds", k.Name, Failed, code.New(KindMissing, "kind", k.Name), code.New(StepInstall).Do(code.Scylla("", "install")))
+		case !slices.Contains(k.Served, served):
+			c.add("kinds", k.Name, Failed, code.New(KindNotServed, "kind", k.Name, "served", k.Served, "wanted", served), code.New(StepUpgrade).Do(code.Scylla("", "install", "--upgrade")))
+		default:
+			c.add("kinds", k.Name, OK, code.New(KindServed, "version", served))
+		}
+	}
+}
+
+func (c *checker) rights() {
+	fine := map[string]int{}
+	var order []string
+	for _, a := range c.in.Access {
+		subject := a.Who
+		if a.Namespace != "" {
+			subject += " in " + a.Namespace
+		}
+		if _, seen := fine[subject]; !seen {
+			order = append(order, subject)
+			fine[subject] = 0
+		}
+		switch {
+		case a.Err != "":
+			c.add("rights", subject, Unknown, code.New(CannotTell, "why", a.Err))
+		case !a.Allowed && a.Who == You:
+			c.add("rights", subject, Warning, code.New(RightMissing, "right", a.Right, "for", a.For), code.New(StepAskRights))
+		case !a.Allowed && a.Who == TheController:
+			c.add("rights", subject, Failed, code.New(RightMissing, "right", a.Right, "for", a.For), code.New(StepInstall).Do(code.Scylla("", "install")))
+		case !a.Allowed:
+			c.add("rights", subject, Failed, code.New(RightMissing, "right", a.Right, "for", a.For), code.New(StepBind, "account", a.Who).Do(
+				code.Kubectl(a.Namespace, "create", "rolebinding", "scylla-member", "--clusterrole=kubectl-scylla-member", "--serviceaccount="+colon(a.Who))))
+		default:
+			fine[subject]++
+			continue
+		}
+		fine[subject] = -1 << 30
+	}
+	for _, subject := range order {
+		if n := fine[subject]; n > 0 {
+			c.add("rights", subject, OK, code.New(RightsThere, "rights", n))
+		}
+	}
+}
+
+// Who has rights, besides ServiceAccounts.
+const (
+	You           = "you"
+	TheController = "the controller"
+)
+
+// colon makes kubectl's "namespace:name" of "namespace/name".
+func colon(account string) string {
+	b := []byte(account)
+	if i := slices.Index(b, '/'); i >= 0 {
+		b[i] = ':'
+	}
+	return string(b)
+}
+
+func (c *checker) clock() {
+	switch {
+	case !c.in.SkewKnown:
+		c.add("clock", "", Unknown, code.New(CannotTell, "why", "the API server gave no time"))
+	case c.in.Skew.Abs() > mostSkew:
+		c.add("clock", "", Warning, code.New(ClockDiffers, "difference", c.in.Skew.Round(time.Second)), code.New(StepClock))
+	default:
+		c.add("clock", "", OK, code.New(ClockAgrees))
+	}
+}
+
+func (c *checker) policy() {
+	switch {
+	case c.in.PolicyErr != "":
+		c.add("admission", "", Unknown, code.New(CannotTell, "why", c.in.PolicyErr))
+	case !c.in.Policy:
+		c.add("admission", "", Failed, code.New(PolicyMissing), code.New(StepInstall).Do(code.Scylla("", "install")))
+	case !c.in.Binding:
+		c.add("admission", "", Failed, code.New(PolicyNotBound), code.New(StepInstall).Do(code.Scylla("", "install")))
+	default:
+		c.add("admission", "", OK, code.New(PolicyThere))
+	}
+}
+
+func (c *checker) controller() {
+	d := c.in.Controller
+	logs := code.New(StepController).Do(code.Kubectl("kubectl-scylla", "logs", "deployment/"+api.LeaseName))
+	switch {
+	case c.in.ControllerErr != "":
+		c.add("controller", "", Unknown, code.New(CannotTell, "why", c.in.ControllerErr))
+	case d == nil:
+		c.add("controller", "", Failed, code.New(ControllerMissing), code.New(StepInstall).Do(code.Scylla("", "install")))
+	case d.Status.AvailableReplicas == 0:
+		c.add("controller", "", Failed, code.New(ControllerNotReady, "replicas", d.Status.Replicas), logs)
+	default:
+		c.add("controller", "", OK, code.New(ControllerRuns, "replicas", d.Status.AvailableReplicas))
+	}
+}
+
+func (c *checker) lease() {
+	if c.in.Controller == nil {
+		return // said already
+	}
+	logs := code.New(StepController).Do(code.Kubectl("kubectl-scylla", "logs", "deployment/"+api.LeaseName))
+	l := c.in.Lease
+	if l == nil || l.Spec.RenewTime == nil {
+		c.add("lease", "", Failed, code.New(LeaseMissing), logs)
+		return
+	}
+	// By the API server's clock, as far as it is known: ours may be wrong.
+	age := c.in.Now.Add(-c.in.Skew).Sub(l.Spec.RenewTime.Time)
+	most := leaseOld
+	if s := l.Spec.LeaseDurationSeconds; s != nil {
+		most = time.Duration(*s) * time.Second
+	}
+	if age > most {
+		c.add("lease", "", Failed, code.New(LeaseOld, "age", age.Round(time.Second)), logs)
+		return
+	}
+	c.add("lease", "", OK, code.New(LeaseRenewed))
+}
+
+func (c *checker) versions() {
+	from := len(c.results)
+	if c.in.Installed != "" && c.in.Installed != c.in.Version {
+		c.add("versions", "", Warning, code.New(VersionsDiffer, "plugin", c.in.Version, "installed", c.in.Installed),
+			code.New(StepUpgrade).Do(code.Scylla("", "install", "--upgrade")))
+	}
+	image := agentOf(c.in.Controller)
+	for i := range c.in.StatefulSets {
+		s := &c.in.StatefulSets[i]
+		if b := initContainer(s, api.ContainerBarrier); b != nil && image != "" && !operators(s) && b.Image != image {
+			c.add("versions", subject(s), Warning, code.New(AgentImageDiffers, "image", b.Image, "controller", image),
+				code.New(StepInject).Do(code.Scylla("", "inject", "-f", "FILE", "--image", image)))
+		}
+	}
+	c.fine(from, "versions", "", code.New(VersionsAgree))
+}

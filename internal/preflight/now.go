@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"slices"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+)
+
+// What a person is about to do.
+const (
+	ForRestart = "restart"
+	ForDrain   = "drain"
+	ForScale   = "scale"
+	ForUpgrade = "upgrade"
+)
+
+// Purposes lists them.
+func Purposes() []string { return []string{ForRestart, ForDrain, ForScale, ForUpgrade} }
+
+// Keyspace is where the replicas of a keyspace are, as distinct sets of host IDs.
+type Keyspace struct {
+	Name     string
+	Replicas [][]string
+}
+
+// Now is what was read to say whether something is safe now.
+type Now struct {
+	For string
+	// Cluster holds what every node said itself.
+	Cluster *cluster.Cluster
+	// Stopped are the members that stop at once: of a restart one, of a drain those on the Kubernetes node.
+	Stopped []cluster.Member
+	PDBs    []policyv1.PodDisruptionBudget
+	// PDBErr is why disruption budgets could not be read, DataErr why nobody said where the data is.
+	PDBErr, DataErr string
+	Keyspaces       []Keyspace
+}
+
+// Safe looks at all that speaks against it. It is safe when no result is Failed or Unknown.
+func Safe(in *Now) []Result {
+	c := &checker{}
+	s := &safety{checker: c, Now: in, subject: "cluster " + in.Cluster.Key.String()}
+	s.nodes()
+	s.answers()
+	s.underWay()
+	if in.For != ForScale {
+		s.data()
+	}
+	if in.For == ForRestart || in.For == ForDrain {
+		s.budgets()
+	}
+	return c.results
+}
+
+type safety struct {
+	*checker
+	*Now
+	subject string
+}
+
+// nodes: every cause why not every node sees every node UP.
+func (s *safety) nodes() {
+	from := len(s.results)
+	for _, f := range diagnosis.Of(s.Cluster) {
+		if !f.Remark {
+			s.add("nodes", s.subject, Failed, f.Message, f.Step)
+		}
+	}
+	if from == len(s.results) && !s.Cluster.Health().Healthy {
+		s.add("nodes", s.subject, Unknown, code.New(NotHealthyNow))
+	}
+	s.fine(from, "nodes", s.subject, code.New(AllNodesUpNow))
+}
+
+// answers: each node that has a Pod was asked itself, now.
+func (s *safety) answers() {
+	from, asked := len(s.results), 0
+	for _, m := range s.Cluster.Members() {
+		if m.Pod == nil || m.State != cluster.MemberJoined {
+			continue
+		}
+		switch said := s.Cluster.Live[m.Member]; {
+		case said == nil:
+			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown, code.New(NotAskedNow))
+		case said.Error != nil:
+			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown, code.New(CannotTell, "why", *said.Error))
+		default:
+			asked++
+		}
+	}
+	s.fine(from, "answers", s.subject, code.New(AllAnswerNow, "nodes", asked))
+}
+
+// underWay: operations of ScyllaDB, replacements and rollouts.
+func (s *safety) underWay() {
+	from := len(s.results)
+	operations, known := s.Cluster.Operations()
+	for _, op := range operations {
+		if cluster.OperationOpen(op) {
+			s.add("operations", s.subject, Failed, cluster.OperationFact(op, s.name(op.HostID)), code.New(StepWaitNow))
+		}
+	}
+	for _, m := range s.Cluster.Members() {
+		if m.ReplaceRequested || m.Replacing != "" {
+			s.add("operations", "member "+m.Namespace+"/"+m.Member, Failed, code.New(ReplacementNow), code.New(StepWaitNow))
+		}
+	}
+	for i := range s.Cluster.StatefulSets {
+		if set := &s.Cluster.StatefulSets[i]; cluster.Rolling(set) {
+			s.add("operations", subject(set), Failed, code.New(RolloutNow), code.New(StepWaitNow))
+		}
+	}
+	if from == len(s.results) && !known {
+		s.add("operations", s.subject, Unknown, code.New(OperationsUnknownNow))
+	}
+	s.fine(from, "operations", s.subject, code.New(NothingUnderWayNow))
+}
+
+func (s *safety) name(hostID string) string {
+	for _, m := range s.Cluster.Members() {
+		if m.HostID == hostID && m.Member != "" {
+			return m.Member
+		}
+	}
+	return hostID
+}
+
+// data: every range keeps a quorum of replicas that are UP while the nodes are stopped; of an upgrade, while any one of them is.
+func (s *safety) data() {
+	if s.DataErr != "" {
+		s.add("data", s.subject, Unknown, code.New(CannotTell, "why", s.DataErr), code.New(StepLookAtData))
+		return
+	}
+	from := len(s.results)
+	var rounds [][]cluster.Member
+	if s.For == ForUpgrade {
+		for _, m := range s.Cluster.Members() {
+			if m.State == cluster.MemberJoined && m.Pod != nil {
+				rounds = append(rounds, []cluster.Member{m})
+			}
+		}
+	} else {
+		rounds = [][]cluster.Member{s.Stopped}
+	}
+	for _, stopped := range rounds {
+		var hurt, names []string
+		for _, k := range s.Keyspaces {
+			if slices.ContainsFunc(k.Replicas, func(set []string) bool { return s.losesQuorum(set, stopped) }) {
+				hurt = append(hurt, k.Name)
+			}
+		}
+		for _, m := range stopped {
+			names = append(names, m.Name())
+		}
+		if len(hurt) > 0 {
+			s.add("data", s.subject, Failed, code.New(QuorumLostNow, "nodes", names, "keyspaces", hurt), code.New(StepQuorumNow))
+		}
+	}
+	s.fine(from, "data", s.subject, code.New(QuorumKeptNow, "keyspaces", len(s.Keyspaces)))
+}
+
+// losesQuorum is true for replicas of which one stops, and of which too few are UP then: of all, or of those in the datacenter of the one that stops.
+func (s *safety) losesQuorum(set []string, stopped []cluster.Member) bool {
+	stops := func(id string) bool {
+		return slices.ContainsFunc(stopped, func(m cluster.Member) bool { return m.HostID == id })
+	}
+	alive, all := 0, map[string]int{}
+	aliveIn, hit := map[string]int{}, map[string]bool{}
+	for _, id := range set {
+		dc := s.datacenter(id)
+		all[dc]++
+		switch {
+		case stops(id):
+			hit[dc] = true
+		case s.up(id):
+			alive++
+			aliveIn[dc]++
+		}
+	}
+	for dc := range hit {
+		if 2*alive <= len(set) || 2*aliveIn[dc] <= all[dc] {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *safety) datacenter(id string) string {
+	if i, known := s.Cluster.Matrix().Index(id); known {
+		return s.Cluster.Matrix().Nodes()[i].Datacenter
+	}
+	return ""
+}
+
+// up is true for a node that some row sees UP, and none in any other way.
+func (s *safety) up(id string) bool {
+	m := s.Cluster.Matrix()
+	i, known := m.Index(id)
+	if !known {
+		return false
+	}
+	n := &m.Nodes()[i]
+	return n.SeenUp > 0 && n.SeenDown+n.SeenUnknown+n.NotSeen == 0
+}
+
+// budgets: what Kubernetes would refuse to evict.
+func (s *safety) budgets() {
+	if s.PDBErr != "" {
+		s.add("budget", s.subject, Unknown, code.New(CannotTell, "why", s.PDBErr))
+		return
+	}
+	from := len(s.results)
+	for i := range s.PDBs {
+		p := &s.PDBs[i]
+		sel, err := metav1.LabelSelectorAsSelector(p.Spec.Selector)
+		if err != nil || sel.Empty() {
+			continue
+		}
+		var pods []string
+		for _, m := range s.Stopped {
+			if m.Pod != nil && m.Pod.Namespace == p.Namespace && sel.Matches(labels.Set(m.Pod.Labels)) {
+				pods = append(pods, m.Pod.Name)
+			}
+		}
+		if allowed := int(p.Status.DisruptionsAllowed); len(pods) > allowed {
+			s.add("budget", "budget "+p.Namespace+"/"+p.Name, Failed, code.New(BudgetSpentNow, "allowed", allowed, "pods", pods), code.New(StepWaitNow))
+		}
+	}
+	s.fine(from, "budget", s.subject, code.New(BudgetAllowsNow))
+}

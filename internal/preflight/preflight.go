@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package preflight judges an installation: what `kubectl scylla check` has read goes in, one result per thing that was looked at comes out. It is pure:
+// no client, no clock, no logger. It does not judge whether nodes are UP; package cluster does.
+package preflight
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// State of one result.
+type State string
+
+// The states, the gravest first.
+const (
+	Failed  State = "failed"  // something does not work, or a join is not guarded
+	Unknown State = "unknown" // it could not be looked at
+	Warning State = "warning" // it works, and will hurt one day
+	OK      State = "ok"
+)
+
+// Result is one thing that was looked at.
+type Result struct {
+	// Check is the name of the check, Subject what it looked at ("statefulset demo/db-a"); empty for the installation as a whole.
+	Check   string
+	Subject string
+	State   State
+	// Text says what is so, Step what to do about it; Step is zero where nothing is to be done.
+	Text code.Message
+	Step code.Message
+}
+
+// Access is one right that somebody needs.
+type Access struct {
+	// Who is "you", "the controller", or a ServiceAccount as "namespace/name"; For says what the right is needed for, as a verb of the plugin.
+	Who, For string
+	// Right is "patch pods", Namespace where it is needed, empty for all.
+	Right, Namespace string
+	Allowed          bool
+	// Err is why nobody could tell.
+	Err string
+}
+
+// Kind is a kind of ours, or one that we share.
+type Kind struct {
+	Name string
+	// Served are the versions that are served; none where the kind is not installed.
+	Served []string
+	// Err is why nobody could tell.
+	Err string
+}
+
+// Input is what was read.
+type Input struct {
+	// Pre is true before an installation: what install makes is not missed.
+	Pre bool
+	// Version of the plugin; Installed as the namespace says, empty when it says nothing.
+	Version, Installed string
+	// KubernetesMinor is 36 for 1.36; zero is not known.
+	KubernetesMinor int
+	Kinds           []Kind
+	Access          []Access
+	// Policy and Binding are true when the admission policy is there, and bound; PolicyErr is why nobody could tell.
+	Policy, Binding bool
+	PolicyErr       string
+	// Controller is nil where there is none, ControllerErr why nobody could tell. Lease is its leader's.
+	Controller    *appsv1.Deployment
+	ControllerErr string
+	Lease         *coordinationv1.Lease
+	// Now is by this machine's clock, Skew how far it is ahead of the API server's; SkewKnown is false where the server gave no time.
+	Now       time.Time
+	Skew      time.Duration
+	SkewKnown bool
+
+	Services []corev1.Service
+	// Pods of ScyllaDB, and no others that carry the cluster's label.
+	Pods         []corev1.Pod
+	StatefulSets []appsv1.StatefulSet
+	PDBs         []policyv1.PodDisruptionBudget
+	// PDBErr is why disruption budgets could not be read.
+	PDBErr string
+	// Reach holds, by "namespace/name" of a Pod, why its reporter did not answer; empty text when it did, no entry when it was not asked.
+	Reach map[string]string
+}
+
+// Check looks at everything and gives the results, those of one check together in a fixed order.
+func Check(in *Input) []Result {
+	c := &checker{in: in}
+	c.kubernetes()
+	c.kinds()
+	c.rights()
+	c.clock()
+	if !in.Pre {
+		c.policy()
+		c.controller()
+		c.lease()
+		c.versions()
+	}
+	for i := range in.StatefulSets {
+		if s := &in.StatefulSets[i]; guardable(s) {
+			c.gates(s)
+			c.probes(s)
+			c.seeds(s)
+			c.update(s)
+			c.budget(s)
+		}
+	}
+	c.images()
+	c.services()
+	c.reporters()
+	return c.results
+}
+
+// Worst is the gravest state among the results; OK when there are none.
+func Worst(results []Result) State {
+	order := []State{Failed, Unknown, Warning, OK}
+	if len(results) == 0 {
+		return OK
+	}
+	return slices.MinFunc(results, func(a, b Result) int {
+		return cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State))
+	}).State
+}
+
+type checker struct {
+	in      *Input
+	results []Result
+}
+
+func (c *checker) add(check, subject string, s State, text code.Message, step ...code.Message) {
+	r := Result{Check: check, Subject: subject, State: s, Text: text}
+	if len(step) > 0 {
+		r.Step = step[0]
+	}
+	c.results = append(c.results, r)
+}
+
+// fine adds one result that says that all is well, unless the check has found something since from.
+func (c *checker) fine(from int, check, subject string, text code.Message) {
+	if len(c.results) == from {
+		c.add(check, subject, OK, text)
+	}
+}

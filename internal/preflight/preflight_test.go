@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+const (
+	agent = "example.test/scylla-agent:v1"
+	own   = "scylladbstatusreports.scylla.scylladb.com"
+)
+
+// well is an installation at which nothing is wrong.
+func well() *preflight.Input {
+	labels := map[string]string{api.LabelCluster: "demo", api.LabelPodType: api.PodTypeNode, appsv1.StatefulSetPodNameLabel: "demo-0"}
+	renewed, always := metav1.NewMicroTime(now.Add(-2*time.Second)), policyv1.AlwaysAllow
+	one := intstr.FromInt32(1)
+	return &preflight.Input{
+		Version: "v1.0.0", Installed: "v1.0.0", KubernetesMinor: 36, Now: now, SkewKnown: true,
+		Kinds:  []preflight.Kind{{Name: own, Served: []string{"v1alpha1"}}},
+		Access: []preflight.Access{{Who: preflight.You, For: "status", Right: "list pods", Allowed: true}, {Who: "demo/scylla-member", For: "the reporter", Right: "patch pods", Namespace: "demo", Allowed: true}},
+		Policy: true, Binding: true,
+		Controller: &appsv1.Deployment{
+			Spec:   appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: agent}}}}},
+			Status: appsv1.DeploymentStatus{Replicas: 1, AvailableReplicas: 1},
+		},
+		Lease:    &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}},
+		Services: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-0"}, Spec: corev1.ServiceSpec{Selector: map[string]string{appsv1.StatefulSetPodNameLabel: "demo-0"}}}},
+		Pods: []corev1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-0", Labels: labels},
+			Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Image: "scylla:2026.2", ImageID: "sha256:1"}}},
+		}},
+		StatefulSets: []appsv1.StatefulSet{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Labels: map[string]string{api.LabelCluster: "demo", api.LabelManagedBy: api.ManagedByUs}},
+			Spec: appsv1.StatefulSetSpec{
+				VolumeClaimTemplates: make([]corev1.PersistentVolumeClaim, 1),
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+					InitContainers: []corev1.Container{{Name: api.ContainerReporter}, {Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier, Image: agent}},
+					Containers:     []corev1.Container{{Name: api.ContainerScyllaDB, Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"}, ReadinessProbe: &corev1.Probe{}}},
+				}},
+			},
+		}},
+		PDBs: []policyv1.PodDisruptionBudget{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &one, UnhealthyPodEvictionPolicy: &always, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{api.LabelCluster: "demo"}}},
+		}},
+		Reach: map[string]string{"demo/demo-0": ""},
+	}
+}
+
+// said are the codes of what is not well.
+func said(in *preflight.Input) []code.Code {
+	var all []code.Code
+	for _, r := range preflight.Check(in) {
+		if r.State != preflight.OK {
+			all = append(all, r.Text.Code)
+		}
+	}
+	return all
+}
+
+// Each planted fault is found by a line of its own, which has a sentence and a step; nothing else is said.
+func TestEachFaultHasItsLine(t *testing.T) {
+	scylla := func(in *preflight.Input) *corev1.Container {
+		return &in.StatefulSets[0].Spec.Template.Spec.Containers[0]
+	}
+	without := func(name string) func(*preflight.Input) {
+		return func(in *preflight.Input) {
+			spec := &in.StatefulSets[0].Spec.Template.Spec
+			for i := range spec.InitContainers {
+				if spec.InitContainers[i].Name == name {
+					spec.InitContainers[i].Name = "other"
+				}
+			}
+		}
+	}
+	two, ifBudget := intstr.FromInt32(2), policyv1.IfHealthyBudget
+	old := metav1.NewMicroTime(now.Add(-time.Minute))
+	tests := map[string]struct {
+		plant func(*preflight.Input)
+		want  code.Code
+		state preflight.State
+	}{
+		"old Kubernetes":               {func(in *preflight.Input) { in.KubernetesMinor = 28 }, preflight.KubernetesTooOld, preflight.Failed},
+		"kind missing":                 {func(in *preflight.Input) { in.Kinds[0].Served = nil }, preflight.KindMissing, preflight.Failed},
+		"kind of another version":      {func(in *preflight.Input) { in.Kinds[0].Served = []string{"v1"} }, preflight.KindNotServed, preflight.Failed},
+		"kinds may not be read":        {func(in *preflight.Input) { in.Kinds[0].Err = "forbidden" }, preflight.CannotTell, preflight.Unknown},
+		"right of the person missing":  {func(in *preflight.Input) { in.Access[0].Allowed = false }, preflight.RightMissing, preflight.Warning},
+		"right of the members missing": {func(in *preflight.Input) { in.Access[1].Allowed = false }, preflight.RightMissing, preflight.Failed},
+		"right of the controller": {func(in *preflight.Input) {
+			in.Access[0] = preflight.Access{Who: preflight.TheController, Right: "patch services"}
+		}, preflight.RightMissing, preflight.Failed},
+		"clock ahead":         {func(in *preflight.Input) { in.Skew = time.Minute }, preflight.ClockDiffers, preflight.Warning},
+		"no admission policy": {func(in *preflight.Input) { in.Policy = false }, preflight.PolicyMissing, preflight.Failed},
+		"policy not bound":    {func(in *preflight.Input) { in.Binding = false }, preflight.PolicyNotBound, preflight.Failed},
+		"no controller":       {func(in *preflight.Input) { in.Controller = nil }, preflight.ControllerMissing, preflight.Failed},
+		"controller down":     {func(in *preflight.Input) { in.Controller.Status.AvailableReplicas = 0 }, preflight.ControllerNotReady, preflight.Failed},
+		"no leader":           {func(in *preflight.Input) { in.Lease = nil }, preflight.LeaseMissing, preflight.Failed},
+		"leader silent":       {func(in *preflight.Input) { in.Lease.Spec.RenewTime = &old }, preflight.LeaseOld, preflight.Failed},
+		"another version":     {func(in *preflight.Input) { in.Installed = "v0.9.0" }, preflight.VersionsDiffer, preflight.Warning},
+		"another agent":       {func(in *preflight.Input) { in.StatefulSets[0].Spec.Template.Spec.InitContainers[2].Image = "other" }, preflight.AgentImageDiffers, preflight.Warning},
+		"no reporter":         {without(api.ContainerReporter), preflight.GateMissing, preflight.Failed},
+		"no query":            {without(api.ContainerBootstrappedQuery), preflight.GateMissing, preflight.Failed},
+		"no barrier":          {without(api.ContainerBarrier), preflight.GateMissing, preflight.Failed},
+		"no launcher":         {func(in *preflight.Input) { scylla(in).Command = []string{"/docker-entrypoint.py"} }, preflight.GateMissing, preflight.Failed},
+		"no readiness probe":  {func(in *preflight.Input) { scylla(in).ReadinessProbe = nil }, preflight.ReadinessMissing, preflight.Warning},
+		"a liveness probe":    {func(in *preflight.Input) { scylla(in).LivenessProbe = &corev1.Probe{} }, preflight.LivenessKills, preflight.Warning},
+		"seeds of its own":    {func(in *preflight.Input) { scylla(in).Args = []string{"--seeds=10.0.0.1,demo-0.demo.svc"} }, preflight.SeedsOfOwn, preflight.Warning},
+		"rolled by hand": {func(in *preflight.Input) {
+			in.StatefulSets[0].Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+		}, preflight.OnDelete, preflight.Warning},
+		"no claims":                      {func(in *preflight.Input) { in.StatefulSets[0].Spec.VolumeClaimTemplates = nil }, preflight.NoClaim, preflight.Failed},
+		"no budget":                      {func(in *preflight.Input) { in.PDBs = nil }, preflight.BudgetMissing, preflight.Warning},
+		"budget of two":                  {func(in *preflight.Input) { in.PDBs[0].Spec.MaxUnavailable = &two }, preflight.BudgetTooWide, preflight.Warning},
+		"budget holds what is not ready": {func(in *preflight.Input) { in.PDBs[0].Spec.UnhealthyPodEvictionPolicy = &ifBudget }, preflight.BudgetHoldsUnhealthy, preflight.Warning},
+		"a tag pushed again": {func(in *preflight.Input) {
+			p := in.Pods[0].DeepCopy()
+			p.Status.ContainerStatuses[0].ImageID = "sha256:2"
+			in.Pods = append(in.Pods, *p)
+		}, preflight.ImagesDiffer, preflight.Warning},
+		"no member Service":        {func(in *preflight.Input) { in.Services = nil }, preflight.ServiceMissing, preflight.Failed},
+		"Service of another":       {func(in *preflight.Input) { in.Services[0].Spec.Selector = map[string]string{"a": "b"} }, preflight.ServiceSelectsOther, preflight.Failed},
+		"reporter does not answer": {func(in *preflight.Input) { in.Reach["demo/demo-0"] = "refused" }, preflight.ReporterSilent, preflight.Failed},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := well()
+			tt.plant(in)
+			if diff := cmp.Diff([]code.Code{tt.want}, said(in)); diff != "" {
+				t.Error(diff)
+			}
+			for _, r := range preflight.Check(in) {
+				if r.State == preflight.OK {
+					continue
+				}
+				if r.State != tt.state || words.Text(r.Text) == "" || r.Step.IsZero() && r.State != preflight.Unknown {
+					t.Errorf("%+v", r)
+				}
+				if got := preflight.Worst(preflight.Check(in)); got != tt.state {
+					t.Errorf("worst is %s", got)
+				}
+			}
+		})
+	}
+	if len(tests) < 20 {
+		t.Errorf("%d planted faults, want at least 20", len(tests))
+	}
+}
+
+func TestNothingIsWrong(t *testing.T) {
+	results := preflight.Check(well())
+	if got := preflight.Worst(results); got != preflight.OK {
+		t.Errorf("worst is %s: %v", got, said(well()))
+	}
+	if len(results) < 10 {
+		t.Errorf("only %d results", len(results))
+	}
+}
+
+// Before an installation nothing of it is missed.
+func TestPre(t *testing.T) {
+	in := &preflight.Input{Pre: true, KubernetesMinor: 36, SkewKnown: true, Now: now, Kinds: []preflight.Kind{{Name: own}}, StatefulSets: well().StatefulSets, PDBs: well().PDBs, Pods: well().Pods}
+	without := in.StatefulSets[0].Spec.Template.Spec.DeepCopy()
+	without.InitContainers = nil
+	without.Containers[0].Command = nil
+	in.StatefulSets[0].Spec.Template.Spec = *without
+	if diff := cmp.Diff([]code.Code(nil), said(in)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The Scylla Operator's own StatefulSets are its own matter.
+func TestTheOperatorsOwnAreNotChecked(t *testing.T) {
+	in := well()
+	in.StatefulSets[0].Labels[api.LabelManagedBy] = api.ManagedByOperator
+	in.StatefulSets[0].Spec.Template.Spec.InitContainers = nil
+	if diff := cmp.Diff([]code.Code(nil), said(in)); diff != "" {
+		t.Error(diff)
+	}
+}

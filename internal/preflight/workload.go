@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// guardable is true for StatefulSets of ScyllaDB that the Scylla Operator does not own: its own are its own matter.
+func guardable(s *appsv1.StatefulSet) bool {
+	return s.Labels[api.LabelCluster] != "" && !operators(s) && container(s) != nil
+}
+
+func operators(s *appsv1.StatefulSet) bool {
+	return s.Labels[api.LabelManagedBy] == api.ManagedByOperator
+}
+
+func subject(s *appsv1.StatefulSet) string { return "statefulset " + s.Namespace + "/" + s.Name }
+
+func container(s *appsv1.StatefulSet) *corev1.Container {
+	all := s.Spec.Template.Spec.Containers
+	if i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == api.ContainerScyllaDB }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+func initContainer(s *appsv1.StatefulSet, name string) *corev1.Container {
+	all := s.Spec.Template.Spec.InitContainers
+	if i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+func agentOf(d *appsv1.Deployment) string {
+	if d == nil || len(d.Spec.Template.Spec.Containers) == 0 {
+		return ""
+	}
+	return d.Spec.Template.Spec.Containers[0].Image
+}
+
+// gates are the four parts that `inject` adds.
+func (c *checker) gates(s *appsv1.StatefulSet) {
+	if c.in.Pre {
+		return // what inject adds is not missed before
+	}
+	from := len(c.results)
+	for _, name := range []string{api.ContainerReporter, api.ContainerBootstrappedQuery, api.ContainerBarrier} {
+		if initContainer(s, name) == nil {
+			c.add("gates", subject(s), Failed, code.New(GateMissing, "gate", name), code.New(StepInject).Do(code.Scylla("", "inject", "-f", "FILE")))
+		}
+	}
+	if !slices.Contains(slices.Concat(container(s).Command, container(s).Args), "launch") {
+		c.add("gates", subject(s), Failed, code.New(GateMissing, "gate", "scylla-agent launch"), code.New(StepInject).Do(code.Scylla("", "inject", "-f", "FILE")))
+	}
+	c.fine(from, "gates", subject(s), code.New(GatesThere))
+}
+
+func (c *checker) probes(s *appsv1.StatefulSet) {
+	from := len(c.results)
+	if container(s).ReadinessProbe == nil {
+		c.add("probes", subject(s), Warning, code.New(ReadinessMissing), code.New(StepReadiness))
+	}
+	if container(s).LivenessProbe != nil {
+		c.add("probes", subject(s), Warning, code.New(LivenessKills), code.New(StepLiveness))
+	}
+	c.fine(from, "probes", subject(s), code.New(ReadinessThere))
+}
+
+// seeds of the person's own that name a member of the cluster: a member that is its own only seed founds a second cluster. launch leaves them out,
+// whatever starts without it does not.
+func (c *checker) seeds(s *appsv1.StatefulSet) {
+	for _, arg := range slices.Concat(container(s).Command, container(s).Args) {
+		value, ok := strings.CutPrefix(arg, "--seeds=")
+		if !ok {
+			continue
+		}
+		for _, seed := range strings.Split(value, ",") {
+			name, _, _ := strings.Cut(seed, ".")
+			if c.member(s.Namespace, name) {
+				c.add("seeds", subject(s), Warning, code.New(SeedsOfOwn, "seed", seed), code.New(StepSeeds))
+				return
+			}
+		}
+	}
+	c.add("seeds", subject(s), OK, code.New(SeedsChosen))
+}
+
+// member is true for the name of a Pod that a StatefulSet here makes.
+func (c *checker) member(namespace, name string) bool {
+	return slices.ContainsFunc(c.in.StatefulSets, func(s appsv1.StatefulSet) bool {
+		ordinal, ok := strings.CutPrefix(name, s.Name+"-")
+		return ok && s.Namespace == namespace && ordinal != "" && strings.Trim(ordinal, "0123456789") == ""
+	})
+}
+
+func (c *checker) update(s *appsv1.StatefulSet) {
+	from := len(c.results)
+	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		c.add("statefulset", subject(s), Warning, code.New(OnDelete), code.New(StepUpdate))
+	}
+	if len(s.Spec.VolumeClaimTemplates) == 0 {
+		c.add("statefulset", subject(s), Failed, code.New(NoClaim), code.New(StepClaim))
+	}
+	c.fine(from, "statefulset", subject(s), code.New(UpdateFits))
+}
+
+func (c *checker) budget(s *appsv1.StatefulSet) {
+	if c.in.PDBErr != "" {
+		c.add("budget", subject(s), Unknown, code.New(CannotTell, "why", c.in.PDBErr))
+		return
+	}
+	i := slices.IndexFunc(c.in.PDBs, func(p policyv1.PodDisruptionBudget) bool {
+		sel, err := metav1.LabelSelectorAsSelector(p.Spec.Selector)
+		return p.Namespace == s.Namespace && err == nil && !sel.Empty() && sel.Matches(labels.Set(s.Spec.Template.Labels))
+	})
+	if i < 0 {
+		c.add("budget", subject(s), Warning, code.New(BudgetMissing), code.New(StepBudget))
+		return
+	}
+	p, from := &c.in.PDBs[i], len(c.results)
+	if m := p.Spec.MaxUnavailable; m == nil || m.StrVal != "" || m.IntVal > 1 {
+		c.add("budget", subject(s), Warning, code.New(BudgetTooWide, "budget", p.Name), code.New(StepBudget))
+	}
+	if u := p.Spec.UnhealthyPodEvictionPolicy; u == nil || *u != policyv1.AlwaysAllow {
+		c.add("budget", subject(s), Warning, code.New(BudgetHoldsUnhealthy, "budget", p.Name), code.New(StepUnhealthy).Do(
+			code.Kubectl(p.Namespace, "patch", "poddisruptionbudget", p.Name, "--type=merge", "-p", `{"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}}`)))
+	}
+	c.fine(from, "budget", subject(s), code.New(BudgetThere, "budget", p.Name))
+}
+
+// images that have one name and are not the same: a tag that was pushed again.
+func (c *checker) images() {
+	ids := map[string][]string{}
+	for i := range c.in.Pods {
+		p := &c.in.Pods[i]
+		for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+			if s.ImageID != "" && !slices.Contains(ids[s.Image], s.ImageID) {
+				ids[s.Image] = append(ids[s.Image], s.ImageID)
+			}
+		}
+	}
+	from := len(c.results)
+	for _, image := range slices.Sorted(maps.Keys(ids)) {
+		if n := len(ids[image]); n > 1 {
+			c.add("images", "", Warning, code.New(ImagesDiffer, "image", image, "digests", n), code.New(StepImages))
+		}
+	}
+	if len(ids) > 0 {
+		c.fine(from, "images", "", code.New(ImagesAgree, "images", len(ids)))
+	}
+}
+
+// services: a member's name in the DNS comes from a Service of its name that selects its Pod.
+func (c *checker) services() {
+	from, seen := len(c.results), 0
+	for i := range c.in.Pods {
+		p := &c.in.Pods[i]
+		if p.Labels[api.LabelCluster] == "" || c.in.Pre {
+			continue
+		}
+		seen++
+		j := slices.IndexFunc(c.in.Services, func(s corev1.Service) bool { return s.Namespace == p.Namespace && s.Name == p.Name })
+		pod := "pod " + p.Namespace + "/" + p.Name
+		switch {
+		case j < 0:
+			c.add("services", pod, Failed, code.New(ServiceMissing, "service", p.Name), code.New(StepService))
+		case !labels.SelectorFromSet(c.in.Services[j].Spec.Selector).Matches(labels.Set(p.Labels)):
+			c.add("services", pod, Failed, code.New(ServiceSelectsOther, "service", p.Name), code.New(StepService))
+		}
+	}
+	if seen > 0 {
+		c.fine(from, "services", "", code.New(ServicesThere, "services", seen))
+	}
+}
+
+func (c *checker) reporters() {
+	from := len(c.results)
+	for _, name := range slices.Sorted(maps.Keys(c.in.Reach)) {
+		if why := c.in.Reach[name]; why != "" {
+			ns, pod, _ := strings.Cut(name, "/")
+			c.add("reporters", "pod "+name, Failed, code.New(ReporterSilent, "why", why),
+				code.New(StepReporterLog).Do(code.Kubectl(ns, "logs", pod, "-c", api.ContainerReporter)))
+		}
+	}
+	if len(c.in.Reach) > 0 {
+		c.fine(from, "reporters", "", code.New(ReportersAnswer, "reporters", len(c.in.Reach)))
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package remote owns the Secret by which a Kubernetes cluster reads the reports of another: what it says, what is refused in it, how it is made, and the rights
+// that its credentials need there. It must not log or repeat what is in a kubeconfig.
+package remote
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Config is one remote, as its Secret says.
+type Config struct {
+	// Name of the remote, and the cluster here that has datacenters there.
+	Name, Namespace, Cluster string
+	// RemoteNamespace and RemoteCluster are where its reports are there.
+	RemoteNamespace, RemoteCluster string
+	// Secret that says so, and its UID, which marks what is pushed in its name.
+	Secret types.NamespacedName
+	UID    types.UID
+
+	kubeconfig []byte
+}
+
+// FromSecret reads a remote from a Secret with the label api.LabelRemoteKubeconfig. With an error the Config still says which cluster it
+// is about, as far as the Secret does. The error names the key to mend and never what is in it.
+func FromSecret(s *corev1.Secret) (Config, error) {
+	c := Config{
+		Name:            cmp.Or(s.Labels[api.LabelRemoteKubeconfig], s.Name),
+		Namespace:       s.Annotations[api.AnnotationRemoteLocalNamespace],
+		Cluster:         s.Labels[api.LabelCluster],
+		RemoteNamespace: cmp.Or(s.Annotations[api.AnnotationRemoteNamespace], s.Annotations[api.AnnotationRemoteLocalNamespace]),
+		RemoteCluster:   cmp.Or(s.Annotations[api.AnnotationRemoteCluster], s.Labels[api.LabelCluster]),
+		Secret:          types.NamespacedName{Namespace: s.Namespace, Name: s.Name},
+		UID:             s.UID,
+		kubeconfig:      s.Data[api.KeyKubeconfig],
+	}
+	switch {
+	case c.Cluster == "":
+		return c, fmt.Errorf("secret %s: label %s is missing: set it to the cluster here", c.Secret, api.LabelCluster)
+	case c.Namespace == "":
+		return c, fmt.Errorf("secret %s: annotation %s is missing: set it to the namespace of the cluster here", c.Secret, api.AnnotationRemoteLocalNamespace)
+	case len(validation.IsValidLabelValue(c.Name)) > 0:
+		return c, fmt.Errorf("secret %s: its name cannot be the remote's: name the remote by the value of label %s", c.Secret, api.LabelRemoteKubeconfig)
+	case len(c.kubeconfig) == 0:
+		return c, fmt.Errorf("secret %s: key %s is missing: put a kubeconfig there", c.Secret, api.KeyKubeconfig)
+	}
+	return c, nil
+}
+
+// RESTConfig turns the kubeconfig into a client configuration. Whoever may write the Secret must not be able to make the controller run
+// commands or read files, so credentials have to be inline. Errors say nothing of the content.
+func (c Config) RESTConfig() (*rest.Config, error) {
+	fail := func(why string) error {
+		return fmt.Errorf("secret %s: key %s: %s", c.Secret, api.KeyKubeconfig, why)
+	}
+	k, err := clientcmd.Load(c.kubeconfig)
+	if err != nil {
+		return nil, fail("is not a kubeconfig") // the parser's own words may quote it
+	}
+	ctx, ok := k.Contexts[k.CurrentContext]
+	if !ok {
+		return nil, fail("current-context names no context")
+	}
+	user, cluster := k.AuthInfos[ctx.AuthInfo], k.Clusters[ctx.Cluster]
+	switch {
+	case cluster == nil || cluster.Server == "":
+		return nil, fail("the current context has no cluster with a server")
+	case user == nil:
+		return nil, fail("the current context has no user")
+	case user.Exec != nil, user.AuthProvider != nil:
+		return nil, fail("a credential plugin is not allowed: use a token or an inline client certificate")
+	case user.TokenFile != "", user.ClientCertificate != "", user.ClientKey != "", cluster.CertificateAuthority != "":
+		return nil, fail("refers to files: put credentials and certificates inline (kubectl config view --flatten --minify)")
+	}
+	cfg, err := clientcmd.NewDefaultClientConfig(*k, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fail("is not usable")
+	}
+	cfg.UserAgent = "kubectl-scylla-controller"
+	cfg.Timeout = 0 // watches are long; every request has its own deadline
+	return cfg, nil
+}
+
+// Same is true for two that lead to the same reports with the same credentials.
+func (c Config) Same(o Config) bool {
+	return c.Name == o.Name && c.Namespace == o.Namespace && c.Cluster == o.Cluster &&
+		c.RemoteNamespace == o.RemoteNamespace && c.RemoteCluster == o.RemoteCluster && string(c.kubeconfig) == string(o.kubeconfig)
+}

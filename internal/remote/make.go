@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Verbs are what the controller does with reports in a remote namespace, and all that its credentials may do there: it reads those of that datacenter, and keeps
+// copies of the ones here.
+var Verbs = []string{"get", "list", "watch", "create", "update", "delete"}
+
+// Resource is what it does this with.
+const Resource = "scylladbdatacenternodesstatusreports"
+
+// partOf is the label on everything that the plugin sets up.
+const partOf = "app.kubernetes.io/part-of"
+
+// Account is the name of the ServiceAccount there. home is the UID of the controller's namespace here: two Kubernetes clusters may use one remote.
+func Account(name, home string) string {
+	if len(home) > 8 {
+		home = home[:8]
+	}
+	return "kubectl-scylla-remote-" + name + "-" + home
+}
+
+// SecretName is the name of the Secret here.
+func SecretName(name string) string { return "kubectl-scylla-remote-" + name }
+
+func object(apiVersion, kind, namespace, name string, rest map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: rest}
+	u.SetAPIVersion(apiVersion)
+	u.SetKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	labels := u.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[partOf] = "kubectl-scylla"
+	u.SetLabels(labels)
+	return u
+}
+
+func list(in []string) []any {
+	out := make([]any, len(in))
+	for i, s := range in {
+		out[i] = s
+	}
+	return out
+}
+
+// There are the objects in the remote namespace, in the order in which they are made: an account, its rights, and a token that does not expire, because nobody
+// would renew it.
+func There(namespace, account string) []*unstructured.Unstructured {
+	const rbac = "rbac.authorization.k8s.io/v1"
+	token := object("v1", "Secret", namespace, account, map[string]any{"type": "kubernetes.io/service-account-token"})
+	token.SetAnnotations(map[string]string{"kubernetes.io/service-account.name": account})
+	return []*unstructured.Unstructured{
+		object("v1", "ServiceAccount", namespace, account, map[string]any{"automountServiceAccountToken": false}),
+		object(rbac, "Role", namespace, account, map[string]any{"rules": []any{
+			map[string]any{"apiGroups": []any{api.GroupVersion.Group}, "resources": []any{Resource}, "verbs": list(Verbs)},
+		}}),
+		object(rbac, "RoleBinding", namespace, account, map[string]any{
+			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": account},
+			"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": account, "namespace": namespace}},
+		}),
+		token,
+	}
+}
+
+// Kubeconfig has the token inline. The server's certificate must be known: a remote whose certificate is not verified could say what it likes.
+func Kubeconfig(cfg *rest.Config, server, namespace, token string) ([]byte, error) {
+	c := rest.CopyConfig(cfg)
+	if err := rest.LoadTLSFiles(c); err != nil {
+		return nil, fmt.Errorf("read the certificate authority: %w", err)
+	}
+	if server == "" {
+		server = c.Host
+	}
+	if c.Insecure || len(c.CAData) == 0 {
+		return nil, errors.New("its kubeconfig has no certificate authority inline or as a file: without one the controller could not tell whom it talks to")
+	}
+	k := clientcmdapi.NewConfig()
+	k.Clusters["remote"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: c.CAData, TLSServerName: c.ServerName}
+	k.AuthInfos["remote"] = &clientcmdapi.AuthInfo{Token: token}
+	k.Contexts["remote"] = &clientcmdapi.Context{Cluster: "remote", AuthInfo: "remote", Namespace: namespace}
+	k.CurrentContext = "remote"
+	return clientcmd.Write(*k)
+}
+
+// Here is the Secret that makes the controller read the remote; namespace is the controller's.
+func Here(c Config, namespace string, kubeconfig []byte) *unstructured.Unstructured {
+	u := object("v1", "Secret", namespace, SecretName(c.Name), map[string]any{
+		"type": "Opaque", "data": map[string]any{api.KeyKubeconfig: base64.StdEncoding.EncodeToString(kubeconfig)},
+	})
+	labels := u.GetLabels()
+	labels[api.LabelRemoteKubeconfig], labels[api.LabelCluster] = c.Name, c.Cluster
+	u.SetLabels(labels)
+	u.SetAnnotations(map[string]string{
+		api.AnnotationRemoteLocalNamespace: c.Namespace, api.AnnotationRemoteNamespace: c.RemoteNamespace, api.AnnotationRemoteCluster: c.RemoteCluster,
+	})
+	return u
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import "fmt"
+
+// Changes says what became different from one document of a cluster to the next, the gravest first: verdict, nodes, newcomers. before is nil for a cluster
+// that was not there.
+func Changes(before, after *ClusterStatus) []string {
+	if before == nil {
+		return []string{"appeared: " + after.Verdict}
+	}
+	var out []string
+	if before.Verdict != after.Verdict {
+		out = append(out, fmt.Sprintf("%s → %s", before.Verdict, after.Verdict))
+	}
+	if before.Summary != after.Summary && !after.Healthy {
+		out = append(out, after.Summary)
+	}
+	old := map[string]*Node{}
+	for i := range before.Nodes {
+		old[before.Nodes[i].key()] = &before.Nodes[i]
+	}
+	for i := range after.Nodes {
+		n := &after.Nodes[i]
+		o := old[n.key()]
+		delete(old, n.key())
+		if o == nil {
+			out = append(out, n.Name()+" is new")
+			continue
+		}
+		for _, c := range []struct{ what, from, to string }{
+			{"is seen", seenStatus(o.Seen), seenStatus(n.Seen)}, {"row", string(o.Row.Status), string(n.Row.Status)}, {"Pod", o.Pod, n.Pod},
+			{"host ID", o.HostID, n.HostID}, {"version", o.Version, n.Version}, {"Kubernetes node", o.on(), n.on()},
+		} {
+			if c.from != c.to {
+				out = append(out, fmt.Sprintf("%s %s %s → %s", n.Name(), c.what, dash(c.from), dash(c.to)))
+			}
+		}
+	}
+	for i := range before.Nodes {
+		if n := &before.Nodes[i]; old[n.key()] != nil {
+			out = append(out, n.Name()+" is gone")
+		}
+	}
+	return out
+}
+
+// key names a node from one document to the next: its member where it has one, as a replaced member gets another host ID.
+func (n *Node) key() string {
+	if n.Member != "" {
+		return n.Member
+	}
+	return n.HostID
+}
+
+func (n *Node) on() string {
+	if n.KubernetesNode == nil {
+		return ""
+	}
+	return n.KubernetesNode.String()
+}
+
+func seenStatus(s *Seen) string {
+	if s == nil {
+		return ""
+	}
+	return s.Status
+}

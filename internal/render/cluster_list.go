@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Text draws one line per cluster.
+func (l *ClusterStatusList) Text(o Options) string {
+	g := o.glyphs()
+	t := &Table{NoHeader: o.NoHeaders, Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"}, {Header: "UP"}, {Header: "PROBLEMS"},
+		{Header: "NEWCOMERS"}, {Header: "SOURCE"}, {Header: "CAUSE", Min: 13}}}
+	var partial []string
+	for _, d := range l.Items {
+		if o.Problems && d.Healthy {
+			continue
+		}
+		health := Cell{Text: g.up + " healthy", Style: Good}
+		switch d.Verdict {
+		case WordUnknown:
+			health = Cell{Text: g.unknown + " unknown", Style: Warn}
+		case WordNotHealthy:
+			health = Cell{Text: g.down + " not healthy", Style: Bad}
+		}
+		if len(d.Partial) > 0 {
+			health.Text += " (partial)"
+		}
+		partial = append(partial, partialOf(&d.Header, d.Name, o)...)
+		cause := "-"
+		if !d.Healthy {
+			cause = Clean(d.firstLine())
+		}
+		t.Rows = append(t.Rows, []Cell{Text(d.Namespace), Text(d.Name), health, Text(fmt.Sprintf("%d/%d", d.Counts.Up, d.Counts.Nodes)),
+			Text(fmt.Sprint(d.Counts.Problems)), Text(fmt.Sprint(d.Counts.Newcomers)), Text(string(d.Source.Used)), Text(cause)})
+	}
+	width := o.Width
+	if o.Wide {
+		width = 0
+	}
+	if len(t.Rows) == 0 && len(l.Items) > 0 && !o.NoHeaders {
+		return fmt.Sprintf("No cluster of %d has a problem.\n", len(l.Items))
+	}
+	if o.NoHeaders {
+		partial = nil
+	}
+	return t.String(width, g.ellipsis) + strings.Join(partial, "")
+}
+
+// partialOf says below a list what could not be read of one cluster.
+func partialOf(h *Header, cluster string, o Options) []string {
+	var lines []string
+	p := &painter{d: &ClusterStatus{Header: *h}, o: o}
+	for _, text := range h.PartialLines(maxPartial) {
+		for _, line := range p.wrap(Warn.Paint("partial:")+" "+Clean(h.Namespace+"/"+cluster)+": "+text, "  ") {
+			lines = append(lines, line+"\n")
+		}
+	}
+	return lines
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Finding is one cause as documents have it.
+type Finding struct {
+	// Kind is stable: Partition, RackDown, NodeDown, LinkDown and others.
+	Kind  diagnosis.Kind  `json:"kind"`
+	Scope diagnosis.Scope `json:"scope"`
+	// Message is the cause in one sentence, Evidence the numbers that it rests on, Step what to do next.
+	Message  words.Message  `json:"message"`
+	Evidence *words.Message `json:"evidence,omitempty"`
+	Step     *words.Message `json:"step,omitempty"`
+	// Since is when it began; absent when not known.
+	Since *metav1.Time `json:"since,omitempty"`
+	// Explains are the blockers that it explains, by their places in the document's list, from 0.
+	Explains []int `json:"explains,omitempty"`
+	// Remark is true for what holds nobody up: a cluster with remarks alone is healthy.
+	Remark bool `json:"remark,omitempty"`
+}
+
+// Text is the cause in one line, with its age at that time; a zero time leaves the age out.
+func (f *Finding) Text(now time.Time) string {
+	return words.Aged(f.Message.Message(), words.Ago(TimeOf(f.Since), now))
+}
+
+func newFindings(findings []diagnosis.Finding) []Finding {
+	out := make([]Finding, 0, len(findings))
+	var p words.Printer
+	for _, f := range findings {
+		out = append(out, Finding{
+			Kind: f.Kind, Scope: f.Scope, Message: *p.Document(f.Message), Evidence: p.Document(f.Evidence), Step: p.Document(f.Step),
+			Since: TimePtr(f.Since), Explains: f.Blockers, Remark: f.Remark,
+		})
+	}
+	return out
+}
+
+// known is what package replacement told, for the diagnosis.
+func (d *ClusterStatus) known(j *judge) diagnosis.Known {
+	k := diagnosis.Known{Failed: map[string]code.Message{}, Newcomers: map[string]string{}}
+	for i := range d.Replacements {
+		r := &d.Replacements[i]
+		if r.Failure != nil && r.Original != "" {
+			k.Failed[r.Original] = code.New(factFailure, "text", r.Failure.Text)
+		}
+	}
+	for newcomer, old := range j.newcomers {
+		k.Newcomers[newcomer] = old
+	}
+	return k
+}
+
+// factFailure is why a replacement failed, in the words of package replacement.
+const factFailure code.Code = "ReplacementFailure" // text
+
+// Problems are the findings that are no remarks.
+func (d *ClusterStatus) Problems() []Finding {
+	return slices.DeleteFunc(slices.Clone(d.Findings), func(f Finding) bool { return f.Remark })
+}
+
+// Words of a verdict.
+const (
+	WordHealthy    = "HEALTHY"
+	WordNotHealthy = "NOT HEALTHY"
+	WordUnknown    = "UNKNOWN"
+)
+
+// Word is the verdict in one word. UNKNOWN is a cluster of which nobody could be asked: that is no node's fault.
+func (d *ClusterStatus) Word() string {
+	switch {
+	case d.Healthy:
+		return WordHealthy
+	case d.Counts.Nodes == 0:
+		return WordUnknown
+	}
+	if f := d.Findings; len(f) > 0 && f[0].Scope.Level == diagnosis.LevelCluster && (f[0].Kind == diagnosis.NobodyAsked || f[0].Kind == diagnosis.RightsMissing) && !f[0].Remark {
+		return WordUnknown
+	}
+	return WordNotHealthy
+}
+
+// summarise is the verdict in one sentence: the gravest finding, and how many more there are; the counts where all is well. It has no age, so
+// that the same cluster has the same summary.
+func (d *ClusterStatus) summarise() string { return d.line(time.Time{}) }
+
+// firstLine is the summary with the age of its finding.
+func (d *ClusterStatus) firstLine() string { return d.line(d.at()) }
+
+func (d *ClusterStatus) line(now time.Time) string {
+	problems := d.Problems()
+	if len(problems) == 0 {
+		return d.counted()
+	}
+	text := problems[0].Text(now)
+	if more := len(problems) - 1; more > 0 {
+		text += "; and " + count(more, "more problem", "more problems")
+	}
+	return text
+}
+
+// counted says how many of what there is.
+func (d *ClusterStatus) counted() string {
+	c := d.Counts
+	text := fmt.Sprintf("%d of %s UP in every row", c.Up, count(c.Nodes, "node", "nodes"))
+	if c.Nodes == 0 {
+		text = "no node has a row"
+	}
+	if n := len(d.Newcomers); n > 0 {
+		text += ", " + count(n, "newcomer waits", "newcomers wait")
+	}
+	if n := len(d.UnderWay()); n > 0 {
+		text += ", " + count(n, "topology operation under way", "topology operations under way")
+	}
+	failed := 0
+	for i := range d.Replacements {
+		if d.Replacements[i].Failure != nil {
+			failed++
+		}
+	}
+	if n := len(d.Replacements) - failed; n > 0 {
+		text += ", " + count(n, "replacement open", "replacements open")
+	}
+	if failed > 0 {
+		text += ", " + count(failed, "replacement failed", "replacements failed")
+	}
+	return text
+}
+
+// troubledRefs are the host IDs and members that findings are about. A partition is about every node, and so about none.
+func (d *ClusterStatus) troubledRefs() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range d.Findings {
+		if f.Remark {
+			continue
+		}
+		for _, r := range f.Scope.Nodes {
+			if r.HostID != "" {
+				out[r.HostID] = true
+			}
+			if r.Member != "" {
+				out[r.Member] = true
+			}
+		}
+	}
+	return out
+}
+
+// parted is true while a finding says that the cluster is in parts: then DOWN says little of a single node.
+func (d *ClusterStatus) parted() bool {
+	return slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Kind == diagnosis.Partition })
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// stepLines is a next step: its words wrapped, and each of its commands on a line of its own that is never broken, so that it can be copied whole.
+func stepLines(m code.Message, o Options) []string {
+	lead, rest := "  "+o.glyphs().arrow+" ", "    "
+	var lines []string
+	for _, part := range o.Words.Parts(m) {
+		text := strings.Trim(part.Text, " ;&")
+		switch {
+		case text == "":
+			continue
+		case part.Command:
+			lines = append(lines, lead+text)
+		default:
+			lines = append(lines, wrap(lead+text, o.Width, rest)...)
+		}
+		lead = rest
+	}
+	return lines
+}

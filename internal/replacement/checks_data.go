@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// checkData: what only the target holds is lost with its volume, and the new node streams from the nodes that hold the same. A keyspace with too few live
+// replicas answers no query at QUORUM until the replacement has ended.
+func (v *verifier) checkData() finding {
+	if !v.in.Data.Known {
+		return unknown(code.New(saysDataNotKnown, "why", v.in.Data.Why), code.New(saysDataLookYourself, "check", CheckData))
+	}
+	var lost, silent, farOnly, noQuorum []string
+	holds := 0
+	for _, k := range v.in.Data.Keyspaces {
+		worst := dataSafe
+		held := false
+		for _, set := range k.Replicas {
+			if slices.Contains(set, v.target) {
+				held = true
+				worst = min(worst, v.copies(set))
+			}
+		}
+		if held {
+			holds++
+		}
+		switch worst {
+		case dataLost:
+			lost = append(lost, k.Name)
+		case dataSilent:
+			silent = append(silent, k.Name)
+		case dataFar:
+			farOnly = append(farOnly, k.Name)
+		case dataNoQuorum:
+			noQuorum = append(noQuorum, k.Name)
+		case dataSafe:
+		}
+	}
+	var found []code.Message
+	for c, names := range map[code.Code][]string{saysDataLost: lost, saysDataSilent: silent, saysDataNoQuorum: noQuorum} {
+		if len(names) > 0 {
+			found = append(found, code.New(c, "keyspaces", names))
+		}
+	}
+	if len(farOnly) > 0 {
+		found = append(found, code.New(saysDataFar, "keyspaces", farOnly, "datacenter", v.in.Self.Datacenter))
+	}
+	slices.SortFunc(found, compareMessages)
+	switch {
+	case len(lost)+len(silent) > 0:
+		return failed(code.New(saysReplaceFacts, "facts", found), code.New(saysDataBringBack, "check", CheckData))
+	case len(found) > 0:
+		return failed(code.New(saysReplaceFacts, "facts", found), code.New(saysDataRaise, "check", CheckData))
+	}
+	return ok(code.New(saysDataSafe, "keyspaces", holds))
+}
+
+// How safe the data of a set of replicas is without the target, the gravest first.
+const (
+	dataLost     = iota // there is no other copy
+	dataSilent          // no other copy is alive
+	dataFar             // no other copy in the target's datacenter
+	dataNoQuorum        // too few are alive for a quorum, of all or of the datacenter
+	dataSafe
+)
+
+func (v *verifier) copies(set []string) int {
+	others, alive, near, nearAlive, nearAll := 0, 0, 0, 0, 0
+	for _, id := range set {
+		here := v.datacenter(id) == v.in.Self.Datacenter
+		if here {
+			nearAll++
+		}
+		if id == v.target {
+			continue
+		}
+		others++
+		up := v.holdsUp(id)
+		if up {
+			alive++
+		}
+		if here {
+			near++
+			if up {
+				nearAlive++
+			}
+		}
+	}
+	switch {
+	case others == 0:
+		return dataLost
+	case alive == 0:
+		return dataSilent
+	case near == 0:
+		return dataFar
+	case 2*alive <= len(set), 2*nearAlive <= nearAll:
+		return dataNoQuorum
+	}
+	return dataSafe
+}
+
+// holdsUp is true for a node that somebody sees UP and no majority DOWN.
+func (v *verifier) holdsUp(id string) bool {
+	t := v.of(id)
+	return !v.ignored[id] && len(t.Up) > 0 && 2*len(t.Down) <= t.Total()
+}
+
+// datacenter of a node; the target's is the member's own.
+func (v *verifier) datacenter(id string) string {
+	if id == v.target {
+		return v.in.Self.Datacenter
+	}
+	if r, known := v.names[id]; known && r.Datacenter != "" {
+		return r.Datacenter
+	}
+	if i, known := v.m.Index(id); known {
+		return v.m.Nodes()[i].Datacenter
+	}
+	return ""
+}
+
+// sharesData is true for a node that holds some range of the target; of unknown data everybody may.
+func (in *Input) sharesData(target, id string) bool {
+	if in.Data == nil || !in.Data.Known {
+		return true
+	}
+	for _, k := range in.Data.Keyspaces {
+		for _, set := range k.Replicas {
+			if slices.Contains(set, target) && slices.Contains(set, id) {
+				return true
+			}
+		}
+	}
+	return false
+}

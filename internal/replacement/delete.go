@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// begunElsewhere: the original host ID is recorded but not by us. Whoever recorded it has deleted the volume before (the Scylla
+// Operator writes the label last), so nothing is deleted here.
+func (m *machine) begunElsewhere() Step {
+	if !m.rec.OriginalError.IsZero() {
+		return m.refuse(verify(m.in, m.rec, "", false))
+	}
+	return m.afterDeletion()
+}
+
+// accepted: this attempt is recorded by us.
+func (m *machine) accepted() Step {
+	rec := m.rec
+	if !rec.OriginalError.IsZero() {
+		return m.refuse(verify(m.in, rec, "", false))
+	}
+	if !rec.PVCsRecorded {
+		// Accepted without the list is a record that somebody has damaged; deleting needs the list, going on does not.
+		return m.afterDeletion()
+	}
+	for _, uid := range rec.PVCUIDs {
+		c := m.claim(uid)
+		if c == nil || c.Deleting {
+			continue
+		}
+		return m.deletePVC(c)
+	}
+	return m.afterDeletion()
+}
+
+// deletePVC verifies once more, at this moment. Once one of several claims is gone only life of the old node holds the rest back.
+func (m *machine) deletePVC(c *Claim) Step {
+	v := verify(m.in, m.rec, m.original, m.rec.Attempt > 1)
+	if m.claimsTouched() {
+		v.checks = slices.DeleteFunc(v.checks, func(c Check) bool { return c.Name != CheckDown && c.Name != CheckNotAlive })
+	}
+	if v.blocked() {
+		return m.refuse(v)
+	}
+	claim := *c
+	return m.heed(Step{
+		Action: ActionDeletePVC, Claim: &claim, Checks: v.checks, Address: v.address,
+		Message: code.New(saysClaimDeletes, "claim", claim.Name, "uid", claim.UID),
+		Events:  []Event{{Reason: EventPVCDeleted, Note: code.New(saysClaimDeleted, "claim", claim.Name, "uid", claim.UID, "hostID", m.original, "request", m.request())}},
+	}, code.New(saysClaimCannotBeDeleted, "claim", claim.Name))
+}
+
+func (m *machine) claimsTouched() bool {
+	for _, uid := range m.rec.PVCUIDs {
+		if c := m.claim(uid); c == nil || c.Deleting {
+			return true
+		}
+	}
+	return false
+}
+
+// oldPod reports whether the Pod that exists is the old one: it is the recorded one, or one that runs on a recorded claim.
+func (m *machine) oldPod() bool {
+	p := m.in.Pod
+	if p == nil {
+		return false
+	}
+	if p.UID == m.rec.PodUID {
+		return true
+	}
+	for _, uid := range m.rec.PVCUIDs {
+		// A Pod without a Kubernetes node has never run; it will get the new claim.
+		if c := m.claim(uid); c != nil && p.Scheduled {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *machine) afterDeletion() Step {
+	in := m.in
+	if m.oldPod() {
+		return m.evict()
+	}
+	p := in.Pod
+	switch {
+	case p == nil:
+		s := Step{Action: ActionWaitNewPod, Message: code.New(saysWaitNewPod, "pod", in.Self.Member)}
+		for _, c := range in.Claims {
+			if c.Deleting {
+				s.Waiting = append(s.Waiting, code.New(saysClaimGoing, "claim", c.Name))
+			}
+		}
+		if c := checkStatefulSet(in); c.result != OK {
+			s.Waiting, s.Cure = append(s.Waiting, c.evidence), c.cure
+		}
+		return s
+	case !p.Owned:
+		return foreignPod(p)
+	case p.Deleting:
+		return m.waitPodGone()
+	}
+	return m.join()
+}
+
+func (m *machine) waitPodGone() Step {
+	p := m.in.Pod
+	s := Step{Action: ActionWaitPodGone, Message: code.New(saysWaitPodGone, "pod", p.Name)}
+	if why, cure := m.in.cannotEnd(); !why.IsZero() {
+		s.Waiting, s.Cure = []code.Message{why}, cure
+	}
+	return s
+}
+
+// overdue is how long after its end a Pod that is being deleted may still be there, before its Kubernetes node is taken not to answer. The node controller marks
+// only Pods whose containers were ready when the node fell silent.
+const overdue = time.Minute
+
+// cannotEnd is why nobody ends the old Pod, and the cure; zero while it ends, or may.
+func (in *Input) cannotEnd() (why, cure code.Message) {
+	p := in.Pod
+	switch {
+	case p == nil || !p.Deleting || !p.Scheduled:
+		return code.Message{}, code.Message{}
+	case p.KubernetesNodeLost:
+		why = code.New(saysPodCannotEnd, "pod", p.Name, "node", p.KubernetesNode)
+	case !p.EndsBy.IsZero() && in.Now.Sub(p.EndsBy) > overdue:
+		why = code.New(saysPodOverdue, "pod", p.Name, "node", p.KubernetesNode, "by", clock(p.EndsBy, in.Now))
+	default:
+		return code.Message{}, code.Message{}
+	}
+	return why, code.New(saysPodCannotEndCure).Do(code.Kubectl("", "delete", "node", p.KubernetesNode),
+		code.Kubectl(in.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"))
+}
+
+// evict ends the old Pod, unless it has come back to life: its claim cannot be undeleted, but as long as the Pod runs the data is there.
+func (m *machine) evict() Step {
+	in, p := m.in, m.in.Pod
+	if p.Deleting {
+		return m.waitPodGone()
+	}
+	if !p.Owned {
+		return foreignPod(p)
+	}
+	v := newOpinions(in, m.original, "", m.rec.IgnoreDead)
+	var alive []Check
+	if c := v.checkDown(); m.original != "" && c.result == Failed {
+		alive = append(alive, Check{Name: CheckDown, Result: c.result, Evidence: c.evidence, Cure: c.cure})
+	}
+	if c := v.checkNotAlive(); c.result == Failed {
+		alive = append(alive, Check{Name: CheckNotAlive, Result: c.result, Evidence: c.evidence, Cure: c.cure, Skippable: true})
+	}
+	if len(alive) > 0 {
+		msg := code.New(saysOldNodeCameBack, "pod", p.Name, "evidence", alive[0].Evidence)
+		decommission := append(code.Kubectl(in.Namespace, "exec", p.Name), "-c", api.ContainerScyllaDB, "--", "nodetool", "decommission")
+		cure := code.New(saysOldNodeCameBackCure).Do(decommission)
+		for _, c := range in.Claims {
+			if c.Deleting && c.Volume != "" {
+				keep := append(code.Kubectl("", "patch", "persistentvolume", c.Volume), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
+				cure = code.New(saysOldNodeCameBackKeep, "volume", c.Volume).Do(keep, decommission)
+				break
+			}
+		}
+		return Step{
+			Action: ActionHoldEviction, Message: msg, Checks: alive, Cure: cure,
+			Events: []Event{{Warning: true, Reason: EventRefused, Note: msg}},
+		}
+	}
+	return m.heed(Step{
+		Action: ActionEvictPod, PodUID: p.UID, Message: code.New(saysPodEvicts, "pod", p.Name, "uid", p.UID),
+		Events: []Event{{Reason: EventPodEvicted, Note: code.New(saysPodEvicted, "pod", p.Name, "uid", p.UID, "hostID", m.original, "request", m.request())}},
+	}, code.New(saysPodCannotBeEvicted, "pod", p.Name))
+}
+
+func foreignPod(p *Pod) Step {
+	return Step{Action: ActionWaitNewPod, Message: code.New(saysPodForeign, "pod", p.Name), Cure: code.New(saysPodOfAnotherDelete)}
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Ghost is a host ID that the cluster still lists and that belongs to no member: what a failed replacement or join leaves behind.
+type Ghost struct {
+	HostID string
+	// Evidence says who lists it and how.
+	Evidence code.Message
+	// Command removes it; nil while it must not be removed, with Why saying why.
+	Command code.Command
+	Why     code.Message
+}
+
+// ghosts lists the host IDs that fresh rows mention and that no member has, is, or replaces: the same for the input of any member of a cluster.
+// A newcomer on its way is none, though its peers list it before its Service does, and neither is a node of which a datacenter elsewhere tells. stranger
+// says why a host ID must not be removed, zero when it may be: then no command is given.
+func ghosts(in Input, stranger func(hostID string) code.Message) []Ghost {
+	known := map[string]bool{}
+	here := map[string]bool{in.Self.Datacenter: true}
+	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	ids := []string{in.Self.HostID, rec.Original}
+	if in.Pod != nil {
+		ids = append(ids, in.Pod.HostID)
+	}
+	for _, o := range in.Others {
+		ids = append(ids, o.HostID, o.PodHostID, o.Replacing)
+		here[o.Datacenter] = true
+	}
+	for _, id := range ids {
+		known[id] = true
+	}
+	in.Self = matrix.Ref{} // here the member is a witness like any other
+	v := newOpinions(&in, "", "", nil)
+	nodes := v.m.Nodes()
+	var out []Ghost
+	for _, id := range v.expected() {
+		i, _ := v.m.Index(id)
+		if known[id] || nodes[i].Row != nil && nodes[i].Row.Reported {
+			continue
+		}
+		if nodes[i].Row != nil && !here[nodes[i].Datacenter] {
+			continue
+		}
+		t := v.of(id)
+		if t.Listing() == 0 || len(t.States[matrix.StateJoining])+len(t.States[matrix.StateReplacing]) > 0 {
+			continue
+		}
+		g := Ghost{HostID: id, Evidence: code.New(saysGhostListed, "by", v.labels(t.Listers()), "hostID", id)}
+		if g.Why = stranger(id); g.Why.IsZero() {
+			if g.Command = v.removeNode(id); g.Command == nil {
+				g.Why = code.New(saysGhostNoNodeToRemoveFrom)
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// removeNode is the exact command, run on a member that everybody sees UP, with every other dead node named; nil when there is no such member.
+func (v *opinions) removeNode(id string) code.Command {
+	var dead []string
+	from := ""
+	for _, other := range v.expected() {
+		if other == id {
+			continue
+		}
+		t := v.of(other)
+		if len(t.Down) > 0 {
+			dead = append(dead, other)
+		} else if from == "" && t.Total() == len(t.Up) && v.names[other].Member != "" {
+			from = v.names[other].Member
+		}
+	}
+	if from == "" {
+		return nil
+	}
+	c := code.Kubectl(v.in.Namespace, "exec", from)
+	c = append(c, "-c", api.ContainerScyllaDB, "--", "nodetool", "removenode")
+	if len(dead) > 0 {
+		slices.Sort(dead)
+		c = append(c, "--ignore-dead-nodes", strings.Join(dead, ","))
+	}
+	return append(c, id)
+}

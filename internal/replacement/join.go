@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// newcomerID is the host ID of the member's new node: the Pod's own word, else what the Service records when it is not the old one.
+func newcomerID(in *Input, original string) string {
+	if in.Pod != nil {
+		if id, err := ParseHostID(in.Pod.HostID); err == nil && id != original {
+			return id
+		}
+	}
+	if id, err := ParseHostID(in.Self.HostID); err == nil && id != original {
+		return id
+	}
+	return ""
+}
+
+// join waits until the new node has joined, its Pod is Ready and the old host ID is gone.
+func (m *machine) join() Step {
+	in, p := m.in, m.in.Pod
+	id := newcomerID(in, m.original)
+	v := newOpinions(in, m.original, id, m.rec.IgnoreDead)
+	if waiting := v.notJoined(id); len(waiting) > 0 {
+		return m.joining(id, waiting)
+	}
+	joined := Event{Reason: EventJoined, Note: code.New(saysNewcomerJoined, "node", id, "pod", p.Name, "original", m.original, "request", m.request())}
+	if !p.Ready {
+		return Step{
+			Action: ActionWaitReady, NewHostID: id, Message: code.New(saysWaitReady, "node", id, "pod", p.Name),
+			Waiting: standstill(in), Events: []Event{joined},
+		}
+	}
+	if m.original != "" {
+		if t := v.of(m.original); t.Listing() > 0 {
+			return Step{
+				Action: ActionWaitOldGone, NewHostID: id, Message: code.New(saysWaitOldGone, "node", id, "original", m.original),
+				Waiting: []code.Message{code.New(saysOldStillListed, "by", v.labels(t.Listers()), "original", m.original)}, Events: []Event{joined},
+			}
+		}
+	}
+	last := Last{
+		Request: m.request(), Outcome: OutcomeReplaced, HostID: m.original, NewHostID: id,
+		StartedAt: m.rec.StartedAt, FinishedAt: in.Now.UTC().Truncate(time.Second), Attempts: m.rec.Attempt,
+	}
+	return Step{Action: ActionFinish, NewHostID: id, Patch: endPatch(last), Message: last.Said(), Last: &last, Events: []Event{last.event()}}
+}
+
+// joining is a new node that has not joined, or that has failed to.
+func (m *machine) joining(id string, waiting []code.Message) Step {
+	in, p := m.in, m.in.Pod
+	s := Step{Action: ActionWaitJoin, NewHostID: id, Waiting: waiting}
+	if d := diagnose(in, m.original, id); d != nil {
+		s.Action, s.Diagnosis, s.Message, s.Cure = ActionFail, d, d.Text, d.Cure
+		s.Events = []Event{{Warning: true, Reason: EventFailed,
+			Note: code.New(saysReplaceFailed, "original", m.original, "pod", p.Name, "text", d.Text, "cure", d.Cure)}}
+		return s
+	}
+	stands := standstill(in)
+	if id == "" {
+		s.Message = code.New(saysWaitStart, "pod", p.Name)
+		if len(stands) > 0 {
+			s.Waiting = stands
+		}
+		s.Cure = withoutTheOther(in, m.original)
+		return s
+	}
+	if !p.ScyllaDB.Running {
+		s.Waiting = append(stands, waiting...)
+	}
+	s.Message = code.New(saysWaitJoin, "node", id, "pod", p.Name)
+	return s
+}
+
+// withoutTheOther is the way out for a new node that waits at its barrier for another dead node, whose replacement was asked for and waits for this one: a person
+// has said already that the other is lost. Zero where nobody has.
+func withoutTheOther(in *Input, original string) code.Message {
+	if len(in.Pod.Barrier) == 0 {
+		return code.Message{}
+	}
+	asked := map[string]bool{}
+	for _, o := range in.Others {
+		asked[o.HostID] = asked[o.HostID] || o.Requested
+	}
+	names, ids := othersDown(in, original, "")
+	down := ids[len(ids)-len(names):]
+	if len(names) == 0 || slices.ContainsFunc(down, func(id string) bool { return !asked[id] }) {
+		return code.Message{}
+	}
+	return code.New(CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ids))
+}
+
+// standstill says why ScyllaDB does not run on the new Pod, or not as Kubernetes would have it.
+func standstill(in *Input) []code.Message {
+	p := in.Pod
+	if p.Waiting == "" {
+		return nil
+	}
+	out := []code.Message{code.New(saysPodWaits, "pod", p.Name, "waits", p.Waiting)}
+	if e := p.ScyllaDB.Exited; e != nil && e.Code == ExitLaunchRetry && !p.ScyllaDB.Running {
+		out = append(out, code.New(saysLauncherRetries, "code", ExitLaunchRetry))
+	}
+	for _, b := range p.Barrier {
+		out = append(out, code.New(saysBarrierWaits, "blocker", b))
+	}
+	for _, c := range in.Claims {
+		if c.Unbound && !p.Scheduled {
+			out = append(out, code.New(saysClaimUnbound, "claim", c.Name))
+		}
+	}
+	return out
+}
+
+// notJoined lists what is missing until the newcomer has joined; empty when it has. It has when it has joined by its own word (or by
+// the member Service, for rows that are not ours), and is UP and a normal member in a fresh row of every other node that is not dead.
+func (v *opinions) notJoined(id string) []code.Message {
+	if id == "" {
+		return []code.Message{code.New(saysNewcomerHasNoHostID)}
+	}
+	in, name := v.in, short(id)
+	var out []code.Message
+	joined := in.Joined != nil && *in.Joined && in.Self.HostID == id
+	mode := ""
+	if p := in.Pod; p != nil {
+		mode = p.OperationMode
+		if p.Joined != nil && p.HostID == id {
+			joined = *p.Joined
+		}
+	}
+	if !joined {
+		out = append(out, code.New(saysNewcomerOwnsNoTokens, "node", name, "mode", mode))
+	}
+	expected, t := v.expected(), v.of(id)
+	normal := t.States[matrix.StateNormal]
+	var silent []string
+	var notNormal []int
+	for _, observer := range expected {
+		// A node that died meanwhile has no say: its own replacement waits for the end of this one.
+		if !v.silence(observer).IsZero() && !v.of(observer).MajorityDown() {
+			silent = append(silent, v.name(observer))
+		}
+	}
+	for _, i := range t.Up {
+		if !slices.Contains(normal, i) {
+			notNormal = append(notNormal, i)
+		}
+	}
+	if notUp := v.labels(t.Down, t.Unknown, t.NotListed); len(notUp) > 0 {
+		out = append(out, code.New(saysNewcomerNotUp, "by", notUp, "node", name))
+	}
+	if len(notNormal) > 0 {
+		out = append(out, code.New(saysNewcomerNotNormal, "by", v.labels(notNormal), "node", name))
+	}
+	if len(silent) > 0 {
+		out = append(out, code.New(saysNodesWithoutFreshRow, "nodes", silent))
+	}
+	if len(expected) == 0 || !v.heard() {
+		out = append(out, code.New(saysNobodySaysWhomItSees))
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// opinions are the rows of an Input as evidence about one replacement: package matrix counts, this type leaves out those that have no say (the
+// member itself, the target, the newcomer, the ignored) and names the rest.
+type opinions struct {
+	in       *Input
+	target   string // host ID that is replaced
+	newcomer string // host ID of the member's new node, empty when none is known
+	ignored  map[string]bool
+
+	m     *matrix.Matrix
+	names map[string]matrix.Ref     // by host ID
+	asked map[string]matrix.Opinion // by host ID: each check asks about everybody
+}
+
+func newOpinions(in *Input, target, newcomer string, ignored []string) *opinions {
+	v := &opinions{in: in, target: target, newcomer: newcomer, ignored: map[string]bool{}, names: map[string]matrix.Ref{}, asked: map[string]matrix.Opinion{}}
+	for _, raw := range ignored {
+		if id, err := ParseHostID(raw); err == nil {
+			v.ignored[id] = true
+		}
+	}
+	var rows []matrix.Row
+	for i := range in.Rows {
+		r := &in.Rows[i]
+		if r.Reporter.HostID != "" {
+			if _, known := v.names[r.Reporter.HostID]; !known {
+				v.names[r.Reporter.HostID] = r.Reporter
+			}
+		}
+		if !v.isSelf(r.Reporter) && !v.apart(r.Reporter.HostID) {
+			rows = append(rows, *r)
+		}
+	}
+	for _, o := range in.Others {
+		if o.HostID != "" {
+			v.names[o.HostID] = o.Ref
+		}
+	}
+	for _, id := range []string{target, newcomer} {
+		if id != "" {
+			v.names[id] = in.Self
+		}
+	}
+	v.m = matrix.New(rows, matrix.Options{})
+	return v
+}
+
+// apart is true for a host ID that the replacement itself is about.
+func (v *opinions) apart(id string) bool {
+	return id != "" && (id == v.target || id == v.newcomer || v.ignored[id])
+}
+
+// isSelf compares names where both are known, else places.
+func (v *opinions) isSelf(r matrix.Ref) bool {
+	s := v.in.Self
+	if r.Member != "" && s.Member != "" {
+		return r.Member == s.Member
+	}
+	return r.Ordinal != nil && s.Ordinal != nil && *r.Ordinal == *s.Ordinal && r.Datacenter == s.Datacenter && r.Rack == s.Rack
+}
+
+func (v *opinions) of(id string) matrix.Opinion {
+	o, asked := v.asked[id]
+	if !asked {
+		o = v.m.Opinion(id)
+		v.asked[id] = o
+	}
+	return o
+}
+
+// heard is true when at least one other node says whom it sees.
+func (v *opinions) heard() bool {
+	for i := range v.m.Nodes() {
+		if v.m.Witness(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// expected are the host IDs, sorted, that must speak: members by their Services and everybody who has a row or is listed by a witness. A node that was
+// removed is none of them, though its Service still records it.
+func (v *opinions) expected() []string {
+	ids := map[string]bool{}
+	nodes := v.m.Nodes()
+	for i := range nodes {
+		n := &nodes[i]
+		if n.HostID != "" && !v.apart(n.HostID) && !n.Removed && (n.Row != nil || v.of(n.HostID).Listing() > 0) {
+			ids[n.HostID] = true
+		}
+	}
+	for _, o := range v.in.Others {
+		i, known := v.m.Index(o.HostID)
+		if o.HostID != "" && !v.apart(o.HostID) && (o.Joined == nil || *o.Joined) && (!known || !nodes[i].Removed) {
+			ids[o.HostID] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+// silence says why a host ID is no witness; zero when it is one.
+func (v *opinions) silence(id string) code.Message {
+	i, known := v.m.Index(id)
+	if known && v.m.Witness(i) {
+		return code.Message{}
+	}
+	name := v.name(id)
+	var row *matrix.Row
+	if known {
+		row = v.m.Nodes()[i].Row
+	}
+	switch {
+	case row == nil:
+		return code.New(saysNodeHasNoRow, "node", name)
+	case !row.Trouble.IsZero():
+		return code.New(saysNodeCannotReport, "node", name, "why", row.Trouble.Message(name))
+	case !row.Reported:
+		return code.New(saysNodeHasNotReported, "node", name)
+	case !row.Stale.IsZero():
+		return code.New(saysNodeReportIsOld, "node", name, "why", row.Stale.Message(name))
+	}
+	return code.New(saysNodeReportIsEmpty, "node", name)
+}
+
+// labels name witnesses, by index into the matrix's nodes.
+func (v *opinions) labels(witnesses ...[]int) []string {
+	var out []string
+	for _, i := range slices.Concat(witnesses...) {
+		n := &v.m.Nodes()[i]
+		r := n.Ref
+		if n.Row != nil {
+			r = n.Row.Reporter
+		}
+		out = append(out, refName(r))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// name of a host ID for people: "demo-rack1-0 (8ebd0c1a)".
+func (v *opinions) name(id string) string {
+	ref := v.names[id]
+	ref.HostID = id
+	return refName(ref)
+}
+
+// holder names the member that has a host ID by its row or its Service, which is another than the replaced one where that was a mistake.
+func (v *opinions) holder(id string) string {
+	for _, o := range v.in.Others {
+		if o.HostID == id || o.PodHostID == id {
+			return refName(matrix.Ref{Member: o.Member, HostID: id})
+		}
+	}
+	return short(id)
+}
+
+func refName(r matrix.Ref) string {
+	who := r.Member
+	if who == "" && r.Rack != "" && r.Ordinal != nil {
+		who = fmt.Sprintf("%s/%s/%d", r.Datacenter, r.Rack, *r.Ordinal)
+	}
+	switch {
+	case who == "" && r.HostID == "":
+		return "an unnamed node"
+	case who == "":
+		return short(r.HostID)
+	case r.HostID == "":
+		return who
+	}
+	return who + " (" + short(r.HostID) + ")"
+}
+
+// short is the first 8 characters of a host ID, enough to tell nodes apart and what the CLI asks a person to type.
+func short(id string) string { return id[:min(8, len(id))] }
+
+// compareMessages is a stable order of messages, by code and parameters.
+func compareMessages(a, b code.Message) int {
+	return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(fmt.Sprint(a.Params), fmt.Sprint(b.Params)))
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+)
+
+// Reading is a cluster as replacements look at it. For the proof about cancelling, the cluster's claims must have been read before its Services.
+type Reading struct {
+	// Cluster has the rows of the Pods where there are any, else those that it was read with.
+	Cluster *cluster.Cluster
+
+	rows        []matrix.Row
+	operations  []api.NodeOperation
+	known       bool
+	notVerified []string
+}
+
+// Read looks at a cluster. Rows come from the Pods themselves (or from the nodes, when they were asked), and not from a report that somebody may
+// have stopped keeping; those of other datacenters come from the reports that were copied in.
+func Read(c *cluster.Cluster) *Reading {
+	r := &Reading{Cluster: c}
+	r.readRows()
+	r.operations, r.known = r.Cluster.Operations()
+	return r
+}
+
+// readRows takes the rows of the members here from their Pods, or from the nodes themselves where they were asked; those of other datacenters are among
+// them. Without any, as with a Scylla Operator that does not report into Pods we may read, the report is all there is.
+func (r *Reading) readRows() {
+	c := r.Cluster
+	r.notVerified = matrix.NotVerified(c.StatusReport)
+	slices.Sort(r.notVerified)
+	direct := cluster.SourceAnnotation
+	if c.Live != nil {
+		direct = cluster.SourceLive
+	}
+	for _, source := range []cluster.Source{direct, cluster.SourceReport} {
+		by, err := c.Using(source)
+		if err == nil && slices.ContainsFunc(by.Rows(), func(row matrix.Row) bool { return row.Reported }) {
+			r.Cluster, r.rows = by, by.Rows()
+			return
+		}
+	}
+}
+
+// Input gathers what a replacement of the member looks at; nil when the member has no Service.
+func (r *Reading) Input(member string, now time.Time, newID string) *Input {
+	c := r.Cluster
+	svc, pod, set := c.Service(member), c.Pod(member), c.StatefulSet(member)
+	if svc == nil {
+		return nil
+	}
+	in := &Input{
+		Namespace: c.Namespace, Cluster: c.Name, Now: now, NewID: newID, Self: c.Place(member),
+		Service: Service{
+			UID: string(svc.UID), ResourceVersion: svc.ResourceVersion, Labels: svc.Labels, Annotations: svc.Annotations, ClusterIP: svc.Spec.ClusterIP,
+		},
+		Joined: cluster.Joined(svc), Claims: r.claims(member),
+		Rows: r.rows, Operations: r.operations, OperationsKnown: r.known, NotVerified: r.notVerified,
+		Operator: c.Operator || cluster.OwnedByOperator(svc),
+	}
+	in.OperatorOff, _ = c.OperatorOff()
+	if o := c.OperatorState; o != nil {
+		in.Conditions = cluster.ConditionWords(o.Conditions)
+		if len(o.Budgets) > 0 {
+			in.Budget = o.Budgets[0]
+		}
+	}
+	if pod != nil {
+		in.Pod = r.pod(pod, set)
+	}
+	if set != nil {
+		in.StatefulSet = readStatefulSet(set, in.Operator)
+	}
+	for i := range c.Services {
+		if o := &c.Services[i]; o.Name != member {
+			in.Others = append(in.Others, r.other(o))
+		}
+	}
+	if choice, launched := c.SeedChoice(member); launched {
+		in.Seeds = &choice
+	}
+	r.readVersion(in, pod, set)
+	return in
+}
+
+// Requested lists the members whose Services ask for a replacement or have one open, by name.
+func (r *Reading) Requested() []string {
+	var out []string
+	for i := range r.Cluster.Services {
+		svc := &r.Cluster.Services[i]
+		if rec := ReadRecord(svc.Labels, svc.Annotations); rec.Requested || rec.Open() || rec.Request != "" || r.lost(svc.Name) {
+			out = append(out, svc.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// lost is true for a member of the Scylla Operator whose claim is being deleted while nothing records any more why.
+func (r *Reading) lost(member string) bool {
+	if !r.Cluster.Operator || !slices.ContainsFunc(r.claims(member), func(c Claim) bool { return c.Deleting }) {
+		return false
+	}
+	in := r.Input(member, time.Time{}, "")
+	return in != nil && !LostRecord(*in).IsZero()
+}
+
+// Ghosts lists the host IDs that the cluster's nodes list and nobody here has. Without any Service nothing tells a member from a ghost, and there are
+// none.
+func (r *Reading) Ghosts(now time.Time) []Ghost {
+	if len(r.Cluster.Services) == 0 {
+		return nil
+	}
+	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), r.Cluster.Stranger)
+}
+
+// Claim of that UID, nil when there is none.
+func (r *Reading) Claim(uid string) *corev1.PersistentVolumeClaim {
+	for i := range r.Cluster.PVCs {
+		if string(r.Cluster.PVCs[i].UID) == uid {
+			return &r.Cluster.PVCs[i]
+		}
+	}
+	return nil
+}
+
+func (r *Reading) claims(member string) []Claim {
+	var out []Claim
+	for _, p := range r.Cluster.Claims(member) {
+		claim := Claim{
+			Name: p.Name, UID: string(p.UID), ResourceVersion: p.ResourceVersion, Deleting: p.DeletionTimestamp != nil,
+			Kept: p.Annotations[api.AnnotationReplaceKept], Unbound: p.Spec.VolumeName == "", Volume: p.Spec.VolumeName,
+		}
+		if q, there := p.Spec.Resources.Requests[corev1.ResourceStorage]; there {
+			claim.Size = q.String()
+		}
+		out = append(out, claim)
+	}
+	return out
+}
+
+func readStatefulSet(set *appsv1.StatefulSet, operator bool) *StatefulSet {
+	out := &StatefulSet{
+		Name: set.Name, Replicas: 1, Deleting: set.DeletionTimestamp != nil, Rolling: cluster.Rolling(set),
+		Datacenter: set.Labels[api.LabelDatacenter], Rack: set.Labels[api.LabelRack],
+	}
+	if set.Spec.Replicas != nil {
+		out.Replicas = *set.Spec.Replicas
+	}
+	if set.Spec.Ordinals != nil {
+		out.First = set.Spec.Ordinals.Start
+	}
+	for i := range set.Spec.VolumeClaimTemplates {
+		out.ClaimTemplates = append(out.ClaimTemplates, set.Spec.VolumeClaimTemplates[i].Name)
+	}
+	out.Launcher = launcher(cluster.ScyllaDBContainer(&set.Spec.Template.Spec))
+	if operator {
+		out.Launcher = release.Yes // the operator's sidecar reads the label
+	}
+	return out
+}
+
+// launcher looks for `scylla-agent launch` in a container's command line.
+func launcher(c *corev1.Container) release.Support {
+	if c == nil {
+		return release.Unknown
+	}
+	line := slices.Concat(c.Command, c.Args)
+	for i, arg := range line {
+		// In a shell's script the words are one argument.
+		if path.Base(arg) == "scylla-agent" && i+1 < len(line) && line[i+1] == "launch" || strings.Contains(arg, "scylla-agent launch") {
+			return release.Yes
+		}
+	}
+	return release.No
+}
+
+func (r *Reading) pod(p *corev1.Pod, set *appsv1.StatefulSet) *Pod {
+	out := &Pod{
+		Name: p.Name, UID: string(p.UID), Created: p.CreationTimestamp.Time, Deleting: p.DeletionTimestamp != nil,
+		Scheduled: p.Spec.NodeName != "", KubernetesNode: p.Spec.NodeName, KubernetesNodeLost: cluster.NodeLost(p), IP: p.Status.PodIP,
+		Ready: cluster.PodReady(p), Initialising: cluster.Initialising(p), Waiting: cluster.PodWaiting(p), Barrier: r.barrier(p),
+	}
+	if p.DeletionTimestamp != nil {
+		out.EndsBy = p.DeletionTimestamp.Time
+	}
+	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "StatefulSet" {
+		out.Owned = set == nil || set.Name == owner.Name && set.UID == owner.UID
+	}
+	if st := cluster.ScyllaDBStatus(p); st != nil {
+		out.ScyllaDB = readContainer(st)
+	}
+	if said := r.Cluster.Said(p.Name); said != nil {
+		out.HostID, out.Joined, out.OperationMode = said.HostID, cluster.SaysJoined(said), said.OperationMode
+	}
+	return out
+}
+
+// barrier says what a Pod that is in its barrier waits for, as the barrier itself judges.
+func (r *Reading) barrier(p *corev1.Pod) []code.Message {
+	waits := slices.ContainsFunc(p.Status.InitContainerStatuses, func(st corev1.ContainerStatus) bool {
+		return st.Name == api.ContainerBarrier && st.State.Running != nil
+	})
+	if !waits {
+		return nil
+	}
+	in, err := r.Cluster.BootstrapInput(p.Name)
+	if err != nil {
+		return []code.Message{code.New(saysBarrierNotJudged, "why", err.Error())}
+	}
+	var out []code.Message
+	groups, _ := matrix.GroupBlockers(bootstrap.Decide(in).Blockers)
+	for _, g := range groups {
+		out = append(out, g.Message())
+	}
+	return out
+}
+
+func readContainer(st *corev1.ContainerStatus) Container {
+	out := Container{Running: st.State.Running != nil, Restarts: st.RestartCount}
+	if st.State.Running != nil {
+		out.Started = st.State.Running.StartedAt.Time
+	}
+	if w := st.State.Waiting; w != nil {
+		out.Waiting = w.Reason
+	}
+	ended := cmp.Or(st.State.Terminated, st.LastTerminationState.Terminated)
+	if ended != nil {
+		out.Exited = &Exit{Code: ended.ExitCode, Reason: ended.Reason, Message: ended.Message}
+	}
+	return out
+}
+
+func (r *Reading) other(svc *corev1.Service) Other {
+	out := Other{
+		Ref: r.Cluster.Place(svc.Name), Joined: cluster.Joined(svc), Decommissioning: svc.Labels[api.LabelDecommissioned] == "false",
+	}
+	if ip := svc.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone {
+		out.Addresses = append(out.Addresses, ip)
+	}
+	if p := r.Cluster.Pod(svc.Name); p != nil && p.Status.PodIP != "" {
+		out.Addresses = append(out.Addresses, p.Status.PodIP)
+	}
+	if said := r.Cluster.Said(svc.Name); said != nil {
+		out.PodHostID = said.HostID
+	}
+	rec := ReadRecord(svc.Labels, svc.Annotations)
+	out.Requested = rec.Requested
+	if !rec.Open() {
+		return out
+	}
+	addr, _ := rec.Address()
+	out.ReplacingOpen, out.Replacing, out.ReplacingSince = true, cmp.Or(rec.Original, addr), rec.StartedAt
+	out.ReplacingDeleted = rec.Accepted == "" || rec.Attempt > 1 || len(rec.PVCUIDs) == 0
+	for _, uid := range rec.PVCUIDs {
+		if p := r.Claim(uid); p == nil || p.DeletionTimestamp != nil {
+			out.ReplacingDeleted = true
+		}
+	}
+	return out
+}
+
+// readVersion asks the image of the Pod that will be made and the nodes that run: all must be able.
+func (r *Reading) readVersion(in *Input, pod *corev1.Pod, set *appsv1.StatefulSet) {
+	var spec *corev1.PodSpec
+	switch {
+	case set != nil:
+		spec = &set.Spec.Template.Spec
+	case pod != nil:
+		spec = &pod.Spec
+	}
+	image := ""
+	if spec != nil {
+		if c := cluster.ScyllaDBContainer(spec); c != nil {
+			image = c.Image
+		}
+	}
+	var support []release.Support
+	v, err := release.OfImage(image)
+	switch {
+	case image == "":
+		in.VersionDetail = "no image is known"
+	case err != nil:
+		in.VersionDetail = err.Error()
+	}
+	if v.Known {
+		in.Version = v.String()
+		support = append(support, v.SupportsReplaceByHostID())
+	}
+	for i := range r.Cluster.Pods {
+		name := r.Cluster.Pods[i].Name
+		said := r.Cluster.Said(name)
+		if name == in.Self.Member || said == nil {
+			continue
+		}
+		if running, err := release.Parse(said.ScyllaVersion); err == nil && running.Known {
+			in.Version = cmp.Or(in.Version, running.String())
+			support = append(support, running.SupportsReplaceByHostID())
+		}
+	}
+	switch {
+	case slices.Contains(support, release.No):
+		in.ByHostID = release.No
+	case len(support) > 0 && !slices.Contains(support, release.Unknown):
+		in.ByHostID = release.Yes
+	}
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+const ns, hostA, hostB = "scylla", "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
+
+const hostC = "cccccccc-0000-4000-8000-000000000003"
+
+func labels(rack string) map[string]string {
+	return map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: rack, api.LabelServiceType: api.ServiceTypeMember}
+}
+
+func service(rack, id string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+		Name: "demo-" + rack + "-0", Namespace: ns, Labels: labels(rack),
+		Annotations: map[string]string{api.AnnotationHostID: id, api.AnnotationNodeJoined: "true"},
+	}}
+}
+
+func set(rack, image string, command ...string) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo-" + rack, Namespace: ns, UID: "set", Labels: labels(rack)},
+		Spec: appsv1.StatefulSetSpec{
+			Template:             corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerScyllaDB, Image: image, Command: command}}}},
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}, {ObjectMeta: metav1.ObjectMeta{Name: "commitlog"}}},
+		},
+	}
+}
+
+func pod(rack string, report *api.NodeStatusReport) *corev1.Pod {
+	l := labels(rack)
+	delete(l, api.LabelServiceType)
+	l[api.LabelPodType] = api.PodTypeNode
+	text, _ := api.EncodeNodeStatusReport(report) // plain strings
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo-" + rack + "-0", Namespace: ns, UID: "pod", Labels: l, Annotations: map[string]string{api.AnnotationNodeStatusReport: text}},
+		Spec: corev1.PodSpec{
+			NodeName: "k1", InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}},
+		},
+		Status: corev1.PodStatus{
+			Phase:                 corev1.PodRunning,
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+		},
+	}
+}
+
+func says(id, version string, seen ...api.ObservedNodeStatusReport) *api.NodeStatusReport {
+	return &api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", ScyllaVersion: version, ObservedNodes: seen}
+}
+
+func claim(name, uid string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns, UID: types.UID("uid-" + uid)}}
+}
+
+func load(t *testing.T, objs ...any) *replacement.Reading {
+	t.Helper()
+	o := cluster.Objects{Key: cluster.Key{Namespace: ns, Name: "demo"}, Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindPVCs}
+	for i, obj := range objs {
+		switch obj := obj.(type) {
+		case *corev1.Service:
+			o.Services = append(o.Services, *obj)
+		case *corev1.Pod:
+			o.Pods = append(o.Pods, *obj)
+		case *appsv1.StatefulSet:
+			o.StatefulSets = append(o.StatefulSets, *obj)
+		case *corev1.PersistentVolumeClaim:
+			obj.ResourceVersion = fmt.Sprint(i)
+			o.PVCs = append(o.PVCs, *obj)
+		case *api.ScyllaDBDatacenterNodesStatusReport:
+			o.Reports = append(o.Reports, *obj)
+		default:
+			t.Fatalf("object of type %T", obj)
+		}
+	}
+	return replacement.Read(cluster.New(o, cluster.SourceAuto, now))
+}
+
+// Rows come from the Pods even where a report says otherwise: nobody may have kept it while the controller was away.
+func TestPodsSpeakBeforeReports(t *testing.T) {
+	down := api.ObservedNodeStatusReport{HostID: hostB, Status: api.NodeStatusDown}
+	up := api.ObservedNodeStatusReport{HostID: hostB, Status: api.NodeStatusUp}
+	id := hostA
+	report := func(dc string, node api.NodeReport, remote bool) *api.ScyllaDBDatacenterNodesStatusReport {
+		r := &api.ScyllaDBDatacenterNodesStatusReport{
+			ObjectMeta:     metav1.ObjectMeta{Name: "demo-" + dc, Namespace: ns, Labels: map[string]string{api.LabelReportSelector: "demo"}},
+			DatacenterName: dc, Racks: []api.RackReport{{Name: "a", Nodes: []api.NodeReport{node}}},
+		}
+		if remote {
+			r.Labels[api.LabelRemoteReport] = "west"
+		}
+		return r
+	}
+	far := "ffffffff-0000-4000-8000-000000000009"
+	c := load(t, service("a", hostA), service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), pod("a", says(hostA, "2025.2.1", up)),
+		report("dc1", api.NodeReport{HostID: &id, ObservedNodes: api.Plain([]api.ObservedNodeStatusReport{down})}, false),
+		report("dc2", api.NodeReport{HostID: &far, ObservedNodes: api.Plain([]api.ObservedNodeStatusReport{up})}, true))
+	in := c.Input("demo-b-0", now, "id")
+	seen := map[string]matrix.Status{}
+	for _, r := range in.Rows {
+		for o := range r.Each() {
+			if o.HostID == hostB {
+				seen[r.Reporter.HostID] = o.Status
+			}
+		}
+	}
+	if seen[hostA] != matrix.Up || seen[far] != matrix.Up || len(seen) != 2 {
+		t.Errorf("rows say %v of %s", seen, hostB)
+	}
+	if !in.OperationsKnown {
+		t.Error("a NORMAL node's reporter has looked for operations")
+	}
+}
+
+func TestClaimsOfAllTemplates(t *testing.T) {
+	c := load(t, service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), claim("data-demo-b-0", "1"), claim("commitlog-demo-b-0", "2"), claim("data-demo-b-1", "3"))
+	in := c.Input("demo-b-0", now, "id")
+	var names []string
+	for _, p := range in.Claims {
+		names = append(names, p.Name)
+		if p.ResourceVersion == "" || p.UID == "" {
+			t.Errorf("claim %+v", p)
+		}
+	}
+	if got := strings.Join(names, " "); got != "data-demo-b-0 commitlog-demo-b-0" {
+		t.Errorf("claims %s", got)
+	}
+}
+
+func TestLauncher(t *testing.T) {
+	for name, tc := range map[string]struct {
+		command []string
+		want    release.Support
+	}{
+		"as inject writes it": {[]string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"}, release.Yes},
+		"in a shell":          {[]string{"sh", "-c", "exec /opt/scylla-agent launch -- /docker-entrypoint.py"}, release.Yes},
+		"none":                {[]string{"/docker-entrypoint.py"}, release.No},
+		"the image's own":     {nil, release.No},
+		"another subcommand":  {[]string{"/mnt/shared/scylla-agent", "reporter"}, release.No},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := load(t, service("b", hostB), set("b", "scylladb/scylla:2025.2.1", tc.command...))
+			if got := c.Input("demo-b-0", now, "").StatefulSet.Launcher; got != tc.want {
+				t.Errorf("%d, want %d", got, tc.want)
+			}
+		})
+	}
+	c := load(t, service("b", hostB))
+	if in := c.Input("demo-b-0", now, ""); in.StatefulSet != nil {
+		t.Error("a StatefulSet from nowhere")
+	}
+}
+
+// All that run and the image that will run must be able to.
+func TestVersionOfAll(t *testing.T) {
+	for name, tc := range map[string]struct {
+		image, running string
+		want           release.Support
+	}{
+		"both new":            {"scylladb/scylla:2025.2.1", "2025.2.1-0.2025.abc", release.Yes},
+		"image old":           {"scylladb/scylla:5.1.0", "5.2.0", release.No},
+		"running old":         {"scylladb/scylla:5.2.0", "5.1.0", release.No},
+		"image without a tag": {"scylladb/scylla", "2025.2.1", release.Yes},
+		"nothing known":       {"scylladb/scylla:latest", "", release.Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := load(t, service("a", hostA), service("b", hostB), set("b", tc.image), pod("a", says(hostA, tc.running)))
+			in := c.Input("demo-b-0", now, "")
+			if in.ByHostID != tc.want {
+				t.Errorf("%d (%s, %s), want %d", in.ByHostID, in.Version, in.VersionDetail, tc.want)
+			}
+			if tc.want == release.Unknown && !strings.Contains(in.VersionDetail, "latest") {
+				t.Errorf("detail %q", in.VersionDetail)
+			}
+		})
+	}
+}
+
+// By the image alone the answer is the Scylla Operator's, with its errors as unknown.
+func TestVersionVectors(t *testing.T) {
+	data, err := os.ReadFile("../../test/vectors/version-cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		ID    string
+		Input struct{ Image string }
+		Want  struct {
+			ReplaceUsingHostID bool
+			ReplaceError       string
+		} `json:"expected"`
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	differs := map[string]string{}
+	for _, tc := range cases {
+		t.Run(tc.ID, func(t *testing.T) {
+			c := load(t, service("b", hostB), set("b", tc.Input.Image))
+			got := c.Input("demo-b-0", now, "").ByHostID
+			want := release.No
+			switch {
+			case tc.Want.ReplaceError != "":
+				want = release.Unknown
+			case tc.Want.ReplaceUsingHostID:
+				want = release.Yes
+			}
+			if got != want && differs[tc.ID] == "" {
+				t.Errorf("%d, the operator %d", got, want)
+			}
+		})
+	}
+}
+
+func TestOthers(t *testing.T) {
+	a := service("a", hostA)
+	a.Labels[api.LabelReplace], a.Labels[api.LabelReplacingNodeHostID] = "", hostA
+	a.Labels[api.LabelDecommissioned] = "false"
+	a.Spec.ClusterIP = "10.96.0.1"
+	c := load(t, a, service("b", hostB))
+	o := c.Input("demo-b-0", now, "").Others
+	if len(o) != 1 || !o[0].ReplacingOpen || o[0].Replacing != hostA || !o[0].ReplacingDeleted || !o[0].Decommissioning || o[0].Addresses[0] != "10.96.0.1" {
+		t.Errorf("%+v", o)
+	}
+	if got := c.Requested(); len(got) != 1 || got[0] != "demo-a-0" {
+		t.Errorf("requested %v", got)
+	}
+}
+
+// What the scheduler, the claim and the barrier say of a new Pod is passed on in their own words.
+func TestWhatAPodWaitsFor(t *testing.T) {
+	pending := pod("b", says(hostB, "2025.2.1"))
+	pending.Annotations, pending.Spec.NodeName = nil, ""
+	pending.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient cpu."},
+	}}
+	bound := claim("commitlog-demo-b-0", "2")
+	bound.Spec.VolumeName = "pv-2"
+	in := load(t, service("a", hostA), service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), pending, claim("data-demo-b-0", "1"), bound).Input("demo-b-0", now, "id")
+	if want := "a Kubernetes node: 0/3 nodes are available: 3 Insufficient cpu."; in.Pod.Waiting != want {
+		t.Errorf("waits for %q, want %q", in.Pod.Waiting, want)
+	}
+	if in.Pod.Barrier != nil || !in.Claims[0].Unbound || in.Claims[1].Unbound {
+		t.Errorf("barrier %v, claims %+v", in.Pod.Barrier, in.Claims)
+	}
+
+	held := pod("b", says(hostB, "2025.2.1"))
+	held.Annotations = nil
+	held.Spec.InitContainers = append(held.Spec.InitContainers, corev1.Container{Name: api.ContainerBarrier})
+	held.Status.InitContainerStatuses = append(held.Status.InitContainerStatuses, corev1.ContainerStatus{
+		Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+	seen := api.ObservedNodeStatusReport{HostID: hostC, Status: api.NodeStatusDown}
+	newcomer := service("b", "")
+	newcomer.Annotations = nil
+	in = load(t, service("a", hostA), newcomer, service("c", hostC), pod("a", says(hostA, "2025.2.1", seen)), held).Input("demo-b-0", now, "id")
+	if got := strings.Join(words.Texts(in.Pod.Barrier), "\n"); !strings.Contains(got, "demo-c-0 (cccccccc) is seen DOWN by demo-a-0") && !strings.Contains(got, "sees demo-c-0 (cccccccc) DOWN") {
+		t.Errorf("the barrier waits for %q", got)
+	}
+}
+
+func TestOthersHaveTheirPodsWord(t *testing.T) {
+	in := load(t, service("a", hostA), service("b", hostB), pod("a", says(hostC, "2025.2.1"))).Input("demo-b-0", now, "id")
+	if len(in.Others) != 1 || in.Others[0].HostID != hostA || in.Others[0].PodHostID != hostC {
+		t.Errorf("%+v", in.Others)
+	}
+}
+
+// TestA1SeedsAreKnownBeforeAnythingIsDeleted: the choice that launch will make, once the target's volume is gone, is among what the checks look at.
+func TestA1SeedsAreKnownBeforeAnythingIsDeleted(t *testing.T) {
+	up := func(id string) api.ObservedNodeStatusReport {
+		return api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp}
+	}
+	down := api.ObservedNodeStatusReport{HostID: hostB, Status: api.NodeStatusDown}
+	launch := []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"}
+	for name, tc := range map[string]struct {
+		command []string
+		address string
+		want    string
+	}{
+		"another is UP":       {launch, "10.0.0.1", "SeedsFound"},
+		"it has no address":   {launch, "", "SeedsNotUp"},
+		"somebody else seeds": {nil, "10.0.0.1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := pod("a", says(hostA, "2026.1.0", up(hostA), down)), pod("b", says(hostB, "2026.1.0"))
+			b.Annotations = nil
+			a.Status.PodIP, b.Status.PodIP = tc.address, "10.0.0.2"
+			a.Spec.Containers[0].Command, b.Spec.Containers[0].Command = tc.command, tc.command
+			in := load(t, service("a", hostA), service("b", hostB), a, b, set("a", "scylladb/scylla:2026.1.0", tc.command...),
+				set("b", "scylladb/scylla:2026.1.0", tc.command...)).Input("demo-b-0", now, "")
+			got := ""
+			if in.Seeds != nil {
+				got = string(in.Seeds.Code)
+			}
+			if got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// downSince is requested with the target DOWN since then in the rows of the first n witnesses, of unknown age in the others.
+func downSince(n int, ago time.Duration) Input {
+	in := requested()
+	in.Rows = cloneRows(in.Rows)
+	for i := range in.Rows[:3] {
+		o := matrix.Observation{HostID: hostOld, Status: matrix.Down}
+		if i < n {
+			o.Since = t0.Add(-ago)
+		}
+		in.Rows[i].Observed = append(without(in.Rows[i].Observed, hostOld), o)
+	}
+	return in
+}
+
+// A routine restart must never look like a death.
+func TestARestartIsNotADeath(t *testing.T) {
+	pod := func(f func(*Pod)) Input {
+		return change(requested(), func(in *Input) {
+			in.Pod = ptr(*in.Pod)
+			f(in.Pod)
+		})
+	}
+	for name, tc := range map[string]struct {
+		in     Input
+		check  string
+		result Result
+		says   string
+	}{
+		"DOWN for an hour":                 {downSince(3, time.Hour), CheckDownFor, OK, "is DOWN since 09:00:00 UTC"},
+		"DOWN for a minute":                {downSince(3, time.Minute), CheckDownFor, Failed, "is DOWN since 09:59:00 UTC, which is less than 5m0s"},
+		"since when most do not say":       {downSince(1, time.Hour), CheckDownFor, Unknown, "nobody says since when"},
+		"since when a majority says":       {downSince(2, time.Hour), CheckDownFor, OK, "09:00:00"},
+		"an old Pod that is down":          {pod(func(*Pod) {}), CheckJustStarted, OK, "not on its way up"},
+		"a Pod that was made a minute ago": {pod(func(p *Pod) { p.Created = t0.Add(-time.Minute) }), CheckJustStarted, Failed, "was made only at 09:59:00 UTC"},
+		"a Pod in Init":                    {pod(func(p *Pod) { p.Initialising, p.Waiting = true, "init container x to finish" }), CheckJustStarted, Failed, "it waits for init container x"},
+		"a container that was started again": {pod(func(p *Pod) { p.ScyllaDB = Container{Running: true, Restarts: 1, Started: t0.Add(-time.Minute)} }), CheckJustStarted, Failed,
+			"was started only at 09:59:00 UTC"},
+		"a crash loop is no start": {pod(func(p *Pod) { p.ScyllaDB = Container{Running: true, Restarts: 7, Started: t0.Add(-time.Minute)} }), CheckJustStarted, OK, ""},
+		"a rollout":                {change(requested(), func(in *Input) { in.StatefulSet = ptr(*in.StatefulSet); in.StatefulSet.Rolling = true }), CheckJustStarted, Failed, "in the middle of a rollout"},
+		"a lost Kubernetes node":   {pod(func(p *Pod) { p.KubernetesNodeLost, p.Created = true, t0 }), CheckJustStarted, OK, "does not answer"},
+		"its volume is gone": {change(requested(), func(in *Input) { in.Claims, in.Pod = nil, ptr(*in.Pod); in.Pod.Created = t0 }), CheckJustStarted, OK,
+			"has no volume to come back with"},
+		"no Pod": {change(requested(), func(in *Input) { in.Pod = nil }), CheckJustStarted, OK, "does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := verify(&tc.in, ReadRecord(tc.in.Service.Labels, tc.in.Service.Annotations), hostOld, false)
+			i := slices.IndexFunc(v.checks, func(c Check) bool { return c.Name == tc.check })
+			if i < 0 {
+				t.Fatalf("check %s was not made", tc.check)
+			}
+			c := v.checks[i]
+			if text := words.Text(c.Evidence); c.Result != tc.result || !strings.Contains(text, tc.says) || !c.Skippable {
+				t.Errorf("%s %q, skippable %v", c.Result, text, c.Skippable)
+			}
+			if tc.result == OK {
+				return
+			}
+			if s := Next(tc.in); s.Action != ActionRefuse {
+				t.Errorf("step is %s", s.Action)
+			}
+			skip := tc.in
+			skip.Service.Annotations = maps.Clone(skip.Service.Annotations)
+			skip.Service.Annotations[api.AnnotationReplaceSkipChecks] = tc.check
+			if s := Next(skip); s.Action != ActionRecord {
+				t.Errorf("skipped by name: %s %s", s.Action, all(s))
+			}
+		})
+	}
+}
+
+// A volume is deleted only when the restart checks still hold at that moment.
+func TestARestartAfterTheRecordHoldsTheDeletion(t *testing.T) {
+	in := recorded()
+	in.Pod = ptr(*in.Pod)
+	in.Pod.Created = in.Now
+	if s := Next(in); s.Action != ActionRefuse {
+		t.Errorf("%s: %s", s.Action, all(s))
+	}
+}
+
+// Released versions do not say of which node an open operation is: it is one all the same.
+func TestAnUnnamedOperationBlocks(t *testing.T) {
+	in := requested()
+	in.Operations = operation("", "created", "")
+	s := Next(in)
+	if s.Action != ActionRefuse || !strings.Contains(all(s), "no-operation: an unnamed operation is under way: ScyllaDB does not say of which node") {
+		t.Errorf("%s: %s", s.Action, all(s))
+	}
+	in.Operations = operation("replace", "failed", "")
+	if s := Next(in); s.Action != ActionRecord {
+		t.Errorf("one that has ended: %s %s", s.Action, all(s))
+	}
+	again := toResume()
+	again.Operations = operation("replace", "running", hostOld)
+	if s := Next(again); s.Action != ActionRefuse || !strings.Contains(all(s), "nothing has failed yet") {
+		t.Errorf("an attempt that runs, as 2026.4 names it: %s %s", s.Action, all(s))
+	}
+}
+
+func TestTheAddressMustBeItsOwn(t *testing.T) {
+	old := func(f func(*Input)) Input {
+		return change(requested(), func(in *Input) {
+			in.Version, in.ByHostID = "5.1.18", release.No
+			in.Service.ClusterIP = "None"
+			f(in)
+		})
+	}
+	for name, tc := range map[string]struct {
+		in   Input
+		want Action
+		says string
+	}{
+		"headless, its Pod's":        {old(func(in *Input) { in.Service.Labels[api.LabelReplace] = "10.244.4.9" }), ActionRecord, ""},
+		"headless, nobody's":         {old(func(in *Input) { in.Service.Labels[api.LabelReplace] = "10.244.4.10" }), ActionRefuse, "is not the address of demo-d-0, which is 10.244.4.9"},
+		"headless, without a Pod":    {old(func(in *Input) { in.Service.Labels[api.LabelReplace], in.Pod = "10.244.4.10", nil }), ActionRefuse, "is not known"},
+		"the Service's":              {old(func(in *Input) { in.Service.ClusterIP, in.Service.Labels[api.LabelReplace] = "10.96.0.4", "10.96.0.4" }), ActionRecord, ""},
+		"the Pod's and not its own":  {old(func(in *Input) { in.Service.ClusterIP, in.Service.Labels[api.LabelReplace] = "10.96.0.4", "10.244.4.9" }), ActionRefuse, "which is 10.96.0.4"},
+		"none given, the Pod's then": {old(func(*Input) {}), ActionRecord, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := Next(tc.in); s.Action != tc.want || !strings.Contains(all(s), tc.says) {
+				t.Errorf("%s: %s", s.Action, all(s))
+			}
+		})
+	}
+}
+
+// brokenNewcomer has become a member and then lost its process before it had noted that; the old node is gone.
+func brokenNewcomer() Input {
+	in := joined()
+	in.Pod = ptr(*in.Pod)
+	in.Pod.Ready, in.Pod.Joined, in.Pod.OperationMode = false, nil, "STARTING"
+	in = setCell(in, "*", hostNew, matrix.Down, matrix.StateNormal)
+	in.Self.HostID = hostNew
+	in.Service.Annotations = maps.Clone(in.Service.Annotations)
+	in.Service.Annotations[api.AnnotationHostID] = hostNew
+	in.Log = logged(DiagnosisUnknownTarget, "Replaced node with Host ID "+hostOld+" not found")
+	return in
+}
+
+// TestC2NewcomerThatIsAMemberIsReplacedItself: ScyllaDB says the same of a wrong host ID; here the volume is a member's, and must not be given up as a plain new node's.
+func TestC2NewcomerThatIsAMemberIsReplacedItself(t *testing.T) {
+	in := brokenNewcomer()
+	s := Next(in)
+	want := "Replace the new node's own host ID: kubectl scylla replace " + hostNew + " -n scylla"
+	if s.Action != ActionFail || s.Diagnosis.Code != DiagnosisNewcomerIsMember || !strings.Contains(all(s), want) || strings.Contains(all(s), "delete pvc") {
+		t.Fatalf("%s %+v: %s", s.Action, s.Diagnosis, all(s))
+	}
+	if id := Superseded(in); id != hostNew || !OpenAlready(in).IsZero() {
+		t.Fatalf("superseded by %q", id)
+	}
+	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	now := after(in, Step{Patch: SupersedePatch(rec, hostNew, "request-9", nil, nil, in.Now)})
+	now.Log = nil
+	rec = ReadRecord(now.Service.Labels, now.Service.Annotations)
+	last := &Last{Request: "request-1", Outcome: OutcomeReplaced, HostID: hostOld, NewHostID: hostNew, StartedAt: t0, FinishedAt: in.Now, Attempts: 1}
+	if diff := cmp.Diff(Record{Requested: true, Request: "request-9", Last: last}, rec); diff != "" {
+		t.Fatal(diff)
+	}
+	if s := Next(now); s.Action != ActionRecord || s.Original != hostNew {
+		t.Errorf("%s of %s: %s", s.Action, s.Original, all(s))
+	}
+	for name, in := range map[string]Input{
+		"while the old one is listed": setCell(in, "demo-a-0", hostOld, matrix.Down, 0),
+		"while nobody lists it":       change(in, func(in *Input) { in.Rows = newPod().Rows }),
+		"while it joins":              setCell(in, "*", hostNew, matrix.Up, matrix.StateReplacing),
+	} {
+		if Superseded(in) != "" || OpenAlready(in).IsZero() {
+			t.Errorf("%s: a second request is let in", name)
+		}
+	}
+}
+
+// The operator's own procedure has no end for it; what is said is not to give the volume up.
+func TestNewcomerThatIsAMemberUnderTheOperator(t *testing.T) {
+	in := brokenNewcomer()
+	in.Operator = true
+	if s := State(in); s.Cure.Code != CureOperatorByHand || s.Diagnosis.Code != DiagnosisNewcomerIsMember {
+		t.Errorf("%s %+v", all(s), s.Diagnosis)
+	}
+}
+
+// A row that says DOWN and UP of the target is no reason to delete anything, whatever the others say.
+func TestContradictionHoldsTheDeletion(t *testing.T) {
+	in := recorded()
+	in.Rows = cloneRows(in.Rows)
+	in.Rows[0].Observed = append(in.Rows[0].Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
+	if s := Next(in); s.Action != ActionRefuse || !strings.Contains(all(s), "demo-a-0 (aaaaaaaa) contradicts itself about demo-d-0") {
+		t.Errorf("%s: %s", s.Action, all(s))
+	}
+}
+
+// B1: a node that never owns tokens has joined when it is NORMAL and finds itself among its members.
+func TestAZeroTokenNodeIsReplaced(t *testing.T) {
+	in := joined()
+	in.Pod = ptr(*in.Pod)
+	in.Pod.Joined = cluster.SaysJoined(&api.NodeStatusReport{
+		HostID: hostNew, OperationMode: "NORMAL", OwnsTokens: ptr(false), ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostNew, Status: api.NodeStatusUp}},
+	})
+	if s := Next(in); s.Action != ActionFinish {
+		t.Errorf("%s: %s", s.Action, all(s))
+	}
+}
+
+// Five minutes are for people to overrule, thirty seconds are not: gossip itself needs twenty-two to be sure.
+func TestNobodyOverrulesTheFirstThirtySecondsOfADeath(t *testing.T) {
+	t.Parallel()
+	for after, action := range map[time.Duration]Action{
+		0: ActionRefuse, 29 * time.Second: ActionRefuse, 30 * time.Second: ActionRecord, 4 * time.Minute: ActionRecord,
+	} {
+		in := requested()
+		in.Rows = slices.Clone(in.Rows)
+		for i := range in.Rows {
+			in.Rows[i].Observed = slices.Clone(in.Rows[i].Observed)
+			for j := range in.Rows[i].Observed {
+				if o := &in.Rows[i].Observed[j]; o.HostID == hostOld {
+					o.Since = in.Now.Add(-after)
+				}
+			}
+		}
+		in.Service.Annotations = maps.Clone(in.Service.Annotations)
+		if in.Service.Annotations == nil {
+			in.Service.Annotations = map[string]string{}
+		}
+		in.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckDownFor
+		if s := Next(in); s.Action != action {
+			t.Errorf("DOWN for %s and the check skipped: %s, want %s", after, s.Action, action)
+		}
+	}
+}

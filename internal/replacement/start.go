@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// start verifies and records: a new replacement of target, or another attempt at it.
+func (m *machine) start(target string, resume bool) Step {
+	in, rec := m.in, m.rec
+	v := verify(in, rec, target, resume)
+	m.procedure = v.procedure
+	request, started, attempt := rec.Request, in.Now, 1
+	if resume {
+		request, attempt = rec.Resume, max(rec.Attempt, 1)+1
+		if !rec.StartedAt.IsZero() {
+			started = rec.StartedAt
+		}
+	}
+	if v.blocked() {
+		s := m.refuse(v)
+		s.Request = request
+		return s
+	}
+	request = cmp.Or(request, in.NewID)
+	patch := m.recordPatch(request, attempt)
+	patch.SetAnnotations[api.AnnotationReplaceStartedAt] = stamp(started)
+	if !resume || rec.Accepted == "" {
+		patch.SetAnnotations[api.AnnotationReplaceOriginalHostID] = target
+	}
+	s := Step{Action: ActionRecord, Request: request, Checks: v.checks, Patch: patch, Address: v.address, Message: code.New(saysReplaceRecord, "hostID", target)}
+	switch v.procedure {
+	case ByHostID:
+		patch.SetLabels[api.LabelReplacingNodeHostID] = target
+	case ByAddress:
+		patch.SetLabels[api.LabelReplace] = v.address
+		patch.SetAnnotations[api.AnnotationReplaceAddress] = v.address
+		s.Events = append(s.Events, m.deprecated(v.address))
+	}
+	skipped := skippedNames(v.checks)
+	if resume {
+		s.Events = append(s.Events, Event{Reason: EventResumed, Note: code.New(saysReplaceResumed,
+			"hostID", target, "address", v.address, "attempt", attempt, "request", request, "skipped", skipped)})
+	} else {
+		s.Events = append(s.Events, Event{Reason: EventStarted, Note: code.New(saysReplaceStarted,
+			"hostID", target, "address", v.address, "request", request, "skipped", skipped)})
+	}
+	return s
+}
+
+// recordPatch writes down what this attempt will delete.
+func (m *machine) recordPatch(request string, attempt int) *Patch {
+	var uids []string
+	for _, c := range m.in.Claims {
+		uids = append(uids, c.UID)
+	}
+	slices.Sort(uids)
+	pod := api.ReplaceNone
+	if m.in.Pod != nil {
+		pod = m.in.Pod.UID
+	}
+	return &Patch{SetLabels: map[string]string{}, SetAnnotations: map[string]string{
+		api.AnnotationReplaceRequest:  request,
+		api.AnnotationReplaceAccepted: request,
+		api.AnnotationReplacePVCUIDs:  listOrNone(uids),
+		api.AnnotationReplacePodUID:   pod,
+		api.AnnotationReplaceAttempt:  strconv.Itoa(attempt),
+	}}
+}
+
+func skippedNames(checks []Check) []string {
+	var out []string
+	for _, c := range checks {
+		if c.Skipped {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+func (m *machine) refuse(v verification) Step {
+	held := blockers(v.checks)
+	s := Step{Action: ActionRefuse, Checks: v.checks, Address: v.address, Cure: held[0].Cure}
+	for _, b := range held {
+		s.Waiting = append(s.Waiting, code.New(saysCheckHolds, "check", b.Name, "evidence", b.Evidence))
+	}
+	s.Message = code.New(saysReplaceHeld, "checks", s.Waiting)
+	s.Events = []Event{{Warning: true, Reason: EventRefused, Note: code.New(saysReplaceHeldUp, "member", m.in.Self.Member, "checks", s.Waiting)}}
+	return s
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// checkHostIDs is nil when every member has a host ID that is one: of a row with another text nobody would read anything.
+func (p *picture) checkHostIDs() error {
+	if len(p.anonymous) > 0 {
+		return fmt.Errorf("member %s has no host ID yet", p.anonymous[0])
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.addresses)) {
+		if !api.IsHostID(id) {
+			return fmt.Errorf("member %s has host ID %.80q, which is no UUID", p.addresses[id][0], id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import "strings"
+
+// Known is a failure that FirstError recognises, for documents.
+type Known struct {
+	// Code and Cure are those of a Diagnosis.
+	Code, Cure string
+	// Texts are ScyllaDB's own, with "..." for what differs from time to time.
+	Texts []string
+	// Poisoned is true when ScyllaDB will never start on this data directory again.
+	Poisoned bool
+}
+
+// plain makes readable text of the patterns above, which use nothing else.
+var plain = strings.NewReplacer(`\S+`, "...", `\d+`, "...", `\.`, ".")
+
+// KnownFailures lists every failure that FirstError recognises, in the order in which it tries them.
+func KnownFailures() []Known {
+	var out []Known
+	for _, f := range failures {
+		k := Known{Code: f.code, Cure: f.cure, Poisoned: f.poisoned}
+		for text := range strings.SplitSeq(f.pattern().String(), "|") {
+			k.Texts = append(k.Texts, plain.Replace(text))
+		}
+		out = append(out, k)
+	}
+	return out
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"strings"
+	"testing"
+)
+
+// What documents say that ScyllaDB logs must be recognised as what they call it.
+func TestKnownFailuresAreRecognised(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range KnownFailures() {
+		if seen[k.Code] {
+			t.Errorf("%s is there twice", k.Code)
+		}
+		seen[k.Code] = true
+		for _, text := range k.Texts {
+			if strings.ContainsAny(text, `\()[]*+?^$`) {
+				t.Errorf("%s: %q is no plain text", k.Code, text)
+			}
+			line := strings.ReplaceAll(text, "...", "7")
+			d, ok := Recognise(line)
+			if !ok || d.Cure == "" || d.Poisoned != k.Poisoned && d.Code == k.Code {
+				t.Errorf("%s: %q is recognised as %+v, %v", k.Code, line, d, ok)
+			}
+		}
+	}
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package release knows ScyllaDB's release numbers: how they are written, how they compare, and which features each release has. It must not
+// talk to anything; packages that only decide may import it.
+package release
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
+)
+
+// Support answers whether a version has a feature. The zero value is unknown, which is neither yes nor no.
+type Support uint8
+
+// The answers.
+const (
+	Unknown Support = iota
+	No
+	Yes
+)
+
+// String is "unknown", "no" or "yes".
+func (s Support) String() string {
+	switch s {
+	case Yes:
+		return "yes"
+	case No:
+		return "no"
+	}
+	return "unknown"
+}
+
+// Version is a ScyllaDB version. The zero value, and one that carries only Raw, is unknown: every feature of it is unknown.
+type Version struct {
+	// Raw is the text it came from.
+	Raw string
+	// Major, Minor, Patch are valid when Known. From 2021 on the numbers are Enterprise's or, from 2025.1, the unified line's; they
+	// are never compared with those of the open source line (5.x, 6.x) for a feature.
+	Major, Minor, Patch int
+	// Pre is the pre-release part ("rc1", "dev", "candidate-20250601"), empty for a release.
+	Pre string
+	// Known is false when the text is not a version ("latest", a digest alone).
+	Known bool
+}
+
+// String is the text it came from, "unknown" when there is none.
+func (v Version) String() string {
+	if v.Raw == "" {
+		return "unknown"
+	}
+	return v.Raw
+}
+
+// Enterprise is true for the numbers of Enterprise and of the unified line.
+func (v Version) Enterprise() bool { return v.Known && v.Major >= 2000 }
+
+var (
+	versionText = pattern.Lazy(`^(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})(?:[-~](.+))?$`)
+	// Before 5.1 candidates were named 5.0.rc8, with the third number left out.
+	oldCandidate = pattern.Lazy(`^([1-9]\d?)\.(0|[1-9]\d?)\.(rc\d+)(?:[-~].+)?$`)
+	// A package's release: 0.20240808.a56f7ce21ad4, or 20240904.4c26004e5311 on Enterprise. It follows the version and makes it no less.
+	packageRelease = pattern.Lazy(`^(?:0\.)?\d{8}\.[0-9a-z]+$`)
+)
+
+// Parse reads what `scylla --version`, scylla_release_version or an image tag says: 2026.2.4, 2025.2.0-rc3, 2025.2.0~rc3-0.2025...,
+// 6.0.3-0.20240808.a56f7ce21ad4, 5.0.rc8. The error names a text that is no full version; the Version then carries only Raw.
+func Parse(text string) (Version, error) {
+	text = strings.TrimSpace(text)
+	unknown := Version{Raw: text}
+	if m := oldCandidate().FindStringSubmatch(text); m != nil {
+		v := Version{Raw: text, Pre: m[3], Known: true}
+		v.Major, _ = strconv.Atoi(m[1])
+		v.Minor, _ = strconv.Atoi(m[2])
+		return v, nil
+	}
+	m := versionText().FindStringSubmatch(text)
+	if m == nil {
+		if text == "" {
+			return unknown, errors.New("no version given")
+		}
+		return unknown, fmt.Errorf("%q is not a full ScyllaDB version such as 2025.2.1 or 2025.2.0-rc1", text)
+	}
+	v := Version{Raw: text, Known: true}
+	for i, n := range []*int{&v.Major, &v.Minor, &v.Patch} {
+		*n, _ = strconv.Atoi(m[i+1])
+	}
+	if rest := m[4]; rest != "" && !packageRelease().MatchString(rest) {
+		v.Pre = rest
+		// dev-0.20260801.9d1b1e2 and rc2-20240904.4c26004e5311 end in the package's release, which orders nothing.
+		for _, cut := range []string{"-", "~"} {
+			if head, tail, ok := strings.Cut(rest, cut); ok && packageRelease().MatchString(tail) {
+				v.Pre = head
+			}
+		}
+	}
+	return v, nil
+}
+
+// The grammar of an image reference: [host[:port]/]path[:tag][@digest].
+var imageReference = pattern.Lazy(`^((?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?|\[[0-9a-fA-F:]+\](?::\d+)?)/)?` +
+	`([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)` +
+	`(?::([\w][\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`)
+
+// OfImage is the version that an image's tag claims; a digest beside the tag is skipped. The error says why there is none: not an
+// image reference, no tag (digest alone, or nothing), or a tag that is no version ("latest"; Raw is then the tag). The tag is only a claim:
+// see Effective.
+func OfImage(ref string) (Version, error) {
+	m := imageReference().FindStringSubmatch(ref)
+	if m == nil {
+		return Version{}, fmt.Errorf("%q is not an image reference", ref)
+	}
+	host, tag, digest := strings.TrimSuffix(m[1], "/"), m[3], m[4]
+	// Only a name with a dot or port, or localhost, is a registry; what else stands before the first slash is part of the path and lower case.
+	if host != "" && host != "localhost" && !strings.ContainsAny(host, ".:[") && strings.ToLower(host) != host {
+		return Version{}, fmt.Errorf("%q is not an image reference: the repository must be lower case", ref)
+	}
+	switch {
+	case tag == "" && digest != "":
+		return Version{}, fmt.Errorf("image %q names a digest and no tag: its version is not known", ref)
+	case tag == "":
+		return Version{}, fmt.Errorf("image %q has no tag: its version is not known", ref)
+	}
+	v, err := Parse(tag)
+	if err != nil {
+		return v, fmt.Errorf("image %q: tag %w", ref, err)
+	}
+	return v, nil
+}
+
+// Effective is the running node's own version when that is known, else the image tag's. from is "node", "image" or empty. When
+// neither is known the error says why, for people; the Version is then unknown, not a guess.
+func Effective(running, image string) (v Version, from string, err error) {
+	if running != "" {
+		if v, err := Parse(running); err == nil {
+			return v, "node", nil
+		}
+	}
+	if image == "" {
+		return Version{Raw: running}, "", errors.New("neither the node nor an image says which version this is")
+	}
+	v, err = OfImage(image)
+	if err != nil {
+		return v, "", err
+	}
+	return v, "image", nil
+}
+
+// Compare orders two known versions by number, a pre-release before its release. It is meaningful within one line only.
+func (v Version) Compare(w Version) int {
+	if c := cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch)); c != 0 {
+		return c
+	}
+	switch {
+	case v.Pre == w.Pre:
+		return 0
+	case v.Pre == "":
+		return 1
+	case w.Pre == "":
+		return -1
+	}
+	return strings.Compare(v.Pre, w.Pre)
+}
+
+func number(major, minor int) Version { return Version{Known: true, Major: major, Minor: minor} }
+
+// since answers with one threshold per line; a nil threshold means that the line never got the feature.
+func (v Version) since(oss, enterprise *Version) Support {
+	if !v.Known {
+		return Unknown
+	}
+	t := oss
+	if v.Enterprise() {
+		t = enterprise
+	}
+	if t != nil && v.Compare(*t) >= 0 {
+		return Yes
+	}
+	return No
+}
+
+// SupportsBootstrapSynchronisation: `scylla sstable query` exists, which the bootstrapped query runs. 2025.2.0 and later; its release
+// candidates count as older, as with the Scylla Operator.
+func (v Version) SupportsBootstrapSynchronisation() Support {
+	e := number(2025, 2)
+	return v.since(nil, &e)
+}
+
+// SupportsReplaceByHostID: replace_node_first_boot exists. Open source 5.2.0, Enterprise 2023.1.0.
+func (v Version) SupportsReplaceByHostID() Support {
+	o, e := number(5, 2), number(2023, 1)
+	return v.since(&o, &e)
+}
+
+// SupportsParallelBootstrap: several nodes may be started at once and join one after another. 2026.2.0 and later.
+func (v Version) SupportsParallelBootstrap() Support {
+	e := number(2026, 2)
+	return v.since(nil, &e)
+}
+
+// SupportsNodeOperations: the task manager lists topology operations. Open source 6.2.0, Enterprise 2025.1.0.
+func (v Version) SupportsNodeOperations() Support {
+	o, e := number(6, 2), number(2025, 1)
+	return v.since(&o, &e)
+}
+
+// KnowsTopologyByRaft: topology may be managed by Raft, and the node says whether it is. Open source 6.0.0; on Enterprise at the latest 2025.1.0, the only
+// question that is left to this number being what a version means that does not answer.
+func (v Version) KnowsTopologyByRaft() Support {
+	v.Pre = ""
+	o, e := number(6, 0), number(2025, 1)
+	return v.since(&o, &e)
+}
+
+// ReplaceTaskNamesReplaced: the task of a replacement names the node that is replaced, and not the one that replaces it. 2026.4 and later, its
+// development versions among them.
+func (v Version) ReplaceTaskNamesReplaced() Support {
+	v.Pre = ""
+	e := number(2026, 4)
+	return v.since(nil, &e)
+}
+
+// ListsSharedAddresses: the list of members names both of two members behind one address. 2025.3.0 and later; before, one of them is
+// lost.
+func (v Version) ListsSharedAddresses() Support {
+	e := number(2025, 3)
+	return v.since(nil, &e)
+}
+
+// MishandlesNullBootstrapped: `scylla sstable query` crashes or prints invalid JSON when the bootstrapped cell is absent. 2025.2.0 to
+// 2025.2.2.
+func (v Version) MishandlesNullBootstrapped() Support {
+	switch {
+	case !v.Known:
+		return Unknown
+	case v.Major == 2025 && v.Minor == 2 && v.Patch <= 2:
+		return Yes
+	}
+	return No
+}

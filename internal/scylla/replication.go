@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+)
+
+// Keyspace is where the replicas of a keyspace are.
+type Keyspace struct {
+	Name string `json:"name"`
+	// Replicas are the distinct sets of nodes that hold the same data, by host ID, sorted.
+	Replicas [][]string `json:"replicas,omitempty"`
+}
+
+const (
+	// keyspaceTraces holds traces of queries that somebody asked for: nobody misses them.
+	keyspaceTraces = "system_traces"
+	// maxTables of a keyspace with tablets are asked about: the replication factor is the keyspace's, and so the same for all.
+	maxTables = 32
+)
+
+var (
+	// limitRing is for the ranges of a keyspace: 256 of each node with vnodes, some hundred bytes for each replica.
+	limitRing = bounded.Limit{Bytes: 512 << 20, Items: 1 << 20, ItemBytes: 256 << 10, Cure: oddAnswer}
+	// limitTables is for the list of all tables.
+	limitTables = bounded.Limit{Bytes: 32 << 20, Items: 1 << 18, ItemBytes: 4 << 10, Cure: oddAnswer}
+)
+
+// Replication says where the data of every keyspace is that is not each node's own, but for traces: GET /storage_service/keyspaces, describe_ring and, for a
+// keyspace with tablets, /column_family. [code api/storage_service.cc, api/column_family.cc; nobody ran the part for tablets against a real ScyllaDB]
+func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
+	members, err := c.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := byAddress(members)
+	if err != nil {
+		return nil, err
+	}
+	names, err := c.strings(ctx, "/storage_service/keyspaces?type=non_local_strategy")
+	if err != nil {
+		return nil, err
+	}
+	var tables map[string][]string // by keyspace, once they are needed
+	var out []Keyspace
+	for _, name := range names {
+		if name == keyspaceTraces {
+			continue
+		}
+		ring := &ringReader{hosts: hosts, seen: map[string]bool{}}
+		path := "/storage_service/describe_ring/" + url.PathEscape(name)
+		err := c.get(ctx, path, ring.read)
+		if e, ok := errors.AsType[*APIError](err); ok && e.Status == http.StatusInternalServerError && strings.Contains(e.Message, "per-table") {
+			if tables == nil {
+				if tables, err = c.tables(ctx); err != nil {
+					return nil, err
+				}
+			}
+			err = nil
+			for _, table := range tables[name][:min(maxTables, len(tables[name]))] {
+				if err = c.get(ctx, path+"?table="+url.QueryEscape(table), ring.read); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("keyspace %s: %w", name, err)
+		}
+		out = append(out, Keyspace{Name: name, Replicas: ring.sets})
+	}
+	return out, nil
+}
+
+// byAddress maps addresses to host IDs. Two members behind one address cannot be told apart, and neither can a member that has none.
+func byAddress(members []Member) (map[netip.Addr]string, error) {
+	out := make(map[netip.Addr]string, len(members))
+	for _, m := range members {
+		ip, err := netip.ParseAddr(m.Address)
+		switch {
+		case err != nil || m.HostID == "":
+			return nil, fmt.Errorf("member %q at address %q cannot be found in a ring", m.HostID, m.Address)
+		case out[ip.Unmap()] != "" && out[ip.Unmap()] != m.HostID:
+			return nil, fmt.Errorf("members %s and %s have one address, %s: whose the replicas there are cannot be told", out[ip.Unmap()], m.HostID, m.Address)
+		}
+		out[ip.Unmap()] = m.HostID
+	}
+	return out, nil
+}
+
+// ringReader keeps the distinct replica sets of ranges.
+type ringReader struct {
+	hosts map[netip.Addr]string
+	seen  map[string]bool
+	sets  [][]string
+}
+
+func (r *ringReader) read(b io.Reader) error {
+	type span struct {
+		Endpoints []string `json:"endpoints"`
+	}
+	return bounded.Each(limitRing, b, theAnswer, func(i int, s span) error {
+		var set []string
+		for _, text := range s.Endpoints {
+			ip, err := netip.ParseAddr(text)
+			if err != nil || r.hosts[ip.Unmap()] == "" {
+				return fmt.Errorf("range %d has a replica at %q, which is no member's address", i, text)
+			}
+			set = append(set, r.hosts[ip.Unmap()])
+		}
+		slices.Sort(set)
+		if key := strings.Join(set, ","); !r.seen[key] {
+			r.seen[key] = true
+			r.sets = append(r.sets, set)
+		}
+		return nil
+	})
+}
+
+// tables are the names of all tables by keyspace.
+func (c *Client) tables(ctx context.Context) (map[string][]string, error) {
+	type table struct {
+		Keyspace string `json:"ks"`
+		Name     string `json:"cf"`
+	}
+	out := map[string][]string{}
+	return out, c.get(ctx, "/column_family/", func(b io.Reader) error {
+		return bounded.Each(limitTables, b, theAnswer, func(_ int, t table) error {
+			out[t.Keyspace] = append(out[t.Keyspace], t.Name)
+			return nil
+		})
+	})
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
+)
+
+func TestReplicationOfASimulatedCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts simulated nodes")
+	}
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	keyspaces, err := scyllasim.ParseKeyspaces("app=datacenter1:3;log=datacenter1:1;hot=datacenter1:2,tablets,table:t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := scyllasim.StartCluster(ctx, t.TempDir(), 3, scyllasim.Options{Speed: 12, Keyspaces: keyspaces})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	client := NewClient(c.Node(0).APIURL(), nil)
+	got, err := client.Replication(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	members, err := client.Members(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, m := range members {
+		ids = append(ids, m.HostID)
+	}
+	slices.Sort(ids)
+	want := map[string]int{"app": 3, "log": 1, "hot": 2, "system_auth": 3}
+	for _, k := range got {
+		if k.Name == "system" || k.Name == "system_traces" {
+			t.Errorf("%s is among them", k.Name)
+		}
+		for _, set := range k.Replicas {
+			if n, ok := want[k.Name]; ok && len(set) != n {
+				t.Errorf("%s: replicas %v, want %d", k.Name, set, n)
+			}
+			for _, id := range set {
+				if !slices.Contains(ids, id) {
+					t.Errorf("%s: replica %s is no host ID of %v", k.Name, id, ids)
+				}
+			}
+		}
+		if k.Name == "app" && !cmp.Equal(k.Replicas, [][]string{ids}) {
+			t.Errorf("app: %v, want all of %v, once", k.Replicas, ids)
+		}
+	}
+	for name := range want {
+		if !slices.ContainsFunc(got, func(k Keyspace) bool { return k.Name == name && len(k.Replicas) > 0 }) {
+			t.Errorf("nothing of %s in %v", name, got)
+		}
+	}
+}
+
+func TestReplicationIsNotGuessed(t *testing.T) {
+	const member = `{"key":"10.0.0.1","value":"8ebd0000-0000-4000-8000-000000000001"}`
+	for name, c := range map[string]struct{ members, ring, says string }{
+		"two members at one address":  {`[` + member + `,{"key":"10.0.0.1","value":"8ebd0000-0000-4000-8000-000000000002"}]`, `[]`, "have one address, 10.0.0.1"},
+		"a replica that is no member": {`[` + member + `]`, `[{"endpoints":["10.0.0.9"]}]`, `"10.0.0.9", which is no member's address`},
+		"no ring":                     {`[` + member + `]`, ``, "keyspace app"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/host_id"):
+					_, _ = fmt.Fprint(w, c.members)
+				case strings.HasSuffix(r.URL.Path, "/keyspaces"):
+					_, _ = fmt.Fprint(w, `["app"]`)
+				case c.ring == "":
+					w.WriteHeader(http.StatusInternalServerError)
+				default:
+					_, _ = fmt.Fprint(w, c.ring)
+				}
+			}))
+			defer server.Close()
+			if got, err := NewClient(server.URL, nil).Replication(t.Context()); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v, %v, want an error with %q", got, err, c.says)
+			}
+		})
+	}
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAttack5AnswersWithoutUUIDsAreARowWithAnError: whoever answers on ScyllaDB's port, what is no host ID gets into no annotation.
+func TestAttack5AnswersWithoutUUIDsAreARowWithAnError(t *testing.T) {
+	for name, tc := range map[string]struct{ path, body, says string }{
+		"its own":     {pathLocal, `"x; touch /tmp/p #"`, "of this node is no UUID"},
+		"of a member": {pathMembers, `[{"key":"10.0.0.1","value":"` + idA + `"},{"key":"10.0.0.2","value":"x; touch /tmp/p #"}]`, "member 10.0.0.2 has host ID"},
+	} {
+		c := canned{
+			pathLocal: `"` + idA + `"`, pathMode: `"NORMAL"`, pathMembers: `[{"key":"10.0.0.1","value":"` + idA + `"}]`,
+			pathLive: `["10.0.0.1"]`, pathDown: `[]`, pathEndpoints: `[]`, pathTasks: `[]`,
+		}
+		c[tc.path] = tc.body
+		row := ReadRow(t.Context(), c.client())
+		if row.Error == nil || !strings.Contains(*row.Error, tc.says) || len(row.ObservedNodes) > 0 || strings.Contains(row.HostID, "touch") {
+			t.Errorf("%s: %+v", name, row)
+		}
+	}
+}

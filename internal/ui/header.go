@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// silence is how long nothing may be heard from the feed before the screen says so by itself.
+const silence = 30 * time.Second
+
+// link is the connection to the feed.
+type link struct {
+	live    bool      // a feed sends: then silence is suspicious
+	contact time.Time // last word of the feed
+	lost    *Lost
+	// quiet is for how long the dashboard has listened and heard nothing. Time in which it does not listen, because a command has the terminal
+	// or the machine sleeps, does not count.
+	quiet  time.Duration
+	ticked time.Time
+}
+
+func (l *link) heard(now time.Time) { l.contact, l.quiet = now, 0 }
+
+func (l *link) tick(now time.Time) {
+	if !l.ticked.IsZero() {
+		l.quiet += max(0, min(now.Sub(l.ticked), 2*time.Second))
+	}
+	l.ticked = now
+}
+
+// stale is true when what is shown may be old: the feed says so, or it says nothing for too long.
+func (l *link) stale() bool { return l.lost != nil || l.live && l.quiet > silence }
+
+// lose notes that the cluster cannot be read; it returns nil when that was known.
+func (l *link) lose(msg Lost, now time.Time) *Change {
+	if l.lost != nil {
+		msg.Since = l.lost.Since
+		l.lost = &msg
+		return nil
+	}
+	l.lost = &msg
+	return &Change{At: now, Text: msg.what() + ": " + reason(msg.Err), Bad: true}
+}
+
+// loaded notes that the cluster was read; it returns nil when the connection was not lost.
+func (l *link) loaded(now time.Time) (c *Change) {
+	l.heard(now)
+	if l.lost != nil {
+		c = &Change{At: now, Text: "the cluster can be read again after " + age(now.Sub(l.lost.Since)), Good: true}
+	}
+	l.lost = nil
+	return c
+}
+
+// banner says that the connection is lost; empty while it is not.
+func (l *link) banner(v *view) string {
+	switch {
+	case l.lost != nil:
+		return fmt.Sprintf("%s since %s (%s): %s", strings.ToUpper(l.lost.what()), v.clock(l.lost.Since), age(v.wall.Sub(l.lost.Since)), reason(l.lost.Err))
+	case l.stale():
+		return fmt.Sprintf("NOTHING HEARD since %s (%s): what is shown may be old", v.clock(l.contact), age(v.wall.Sub(l.contact)))
+	}
+	return ""
+}
+
+func (l *Lost) what() string {
+	if l.Reached {
+		return "cannot read the cluster"
+	}
+	return "connection lost"
+}
+
+func reason(err error) string {
+	if err == nil {
+		return "no reason known"
+	}
+	return clean(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// header says the verdict, where it comes from, and what must not be overlooked.
+func (s *Snapshot) header(v *view, l *link, w, h int) []string {
+	lines := []string{s.verdictLine(v, w), s.originLine(v, w)}
+	if text := l.banner(v); text != "" {
+		for i, line := range wrapped(nil, w-2, "", paint{}, text) {
+			if i == 1 && h < 20 || i == 2 {
+				break
+			}
+			lines = append(lines, v.fresh.banner.of(" "+padded(line.text, w-1)))
+		}
+	}
+	if len(s.partition) > 0 {
+		lines = append(lines, v.fresh.bad.of(v.fitted(s.partitionText(), w)))
+	}
+	if h > MinHeight {
+		lines = append(lines, s.partialLines(v, w, h)...)
+	}
+	return lines
+}
+
+func (s *Snapshot) verdictLine(v *view, w int) string {
+	word, is, look := s.verdict, markDown, v.bad
+	switch word {
+	case healthy:
+		is, look = markUp, v.good
+	case unknown:
+		is, look = markUnknown, v.warn
+	}
+	if len(s.partial) > 0 {
+		word += " (partial)"
+	}
+	if v.stale {
+		word, is = "LAST KNOWN: "+word, markUnknown
+	}
+	word = v.marks[is] + " " + word
+	room := w - width(word) - 1 - len(s.name)
+	rest := ": " + s.summary
+	if len(rest) > room {
+		rest = strings.Replace(rest, " in every row", "", 1) // the counts behind it matter more
+	}
+	return look.of(word) + " " + v.strong.of(s.name) + v.fitted(rest, room)
+}
+
+// originLine gives the age, the source and the controller; what has no room is left out at the end.
+func (s *Snapshot) originLine(v *view, w int) string {
+	type part struct {
+		text string
+		look paint
+	}
+	read := part{"saved objects", v.dim}
+	switch {
+	case s.archived:
+		read.text = "archive of " + s.at.UTC().Format("2006-01-02 15:04:05 UTC")
+	case s.at.IsZero():
+	case v.stale:
+		read = part{fmt.Sprintf("read %s ago, at %s", age(v.wall.Sub(s.at)), v.clock(s.at)), v.warn}
+	default:
+		read.text = "read " + age(v.now.Sub(s.at)) + " ago"
+	}
+	controller := part{s.controller, v.dim}
+	if !s.controllerOK {
+		controller.look = v.bad
+	}
+	source := part{"from " + s.source, v.dim}
+	if s.reason != "" && len(read.text)+len(source.text)+len(s.reason)+len(controller.text)+9 <= w {
+		source.text += " (" + s.reason + ")"
+	}
+	parts := []part{read, source, controller}
+	switch {
+	case s.controller == "":
+		parts = parts[:2]
+	case !s.controllerOK:
+		parts = []part{read, controller, source}
+	}
+	if s.coordinator != "" {
+		parts = append(parts, part{s.coordinator, v.dim})
+	}
+	var b strings.Builder
+	used := 0
+	for i, p := range parts {
+		if i > 0 {
+			if used+3+width(p.text) > w {
+				break
+			}
+			b.WriteString(v.dim.of(" " + v.middot + " "))
+			used += 3
+		}
+		text := v.fitted(p.text, w-used)
+		b.WriteString(p.look.of(text))
+		used += width(text)
+	}
+	return b.String()
+}
+
+// partialLines say what could not be read, in at most an eighth of the screen.
+func (s *Snapshot) partialLines(v *view, w, h int) []string {
+	var lines []line
+	for i, text := range s.partial {
+		lead := "partial: "
+		if i == 0 && len(s.partial) > 1 {
+			lead = fmt.Sprintf("partial (%d): ", len(s.partial))
+		}
+		lines = wrapped(lines, w, "  ", v.warn, lead+text)
+	}
+	if room := max(1, h/8); len(lines) > room {
+		lines = lines[:room]
+		lines[room-1].text = v.fitted(lines[room-1].text, w-2) + " " + v.ellipsis
+	}
+	return texts(lines)
+}
+
+func (s *Snapshot) partitionText() string {
+	var parts []string
+	for _, part := range s.partition {
+		var numbers []string
+		for _, i := range part[:min(4, len(part))] {
+			numbers = append(numbers, strconv.Itoa(i+1))
+		}
+		text := "#" + strings.Join(numbers, ",")
+		if n := len(part) - 4; n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		parts = append(parts, text)
+	}
+	return "PARTITION: " + strings.Join(parts, " | ") + " do not see each other. Mend the network; replace no node."
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// view is what a pane needs to draw: looks, characters and the clock.
+type view struct {
+	*theme        // of what is shown: grey while that may be old
+	fresh  *theme // of what is never old
+	glyphs
+	color, stale bool
+	wall         time.Time
+	// now is the moment that ages count to; zero when not known. While nothing is heard from the cluster it stands still.
+	now time.Time
+}
+
+// age is a duration as every other output writes it.
+func age(d time.Duration) string { return words.Age(d) }
+
+// since is " since 12s", or nothing when either moment is not known.
+func (v *view) since(t time.Time) string {
+	return words.Since(t, v.now)
+}
+
+// clock is the time of day, in the time zone of the person.
+func (v *view) clock(t time.Time) string { return t.In(v.wall.Location()).Format("15:04:05") }
+
+// fitted cuts a text without escape sequences at a width.
+func (v *view) fitted(text string, w int) string {
+	if len(text) <= w {
+		return text
+	}
+	return ansi.Truncate(text, max(0, w), v.ellipsis)
+}
+
+// width of a text in cells. Most texts are ASCII without escape sequences, and measuring others is slow.
+func width(text string) int {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return ansi.StringWidth(text)
+		}
+	}
+	return len(text)
+}
+
+// line is a text with its look.
+type line struct {
+	text string
+	look paint
+}
+
+// wrapped appends text in lines of at most w cells, further lines indented. It breaks at spaces, because people copy host IDs; only a word that is
+// longer than a line is cut.
+func wrapped(lines []line, w int, indent string, look paint, text string) []line {
+	current := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	used, begun := len(current), false
+	next := func() {
+		lines = append(lines, line{current, look})
+		current, used, begun = indent, len(indent), false
+	}
+	for _, word := range strings.Fields(text) {
+		n := width(word)
+		if begun && used+1+n > w {
+			next()
+		}
+		if begun {
+			current += " "
+			used++
+		}
+		for used+n > w && n > 1 && w > used {
+			cut := ansi.Truncate(word, w-used, "")
+			current += cut
+			word = word[len(cut):]
+			n = width(word)
+			next()
+		}
+		current, used, begun = current+word, used+n, true
+	}
+	return append(lines, line{current, look})
+}
+
+// texts draws lines.
+func texts(lines []line) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = l.look.of(l.text)
+	}
+	return out
+}
+
+// padded fills a text up to a width.
+func padded(text string, w int) string {
+	return text + strings.Repeat(" ", max(0, w-width(text)))
+}
+
+// canvas collects lines from the left to the right.
+type canvas struct {
+	lines []string
+	used  []int
+	width int
+}
+
+func newCanvas(w, h int) *canvas {
+	return &canvas{lines: make([]string, h), used: make([]int, h), width: w}
+}
+
+// at appends text to line y from column x on, cut at the width of the canvas.
+func (c *canvas) at(x, y int, text string) {
+	if text != "" {
+		c.wide(x, y, text, width(text))
+	}
+}
+
+// wide is at for a text whose width is known: measuring long lines is most of the work of a frame.
+func (c *canvas) wide(x, y int, text string, w int) {
+	if y < 0 || y >= len(c.lines) {
+		return
+	}
+	gap := max(0, x-c.used[y])
+	if room := c.width - c.used[y] - gap; w > room {
+		w = max(0, room)
+		text = ansi.Truncate(text, w, "")
+	}
+	c.lines[y] += strings.Repeat(" ", gap) + text
+	c.used[y] += gap + w
+}
+
+func (c *canvas) String() string {
+	for i, line := range c.lines {
+		c.lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(c.lines, "\n")
+}

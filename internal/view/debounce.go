@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Look is what one look says of a member. The zero value is that nothing was heard.
+type Look uint8
+
+const (
+	Missed   Look = iota // no fresh row of its own, or a fresh row that cannot say whether it is UP
+	Heard                // its own row is fresh, and every fresh row sees it UP
+	SaidDown             // a fresh row sees it DOWN
+)
+
+// Debounced is a member's state. The zero value is UNKNOWN.
+type Debounced struct {
+	up, down      bool
+	missed, heard int
+	downSince     time.Time
+}
+
+// Restored is what a controller that takes over knows of a member by the view that it finds: that it was DOWN, and since when. That it was UP has to be
+// heard again.
+func Restored(m api.StatusReportViewMember) Debounced {
+	d := Debounced{down: m.State == api.NodeStatusDown}
+	if d.down && m.DownSince != nil {
+		d.downSince = m.DownSince.Time
+	}
+	return d
+}
+
+// Next is the state after one more look.
+func (d Debounced) Next(l Look, now time.Time) Debounced {
+	switch l {
+	case SaidDown:
+		if !d.down {
+			d.downSince = now
+		}
+		d.up, d.down, d.missed, d.heard = false, true, 0, 0
+	case Heard:
+		d.missed, d.heard = 0, min(d.heard+1, RecoveryLimit)
+		if d.heard == RecoveryLimit {
+			d.up, d.down, d.downSince = true, false, time.Time{}
+		}
+	default:
+		d.heard, d.missed = 0, min(d.missed+1, MissedLimit)
+		if d.missed == MissedLimit {
+			d.up, d.down, d.downSince = false, false, time.Time{}
+		}
+	}
+	return d
+}
+
+// State is UP, DOWN or UNKNOWN.
+func (d Debounced) State() api.NodeStatus {
+	switch {
+	case d.down:
+		return api.NodeStatusDown
+	case d.up:
+		return api.NodeStatusUp
+	}
+	return api.NodeStatusUnknown
+}
+
+// DownSince is when the member went DOWN; zero when it is not, or when that is not known.
+func (d Debounced) DownSince() time.Time { return d.downSince }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Reasons of condition Initialized.
+const (
+	ReasonNotInitialized = "NotInitialized" // False: no node has joined
+	ReasonStabilising    = "Stabilising"    // False: the first node has, and not for long enough yet
+	ReasonRecovering     = "Recovering"     // False or Unknown: nodes had joined before anybody looked
+	ReasonSignalAbsent   = "SignalAbsent"   // Unknown: nodes have joined, and none is well by its own word
+	ReasonInitialized    = "Initialized"    // True
+	ReasonRecovered      = "Recovered"      // True
+	ReasonNoMember       = "NoMember"       // of InitializedButEmpty
+)
+
+// What the conditions say.
+const (
+	CauseNoNodeYet    code.Code = "InitNoNodeYet"
+	CauseFirstIsWell  code.Code = "InitFirstIsWell" // node, window
+	CauseSignalAbsent code.Code = "InitSignalAbsent"
+	CauseInitialized  code.Code = "InitDone" // hostID
+	CauseRecovered    code.Code = "InitRecovered"
+	CauseEmpty        code.Code = "InitEmpty" // commands: look at the members, delete the report
+)
+
+// First is the node by which a cluster may count as initialised: the oldest member whose ScyllaDB is ready, and which says itself, freshly, that it has
+// joined, is NORMAL and knows group 0's leader. Where topology is not managed by Raft there is no such leader. The zero Ref where there is none.
+func First(c *cluster.Cluster) matrix.Ref {
+	var first matrix.Ref
+	var created time.Time
+	for _, m := range c.Members() {
+		if m.Service == nil || m.Pod == nil || !well(c, &m) {
+			continue
+		}
+		at := m.Service.CreationTimestamp.Time
+		if first.Member == "" || cmp.Or(at.Compare(created), strings.Compare(m.Member, first.Member)) < 0 {
+			first, created = m.Ref, at
+			first.HostID = cmp.Or(c.Said(m.Member).HostID, first.HostID)
+		}
+	}
+	return first
+}
+
+func well(c *cluster.Cluster, m *cluster.Member) bool {
+	said, running := c.Said(m.Member), cluster.ScyllaDBStatus(m.Pod)
+	if said == nil || running == nil || !running.Ready || said.OperationMode != "NORMAL" || said.Coordinator == "" && !said.LegacyTopology {
+		return false
+	}
+	stale, _ := cluster.Stale(m.Pod)
+	joined := cluster.SaysJoined(said)
+	return stale == (matrix.Trouble{}) && joined != nil && *joined
+}
+
+// Joined is true when anything says that a node of the cluster has joined: a row, or a member Service.
+func Joined(c *cluster.Cluster) bool {
+	return len(Of(c)) > 0 || slices.ContainsFunc(c.Peers(), func(p bootstrap.Peer) bool { return p.Joined != nil && *p.Joined })
+}
+
+// Initialisation is what becomes of a cluster's status.
+type Initialisation struct {
+	// Now is set where the cluster counts as initialised from now on; nil where it did already, or does not yet.
+	Now *api.StatusReportInitialization
+	// Conditions to be set, Absent types to be taken away.
+	Conditions []Condition
+	Absent     []string
+}
+
+// Condition is one with its message as a code.
+type Condition struct {
+	Type    string
+	Status  metav1.ConditionStatus
+	Reason  string
+	Message code.Message
+}
+
+// Initialise judges a cluster by its stored status. first is First, which has been that one without a break since then. What is set already is
+// never taken back, whatever the cluster says now.
+func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, first matrix.Ref, since, now time.Time) Initialisation {
+	joined := Joined(c)
+	if stored.Initialized {
+		out := initialised(stored.Initialization)
+		if joined {
+			out.Absent = []string{api.ConditionInitializedButEmpty}
+		} else {
+			out.Conditions = append(out.Conditions, Condition{
+				Type: api.ConditionInitializedButEmpty, Status: metav1.ConditionTrue, Reason: ReasonNoMember,
+				Message: code.New(CauseEmpty).Do(code.Scylla(c.Namespace, "status", c.Name), code.Kubectl(c.Namespace, "delete", "scylladbstatusreport", c.Name)),
+			})
+		}
+		return out
+	}
+	// Whether nodes had joined before anybody looked is in the stored condition, so that no crash forgets it.
+	was := meta.FindStatusCondition(stored.Conditions, api.ConditionInitialized)
+	recovering := was == nil && joined || was != nil && was.Reason == ReasonRecovering
+	if first.Member != "" && now.Sub(since) >= Stabilisation {
+		done := &api.StatusReportInitialization{FirstHostID: first.HostID, At: metav1.NewTime(now.UTC().Truncate(time.Second)), Recovered: recovering}
+		if recovering && len(Of(c)) > 1 {
+			done.FirstHostID = ""
+		}
+		out := initialised(done)
+		out.Now, out.Absent = done, []string{api.ConditionInitializedButEmpty}
+		return out
+	}
+	x := Condition{Type: api.ConditionInitialized, Status: metav1.ConditionFalse, Reason: ReasonNotInitialized, Message: code.New(CauseNoNodeYet)}
+	switch {
+	case first.Member != "":
+		x.Reason, x.Message = ReasonStabilising, code.New(CauseFirstIsWell, "node", first.Name(), "window", Stabilisation)
+	case joined:
+		x.Status, x.Reason, x.Message = metav1.ConditionUnknown, ReasonSignalAbsent, code.New(CauseSignalAbsent)
+	}
+	if recovering {
+		x.Reason = ReasonRecovering
+	}
+	return Initialisation{Conditions: []Condition{x}, Absent: []string{api.ConditionInitializedButEmpty}}
+}
+
+func initialised(how *api.StatusReportInitialization) Initialisation {
+	x := Condition{Type: api.ConditionInitialized, Status: metav1.ConditionTrue, Reason: ReasonInitialized, Message: Done(how)}
+	if how != nil && how.Recovered {
+		x.Reason = ReasonRecovered
+	}
+	return Initialisation{Conditions: []Condition{x}}
+}
+
+// Done says that a cluster is initialised.
+func Done(how *api.StatusReportInitialization) code.Message {
+	switch {
+	case how != nil && how.Recovered:
+		return code.New(CauseRecovered)
+	case how != nil:
+		return code.New(CauseInitialized, "hostID", how.FirstHostID)
+	}
+	return code.New(CauseInitialized)
+}

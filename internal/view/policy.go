@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// Limits of time by which nodes are judged, in one place: docs/health-policy.md is made of them.
+const (
+	// Interval is how often members are looked at.
+	Interval = 2 * time.Second
+	// MissedLimit is after how many looks in a row that heard nothing a member is UNKNOWN.
+	MissedLimit = 3
+	// RecoveryLimit is after how many looks in a row that heard of it a member is UP.
+	RecoveryLimit = 2
+	// ContactLimit is how old what a look goes by may be.
+	ContactLimit = 10 * time.Second
+	// Stabilisation is how long a first node must have been well without a break before its cluster counts as initialised, and by default how long all must
+	// stay UP before a barrier opens.
+	Stabilisation = 10 * time.Second
+	// Dead is how long a node must have been DOWN before anything suggests to replace it.
+	Dead = cluster.SettledDown
+)
+
+// Limit is one line of the health policy.
+type Limit struct {
+	Name string
+	// Value is a duration, or a number of looks.
+	Value any
+	// Meaning is its sentence; Flag changes it, empty where nothing does.
+	Meaning code.Code
+	Flag    string
+}
+
+// What the limits mean.
+const (
+	LimitInterval      code.Code = "LimitInterval"
+	LimitMissed        code.Code = "LimitMissed"
+	LimitRecovery      code.Code = "LimitRecovery"
+	LimitContact       code.Code = "LimitContact"
+	LimitStabilisation code.Code = "LimitStabilisation"
+	LimitBarrier       code.Code = "LimitBarrier"
+	LimitDead          code.Code = "LimitDead"
+)
+
+// Policy is the health policy, in the order in which it is shown.
+func Policy() []Limit {
+	return []Limit{
+		{Name: "look interval", Value: Interval, Meaning: LimitInterval},
+		{Name: "missed looks", Value: MissedLimit, Meaning: LimitMissed},
+		{Name: "recovery", Value: RecoveryLimit, Meaning: LimitRecovery},
+		{Name: "contact", Value: ContactLimit, Meaning: LimitContact},
+		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: LimitStabilisation},
+		{Name: "stabilisation of a join", Value: Stabilisation, Meaning: LimitBarrier, Flag: "scylla-agent barrier --stabilisation"},
+		{Name: "dead", Value: Dead, Meaning: LimitDead},
+	}
+}
+
+// ReasonDead is the reason of condition NodeReplaceable.
+const ReasonDead = "Dead"
+
+// CauseReplaceable says which nodes may be replaced. The commands replace them, one after the other.
+const CauseReplaceable code.Code = "NodesReplaceable" // nodes, dead
+
+// Replaceable is the condition that names the nodes which may be replaced, each with its command; false where there is none. Whether a node is one, the matrix
+// decides. Nobody replaces or removes a node because of it.
+func Replaceable(c *cluster.Cluster) (Condition, bool) {
+	var names []string
+	var commands []code.Command
+	nodes := c.Matrix().Nodes()
+	for i := range nodes {
+		if n := &nodes[i]; c.Matrix().NodeReplaceable(n.HostID) {
+			names = append(names, n.Ref.String())
+			commands = append(commands, code.Scylla(c.Namespace, "replace", n.HostID))
+		}
+	}
+	return Condition{
+		Type: api.ConditionNodeReplaceable, Status: metav1.ConditionTrue, Reason: ReasonDead,
+		Message: code.New(CauseReplaceable, "nodes", names, "dead", Dead).Do(commands...),
+	}, len(names) > 0
+}

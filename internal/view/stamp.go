@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Stamp orders views. The zero Stamp is of no view.
+type Stamp struct {
+	Epoch, Seq int64
+}
+
+// StampOf is the stamp of a view, zero for nil.
+func StampOf(v *api.StatusReportView) Stamp {
+	if v == nil {
+		return Stamp{}
+	}
+	return Stamp{Epoch: v.Epoch, Seq: v.Seq}
+}
+
+// Compare is negative when s is older than o.
+func (s Stamp) Compare(o Stamp) int {
+	return cmp.Or(cmp.Compare(s.Epoch, o.Epoch), cmp.Compare(s.Seq, o.Seq))
+}
+
+// Newer is true when s is newer than o. Equal is not newer.
+func (s Stamp) Newer(o Stamp) bool { return s.Compare(o) > 0 }
+
+// Receiver merges views as they arrive, which may be twice, in another order, or not at all. The zero value has none.
+type Receiver struct {
+	latest   *api.StatusReportView
+	advanced time.Time // when a newer view was seen after an older one, or the latest one was confirmed; zero before
+}
+
+// Adopt takes a view that is newer than the latest one, and says whether it was. now is of the receiver's own clock.
+func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
+	if v == nil || !StampOf(v).Newer(StampOf(r.latest)) {
+		return false
+	}
+	// The first one may have been made long ago: only what is seen to advance has an age.
+	if r.latest != nil {
+		r.advanced = now
+	}
+	r.latest = v
+	return true
+}
+
+// Confirm says that its maker has just been seen to stand by the latest view. A confirmation of any other one counts for nothing.
+func (r *Receiver) Confirm(of Stamp, now time.Time) {
+	if r.latest != nil && of == StampOf(r.latest) {
+		r.advanced = now
+	}
+}
+
+// Latest is the newest view that was adopted; nil when there is none.
+func (r *Receiver) Latest() *api.StatusReportView { return r.latest }
+
+// Age is how long ago the latest view was seen to be the newest, by the receiver's own clock. False while that was never seen: the view then counts as
+// infinitely old.
+func (r *Receiver) Age(now time.Time) (time.Duration, bool) {
+	if r.latest == nil || r.advanced.IsZero() {
+		return 0, false
+	}
+	return max(0, now.Sub(r.advanced)), true
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package words
+
+import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
+
+// findingWords belong to internal/diagnosis and internal/cluster, whose tests import this package: their codes are written out here.
+var findingWords = map[code.Code]string{
+	"FindingSplitCluster":       "there are two clusters of one name: {why}",
+	"FindingPartition":          "{parts&} do not see each other",
+	"FindingDatacenterDown":     "datacenter {datacenter} is DOWN[ since {age}]: all {nodes} nodes of it",
+	"FindingRackDown":           "rack {datacenter}/{rack} is DOWN[ since {age}]: all {nodes} nodes of it",
+	"FindingKubernetesNodeDown": "Kubernetes node {kubernetesNode} does not answer, and {nodes&} {nodes?is|are} on it",
+	"FindingNodeDown":           "{node} is DOWN[ since {age}][: {why}]",
+	"FindingNodeNotServing":     "{node} does not serve: {why}",
+	"FindingNodeSeesItselfDown": "{node} sees itself DOWN",
+	"FindingNodeDownElsewhere":  "{node} is DOWN[ since {age}], and no member here has it[: {why}]",
+	"FindingNodeStarting":       "{nodes&} {nodes?is|are} starting[: waits for {waits}]",
+	"FindingLinkDown":           "{a} and {b} do not see each other; other nodes see both",
+	"FindingLinkDownOneWay":     "{observer} sees {observed} DOWN, which lives",
+	"FindingLinkDownGroups":     "{parts&} do not see each other; other nodes see both",
+	"FindingNodeNotHeard":       "{count} nodes see {node} DOWN, which lives and has a row of its own",
+	"FindingNodeHearsNot":       "{node} and {count} others do not see each other, and all of them live",
+	"FindingNodeNotSure":        "{observers} {observers?node|nodes} cannot say whether {node} is UP",
+	"FindingReporterSilent":     "no status report that counts from {nodes&}[: {why}]",
+	"FindingControllerSilent":   "the controller that keeps the reports is silent[: {controller}]; what the reports say may be old",
+	"FindingRollout":            "a rollout is in progress: {why}[; restarting: {nodes&}]",
+	"FindingReplacementOpen":    "{node} is being replaced",
+	"FindingReplacementFailed":  "the replacement of {node} failed: {why}",
+	"FindingGhost":              "{node} is listed by the nodes and belongs to no member",
+	"FindingRightsMissing":      "nobody could be asked: you have no right to {rights&}",
+	"FindingRightsMissingPart":  "a part was not read: you have no right to {rights&}",
+	"FindingNobodyAsked":        "no status report from any node[: {why}]",
+	"FindingDatacenterNotAsked": "the nodes of datacenter {datacenter} cannot be asked from here",
+	"FindingUnclear":            "{fact}",
+	"FindingNoNodes":            "no node has joined yet, {newcomers} {newcomers?newcomer waits|newcomers wait}",
+	"FindingSchemaDisagreement": "the nodes have {count} schema versions",
+	"FindingVersionMix":         "the nodes run different versions: {versions&}",
+
+	"BecauseNoPod":              "it has no Pod",
+	"BecauseKubernetesNodeGone": "its Kubernetes node {kubernetesNode} does not exist any more",
+	"KubernetesNodeIs":          "its Kubernetes node {kubernetesNode} is {state}",
+	"BecausePod":                "its Pod is {state}",
+	"BecauseNoPlace":            "its Pod waits for {waits}",
+
+	"NumbersSplit":    "{sizes&} host IDs in their lists",
+	"NumbersPairs":    "{down} of {pairs} pairs of {nodes} nodes",
+	"NumbersRows":     "{down} of {rows} rows {down?says|say} DOWN, {up} {up?says|say} UP[; {machine}]",
+	"NumbersLink":     "{up} of {rows} rows say UP[; {a}][, {b}]",
+	"WhereItIs":       "{ip} on {kubernetesNode}",
+	"NumbersGroup":    "as {rows} other {rows?row says|rows say}[; {starting} of them {starting?is|are} starting][; {kubernetesNodes} Kubernetes {kubernetesNodes?node|nodes} with them]",
+	"NumbersSilent":   "{silent} {silent?row|rows} missing, {rows} there",
+	"NumbersVersions": "{counts}",
+
+	"SeeDatacenter":   "see what its nodes have in common: power, network, Kubernetes there; start datacenter {datacenter} again, and replace no node",
+	"SeeRack":         "see what its nodes have in common: zone, power, switch, Kubernetes nodes; bring rack {rack} back, and replace no node while all of it is away",
+	"SeeSchedule":     "see why its Pod has no Kubernetes node: {1}",
+	"SeeStatefulSet":  "see why its Pod is not made: {1}",
+	"MendLinkBetween": "both ends live: see routes, firewalls and network policies between {a} and {b}, ports 7000 and 7001; do not replace either",
+	"MendLinksOf":     "all of them live: see routes, firewalls and network policies between {node} and the others, ports 7000 and 7001; do not replace {node}",
+	"GetRights":       "ask for these rights, or look with an account that has them; no node is known to be at fault",
+	"AskNodes":        "ask the nodes themselves: {1}",
+	"FirstJoins":      "what they wait for: {1}",
+	"FinishUpgrade":   "finish the upgrade, if one is under way",
+	"WaitForSchema":   "wait until they agree before the schema is changed",
+	"SeeLeftover":     "what is known of it: {1}",
+
+	"WaitForStart":       "it is starting: wait[; it waits for {waits}]: {1}",
+	"MendKubernetesNode": "bring Kubernetes node {kubernetesNode} back: {1}",
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package words
+
+import (
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// Message is a message as documents have it: the code and parameters for programs, the text for people.
+type Message struct {
+	Code   code.Code   `json:"code"`
+	Params code.Params `json:"params,omitempty"`
+	Text   string      `json:"text"`
+	// Commands do what a next step says, in this order.
+	Commands []Command `json:"commands,omitempty"`
+}
+
+// Command is a command as documents have it: the arguments for programs, and shell text that is safe to paste.
+type Command struct {
+	Args  []string `json:"args"`
+	Shell string   `json:"shell"`
+}
+
+// Document is the message as documents have it; nil for one that says nothing.
+func (p Printer) Document(m code.Message) *Message {
+	if m.IsZero() {
+		return nil
+	}
+	out := &Message{Code: m.Code, Params: m.Params, Text: p.Text(m)}
+	for _, c := range m.Commands {
+		c = p.WithFlags(c)
+		out.Commands = append(out.Commands, Command{Args: c, Shell: Shell(c)})
+	}
+	return out
+}
+
+// Documents are the messages as documents have them.
+func (p Printer) Documents(messages []code.Message) []Message {
+	var out []Message
+	for _, m := range messages {
+		if d := p.Document(m); d != nil {
+			out = append(out, *d)
+		}
+	}
+	return out
+}
+
+// Message is the message that the document was made of; zero for nil.
+func (d *Message) Message() code.Message {
+	if d == nil {
+		return code.Message{}
+	}
+	m := code.Message{Code: d.Code, Params: d.Params}
+	for _, c := range d.Commands {
+		m.Commands = append(m.Commands, c.Args)
+	}
+	return m
+}

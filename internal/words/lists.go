@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package words
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// listed fills the placeholders of lists:
+//
+//	{name&}         names: "a, b and c"
+//	{name;}         statements: "a is DOWN; b is DOWN"
+//	{name?one|many} one of two words, by the length of a list or by a number
+//	{*}             all commands, one after the other
+func (p Printer) listed(name string, m code.Message) (parts []Part, ok bool) {
+	if name == "*" {
+		for i, c := range m.Commands {
+			if i > 0 {
+				parts = append(parts, Part{Text: " && ", Command: true})
+			}
+			parts = append(parts, Part{Text: Clean(p.Shell(c)), Command: true})
+		}
+		return parts, true
+	}
+	text := ""
+	if param, choice, found := strings.Cut(name, "?"); found {
+		one, many, _ := strings.Cut(choice, "|")
+		switch n := number(m.Params[param]); {
+		case n == 1:
+			text = one
+		case n > 1 || n == 0 && m.Params[param] == 0:
+			text = many
+		}
+	} else if param, found := strings.CutSuffix(name, "&"); found {
+		text = And(p.items(m.Params[param]))
+	} else if param, found := strings.CutSuffix(name, ";"); found {
+		text = Facts(p.items(m.Params[param]))
+	} else {
+		return nil, false
+	}
+	if text == "" {
+		return nil, true
+	}
+	return []Part{{Text: text}}, true
+}
+
+// number is how many a parameter is or lists; it knows parameters as they come back from JSON too.
+func number(v any) int {
+	switch v := v.(type) {
+	case int:
+		return v
+	case float64:
+		return int(v)
+	case []string:
+		return len(v)
+	case []any:
+		return len(v)
+	case []code.Message:
+		return len(v)
+	}
+	return 0
+}
+
+func (p Printer) items(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case []string:
+		for _, s := range v {
+			out = append(out, Clean(s))
+		}
+	case []any:
+		for _, s := range v {
+			out = append(out, p.value(s))
+		}
+	case []code.Message:
+		for _, s := range v {
+			out = append(out, p.Text(s))
+		}
+	}
+	return out
+}
+
+// And lists names in order, at most five words: "a, b, c, d and 3 more".
+func And(names []string) string {
+	const most = 5
+	names = slices.Clone(names)
+	slices.Sort(names)
+	if len(names) > most {
+		return strings.Join(names[:most-1], ", ") + fmt.Sprintf(" and %d more", len(names)-most+1)
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// Facts lists statements, at most six: "a is DOWN; b is DOWN; and 3 more".
+func Facts(texts []string) string {
+	const most = 6
+	if len(texts) > most {
+		return strings.Join(texts[:most-1], "; ") + fmt.Sprintf("; and %d more", len(texts)-most+1)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Upper is a text with a capital at its beginning, for Events.
+func Upper(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package words
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// Shell is a command as a POSIX shell reads it: what the shell parses back are exactly the arguments. Whatever is not plainly safe is quoted, so that
+// an argument that came from a Pod cannot run anything on the machine of the person who pastes it.
+func Shell(c code.Command) string {
+	var b strings.Builder
+	for i, arg := range c {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(quote(arg))
+	}
+	return b.String()
+}
+
+func quote(arg string) string {
+	if arg != "" && strings.IndexFunc(arg, special) < 0 {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// special is true for all but the characters that no shell gives a meaning to, at the beginning of a word or within it.
+func special(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		return false
+	}
+	return !strings.ContainsRune("@%_+=:,./-", r)
+}
+
+// Printer says messages with commands that work where they are pasted. The zero value adds nothing to a command, as is right where the commands are
+// for the machine of somebody else: in a log, an Event, an archive.
+type Printer struct {
+	// Flags are the kubectl flags that were given, to be repeated in every command of kubectl: --context, --kubeconfig, --as. Each is one
+	// argument: "--context=test".
+	Flags []string
+}
+
+// Shell is Shell with the flags after "kubectl" or "kubectl scylla".
+func (p Printer) Shell(c code.Command) string { return Shell(p.WithFlags(c)) }
+
+// WithFlags is the command with the flags in their place. Commands of other programs stay as they are.
+func (p Printer) WithFlags(c code.Command) code.Command {
+	if len(p.Flags) == 0 || len(c) == 0 || c[0] != "kubectl" {
+		return c
+	}
+	at := 1
+	if len(c) > 1 && c[1] == "scylla" {
+		at = 2
+	}
+	return slices.Concat(c[:at], p.Flags, c[at:])
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package words makes English of codes and parameters, and shell text of commands. It is the one place where sentences about a cluster are written;
+// what it returns is shown to people and never parsed. It must not decide anything, talk to anything, or know a clock: ages come from the
+// time that is handed in.
+package words
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// Text says a message in one line without a full stop, as the zero Printer does.
+func Text(m code.Message) string { return Printer{}.Text(m) }
+
+// Texts says each message.
+func Texts(messages []code.Message) []string {
+	var out []string
+	for _, m := range messages {
+		out = append(out, Text(m))
+	}
+	return out
+}
+
+// Text says a message in one line without a full stop. In the catalogue's sentence {name} is a parameter, {q:name} the parameter in quotes, {1} the first
+// command as shell text (see also listed); what stands in [brackets] is left out where one of its parameters or commands is missing. A code without a sentence
+// gives the code itself and the parameter "why", so that nothing is lost. Whatever comes from outside is shown as Clean does.
+func (p Printer) Text(m code.Message) string {
+	var b strings.Builder
+	for _, part := range p.Parts(m) {
+		b.WriteString(part.Text)
+	}
+	return b.String()
+}
+
+// Part is a piece of a sentence: words, or a command that can be pasted.
+type Part struct {
+	Text    string
+	Command bool
+}
+
+// Parts is Text in pieces, so that a display can set commands apart.
+func (p Printer) Parts(m code.Message) []Part {
+	if m.IsZero() {
+		return nil
+	}
+	sentence, ok := sentences[m.Code]
+	if !ok {
+		sentence = string(m.Code) + "[: {why}]"
+	}
+	var parts []Part
+	for sentence != "" {
+		before, rest, optional := strings.Cut(sentence, "[")
+		filled, _ := p.fill(before, m)
+		parts = append(parts, filled...)
+		if !optional {
+			break
+		}
+		var inside string
+		inside, sentence, _ = strings.Cut(rest, "]")
+		if filled, complete := p.fill(inside, m); complete {
+			parts = append(parts, filled...)
+		}
+	}
+	return merge(parts)
+}
+
+// fill puts parameters and commands into a template; complete is false when one of them is missing or empty.
+func (p Printer) fill(template string, m code.Message) (parts []Part, complete bool) {
+	complete = true
+	for {
+		before, rest, ok := strings.Cut(template, "{")
+		parts = append(parts, Part{Text: before})
+		if !ok {
+			return parts, complete
+		}
+		var name string
+		name, template, _ = strings.Cut(rest, "}")
+		filled := p.placeholder(name, m)
+		if len(filled) == 0 {
+			complete = false
+		}
+		parts = append(parts, filled...)
+	}
+}
+
+func (p Printer) placeholder(name string, m code.Message) []Part {
+	if n, err := strconv.Atoi(name); err == nil {
+		if n < 1 || n > len(m.Commands) {
+			return nil
+		}
+		return []Part{{Clean(p.Shell(m.Commands[n-1])), true}}
+	}
+	if name, ok := strings.CutPrefix(name, "q:"); ok {
+		return []Part{{Text: Clean(strconv.Quote(fmt.Sprint(m.Params[name])))}}
+	}
+	if parts, ok := p.listed(name, m); ok {
+		return parts
+	}
+	switch v := m.Params[name].(type) {
+	case code.Message:
+		return p.Parts(v)
+	case map[string]any:
+		return p.Parts(message(v))
+	default:
+		if text := p.value(v); text != "" {
+			return []Part{{Text: text}}
+		}
+	}
+	return nil
+}
+
+// merge joins neighbours that are words.
+func merge(parts []Part) []Part {
+	var out []Part
+	for _, part := range parts {
+		switch last := len(out) - 1; {
+		case part.Text == "":
+		case last >= 0 && !part.Command && !out[last].Command:
+			out[last].Text += part.Text
+		default:
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// value says a parameter. It knows parameters as they are made, and as they come back from JSON.
+func (p Printer) value(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return Clean(v)
+	case []string:
+		return list(v, Clean)
+	case []any:
+		return list(v, p.value)
+	case []code.Message:
+		return list(v, p.Text)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case time.Duration:
+		return Age(v)
+	case code.Message:
+		return p.Text(v)
+	case map[string]any:
+		return p.Text(message(v))
+	}
+	return Clean(fmt.Sprint(v))
+}
+
+func list[T any](items []T, say func(T) string) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = say(item)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// message is a message that was read from JSON as a parameter.
+func message(v map[string]any) code.Message {
+	var m code.Message
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		return code.Message{} // not a message: there is nothing to say
+	}
+	return m
+}
+
+// Age is a length of time in its two largest units: "12s", "5m3s", "2h0m", "3d4h". The one spelling of every age.
+func Age(d time.Duration) string {
+	d = max(0, d)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// Ago is the age of a moment, empty when either time is not known.
+func Ago(from, now time.Time) string {
+	if from.IsZero() || now.IsZero() {
+		return ""
+	}
+	return Age(now.Sub(from))
+}
+
+// Aged is a message with the age of what it says: where its sentence has a place for it, else at the end.
+func Aged(m code.Message, age string) string {
+	if age == "" {
+		return Text(m)
+	}
+	if !strings.Contains(sentences[m.Code], "{age}") {
+		return Text(m) + ", since " + age
+	}
+	if m.Params = maps.Clone(m.Params); m.Params == nil {
+		m.Params = code.Params{}
+	}
+	m.Params["age"] = age
+	return Text(m)
+}
+
+// Since is " since 12s", or nothing when either time is not known.
+func Since(from, now time.Time) string {
+	if a := Ago(from, now); a != "" {
+		return " since " + a
+	}
+	return ""
+}

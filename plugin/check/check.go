@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package check is `kubectl scylla check`: is what guards joins installed, right and reachable? It reads and asks; what that means is decided by package
+// preflight. It never repairs.
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// formats of -o.
+var formats = []string{"json", "yaml", "junit"}
+
+type options struct {
+	d *cli.Deps
+	// purpose is the value of --for; what names the member or the Kubernetes node.
+	purpose, what string
+
+	pre    bool
+	all    bool
+	output string
+}
+
+// NewCmd makes the verb.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d}
+	cmd := &cobra.Command{
+		Use:   "check [--for=restart MEMBER | --for=drain NODE | --for=scale | --for=upgrade]",
+		Short: "Check what guards joins: kinds, rights, controller, manifests, reporters",
+		Long: `Check what guards joins in a namespace: the kinds, the rights of you, of the members and of the
+controller, the admission policy, the controller and its Lease, versions, what is in each
+StatefulSet's Pod template, probes, seeds, disruption budgets, images, member Services, clocks,
+and whether each reporter answers. Each problem has its own line, with what to do.
+
+With --pre it checks what has to be so before "kubectl scylla install" and "inject".
+With --for it says whether something is safe now, and if not, why not, with names: every node
+is asked itself, and must see every other UP; nothing else may be under way; while the nodes
+in question are stopped, every range keeps a quorum of copies; and no disruption budget is in
+the way. NODE is a Kubernetes node. It looks at the clusters of the namespace.
+
+It repairs nothing. Whether nodes see each other UP is for "kubectl scylla status".
+
+Exit code: 0 nothing failed (warnings do not count), 3 something failed or could not be looked
+at: not safe now, 2 no such member or Kubernetes node, 1 error.`,
+		Example: cli.Examples(
+			"# Before an installation: would it work here?",
+			"kubectl scylla check --pre -n demo",
+			"",
+			"# After it: is every join of namespace demo guarded?",
+			"kubectl scylla check -n demo",
+			"",
+			"# May I restart this node now? And may I drain its machine?",
+			"kubectl scylla check -n demo --for=restart rack1/0",
+			"kubectl scylla check -n demo --for=drain worker-9",
+			"",
+			"# May I add a node, or upgrade?",
+			"kubectl scylla check -n demo --for=scale",
+			"kubectl scylla check -n demo --for=upgrade -o json",
+			"",
+			"# For a pipeline",
+			"kubectl scylla check -n demo -o junit > check.xml",
+		),
+		GroupID:               cli.GroupSetup,
+		Args:                  cli.AtMost(1),
+		ValidArgsFunction:     d.CompleteMembers,
+		DisableFlagsInUseLine: true,
+		RunE:                  cli.Run(o),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.pre, "pre", false, "Check what has to be so before an installation.")
+	f.StringVar(&o.purpose, "for", "", "Say whether this is safe now. One of: "+strings.Join(preflight.Purposes(), ", ")+".")
+	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(preflight.Purposes(), cobra.ShellCompDirectiveNoFileComp))
+	f.BoolVarP(&o.all, "all-namespaces", "A", false, "Check all namespaces.")
+	f.StringVarP(&o.output, "output", "o", "", "Output format. One of: "+strings.Join(formats, ", ")+".")
+	cmd.MarkFlagsMutuallyExclusive("for", "pre")
+	cmd.MarkFlagsMutuallyExclusive("for", "all-namespaces")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// Complete takes the member or the Kubernetes node.
+func (o *options) Complete(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		o.what = args[0]
+	}
+	return nil
+}
+
+// Validate refuses other formats.
+func (o *options) Validate(*cobra.Command) error {
+	if o.output != "" && !slices.Contains(formats, o.output) {
+		return exit.Usagef("output format %q is not known: use one of %s", o.output, strings.Join(formats, ", "))
+	}
+	named := o.purpose == preflight.ForRestart || o.purpose == preflight.ForDrain
+	switch {
+	case o.purpose != "" && !slices.Contains(preflight.Purposes(), o.purpose):
+		return exit.Usagef("--for %q is not known: use one of %s", o.purpose, strings.Join(preflight.Purposes(), ", "))
+	case named && o.what == "":
+		return exit.Usagef("--for=%s wants a name: restart that of a member, drain that of a Kubernetes node", o.purpose)
+	case !named && o.what != "":
+		return exit.Usagef("%q is one too many: only --for=restart and --for=drain take a name", o.what)
+	}
+	return nil
+}
+
+// Run reads, judges and shows.
+func (o *options) Run(ctx context.Context) error {
+	if o.purpose != "" {
+		return o.safeNow(ctx)
+	}
+	p := o.d.Busy("checking")
+	in, err := o.gather(ctx)
+	p.Stop()
+	if err != nil {
+		return err
+	}
+	return o.end(preflight.Check(in))
+}
+
+// end shows the results and gives the verdict.
+func (o *options) end(results []preflight.Result) error {
+	if err := o.print(results); err != nil {
+		return err
+	}
+	if worst := preflight.Worst(results); worst == preflight.Failed || worst == preflight.Unknown {
+		return exit.ConditionNotMet(nil)
+	}
+	return nil
+}
+
+func (o *options) print(results []preflight.Result) error {
+	var b []byte
+	var err error
+	switch o.output {
+	case "json":
+		b, err = json.MarshalIndent(newDocument(results), "", "    ")
+		b = append(b, '\n')
+	case "yaml":
+		b, err = yaml.Marshal(newDocument(results))
+	case "junit":
+		b, err = xml.MarshalIndent(newSuite(results), "", "  ")
+		b = append([]byte(xml.Header), append(b, '\n')...)
+	default:
+		opts := o.d.Options(false)
+		return o.d.Print(text(results), opts)
+	}
+	if err != nil {
+		return fmt.Errorf("encode results: %w", err)
+	}
+	if _, err := o.d.Streams.Out.Write(b); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+// document of -o json and -o yaml.
+type document struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	State      preflight.State `json:"state"`
+	Results    []result        `json:"results"`
+}
+
+type result struct {
+	Check   string          `json:"check"`
+	Subject string          `json:"subject,omitempty"`
+	State   preflight.State `json:"state"`
+	Text    *words.Message  `json:"text"`
+	Step    *words.Message  `json:"step,omitempty"`
+}
+
+func newDocument(results []preflight.Result) *document {
+	var p words.Printer
+	d := &document{APIVersion: render.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
+	for _, r := range results {
+		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Document(r.Text), p.Document(r.Step)})
+	}
+	return d
+}
+
+// suite is JUnit's form, as pipelines read it: a warning is a passed case with words on its output.
+type suite struct {
+	XMLName  xml.Name   `xml:"testsuite"`
+	Name     string     `xml:"name,attr"`
+	Tests    int        `xml:"tests,attr"`
+	Failures int        `xml:"failures,attr"`
+	Errors   int        `xml:"errors,attr"`
+	Cases    []testcase `xml:"testcase"`
+}
+
+type testcase struct {
+	Class   string   `xml:"classname,attr"`
+	Name    string   `xml:"name,attr"`
+	Failure *trouble `xml:"failure,omitempty"`
+	Error   *trouble `xml:"error,omitempty"`
+	Output  string   `xml:"system-out,omitempty"`
+}
+
+type trouble struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func newSuite(results []preflight.Result) *suite {
+	s := &suite{Name: "kubectl scylla check", Tests: len(results)}
+	for _, r := range results {
+		c := testcase{Class: r.Check, Name: strings.TrimSpace(r.Check + " " + r.Subject)}
+		t := &trouble{Message: words.Text(r.Text), Text: words.Text(r.Step)}
+		switch r.State {
+		case preflight.Failed:
+			c.Failure = t
+			s.Failures++
+		case preflight.Unknown:
+			c.Error = t
+			s.Errors++
+		case preflight.Warning:
+			c.Output = "warning: " + t.Message
+		case preflight.OK:
+			c.Output = t.Message
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
+}
+
+// text has one line per result, the verdict first, and the step under what needs one.
+func text(results []preflight.Result) string {
+	count := map[preflight.State]int{}
+	for _, r := range results {
+		count[r.State]++
+	}
+	var b strings.Builder
+	switch failed, unknown := count[preflight.Failed], count[preflight.Unknown]; {
+	case failed+unknown == 0:
+		fmt.Fprintf(&b, "%s: %d checks, %d warnings\n\n", render.Good.Paint("ok"), len(results), count[preflight.Warning])
+	default:
+		fmt.Fprintf(&b, "%s: %d of %d checks failed, %d could not be made, %d warnings\n\n", render.Bad.Paint("not ok"), failed, len(results), unknown, count[preflight.Warning])
+	}
+	look := map[preflight.State]render.Style{preflight.Failed: render.Bad, preflight.Unknown: render.Warn, preflight.Warning: render.Warn, preflight.OK: render.Good}
+	for _, r := range results {
+		subject := r.Subject
+		if subject != "" {
+			subject += ": "
+		}
+		fmt.Fprintf(&b, "%s  %-11s  %s%s\n", look[r.State].Paint(fmt.Sprintf("%-7s", r.State)), r.Check, render.Clean(subject), words.Text(r.Text))
+		if !r.Step.IsZero() {
+			fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", 22), words.Text(r.Step))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// safeNow asks every node and says whether the purpose is safe.
+func (o *options) safeNow(ctx context.Context) error {
+	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceLive), ControllerNamespace: cli.DefaultControllerNamespace})
+	if err != nil {
+		return err
+	}
+	clusters, stopped, err := o.meant(ctx, reader)
+	if err != nil {
+		return err
+	}
+	var results []preflight.Result
+	for _, s := range clusters {
+		in := &preflight.Now{For: o.purpose, Cluster: s, Stopped: stopped(s)}
+		if o.purpose == preflight.ForDrain && len(in.Stopped) == 0 {
+			continue
+		}
+		o.gatherNow(ctx, reader.Client(), in)
+		results = append(results, preflight.Safe(in)...)
+	}
+	if len(results) == 0 {
+		results = []preflight.Result{{Check: "nodes", Subject: "Kubernetes node " + o.what, State: preflight.OK, Text: code.New(preflight.NobodyThereNow)}}
+	}
+	if ctx.Err() != nil {
+		return exit.Interrupted(ctx.Err())
+	}
+	return o.end(results)
+}
+
+// meant are the clusters that are looked at, and which of their members stop.
+func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Cluster, func(*cluster.Cluster) []cluster.Member, error) {
+	if o.purpose == preflight.ForRestart {
+		s, m, err := reader.Named(ctx, o.what)
+		return []*cluster.Cluster{s}, func(*cluster.Cluster) []cluster.Member { return []cluster.Member{m} }, err
+	}
+	if o.purpose == preflight.ForDrain {
+		switch err := reader.Client().Get(ctx, client.ObjectKey{Name: o.what}, &corev1.Node{}); {
+		case apierrors.IsNotFound(err):
+			return nil, nil, exit.Refusedf("there is no Kubernetes node %q", o.what)
+		case err != nil && !apierrors.IsForbidden(err): // the Pods say on which node they are
+			return nil, nil, fmt.Errorf("get Kubernetes node %s: %w", o.what, err)
+		}
+	}
+	clusters, err := reader.All(ctx)
+	return clusters, func(s *cluster.Cluster) []cluster.Member {
+		var there []cluster.Member
+		for _, m := range s.Members() {
+			if o.purpose == preflight.ForDrain && m.Pod != nil && m.Pod.Spec.NodeName == o.what {
+				there = append(there, m)
+			}
+		}
+		return there
+	}, err
+}
+
+func (o *options) gatherNow(ctx context.Context, c client.Client, in *preflight.Now) {
+	var budgets policyv1.PodDisruptionBudgetList
+	if err := c.List(ctx, &budgets, client.InNamespace(in.Cluster.Namespace)); err != nil {
+		in.PDBErr = exit.Describe(err).Error()
+	}
+	in.PDBs = budgets.Items
+	p := o.d.Busy("asking where the data of " + in.Cluster.Key.String() + " is")
+	defer p.Stop()
+	keyspaces, err := o.d.Replication(ctx, cli.Witnesses(in.Cluster, ""))
+	if err != nil {
+		in.DataErr = exit.Describe(err).Error()
+	}
+	for _, k := range keyspaces {
+		in.Keyspaces = append(in.Keyspaces, preflight.Keyspace{Name: k.Name, Replicas: k.Replicas})
+	}
+}

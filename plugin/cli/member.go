@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+)
+
+// MemberForms says in help what names a member.
+const MemberForms = `MEMBER is the name of the Pod or member Service (pod/NAME too), rack/ordinal, a host ID
+or its beginning, or an IP address.`
+
+// Member finds what a person calls a member, in any form that cluster.Resolve knows, and loads its cluster. Unknown and ambiguous names are refused with
+// the candidates.
+func (r *Reader) Member(ctx context.Context, typed string) (*cluster.Cluster, cluster.Member, error) {
+	clusters, err := r.around(ctx, typed)
+	if err != nil {
+		return nil, cluster.Member{}, err
+	}
+	s, m, err := cluster.Resolve(clusters, typed)
+	if err != nil {
+		return nil, cluster.Member{}, exit.Refused(err)
+	}
+	return s, m, nil
+}
+
+// Named is Member for a verb that needs the member's Kubernetes side: a host ID that no member has is refused.
+func (r *Reader) Named(ctx context.Context, typed string) (*cluster.Cluster, cluster.Member, error) {
+	s, m, err := r.Member(ctx, typed)
+	if err == nil && m.Member == "" {
+		err = exit.WithHint(exit.Refusedf("host ID %s belongs to no member here", m.HostID), "its peers list it: kubectl scylla status -n "+s.Namespace)
+	}
+	return s, m, err
+}
+
+// around loads the clusters in which the member can be: only its own where it is called by its name.
+func (r *Reader) around(ctx context.Context, typed string) ([]*cluster.Cluster, error) {
+	if name := cluster.MemberName(typed); r.c != nil && name != "" && !strings.Contains(name, "/") {
+		ns, err := r.namespace()
+		if err != nil {
+			return nil, err
+		}
+		if of := r.clusterOf(ctx, ns, name); of != "" {
+			s, err := r.load(ctx, cluster.Key{Namespace: ns, Name: of})
+			return []*cluster.Cluster{s}, err
+		}
+	}
+	// No such Service, or no leave to read it: it is called by something else, or known from elsewhere.
+	return r.All(ctx)
+}
+
+// clusterOf reads the cluster's name from the member's Service or Pod; empty when neither says.
+func (r *Reader) clusterOf(ctx context.Context, ns, member string) string {
+	if ns == "" {
+		return "" // of any namespace: one of that name is not the only one
+	}
+	for _, obj := range []client.Object{&corev1.Service{}, &corev1.Pod{}} {
+		if err := r.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: member}, obj); err == nil && obj.GetLabels()[api.LabelCluster] != "" {
+			return obj.GetLabels()[api.LabelCluster]
+		}
+	}
+	return ""
+}
+
+// CompleteMembers completes the names of members in the namespace, each with what it is; a word that begins no name, in the other forms.
+func (d *Deps) CompleteMembers(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return d.complete(cmd, toComplete, func(s *cluster.Cluster, _ cluster.Key) []string { return memberWords(s, toComplete) }, true)
+}
+
+// CompleteMemberList is CompleteMembers for a flag that takes several, separated by commas.
+func (d *Deps) CompleteMemberList(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	before, last := "", toComplete
+	if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
+		before, last = toComplete[:i+1], toComplete[i+1:]
+	}
+	return d.complete(cmd, toComplete, func(s *cluster.Cluster, _ cluster.Key) []string {
+		words := memberWords(s, last)
+		for i := range words {
+			words[i] = before + words[i]
+		}
+		return words
+	}, true)
+}
+
+func memberWords(s *cluster.Cluster, begun string) []string {
+	var names, others []string
+	for _, m := range s.Members() {
+		if m.Member == "" || m.Service == nil && m.Pod == nil {
+			continue
+		}
+		what := fmt.Sprintf("\t%s, Pod %s", m.State, m.PodState)
+		names = append(names, m.Member+what)
+		others = append(others, "pod/"+m.Member+what)
+		for _, form := range append(m.PlaceNames(), m.HostID) {
+			if form != "" {
+				others = append(others, form+"\t"+m.Member)
+			}
+		}
+		for _, ip := range m.Addresses() {
+			others = append(others, ip.String()+"\t"+m.Member)
+		}
+	}
+	if begun == "" || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, begun) }) {
+		return names
+	}
+	return others
+}
+
+// IsAmbiguous is true where a name fits several.
+func isAmbiguous(err error) bool {
+	_, ok := errors.AsType[*cluster.AmbiguousError](err)
+	return ok
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+// verbsOfMembers are all verbs that take a member, each with what it says of demo-dc1-rack3-0 once that was found.
+var verbsOfMembers = map[string]struct {
+	args []string
+	says string
+}{
+	"describe":       {[]string{"describe", "MEMBER"}, "demo/demo-dc1-rack3-0"},
+	"logs":           {[]string{"logs", "MEMBER"}, "has no log"},
+	"exec":           {[]string{"exec", "MEMBER", "true"}, "run true in pod demo/demo-dc1-rack3-0"},
+	"nodetool":       {[]string{"nodetool", "MEMBER", "info"}, "run nodetool in pod demo/demo-dc1-rack3-0"},
+	"cqlsh":          {[]string{"cqlsh", "MEMBER"}, "run cqlsh in pod demo/demo-dc1-rack3-0"},
+	"barrier":        {[]string{"barrier", "MEMBER"}, "demo/demo-dc1-rack3-0"},
+	"force-proceed":  {[]string{"force-proceed", "MEMBER", "--yes"}, "service/demo-dc1-rack3-0"},
+	"replace":        {[]string{"replace", "MEMBER", "--dry-run=client"}, "demo-dc1-rack3-0"},
+	"replace status": {[]string{"replace", "status", "MEMBER"}, "demo-dc1-rack3-0"},
+}
+
+// TestEveryVerbTakesAMember: one name means the same to all of them, in every form.
+func TestEveryVerbTakesAMember(t *testing.T) {
+	id := plugintest.HostID(2)
+	forms := map[string]string{
+		"a Pod": "demo-dc1-rack3-0", "a Pod with its kind": "pod/demo-dc1-rack3-0", "rack/ordinal": "rack3/0", "datacenter/rack/ordinal": "dc1/rack3/0",
+		"a host ID": id, "a prefix": id[:8], "an IP": "10.0.0.3",
+	}
+	c := plugintest.New(3, 1)
+	c.Pod("demo-dc1-rack3-0").Status.PodIP = "10.0.0.3"
+	for verb, v := range verbsOfMembers {
+		for form, name := range forms {
+			t.Run(verb+" "+form, func(t *testing.T) {
+				res := do(t, c, v.args, name)
+				if out := res.Stdout + res.Stderr; !strings.Contains(out, v.says) || strings.Contains(out, "no member") {
+					t.Errorf("exit %d, and nothing of %s:\n%s", res.Code, v.says, out)
+				}
+			})
+		}
+		t.Run(verb+" unknown", func(t *testing.T) {
+			res := do(t, c, v.args, "rack3/7")
+			if res.Code != 2 || !strings.HasPrefix(res.Stderr, `error: no member "rack3/7" in cluster demo/demo; did you mean "rack3/0"`) {
+				t.Errorf("exit %d: %s", res.Code, res.Stderr)
+			}
+		})
+		t.Run(verb+" ambiguous", func(t *testing.T) {
+			both := append(c.Objects(), plugintest.NewNamed("demo", "second", "dc1", 3, 1).Objects()...)
+			res := plugintest.Run{Args: typed(v.args, "rack3/0"), Objects: both}.Do(t)
+			want := `error: "rack3/0" fits 2 members in clusters demo/demo, demo/second, say which: demo-dc1-rack3-0 of demo/demo (` + id + "), second-dc1-rack3-0 of demo/second"
+			if res.Code != 2 || !strings.HasPrefix(res.Stderr, want) {
+				t.Errorf("exit %d: %s", res.Code, res.Stderr)
+			}
+		})
+	}
+	t.Run("replace wants more of a host ID", func(t *testing.T) {
+		res := do(t, c, []string{"replace", "MEMBER", "--yes"}, id[:5])
+		if res.Code != 2 || !strings.Contains(res.Stderr, "too short a beginning of a host ID") {
+			t.Errorf("exit %d: %s", res.Code, res.Stderr)
+		}
+	})
+}
+
+func typed(args []string, member string) []string {
+	out := []string{"-n", "demo"}
+	for _, a := range args {
+		if a == "MEMBER" {
+			a = member
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func do(t *testing.T, c *plugintest.Cluster, args []string, member string) plugintest.Result {
+	t.Helper()
+	return plugintest.Run{Args: typed(args, member), Objects: c.Objects()}.Do(t)
+}

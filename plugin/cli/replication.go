@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+)
+
+const (
+	// ringPatience is how long one node may take to say where all data is, ringQuestion how long for one keyspace of it.
+	ringPatience, ringQuestion = 90 * time.Second, 30 * time.Second
+	// ringNodes are asked at most, one after the other.
+	ringNodes = 3
+)
+
+// errNobodyToAsk is what is said where no Pod could answer.
+var errNobodyToAsk = errors.New("no other node runs that could be asked")
+
+// Witnesses are the Pods that could say where the data is: those that run ScyllaDB, without the member's own, those seen UP first.
+func Witnesses(s *cluster.Cluster, without string) []corev1.Pod {
+	var up, others []corev1.Pod
+	for _, m := range s.Members() {
+		c := (*corev1.Container)(nil)
+		if m.Pod != nil {
+			c = cluster.ScyllaDBContainer(&m.Pod.Spec)
+		}
+		if c == nil || m.Member == without || !cluster.ContainerRuns(m.Pod, c.Name) {
+			continue
+		}
+		if i, ok := s.Matrix().Index(m.HostID); ok && m.HostID != "" && s.Matrix().Nodes()[i].SeenDown == 0 {
+			up = append(up, *m.Pod)
+		} else {
+			others = append(others, *m.Pod)
+		}
+	}
+	return slices.Concat(up, others)
+}
+
+func (d *Deps) replication(ctx context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error) {
+	cfg, err := d.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	last := errNobodyToAsk
+	for i := range pods[:min(ringNodes, len(pods))] {
+		var found []scylla.Keyspace
+		answered := false
+		_, problems := kube.Live(ctx, cfg, pods[i:i+1], kube.LiveOptions{PerNodeTimeout: ringPatience, Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
+			keyspaces, err := c.WithTimeout(ringQuestion).Replication(ctx)
+			if err != nil {
+				last = fmt.Errorf("ask %s: %w", pods[i].Name, err)
+				return nil
+			}
+			found, answered = keyspaces, true
+			return nil
+		}})
+		switch {
+		case answered:
+			return found, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case len(problems) > 0:
+			last = problems[0]
+			if problems[0].Kind == cluster.ProblemForbidden {
+				return nil, last
+			}
+		}
+	}
+	return nil, last
+}

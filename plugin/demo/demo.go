@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package demo is `kubectl scylla demo`: samples to look at without a cluster, from inside the program. It reads no API server and changes nothing.
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-scylla/kubectl-scylla/docs/samples"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/status"
+)
+
+type options struct {
+	d    *cli.Deps
+	name string
+}
+
+// NewCmd makes the verb.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d}
+	return &cobra.Command{
+		Use:   "demo [SAMPLE]",
+		Short: "Look at sample clusters, without any cluster",
+		Long: `Look at sample clusters, without any cluster: they are in the program.
+
+Without a name it lists them. With one it opens the dashboard on it, or prints its status where
+standard output is no terminal. Every command that reads takes one with --from sample:NAME.`,
+		Example: cli.Examples(
+			"# What there is to look at",
+			"kubectl scylla demo",
+			"",
+			"# A node has died and a newcomer waits: the dashboard",
+			"kubectl scylla demo incident",
+			"",
+			"# Why does the newcomer wait?",
+			"kubectl scylla barrier --from sample:incident",
+		),
+		GroupID:               cli.GroupSee,
+		Args:                  cli.AtMost(1),
+		ValidArgsFunction:     complete,
+		DisableFlagsInUseLine: true,
+		RunE:                  cli.Run(o),
+	}
+}
+
+func complete(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, s := range samples.All() {
+		if len(args) == 0 && strings.HasPrefix(s.Name, toComplete) {
+			names = append(names, s.Name+"\t"+s.Shows)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// Complete takes the name.
+func (o *options) Complete(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		o.name = args[0]
+	}
+	return nil
+}
+
+// Validate refuses a name that no sample has.
+func (o *options) Validate(*cobra.Command) error {
+	if _, ok := samples.Find(o.name); o.name != "" && !ok {
+		return exit.Usage(&samples.UnknownError{Name: o.name})
+	}
+	return nil
+}
+
+// Run lists the samples, or shows one.
+func (o *options) Run(ctx context.Context) error {
+	if o.name == "" {
+		return o.list()
+	}
+	t := o.d.Terminal()
+	show := dashboard.NewCmd
+	if !t.In || !t.Out {
+		show = status.NewCmd
+	}
+	cmd := show(o.d)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true // whoever runs this command says it
+	cmd.SetArgs([]string{"--from", samples.Prefix + o.name})
+	return cmd.ExecuteContext(ctx)
+}
+
+func (o *options) list() error {
+	opts := o.d.Options(false)
+	var b strings.Builder
+	wide := 0
+	for _, s := range samples.All() {
+		wide = max(wide, len(s.Name))
+	}
+	for _, s := range samples.All() {
+		fmt.Fprintf(&b, "%-*s  %s\n%-*s  kubectl scylla %s --from %s%s\n", wide, s.Name, s.Shows, wide, "", s.Try, samples.Prefix, s.Name)
+	}
+	return o.d.Print(b.String(), opts)
+}

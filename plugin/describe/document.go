@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Kind of the document, of render.APIVersion.
+const Kind = "NodeDescription"
+
+// Document is all that is known of one node.
+type Document struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	GeneratedAt       metav1.Time `json:"generatedAt"`
+	// TakenAt is when the objects were read; absent for saved objects whose age nobody knows.
+	TakenAt *metav1.Time `json:"takenAt,omitempty"`
+	Cluster string       `json:"cluster"`
+	Source  string       `json:"source,omitempty"`
+	// Node as `status` has it: place, host ID, membership, how it is seen, its own row, version.
+	Node render.Node `json:"node"`
+	// Findings are those about this node, the gravest first; Cluster's others are counted in OtherProblems. NextStep is the one thing to do.
+	Findings      []render.Finding `json:"findings,omitempty"`
+	OtherProblems int              `json:"otherProblems,omitempty"`
+	NextStep      *words.Message   `json:"nextStep,omitempty"`
+	// SeenBy is what every other node's row says of this one, Sees what its own row says of the others.
+	SeenBy []Opinion `json:"seenBy,omitempty"`
+	Sees   []Opinion `json:"sees,omitempty"`
+	// Pod, Claim and KubernetesNode are absent where there is none.
+	Pod            *Pod            `json:"pod,omitempty"`
+	Claim          *Claim          `json:"claim,omitempty"`
+	KubernetesNode *KubernetesNode `json:"kubernetesNode,omitempty"`
+	// Newcomer is what a member that has not joined waits for, Replacement the open one of this member.
+	Newcomer    *render.Newcomer    `json:"newcomer,omitempty"`
+	Replacement *render.Replacement `json:"replacement,omitempty"`
+	Log         *Log                `json:"log,omitempty"`
+	// Events about its Pod, Service and claim, the newest last.
+	Events []Event `json:"events,omitempty"`
+	// Partial is what could not be read.
+	Partial []string `json:"partial,omitempty"`
+}
+
+// Opinion is what one node says of another.
+type Opinion struct {
+	matrix.Ref `json:",inline"`
+	// Status is UP, DOWN, UNKNOWN or MISSING; NOROW where the node has no row that counts.
+	Status string       `json:"status"`
+	Since  *metav1.Time `json:"since,omitempty"`
+}
+
+// noRow is the status of a node that says nothing.
+const noRow = "NOROW"
+
+// Pod of the member.
+type Pod struct {
+	Name    string       `json:"name"`
+	State   string       `json:"state"`
+	IP      string       `json:"ip,omitempty"`
+	Created *metav1.Time `json:"created,omitempty"`
+	// Waiting is what it waits for; empty while ScyllaDB serves.
+	Waiting  string       `json:"waiting,omitempty"`
+	Since    *metav1.Time `json:"waitingSince,omitempty"`
+	Restarts int32        `json:"restarts"`
+	// Containers in the order in which they start.
+	Containers []Container `json:"containers"`
+}
+
+// Container of the Pod.
+type Container struct {
+	Name  string `json:"name"`
+	Init  bool   `json:"init,omitempty"`
+	State string `json:"state"`
+	Ready bool   `json:"ready"`
+	// Restarts, and how the last run ended.
+	Restarts int32        `json:"restarts"`
+	LastEnd  string       `json:"lastEnd,omitempty"`
+	Since    *metav1.Time `json:"since,omitempty"`
+}
+
+// Claim holds the data.
+type Claim struct {
+	Name   string `json:"name"`
+	Exists bool   `json:"exists"`
+	Phase  string `json:"phase,omitempty"`
+	Volume string `json:"volume,omitempty"`
+	Size   string `json:"size,omitempty"`
+}
+
+// KubernetesNode is the machine that the Pod is on.
+type KubernetesNode struct {
+	Name string `json:"name"`
+	// State is Ready, NotReady, Gone or Unknown, the latter where it could not be read.
+	State    string       `json:"state"`
+	Cordoned bool         `json:"cordoned,omitempty"`
+	Since    *metav1.Time `json:"since,omitempty"`
+	// Why is the kubelet's own word where it is not ready.
+	Why string `json:"why,omitempty"`
+}
+
+// Log is what the container that tells how the node is says: the first and the last line that report an error, and what they mean.
+type Log struct {
+	Container string            `json:"container"`
+	First     *bundle.LogError  `json:"firstError,omitempty"`
+	Last      *bundle.LogError  `json:"lastError,omitempty"`
+	Diagnosis *scylla.Diagnosis `json:"diagnosis,omitempty"`
+}
+
+// Event of Kubernetes.
+type Event struct {
+	Time    *metav1.Time `json:"time,omitempty"`
+	Type    string       `json:"type"`
+	Reason  string       `json:"reason"`
+	Object  string       `json:"object"`
+	Message string       `json:"message"`
+	Count   int32        `json:"count,omitempty"`
+}
+
+// DeepCopyObject makes the document a runtime.Object, which the printers of cli-runtime ask for.
+func (d *Document) DeepCopyObject() runtime.Object {
+	out := &Document{}
+	if data, err := json.Marshal(d); err == nil {
+		_ = json.Unmarshal(data, out) // what was encoded a moment ago
+	}
+	return out
+}
+
+// GetObjectKind as for DeepCopyObject.
+func (d *Document) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
+
+func newDocument(s *cluster.Cluster, m *cluster.Member, status *render.ClusterStatus, a *around, now time.Time) *Document {
+	d := &Document{
+		TypeMeta:    metav1.TypeMeta{APIVersion: render.APIVersion, Kind: Kind},
+		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: cmp.Or(m.Member, m.HostID)},
+		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), TakenAt: render.TimePtr(s.TakenAt),
+		Cluster: s.Name, Source: string(s.Source), Node: nodeOf(status, m), Partial: slices.Concat(status.PartialLines(0), a.missing),
+	}
+	d.find(status, m)
+	d.views(s.Matrix(), m.HostID)
+	d.Pod, d.Claim, d.KubernetesNode = podOf(m), claimOf(s, m), machineOf(m, a)
+	for i := range status.Newcomers {
+		if n := &status.Newcomers[i]; n.Member == m.Member && m.Member != "" {
+			d.Newcomer = n
+		}
+	}
+	for i := range status.Replacements {
+		if r := &status.Replacements[i]; r.Member == m.Member && m.Member != "" {
+			d.Replacement = r
+		}
+	}
+	if a.log != nil {
+		d.Log = &Log{Container: a.log.Container, First: a.log.First, Last: a.log.Last, Diagnosis: a.log.Diagnosis}
+	}
+	for i := range a.events {
+		e := &a.events[i]
+		d.Events = append(d.Events, Event{
+			Time: render.TimePtr(bundle.EventTime(e)), Type: e.Type, Reason: e.Reason, Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Message: e.Message, Count: e.Count,
+		})
+	}
+	return d
+}
+
+// nodeOf is the member's line of the status.
+func nodeOf(status *render.ClusterStatus, m *cluster.Member) render.Node {
+	for _, n := range status.Nodes {
+		if n.HostID == m.HostID && n.Member == m.Member {
+			return n
+		}
+	}
+	return render.Node{Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: m.Detail, Pod: m.PodState, Image: m.Image, Version: m.Version}
+}
+
+// find takes the findings about the member: those that name it, and those that name no node and explain a blocker about it, as a partition does.
+func (d *Document) find(status *render.ClusterStatus, m *cluster.Member) {
+	about := func(r matrix.Ref) bool {
+		return r.HostID != "" && r.HostID == m.HostID || r.Member != "" && r.Member == m.Member
+	}
+	for _, f := range status.Findings {
+		mine := slices.ContainsFunc(f.Scope.Nodes, about)
+		for _, i := range f.Explains {
+			if i < len(status.Blockers) {
+				// Who sees another DOWN is well: only the node that it is about is meant.
+				mine = mine || len(f.Scope.Nodes) == 0 && about(status.Blockers[i].Observed)
+			}
+		}
+		switch {
+		case mine:
+			d.Findings = append(d.Findings, f)
+		case !f.Remark:
+			d.OtherProblems++
+		}
+	}
+	for _, f := range d.Findings {
+		if f.Step != nil && !f.Remark && d.NextStep == nil {
+			d.NextStep = f.Step
+		}
+	}
+}
+
+// views are the member's column and row of the matrix.
+func (d *Document) views(m *matrix.Matrix, hostID string) {
+	self, ok := m.Index(hostID)
+	if !ok || hostID == "" {
+		return
+	}
+	nodes := m.Nodes()
+	own := m.Witness(self)
+	for i := range nodes {
+		if i == self || nodes[i].HostID == "" {
+			continue
+		}
+		by := Opinion{Ref: nodes[i].Ref, Status: noRow}
+		if m.Witness(i) {
+			c := m.Cell(i, self)
+			by.Status, by.Since = c.Status.String(), render.TimePtr(c.Since)
+		}
+		d.SeenBy = append(d.SeenBy, by)
+		if own {
+			c := m.Cell(self, i)
+			d.Sees = append(d.Sees, Opinion{Ref: nodes[i].Ref, Status: c.Status.String(), Since: render.TimePtr(c.Since)})
+		}
+	}
+}
+
+func podOf(m *cluster.Member) *Pod {
+	p := m.Pod
+	if p == nil {
+		return nil
+	}
+	out := &Pod{Name: p.Name, State: m.PodState, IP: p.Status.PodIP, Created: render.TimePtr(p.CreationTimestamp.Time), Waiting: m.Waiting, Since: render.TimePtr(m.WaitingSince)}
+	add := func(specs []corev1.Container, states []corev1.ContainerStatus, initial bool) {
+		for i := range specs {
+			c := Container{Name: specs[i].Name, Init: initial, State: "not started"}
+			for j := range states {
+				if states[j].Name == c.Name {
+					c.take(&states[j])
+				}
+			}
+			out.Restarts += c.Restarts
+			out.Containers = append(out.Containers, c)
+		}
+	}
+	add(p.Spec.InitContainers, p.Status.InitContainerStatuses, true)
+	add(p.Spec.Containers, p.Status.ContainerStatuses, false)
+	return out
+}
+
+func (c *Container) take(st *corev1.ContainerStatus) {
+	c.Ready, c.Restarts = st.Ready, st.RestartCount
+	switch {
+	case st.State.Running != nil:
+		c.State, c.Since = "Running", render.TimePtr(st.State.Running.StartedAt.Time)
+	case st.State.Terminated != nil:
+		c.State, c.Since = endOf(st.State.Terminated), render.TimePtr(st.State.Terminated.FinishedAt.Time)
+	case st.State.Waiting != nil:
+		c.State = cmp.Or(st.State.Waiting.Reason, "Waiting")
+	}
+	if t := st.LastTerminationState.Terminated; t != nil {
+		c.LastEnd = endOf(t)
+	}
+}
+
+func endOf(t *corev1.ContainerStateTerminated) string {
+	text := fmt.Sprintf("ended with exit code %d", t.ExitCode)
+	if t.Reason != "" && t.Reason != "Error" && t.Reason != "Completed" {
+		text += " (" + t.Reason + ")"
+	}
+	return text
+}
+
+// claimOf is nil where there can be none, or where claims were not read.
+func claimOf(s *cluster.Cluster, m *cluster.Member) *Claim {
+	if m.PVCName == "" || m.Member == "" || m.PVC == nil && s.Read&cluster.KindPVCs == 0 {
+		return nil
+	}
+	c := &Claim{Name: m.PVCName}
+	if m.PVC != nil {
+		c.Exists, c.Phase, c.Volume = true, string(m.PVC.Status.Phase), m.PVC.Spec.VolumeName
+		if m.PVC.DeletionTimestamp != nil {
+			c.Phase = "Terminating"
+		}
+		size, ok := m.PVC.Status.Capacity[corev1.ResourceStorage]
+		if !ok {
+			size, ok = m.PVC.Spec.Resources.Requests[corev1.ResourceStorage]
+		}
+		if ok {
+			c.Size = size.String()
+		}
+	}
+	return c
+}
+
+func machineOf(m *cluster.Member, a *around) *KubernetesNode {
+	if m.Pod == nil || m.Pod.Spec.NodeName == "" {
+		return nil
+	}
+	k := &KubernetesNode{Name: m.Pod.Spec.NodeName, State: "Unknown"}
+	switch {
+	case a.nodeGone:
+		k.State = "Gone"
+	case a.node != nil:
+		k.State, k.Cordoned = "NotReady", a.node.Spec.Unschedulable
+		for _, c := range a.node.Status.Conditions {
+			if c.Type != corev1.NodeReady {
+				continue
+			}
+			k.Since = render.TimePtr(c.LastTransitionTime.Time)
+			if c.Status == corev1.ConditionTrue {
+				k.State = "Ready"
+			} else {
+				k.Why = cmp.Or(c.Message, c.Reason)
+			}
+		}
+	}
+	return k
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+const (
+	// logPatience is how long the log may take: the kubelet of a dead machine does not answer.
+	logPatience = 5 * time.Second
+	// eventPage is how many Events are listed at once, eventPages how often.
+	eventPage, eventPages = 500, 20
+)
+
+// around is what belongs to a member beside the cluster's own objects.
+type around struct {
+	node     *corev1.Node
+	nodeGone bool
+	events   []corev1.Event
+	log      *bundle.Container
+	// missing says what could not be read.
+	missing []string
+}
+
+func (a *around) miss(what string, err error) {
+	a.missing = append(a.missing, fmt.Sprintf("%s: %s", what, exit.Describe(err).Error()))
+}
+
+func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, m *cluster.Member) *around {
+	if reader.Saved() {
+		return archived(reader.Archived(s), m)
+	}
+	a := &around{}
+	if m.Pod != nil && m.Pod.Spec.NodeName != "" {
+		a.readNode(ctx, reader.Client(), m.Pod.Spec.NodeName)
+	}
+	if m.Member != "" && m.Namespace != "" {
+		a.readEvents(ctx, reader.Client(), m)
+	}
+	if m.Pod != nil {
+		o.readLog(ctx, a, m)
+	}
+	return a
+}
+
+// archived is what an archive holds; plain saved objects hold none of it.
+func archived(c *bundle.Cluster, m *cluster.Member) *around {
+	a := &around{}
+	if c == nil {
+		a.missing = []string{"saved objects hold no Events, logs and Kubernetes nodes"}
+		return a
+	}
+	if m.Pod != nil {
+		i := slices.IndexFunc(c.Nodes, func(n corev1.Node) bool { return n.Name == m.Pod.Spec.NodeName })
+		switch {
+		case i >= 0:
+			a.node = &c.Nodes[i]
+		case m.Pod.Spec.NodeName == "":
+		case c.NodesRead:
+			a.nodeGone = true
+		default:
+			a.missing = append(a.missing, "Kubernetes node: it is not among what was saved")
+		}
+		name := cluster.LogContainer(m.Pod)
+		if i := slices.IndexFunc(c.Waiting, func(w bundle.Container) bool { return w.Pod == m.Pod.Name && w.Container == name }); i >= 0 {
+			a.log = &c.Waiting[i]
+		}
+	}
+	a.keep(c.Events, m)
+	return a
+}
+
+func (a *around) readNode(ctx context.Context, c client.Reader, name string) {
+	var n corev1.Node
+	switch err := c.Get(ctx, client.ObjectKey{Name: name}, &n); {
+	case apierrors.IsNotFound(err):
+		a.nodeGone = true
+	case err != nil:
+		a.miss("Kubernetes node", err)
+	default:
+		a.node = &n
+	}
+}
+
+func (a *around) readEvents(ctx context.Context, c client.Reader, m *cluster.Member) {
+	next := ""
+	for range eventPages {
+		var list corev1.EventList
+		if err := c.List(ctx, &list, client.InNamespace(m.Namespace), client.Limit(eventPage), client.Continue(next)); err != nil {
+			a.miss("Events", err)
+			break
+		}
+		a.keep(list.Items, m)
+		if next = list.Continue; next == "" {
+			return
+		}
+	}
+	if next != "" {
+		a.missing = append(a.missing, fmt.Sprintf("Events: the namespace has more than %d, and not all were looked at", eventPage*eventPages))
+	}
+}
+
+// keep takes the Events about the member's own objects, the newest last.
+func (a *around) keep(events []corev1.Event, m *cluster.Member) {
+	for _, e := range events {
+		about := e.InvolvedObject
+		own := (about.Kind == "Pod" || about.Kind == "Service") && about.Name == m.Member || about.Kind == "PersistentVolumeClaim" && about.Name == m.PVCName
+		if own && about.Name != "" {
+			a.events = append(a.events, e)
+		}
+	}
+	slices.SortStableFunc(a.events, func(x, y corev1.Event) int { return bundle.EventTime(&x).Compare(bundle.EventTime(&y)) })
+}
+
+func (o *options) readLog(ctx context.Context, a *around, m *cluster.Member) {
+	name := cluster.LogContainer(m.Pod)
+	if name == "" {
+		return
+	}
+	c := bundle.Container{Pod: m.Pod.Name, Container: name}
+	for _, st := range slices.Concat(m.Pod.Status.InitContainerStatuses, m.Pod.Status.ContainerStatuses) {
+		if st.Name == name {
+			c.Restarts = st.RestartCount
+		}
+	}
+	cfg, err := o.d.RESTConfig()
+	if err == nil {
+		var server bundle.Server
+		if server, err = bundle.NewServer(cfg); err == nil {
+			within, cancel := context.WithTimeout(ctx, logPatience)
+			defer cancel()
+			err = c.ReadLog(within, server, m.Pod.Namespace, bundle.Limits{})
+		}
+	}
+	if err != nil {
+		a.miss("log of container "+name, err)
+		return
+	}
+	a.log = &c
+}

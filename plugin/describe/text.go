@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+const (
+	// maxNames is how many nodes one line names, maxEvents how many Events are shown without -o wide.
+	maxNames, maxEvents = 6, 8
+	label               = 17
+)
+
+// page is the text as it grows.
+type page struct {
+	strings.Builder
+	o   render.Options
+	now time.Time
+}
+
+// text is the document on one screen: the cause first, then who sees whom, then Kubernetes' side.
+func (d *Document) text(o render.Options) string {
+	p := &page{o: o, now: render.TimeOf(d.TakenAt)}
+	d.head(p)
+	d.seen(p)
+	d.kubernetes(p)
+	d.said(p)
+	for _, line := range d.Partial {
+		p.line(render.Warn, "Not known", line)
+	}
+	return p.String()
+}
+
+// line writes one fact. What came from outside is cleaned.
+func (p *page) line(s render.Style, name, text string) {
+	if text != "" {
+		_, _ = fmt.Fprintf(p, "%-*s%s\n", label, name+":", s.Paint(render.Clean(text)))
+	}
+}
+
+// more writes a line that belongs to the one before.
+func (p *page) more(s render.Style, text string) {
+	_, _ = fmt.Fprintf(p, "%*s%s\n", label, "", s.Paint(render.Clean(text)))
+}
+
+func (d *Document) head(p *page) {
+	n := &d.Node
+	name := cmp.Or(n.Member, n.HostID)
+	verdict, style := "no problem is known of it", render.Good
+	problems := slices.DeleteFunc(slices.Clone(d.Findings), func(f render.Finding) bool { return f.Remark })
+	switch {
+	case len(problems) > 0:
+		verdict, style = problems[0].Text(p.now), render.Bad
+	case d.Newcomer != nil && !d.Newcomer.MayStart:
+		verdict, style = d.Newcomer.Summary.Text, render.Warn
+	}
+	_, _ = fmt.Fprintf(p, "%s: %s\n", render.Strong.Paint(render.Clean(d.Namespace+"/"+name)), style.Paint(render.Clean(verdict)))
+	for _, f := range d.Findings {
+		if f.Evidence != nil && !f.Remark {
+			p.line(render.Plain, "Evidence", f.Evidence.Text)
+		}
+	}
+	for _, f := range d.Findings {
+		if f.Remark {
+			p.line(render.Plain, "Remark", f.Text(p.now))
+		}
+	}
+	for _, f := range problems[min(1, len(problems)):] {
+		p.line(render.Bad, "Also", f.Text(p.now))
+	}
+	switch {
+	case d.NextStep != nil:
+		p.line(render.Strong, "Next", p.o.Words.Text(d.NextStep.Message()))
+	case d.Newcomer != nil && !d.Newcomer.MayStart:
+		p.line(render.Strong, "Next", "see what to do: "+p.o.Words.Shell(code.Scylla(d.Namespace, "barrier", n.Member)))
+	}
+	if d.OtherProblems > 0 {
+		which := "the cluster has 1 problem that is not this node's"
+		if d.OtherProblems > 1 {
+			which = fmt.Sprintf("the cluster has %d problems that are not this node's", d.OtherProblems)
+		}
+		p.line(render.Warn, "Elsewhere", which+": "+p.o.Words.Shell(code.Scylla(d.Namespace, "status", d.Cluster)))
+	}
+	p.WriteString("\n")
+	p.line(render.Plain, "Host ID", cmp.Or(n.HostID, "not known"))
+	place := n.Datacenter
+	if n.Rack != "" {
+		place += "/" + n.Rack
+	}
+	if n.Ordinal != nil {
+		place += fmt.Sprintf("/%d", *n.Ordinal)
+	}
+	p.line(render.Plain, "Place", strings.TrimPrefix(place, "/"))
+	membership := string(n.Membership)
+	if n.Detail != "" {
+		membership += ", " + n.Detail
+	}
+	p.line(render.Plain, "Membership", membership)
+	p.line(render.Plain, "Version", strings.Join(slices.DeleteFunc([]string{n.Version, n.OperationMode, n.Image}, func(s string) bool { return s == "" }), ", "))
+	if d.Replacement != nil {
+		p.line(render.Warn, "Replacement", d.Replacement.Summary)
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+func (d *Document) seen(p *page) {
+	p.opinions("Seen by", d.SeenBy, "nobody has a row that counts")
+	own := d.Node.Row
+	text := ""
+	if own.Status != render.RowOK && own.Status != render.RowNone {
+		text = string(own.Status)
+		if own.Detail != "" {
+			text += ": " + own.Detail
+		}
+	}
+	p.line(render.Warn, "Its own row", text)
+	p.opinions("It sees", d.Sees, "it has no row that counts")
+}
+
+// opinions sums up by status, the gravest first, and names those that do not say UP.
+func (p *page) opinions(name string, all []Opinion, none string) {
+	if len(all) == 0 {
+		p.line(render.Dim, name, none)
+		return
+	}
+	first := true
+	for _, status := range []string{"DOWN", "UNKNOWN", "MISSING", noRow, "UP"} {
+		var names []string
+		var since time.Time
+		for i := range all {
+			if all[i].Status != status {
+				continue
+			}
+			names = append(names, nameOf(&all[i].Ref))
+			if t := render.TimeOf(all[i].Since); !t.IsZero() && (since.IsZero() || t.Before(since)) {
+				since = t
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		said, style := status, render.Good
+		switch status {
+		case noRow:
+			said, style = "no row", render.Dim
+		case "DOWN":
+			said, style = said+words.Since(since, p.now), render.Bad
+		case "UP":
+		default:
+			style = render.Warn
+		}
+		text := fmt.Sprintf("%s: %d of %d", said, len(names), len(all))
+		if status != "UP" || p.o.Wide {
+			text += " (" + p.list(names) + ")"
+		}
+		if first {
+			p.line(style, name, text)
+		} else {
+			p.more(style, text)
+		}
+		first = false
+	}
+}
+
+func nameOf(r *matrix.Ref) string { return cmp.Or(r.Member, r.HostID) }
+
+func (p *page) list(names []string) string {
+	if more := len(names) - maxNames; more > 0 && !p.o.Wide {
+		return strings.Join(names[:maxNames], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (d *Document) kubernetes(p *page) {
+	p.WriteString("\n")
+	if d.Pod == nil {
+		p.line(render.Warn, "Pod", "none")
+	} else {
+		d.pod(p)
+	}
+	if c := d.Claim; c != nil {
+		text, style := c.Name+": does not exist", render.Warn
+		if c.Exists {
+			text, style = strings.Join(slices.DeleteFunc([]string{c.Name + ": " + cmp.Or(c.Phase, "phase not known"), c.Size, c.Volume}, func(s string) bool { return s == "" }), ", "), render.Plain
+		}
+		p.line(style, "Claim", text)
+	}
+	if k := d.KubernetesNode; k != nil {
+		text, style := k.Name+": "+map[string]string{"Ready": "Ready", "NotReady": "not ready", "Gone": "gone, it does not exist any more", "Unknown": "state not known"}[k.State], render.Plain
+		if k.State == "NotReady" {
+			text += words.Since(render.TimeOf(k.Since), p.now)
+		}
+		if k.Cordoned {
+			text += ", cordoned"
+		}
+		if k.Why != "" {
+			text += ": " + k.Why
+		}
+		if k.State != "Ready" || k.Cordoned {
+			style = render.Warn
+		}
+		p.line(style, "Kubernetes node", text)
+	}
+}
+
+func (d *Document) pod(p *page) {
+	text := d.Pod.Name + ": " + d.Pod.State
+	if d.Pod.IP != "" {
+		text += ", IP " + d.Pod.IP
+	}
+	if age := words.Ago(render.TimeOf(d.Pod.Created), p.now); age != "" {
+		text += ", made " + age + " ago"
+	}
+	p.line(render.Plain, "Pod", fmt.Sprintf("%s, %d %s", text, d.Pod.Restarts, plural(int(d.Pod.Restarts), "restart")))
+	if d.Pod.Waiting != "" {
+		p.line(render.Warn, "It waits for", d.Pod.Waiting+words.Since(render.TimeOf(d.Pod.Since), p.now))
+	}
+	for i := range d.Pod.Containers {
+		c := &d.Pod.Containers[i]
+		text := c.Name + ": " + c.State
+		if c.State == "Running" {
+			text += words.Since(render.TimeOf(c.Since), p.now)
+			if !c.Ready && !c.Init {
+				text += ", not ready"
+			}
+		}
+		if c.Restarts > 0 {
+			text += fmt.Sprintf(", %d %s", c.Restarts, plural(int(c.Restarts), "restart"))
+		}
+		if c.LastEnd != "" {
+			text += ", the last run " + c.LastEnd
+		}
+		name := ""
+		if i == 0 {
+			name = "Containers:"
+		}
+		_, _ = fmt.Fprintf(p, "%-*s%s\n", label, name, render.Clean(text))
+	}
+}
+
+// said is what its log and Kubernetes say.
+func (d *Document) said(p *page) {
+	if d.Log != nil {
+		d.log(p)
+	}
+	if len(d.Events) == 0 {
+		return
+	}
+	events := d.Events
+	more := len(events) - maxEvents
+	if more > 0 && !p.o.Wide {
+		events = events[more:]
+	}
+	p.WriteString("\n")
+	for i := range events {
+		e := &events[i]
+		text := e.Type + " " + e.Reason + " (" + e.Object + "): " + e.Message
+		if age := words.Ago(render.TimeOf(e.Time), p.now); age != "" {
+			text = age + " ago: " + text
+		}
+		if e.Count > 1 {
+			text += fmt.Sprintf(" (%d times)", e.Count)
+		}
+		style := render.Plain
+		if e.Type != "Normal" {
+			style = render.Warn
+		}
+		if i == 0 {
+			p.line(style, "Events", text)
+		} else {
+			p.more(style, text)
+		}
+	}
+	if more > 0 && !p.o.Wide {
+		p.more(render.Dim, fmt.Sprintf("and %d older (all with -o wide)", more))
+	}
+}
+
+func (d *Document) log(p *page) {
+	l := d.Log
+	p.WriteString("\n")
+	if l.First == nil && l.Diagnosis == nil {
+		p.line(render.Plain, "Log", "no line of container "+l.Container+" reports an error")
+		return
+	}
+	if l.Diagnosis != nil {
+		p.line(render.Bad, "Log", l.Diagnosis.Code+": "+l.Diagnosis.Text)
+		p.more(render.Strong, l.Diagnosis.Cure)
+	}
+	of := func(previous bool) string {
+		if previous {
+			return "first error of the run before, container " + l.Container + ": "
+		}
+		return "first error, container " + l.Container + ": "
+	}
+	switch {
+	case l.First == nil || l.Diagnosis != nil && strings.Contains(l.First.Line, l.Diagnosis.Text):
+	case l.Diagnosis != nil:
+		p.more(render.Warn, of(l.First.Previous)+l.First.Line)
+	default:
+		p.line(render.Warn, "Log", of(l.First.Previous)+l.First.Line)
+	}
+	if l.Last != nil && (l.First == nil || l.Last.Line != l.First.Line) {
+		p.more(render.Warn, "last error: "+l.Last.Line)
+	}
+}

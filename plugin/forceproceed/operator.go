@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package forceproceed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// planOperator annotates what the Scylla Operator reads.
+func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan, services []client.Object) error {
+	dc, err := o.metadata(ctx, api.ScyllaDBDatacenterGVK, s)
+	if err != nil {
+		return err
+	}
+	var owner client.Object
+	for _, ref := range dc.GetOwnerReferences() {
+		if ref.Kind == api.ScyllaClusterGVK.Kind {
+			if owner, err = o.metadata(ctx, api.ScyllaClusterGVK, s); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case o.undo:
+		// The operator copies downwards and never takes back, so everything that carries it is cleared, from the top down.
+		more, err := o.propagated(ctx, s, services)
+		if err != nil {
+			return err
+		}
+		for _, obj := range slices.Concat([]client.Object{owner, dc}, services, more) {
+			if obj != nil && obj.GetAnnotations()[api.AnnotationForceProceed] != "" {
+				p.targets = append(p.targets, obj)
+			}
+		}
+		p.restarts = dc.GetAnnotations()[api.AnnotationForceProceed] != "" || owner != nil && owner.GetAnnotations()[api.AnnotationForceProceed] != ""
+		if p.restarts {
+			p.warnings = append(p.warnings, "the Scylla Operator restarts every Pod of the cluster, one by one, as the annotation goes from its Pod templates")
+		}
+		if len(p.targets) == 0 {
+			return exit.Refusedf("%s is not forced", p.title)
+		}
+	default:
+		obj := dc
+		if o.datacenter == "" && owner != nil {
+			obj = owner
+		}
+		p.targets = []client.Object{obj}
+		p.warnings = append(p.warnings,
+			fmt.Sprintf("the Scylla Operator copies the annotation of a %s into the Pod templates: every Pod of the cluster restarts, one by one, and once more with --undo", kindOf(obj)),
+			"it stays on the Services and StatefulSets when it is taken away there; --undo clears them too",
+			o.withoutRestart(s, p.members))
+	}
+	return nil
+}
+
+// withoutRestart recommends the form that restarts nothing.
+func (o *options) withoutRestart(s *cluster.Cluster, waiting []string) string {
+	if len(waiting) == 0 {
+		return "to force a member alone, without any restart, name it: nobody waits now"
+	}
+	return "better force the members that wait, without any restart: " + words.Shell(code.Scylla(s.Namespace, "force-proceed", waiting[0])) + ", or --per-service for all of them"
+}
+
+// propagated are the objects beside the member Services to which the operator has copied the force: the cluster's other Services and the StatefulSets.
+func (o *options) propagated(ctx context.Context, s *cluster.Cluster, members []client.Object) ([]client.Object, error) {
+	var out []client.Object
+	var services corev1.ServiceList
+	if err := o.reader.Client().List(ctx, &services, client.InNamespace(s.Namespace), client.MatchingLabels{api.LabelCluster: s.Name}); err != nil {
+		return nil, fmt.Errorf("list services of cluster %s, which may carry the force: %w", s.Key, err)
+	}
+	for i := range services.Items {
+		v := &services.Items[i]
+		if !slices.ContainsFunc(members, func(m client.Object) bool { return m.GetName() == v.Name }) {
+			out = append(out, v)
+		}
+	}
+	for i := range s.StatefulSets {
+		out = append(out, &s.StatefulSets[i])
+	}
+	return out, nil
+}
+
+// forcedAbove is the kind of the Scylla Operator's object from which the force is copied to the members again and again; empty where there is none, or none
+// that may be read.
+func (o *options) forcedAbove(ctx context.Context, s *cluster.Cluster) string {
+	if !s.Operator || !o.undo {
+		return ""
+	}
+	for _, gvk := range []schema.GroupVersionKind{api.ScyllaClusterGVK, api.ScyllaDBDatacenterGVK} {
+		if obj, err := o.metadata(ctx, gvk, s); err == nil && obj.GetAnnotations()[api.AnnotationForceProceed] != "" {
+			return gvk.Kind
+		}
+	}
+	return ""
+}

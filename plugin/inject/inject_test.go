@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+const (
+	plain = "../../internal/inject/testdata/plain.yaml"
+	done  = "../../internal/inject/testdata/plain.golden.yaml"
+)
+
+func TestInject(t *testing.T) {
+	image := "--image=example.com/scylla-agent:1"
+	broken := filepath.Join(t.TempDir(), "broken.yaml")
+	if err := os.WriteFile(broken, []byte("kind: [\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	golden, err := os.ReadFile(done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args           []string
+		stdin          string
+		code           int
+		stdout, stderr string
+	}{
+		"a file":             {[]string{"-f", plain, image}, "", 0, string(golden), "statefulset shop/db injected\nserviceaccount shop/scylla-member added\n"},
+		"standard input":     {[]string{"-f", "-", image}, string(golden), 0, string(golden), "statefulset shop/db was injected before, nothing changes\n"},
+		"what changes":       {[]string{"-f", plain, image, "-o", "diff"}, "", 0, "+        - launch\n", "injected"},
+		"undo":               {[]string{"-f", done, "--undo"}, "", 0, "name: jmx", "statefulset shop/db no longer injected\n"},
+		"undo of nothing":    {[]string{"-f", plain, "--undo"}, "", 0, "an agent of somebody else", "statefulset shop/db was not injected\n"},
+		"a warning":          {[]string{"-f", "../../internal/inject/testdata/configmap.yaml", image}, "", 0, "kind: RoleBinding", "warning: statefulset shop/db-b: label app.kubernetes.io/managed-by becomes"},
+		"no file":            {[]string{image}, "", 2, "", "give the manifest with -f FILE"},
+		"no image":           {[]string{"-f", plain}, "", 2, "", "give the image of scylla-agent with --image"},
+		"an image for undo":  {[]string{"-f", plain, "--undo", image}, "", 2, "", "--image does not go with --undo"},
+		"an unknown format":  {[]string{"-f", plain, image, "-o", "xml"}, "", 2, "", `output format "xml" is not known: use one of yaml, diff`},
+		"a file that is not": {[]string{"-f", "absent.yaml", image}, "", 1, "", "absent.yaml: no such file"},
+		"broken YAML":        {[]string{"-f", broken, image}, "", 2, "", "read document 1: "},
+		"nothing of ours":    {[]string{"-f", "-", image}, "kind: Pod\n", 2, "", "no StatefulSet there runs ScyllaDB"},
+		"no place":           {[]string{"-f", "-", image}, strings.ReplaceAll(plainText(t), "--rack=a", "--smp=1"), 2, "", "give --rack"},
+		"the place given":    {[]string{"-f", "-", image, "--rack=z"}, strings.ReplaceAll(plainText(t), "--rack=a", "--smp=1"), 0, "scylla/rack: z", "injected"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := plugintest.Run{Args: append([]string{"inject"}, c.args...), Stdin: c.stdin}.Do(t)
+			if r.Code != c.code || !strings.Contains(r.Stdout, c.stdout) || !strings.Contains(r.Stderr, c.stderr) {
+				t.Errorf("exit %d, want %d\nstdout:\n%s\nstderr:\n%s", r.Code, c.code, r.Stdout, r.Stderr)
+			}
+			if c.code != 0 && r.Stdout != "" {
+				t.Errorf("refused, and yet it printed:\n%s", r.Stdout)
+			}
+		})
+	}
+}
+
+func plainText(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
+)
+
+// patience is how long a token may take to be made, and rights to be known everywhere.
+const patience = time.Minute
+
+func newAddCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d, adds: true}
+	o.act = o.add
+	cmd := &cobra.Command{
+		Use:   "add NAME [CLUSTER]",
+		Short: "Make an account there, and let the controller here use it",
+		Long: `Make an account in the other Kubernetes cluster that may read and write status reports in one
+namespace and nothing else, put its kubeconfig into a Secret in the controller's namespace
+here, and see that it works.
+
+NAME is what the remote is called here. CLUSTER is the ScyllaDB cluster here; it may be left
+out where the namespace has one. You need the right to make ServiceAccounts, Roles and Secrets
+there, and Secrets in namespace kubectl-scylla here. Adding again makes it anew.`,
+		Example: cli.Examples(
+			"# What would be made, and where?",
+			exampleAdd,
+			"",
+			"# Make it: cluster demo of namespace demo here has a datacenter in namespace demo there",
+			"kubectl scylla remote add eu demo -n demo --remote-kubeconfig eu.kubeconfig",
+			"",
+			"# There it is called otherwise, and its API server has another address for Pods",
+			"kubectl scylla remote add eu demo -n demo --remote-context eu --remote-namespace db --remote-cluster db-eu --remote-server https://10.0.0.1:6443",
+		),
+		GroupID:               group,
+		Args:                  cobra.RangeArgs(1, 2),
+		DisableFlagsInUseLine: true,
+		RunE:                  cli.Run(o),
+	}
+	o.bindRemote(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.namespace, "remote-namespace", "", "Namespace of the cluster there. (default as here)")
+	f.StringVar(&o.other, "remote-cluster", "", "Name of the cluster there; with the Scylla Operator that of the ScyllaDBDatacenter. (default as here)")
+	f.StringVar(&o.server, "remote-server", "", "Address of its API server for the controller's Pods, where it is another than yours.")
+	return cmd
+}
+
+func (o *options) add(ctx context.Context) error {
+	hereClient, hereConfig, err := o.here()
+	if err != nil {
+		return err
+	}
+	c, err := o.wanted(ctx, hereConfig)
+	if err != nil {
+		return err
+	}
+	thereConfig, err := o.there()
+	if err != nil {
+		return err
+	}
+	if thereConfig.Host == hereConfig.Host && c.RemoteNamespace == c.Namespace {
+		return exit.Refusedf("%s, namespace %s, is where the cluster is: a remote is another Kubernetes cluster, or another namespace", thereConfig.Host, c.Namespace)
+	}
+	id, err := home(ctx, hereClient)
+	if err != nil {
+		return err
+	}
+	account := shared.Account(o.name, id)
+	if objects := shared.There(c.RemoteNamespace, account); o.dryRun == cli.DryRunClient {
+		return o.sayAll(thereConfig.Host, hereConfig.Host, c, objects, " (dry run)")
+	} else if !o.yes {
+		if err := o.sayAll(thereConfig.Host, hereConfig.Host, c, objects, ""); err != nil {
+			return err
+		}
+		if err := o.d.Confirm(ctx, "Its token does not expire: whoever reads the Secret here may write status reports there. Make them?", "yes"); err != nil {
+			return err
+		}
+	}
+	return o.make(ctx, hereClient, thereConfig, c, account)
+}
+
+// make makes the account there, tries it, and then the Secret here: one that does not work is never put there.
+func (o *options) make(ctx context.Context, hereClient client.Client, thereConfig *rest.Config, c shared.Config, account string) error {
+	thereClient, err := plain(thereConfig)
+	if err != nil {
+		return err
+	}
+	if err := served(ctx, thereClient, c); err != nil {
+		return err
+	}
+	for _, u := range shared.There(c.RemoteNamespace, account) {
+		if err := apply(ctx, thereClient, u); err != nil {
+			return fmt.Errorf("there: %w", err)
+		}
+	}
+	token, err := o.token(ctx, thereClient, c.RemoteNamespace, account)
+	if err != nil {
+		return err
+	}
+	kubeconfig, err := shared.Kubeconfig(thereConfig, o.server, c.RemoteNamespace, token)
+	if err != nil {
+		return exit.Refused(fmt.Errorf("remote %s: %w", o.name, err))
+	}
+	secret := shared.Here(c, manifests.Namespace, kubeconfig)
+	if err := o.works(ctx, secret); err != nil {
+		return err
+	}
+	if err := apply(ctx, hereClient, secret); err != nil {
+		return fmt.Errorf("here: %w", err)
+	}
+	return o.say("remote %s added: the controller here reads %s, namespace %s, as %s", o.name, cmp.Or(o.server, thereConfig.Host), c.RemoteNamespace, account)
+}
+
+// wanted is what the Secret will say, but for the kubeconfig.
+func (o *options) wanted(ctx context.Context, cfg *rest.Config) (shared.Config, error) {
+	ns, err := o.d.Namespace()
+	if err != nil {
+		return shared.Config{}, err
+	}
+	if o.cluster == "" {
+		c, err := kube.NewClient(cfg)
+		if err != nil {
+			return shared.Config{}, err
+		}
+		keys, err := kube.ListClusters(ctx, c, ns, nil)
+		if err != nil {
+			return shared.Config{}, err
+		}
+		if len(keys) != 1 {
+			return shared.Config{}, exit.Usagef("namespace %s has %d ScyllaDB clusters: name the one that has a datacenter there", ns, len(keys))
+		}
+		o.cluster = keys[0].Name
+	}
+	return shared.Config{
+		Name: o.name, Namespace: ns, Cluster: o.cluster, RemoteNamespace: cmp.Or(o.namespace, ns), RemoteCluster: cmp.Or(o.other, o.cluster),
+	}, nil
+}
+
+func (o *options) sayAll(there, here string, c shared.Config, objects []*unstructured.Unstructured, suffix string) error {
+	for _, u := range objects {
+		if err := o.say("%s: %s in namespace %s%s", there, install.Name(u), c.RemoteNamespace, suffix); err != nil {
+			return err
+		}
+	}
+	return o.say("%s: secret/%s in namespace %s%s", here, shared.SecretName(o.name), manifests.Namespace, suffix)
+}
+
+// served makes sure that the kind is there, before anything is made.
+func served(ctx context.Context, c client.Client, config shared.Config) error {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"))
+	err := c.List(ctx, l, client.InNamespace(config.RemoteNamespace), client.Limit(1))
+	if meta.IsNoMatchError(err) {
+		return exit.WithHint(exit.Refusedf("the kinds are not installed there"), "install them there first: kubectl scylla install")
+	}
+	if err != nil {
+		return fmt.Errorf("list status reports there, in namespace %s: %w", config.RemoteNamespace, err)
+	}
+	return nil
+}
+
+func apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
+	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(manifests.FieldOwner), client.ForceOwnership); err != nil {
+		return fmt.Errorf("apply %s in namespace %s: %w", install.Name(u), u.GetNamespace(), err)
+	}
+	return nil
+}
+
+// token waits until Kubernetes has made it.
+func (o *options) token(ctx context.Context, c client.Client, namespace, account string) (token string, err error) {
+	err = o.d.Wait(ctx, cli.Wait{Subject: "the token of " + account, Timeout: patience, Check: func(ctx context.Context) (bool, string, error) {
+		u := &unstructured.Unstructured{}
+		u.SetAPIVersion("v1")
+		u.SetKind("Secret")
+		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: account}, u); err != nil {
+			return false, "", fmt.Errorf("read secret %s/%s there: %w", namespace, account, err)
+		}
+		encoded, _, _ := unstructured.NestedString(u.Object, "data", corev1.ServiceAccountTokenKey)
+		b, err := base64.StdEncoding.DecodeString(encoded)
+		token = string(b)
+		return err == nil && token != "", "its token has not been made yet", nil
+	}})
+	return token, err
+}
+
+// works reads with the new credentials, exactly as the controller will.
+func (o *options) works(ctx context.Context, secret *unstructured.Unstructured) error {
+	config, err := fromUnstructured(secret)
+	if err != nil {
+		return err
+	}
+	cfg, err := config.RESTConfig()
+	if err != nil {
+		return err
+	}
+	c, err := kube.NewClient(cfg)
+	if err != nil {
+		return err
+	}
+	return o.d.Wait(ctx, cli.Wait{Subject: "the new account to read there", Timeout: patience, Check: func(ctx context.Context) (bool, string, error) {
+		err := c.List(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{}, client.InNamespace(config.RemoteNamespace), client.Limit(1))
+		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+			return false, "its rights are not known everywhere yet", nil
+		}
+		if err != nil && o.server != "" {
+			// The address is that for the controller's Pods: it need not be reachable from here.
+			o.d.Warn("%s cannot be reached from here, so that the account was not tried: kubectl scylla remote check tries it again", o.server)
+			return true, "", nil
+		}
+		return err == nil, "", err
+	}})
+}

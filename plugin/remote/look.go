@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
+)
+
+func newListCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d}
+	o.act = o.list
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the remotes that the controller here reads",
+		Long: `List the remotes that the controller here reads, by the Secrets in its namespace: what each
+is called, the cluster here and there, and where its API server is. Nothing is asked of it.`,
+		Example: cli.Examples(
+			"# Which are there?",
+			"kubectl scylla remote list",
+			"",
+			"# From the other side",
+			"kubectl scylla remote list --context eu",
+			"",
+			"# Do they work?",
+			"kubectl scylla remote check",
+		),
+		GroupID:               group,
+		Args:                  cli.AtMost(0),
+		DisableFlagsInUseLine: true,
+		RunE:                  cli.Run(o),
+	}
+}
+
+func (o *options) list(ctx context.Context) error {
+	secrets, err := o.remotes(ctx)
+	if err != nil {
+		return err
+	}
+	if len(secrets) == 0 {
+		o.d.Say("no remotes: the controller reads this Kubernetes cluster alone\n")
+		return nil
+	}
+	w := tabwriter.NewWriter(o.d.Streams.Out, 0, 0, 3, ' ', 0)
+	_, err = fmt.Fprintln(w, "NAME\tCLUSTER\tTHERE\tSERVER\tSECRET")
+	for i := range secrets {
+		c, _ := shared.FromSecret(&secrets[i])
+		server := "?"
+		if cfg, cfgErr := c.RESTConfig(); cfgErr == nil {
+			server = cfg.Host
+		}
+		_, lineErr := fmt.Fprintf(w, "%s\t%s/%s\t%s/%s\t%s\t%s\n", words.Clean(c.Name), words.Clean(c.Namespace), c.Cluster, words.Clean(c.RemoteNamespace), words.Clean(c.RemoteCluster),
+			words.Clean(server), c.Secret.Name)
+		err = errors.Join(err, lineErr)
+	}
+	if err = errors.Join(err, w.Flush()); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}
+
+func newCheckCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d}
+	o.act = o.check
+	return &cobra.Command{
+		Use:   "check [NAME]",
+		Short: "Try each remote with the controller's own credentials",
+		Long: `Try each remote, or one, with the credentials that the controller uses: whether its Secret is
+usable, the API server there answers, the account has every right that is needed and not every
+right there is, and whether reports of the cluster are there.
+
+Exit code: 0 all is well, 3 something is not, 1 error.`,
+		Example: cli.Examples(
+			"# All of them",
+			"kubectl scylla remote check",
+			"",
+			"# One of them",
+			"kubectl scylla remote check eu",
+			"",
+			"# From the other side",
+			"kubectl scylla remote check --context eu",
+		),
+		GroupID:               group,
+		Args:                  cli.AtMost(1),
+		DisableFlagsInUseLine: true,
+		RunE:                  cli.Run(o),
+	}
+}
+
+func (o *options) check(ctx context.Context) error {
+	secrets, err := o.remotes(ctx)
+	if err != nil {
+		return err
+	}
+	if len(secrets) == 0 {
+		o.d.Say("no remotes: the controller reads this Kubernetes cluster alone\n")
+		return nil
+	}
+	bad := 0
+	for i := range secrets {
+		c, err := shared.FromSecret(&secrets[i])
+		reports := 0
+		if err == nil {
+			reports, err = try(ctx, c)
+		}
+		line := fmt.Sprintf("ok      %s: %d reports of %s in namespace %s, and every right that is needed", c.Name, reports, c.RemoteCluster, c.RemoteNamespace)
+		if err != nil {
+			bad++
+			line = fmt.Sprintf("failed  %s: %s", words.Clean(c.Name), words.Clean(exit.Describe(err).Error()))
+		}
+		if err := o.say("%s", line); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return exit.ConditionNotMet(nil)
+	}
+	return nil
+}
+
+// try does what the controller does, as far as it changes nothing.
+func try(ctx context.Context, c shared.Config) (reports int, err error) {
+	cfg, err := c.RESTConfig()
+	if err != nil {
+		return 0, err
+	}
+	cl, err := kube.NewClient(cfg)
+	if err != nil {
+		return 0, err
+	}
+	l := &api.ScyllaDBDatacenterNodesStatusReportList{}
+	if err := cl.List(ctx, l, client.InNamespace(c.RemoteNamespace), client.MatchingLabels{api.LabelReportSelector: c.RemoteCluster}); err != nil {
+		return 0, fmt.Errorf("list status reports in namespace %s there: %w", c.RemoteNamespace, err)
+	}
+	for _, verb := range shared.Verbs {
+		allowed, err := may(ctx, cfg, authorizationv1.ResourceAttributes{Namespace: c.RemoteNamespace, Group: api.GroupVersion.Group, Resource: shared.Resource, Verb: verb})
+		if err != nil {
+			return 0, err
+		}
+		if !allowed {
+			return 0, fmt.Errorf("its account may not %s %s in namespace %s there: kubectl scylla remote add %s makes it anew", verb, shared.Resource, c.RemoteNamespace, c.Name)
+		}
+	}
+	all, err := may(ctx, cfg, authorizationv1.ResourceAttributes{Group: "*", Resource: "*", Verb: "*"})
+	if err != nil {
+		return 0, err
+	}
+	if all {
+		return 0, fmt.Errorf("its account may do everything there: kubectl scylla remote add %s makes one that may not", c.Name)
+	}
+	if len(l.Items) == 0 {
+		return 0, fmt.Errorf("no report of %s is in namespace %s there: does a controller run there, and is the cluster called so?", c.RemoteCluster, c.RemoteNamespace)
+	}
+	return len(l.Items), nil
+}
+
+func may(ctx context.Context, cfg *rest.Config, what authorizationv1.ResourceAttributes) (bool, error) {
+	c, err := plain(cfg)
+	if err != nil {
+		return false, err
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}})
+	if err != nil {
+		return false, fmt.Errorf("ask for rights: %w", err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"))
+	if err := c.Create(ctx, u); err != nil {
+		return false, fmt.Errorf("ask the API server there for the account's rights: %w", err)
+	}
+	allowed, _, _ := unstructured.NestedBool(u.Object, "status", "allowed")
+	return allowed, nil
+}
+
+func newRemoveCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d}
+	o.act = o.remove
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Take the credentials away, here and there",
+		Long: `Delete the Secret here, so that the controller reads that remote no more and deletes the
+copies of its reports. With --remote-context or --remote-kubeconfig the account there is
+deleted too; without them the command that deletes it is printed.
+
+Joins here then wait for nobody there, or with DatacenterNotVerified where nodes here know
+that the datacenter exists.`,
+		Example: cli.Examples(
+			"# What would go?",
+			"kubectl scylla remote remove eu --remote-kubeconfig eu.kubeconfig --dry-run=client",
+			"",
+			"# Remove it, the account there too",
+			"kubectl scylla remote remove eu --remote-kubeconfig eu.kubeconfig",
+			"",
+			"# The other Kubernetes cluster is gone: the Secret here alone",
+			"kubectl scylla remote remove eu",
+		),
+		GroupID:               group,
+		Args:                  cobra.ExactArgs(1),
+		DisableFlagsInUseLine: true,
+		RunE:                  cli.Run(o),
+	}
+	o.bindRemote(cmd)
+	return cmd
+}
+
+func (o *options) remove(ctx context.Context) error {
+	secrets, err := o.remotes(ctx)
+	if err != nil {
+		return err
+	}
+	c, _, err := o.here()
+	if err != nil {
+		return err
+	}
+	id, err := home(ctx, c)
+	if err != nil {
+		return err
+	}
+	config, _ := shared.FromSecret(&secrets[0])
+	account := shared.Account(o.name, id)
+	var there client.Client
+	if o.config != "" || o.context != "" {
+		cfg, err := o.there()
+		if err != nil {
+			return err
+		}
+		if there, err = plain(cfg); err != nil {
+			return err
+		}
+	}
+	if o.dryRun == cli.DryRunNone && !o.yes {
+		question := fmt.Sprintf("Joins of %s/%s will not wait for the nodes of remote %s any more. Remove it?", config.Namespace, config.Cluster, o.name)
+		if err := o.d.Confirm(ctx, question, o.name); err != nil {
+			return err
+		}
+	}
+	// The account first: the Secret alone says where it is.
+	objects := shared.There(config.RemoteNamespace, account)
+	for i := len(objects) - 1; i >= 0 && there != nil; i-- {
+		if err := o.gone(ctx, there, objects[i], "there"); err != nil {
+			return err
+		}
+	}
+	for _, s := range secrets {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		u.SetNamespace(s.Namespace)
+		u.SetName(s.Name)
+		if err := o.gone(ctx, c, u, "here"); err != nil {
+			return err
+		}
+	}
+	if there == nil {
+		return o.say("the account is still there; whoever may do so there removes it:\n  kubectl delete serviceaccount,role,rolebinding,secret %s -n %s", account, config.RemoteNamespace)
+	}
+	return nil
+}
+
+func (o *options) gone(ctx context.Context, c client.Client, u *unstructured.Unstructured, where string) error {
+	suffix := "deleted"
+	if o.dryRun == cli.DryRunClient {
+		suffix = "deleted (dry run)"
+	} else if err := c.Delete(ctx, u); apierrors.IsNotFound(err) {
+		suffix = "was gone"
+	} else if err != nil {
+		return fmt.Errorf("delete %s in namespace %s %s: %w", install.Name(u), u.GetNamespace(), where, err)
+	}
+	return o.say("%s in namespace %s %s %s", install.Name(u), u.GetNamespace(), where, suffix)
+}
+
+// fromUnstructured reads a Secret that has not been sent yet.
+func fromUnstructured(u *unstructured.Unstructured) (shared.Config, error) {
+	s := &corev1.Secret{}
+	s.Namespace, s.Name, s.Labels, s.Annotations = manifests.Namespace, u.GetName(), u.GetLabels(), u.GetAnnotations()
+	encoded, _, _ := unstructured.NestedString(u.Object, "data", api.KeyKubeconfig)
+	b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	if err != nil {
+		return shared.Config{}, fmt.Errorf("decode the kubeconfig: %w", err)
+	}
+	s.Data = map[string][]byte{api.KeyKubeconfig: b}
+	return shared.FromSecret(s)
+}

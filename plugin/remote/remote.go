@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package remote is `kubectl scylla remote` with its subcommands: it lets the controller here read the reports of a datacenter in another Kubernetes cluster, with an
+// account made there that may do nothing else. What the Secret says and which rights are needed is package internal/remote's.
+package remote
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// options of all four commands; each binds the flags that it takes.
+type options struct {
+	d                *cli.Deps
+	name, cluster    string
+	config, context  string // of the kubeconfig with which a person reaches the remote
+	namespace, other string // there: namespace and name of the cluster
+	server           string
+	yes              bool
+	dryRun           cli.DryRunFlag
+	act              func(context.Context) error
+	// adds is true for the command that needs the remote.
+	adds bool
+}
+
+// NewCmd makes the verb; it does nothing but to hold the others.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "remote",
+		Short: "Let the controller read the datacenters in other Kubernetes clusters",
+		Long: `Let the controller here read the reports of datacenters that are in other Kubernetes
+clusters, so that joins in one datacenter also wait for the nodes of the others.
+
+Each Kubernetes cluster has its own controller, and each is told of the others: after
+"remote add" here do the same there, the other way round. docs/multi-datacenter.md goes
+through it step by step.`,
+		Example: cli.Examples(
+			"# What would be made, there and here?",
+			exampleAdd,
+			"",
+			"# Which are there, and do they work?",
+			"kubectl scylla remote list",
+			"kubectl scylla remote check",
+		),
+		GroupID: cli.GroupSetup,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddGroup(&cobra.Group{ID: group, Title: "Remotes:"})
+	cmd.AddCommand(newAddCmd(d), newListCmd(d), newCheckCmd(d), newRemoveCmd(d))
+	return cmd
+}
+
+const exampleAdd = "kubectl scylla remote add eu demo -n demo --remote-kubeconfig eu.kubeconfig --dry-run=client"
+
+// group of the subcommands in the help.
+const group = "remote"
+
+// Complete takes the arguments.
+func (o *options) Complete(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		o.name = args[0]
+	}
+	if len(args) > 1 {
+		o.cluster = args[1]
+	}
+	return nil
+}
+
+// Validate refuses what cannot be.
+func (o *options) Validate(*cobra.Command) error {
+	switch {
+	case o.name != "" && len(validation.IsDNS1123Label(o.name)) > 0:
+		return exit.Usagef("%q is no name for a remote: use small letters, digits and dashes", o.name)
+	case o.adds && o.config == "" && o.context == "":
+		return exit.Usagef("say how the other Kubernetes cluster is reached: --remote-context NAME, or --remote-kubeconfig FILE")
+	case !o.adds && o.d.NamespaceGiven() != "":
+		return exit.Usagef("--namespace does nothing here: the Secrets of remotes are in namespace %s", manifests.Namespace)
+	case o.dryRun == cli.DryRunServer:
+		return exit.Usagef("--dry-run=server cannot be had: the token of an account that is not kept does not exist; use --dry-run=client")
+	}
+	return nil
+}
+
+// Run does what the command is for.
+func (o *options) Run(ctx context.Context) error { return o.act(ctx) }
+
+func (o *options) bindRemote(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.config, "remote-kubeconfig", "", "Kubeconfig with which you reach the other Kubernetes cluster. (default that of here)")
+	f.StringVar(&o.context, "remote-context", "", "Context of it. (default its current one)")
+	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
+	o.dryRun = cli.DryRunNone
+	o.dryRun.AddFlag(cmd)
+}
+
+// here is a client of the Kubernetes cluster with the controller.
+func (o *options) here() (client.Client, *rest.Config, error) {
+	cfg, err := o.d.RESTConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := plain(cfg)
+	return c, cfg, err
+}
+
+// plain is a client that knows no types: kinds of many groups are applied with it.
+func plain(cfg *rest.Config) (client.Client, error) {
+	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("make client for %s: %w", cfg.Host, err)
+	}
+	return c, nil
+}
+
+// there is how a person reaches the remote.
+func (o *options) there() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if k := o.d.Flags.KubeConfig; k != nil {
+		rules.ExplicitPath = *k
+	}
+	if o.config != "" {
+		rules.ExplicitPath = o.config
+	}
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
+	if err != nil {
+		return nil, exit.WithHint(fmt.Errorf("read the kubeconfig of the remote: %w", err), "list the contexts with: kubectl config get-contexts")
+	}
+	return cfg, nil
+}
+
+// home is the UID of the controller's namespace, by which accounts elsewhere are told apart.
+func home(ctx context.Context, c client.Client) (string, error) {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("v1")
+	u.SetKind("Namespace")
+	if err := c.Get(ctx, client.ObjectKey{Name: manifests.Namespace}, u); apierrors.IsNotFound(err) {
+		return "", exit.WithHint(exit.Refusedf("there is no controller here: namespace %s does not exist", manifests.Namespace), "install it first: kubectl scylla install")
+	} else if err != nil {
+		return "", fmt.Errorf("read namespace %s: %w", manifests.Namespace, err)
+	}
+	return string(u.GetUID()), nil
+}
+
+// remotes are the Secrets that name remotes; of one name when name is not empty.
+func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
+	cfg, err := o.d.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	c, err := kube.NewClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var l corev1.SecretList
+	if err := c.List(ctx, &l, client.InNamespace(manifests.Namespace), client.HasLabels{api.LabelRemoteKubeconfig}); err != nil {
+		return nil, fmt.Errorf("list the Secrets of remotes in namespace %s: %w", manifests.Namespace, err)
+	}
+	if o.name == "" {
+		return l.Items, nil
+	}
+	var names []corev1.Secret
+	for i := range l.Items {
+		if c, _ := shared.FromSecret(&l.Items[i]); c.Name == o.name {
+			names = append(names, l.Items[i])
+		}
+	}
+	if len(names) == 0 {
+		return nil, exit.WithHint(fmt.Errorf("there is no remote %s", o.name), "see which there are: kubectl scylla remote list")
+	}
+	return names, nil
+}
+
+// say writes one line of the answer.
+func (o *options) say(format string, args ...any) error {
+	if _, err := fmt.Fprintf(o.d.Streams.Out, format+"\n", args...); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}

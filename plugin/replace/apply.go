@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// apply patches the member Service after looking at it once more.
+func (o *options) apply(ctx context.Context, s *subject, patch *replacement.Patch, operation string, check func(*replacement.Input) error) error {
+	svc := &corev1.Service{}
+	key := client.ObjectKey{Namespace: s.key.Namespace, Name: s.member()}
+	if o.dryRun == cli.DryRunClient {
+		return o.say("service/"+s.member()+" "+operation, " (dry run)")
+	}
+	opts := []client.PatchOption{client.FieldOwner("kubectl-scylla")}
+	note := ""
+	if o.dryRun == cli.DryRunServer {
+		opts, note = append(opts, client.DryRunAll), " (server dry run)"
+	}
+	c := o.reader.Client()
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if err := c.Get(ctx, key, svc); err != nil {
+			return fmt.Errorf("read service %s: %w", key, err)
+		}
+		now := *s.in
+		now.Service.Labels, now.Service.Annotations = svc.Labels, svc.Annotations
+		now.Self.HostID = svc.Annotations[api.AnnotationHostID]
+		if err := check(&now); err != nil {
+			return err
+		}
+		return kube.PatchMetadata(ctx, c, svc, func(obj *corev1.Service) { patch.Apply(&obj.Labels, &obj.Annotations) }, opts...)
+	})
+	if err != nil {
+		return err
+	}
+	return o.say("service/"+s.member()+" "+operation, note)
+}
+
+// say prints what was done as kubectl does: on standard output, unless a document goes there.
+func (o *options) say(what, note string) error {
+	if !o.output.Text() {
+		o.d.Say(what + note + "\n")
+		return nil
+	}
+	return o.d.Print(what+note+"\n", o.d.Options(false))
+}
+
+// record leaves an Event about who asked. Whoever may not write events has asked all the same: that is said and no error.
+func (o *options) record(ctx context.Context, s *subject, reason, note string) {
+	svc := s.reading.Cluster.Service(s.member())
+	err := kube.Emit(ctx, o.reader.Client(), svc, kube.Event{Type: corev1.EventTypeNormal, Reason: reason, Action: "ReplaceNode", Note: note, Now: o.d.Clock.Now()})
+	if err != nil {
+		o.d.Warn("no Event was recorded: %s", exit.Describe(err))
+	}
+}
+
+func (o *options) runCancel(ctx context.Context) error {
+	s, err := o.find(ctx)
+	if err != nil {
+		return err
+	}
+	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
+	if lost := replacement.LostRecord(*s.in); !lost.IsZero() {
+		return exit.WithHint(exit.Refusedf("%s", words.Text(code.New(replacement.SaysRecordLost, "member", s.member()))), words.Text(lost))
+	}
+	if !rec.Requested && !rec.Open() {
+		return exit.Refusedf("no replacement of %s is asked for: there is nothing to cancel", s.member())
+	}
+	if err := o.tooLate(ctx, s); err != nil {
+		return err
+	}
+	if err := o.apply(ctx, s, replacement.CancelPatch(), "unlabeled", func(now *replacement.Input) error {
+		again := *s
+		again.in = now
+		return o.tooLate(ctx, &again)
+	}); err != nil || o.dryRun != cli.DryRunNone {
+		return err
+	}
+	if s.in.Operator {
+		// The operator knows no withdrawal: it may have begun to delete while the label went.
+		if late := o.tooLate(ctx, s); late != nil {
+			return exit.WithHint(exit.Refusedf("the label went too late: %s", words.Text(code.New(replacement.SaysRecordLost, "member", s.member()))), words.Text(replacement.PutBack(s.key.Namespace, s.member(), s.in.Self.HostID)))
+		}
+	}
+	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla", o.d.WhoAmI(ctx), s.member()))
+	if !o.wait.Wait || s.in.Operator || !rec.Open() && rec.Request == "" {
+		return nil
+	}
+	return o.followCancel(ctx, s, cmp.Or(rec.Accepted, rec.Request))
+}
+
+// tooLate refuses to withdraw a request past the point of no return, by the claims as they are now.
+func (o *options) tooLate(ctx context.Context, s *subject) error {
+	now := *s.in
+	now.Claims = slices.Clone(now.Claims)
+	for i := range now.Claims {
+		c := &now.Claims[i]
+		var pvc corev1.PersistentVolumeClaim
+		err := o.reader.Client().Get(ctx, client.ObjectKey{Namespace: s.key.Namespace, Name: c.Name}, &pvc)
+		switch {
+		case apierrors.IsForbidden(err): // what the list said counts
+		case apierrors.IsNotFound(err) || err == nil && string(pvc.UID) != c.UID:
+			c.Deleting = true
+		case err != nil:
+			return fmt.Errorf("read claim %s/%s: %w", s.key.Namespace, c.Name, err)
+		default:
+			c.Deleting = pvc.DeletionTimestamp != nil
+		}
+	}
+	why := replacement.TooLate(now)
+	if why.IsZero() {
+		return nil
+	}
+	return exit.WithHint(exit.Refusedf("it is too late to cancel: %s", words.Text(why)), "see how far it is: "+s.statusCommand())
+}

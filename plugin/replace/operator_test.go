@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replace_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+// putBack is the one command that records again whom the new node replaces.
+var putBack = "kubectl label service " + target + " scylla/replace= internal.scylla-operator.scylladb.com/replacing-node-hostid=" + oldID + " -n demo"
+
+// terminating marks the target's claim as deleted by somebody.
+func terminating(objects []client.Object) []client.Object {
+	for _, o := range objects {
+		if o.GetName() == "data-"+target {
+			o.SetFinalizers([]string{"kubernetes.io/pvc-protection"})
+			o.SetDeletionTimestamp(&metav1.Time{Time: plugintest.Now})
+		}
+	}
+	return objects
+}
+
+// TestBesideOperator5CancelPastThePointOfNoReturn: once the claim is being deleted, by whoever, the label must stay.
+func TestBesideOperator5CancelPastThePointOfNoReturn(t *testing.T) {
+	asked := func(operator bool) *plugintest.Cluster {
+		c := dead()
+		c.Service(target).Labels[api.LabelReplace] = ""
+		if operator {
+			c.Operator()
+		}
+		return c
+	}
+	cancel := []string{"replace", "cancel", "-n", "demo", target, "--wait=false"}
+	label := func(t *testing.T, c client.Client) bool {
+		t.Helper()
+		var svc corev1.Service
+		if err := c.Get(t.Context(), types.NamespacedName{Namespace: "demo", Name: target}, &svc); err != nil {
+			t.Fatal(err)
+		}
+		_, there := svc.Labels[api.LabelReplace]
+		return there
+	}
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		code    int
+		stays   bool
+		says    string
+	}{
+		"the claim is untouched":                     {asked(true).Objects(), 0, false, ""},
+		"the operator deletes the claim":             {terminating(asked(true).Objects()), 2, true, "claim data-" + target + " is being deleted"},
+		"under our controller somebody else does so": {terminating(asked(false).Objects()), 2, true, "claim data-" + target + " is being deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := plugintest.NewClient(tc.objects, interceptor.Funcs{})
+			got := plugintest.Run{Client: c, Args: cancel}.Do(t)
+			if got.Code != tc.code || !strings.Contains(got.Stderr, tc.says) || label(t, c) != tc.stays {
+				t.Errorf("exit %d, label there: %t\n%s%s", got.Code, label(t, c), got.Stdout, got.Stderr)
+			}
+		})
+	}
+
+	t.Run("the operator deletes while the label goes", func(t *testing.T) {
+		c := plugintest.NewClient(asked(true).Objects(), interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if err := c.Patch(ctx, obj, patch, opts...); err != nil || obj.GetName() != target {
+					return err
+				}
+				return c.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + target}})
+			},
+		})
+		got := plugintest.Run{Client: c, Args: cancel}.Do(t)
+		if got.Code != 2 || !strings.Contains(got.Stderr, putBack) {
+			t.Errorf("exit %d, want the command that puts the label back:\n%s%s", got.Code, got.Stdout, got.Stderr)
+		}
+	})
+
+	t.Run("a label lost there is offered to be put back", func(t *testing.T) {
+		objects := terminating(dead().Operator().Objects())
+		got := plugintest.Run{Objects: objects, Args: cancel}.Do(t)
+		if got.Code != 2 || !strings.Contains(got.Stderr, putBack) {
+			t.Errorf("cancel: exit %d\n%s%s", got.Code, got.Stdout, got.Stderr)
+		}
+		for _, args := range [][]string{{"replace", "status", "-n", "demo"}, {"replace", "status", target, "-n", "demo"}, {"replace", "status", "--from", plugintest.Save(t, objects)}} {
+			run := plugintest.Run{Args: args}
+			if args[2] != "--from" {
+				run.Objects = objects
+			}
+			if got := run.Do(t); got.Code != 3 || !strings.Contains(got.Stdout, putBack) {
+				t.Errorf("%v: exit %d\n%s%s", args, got.Code, got.Stdout, got.Stderr)
+			}
+		}
+	})
+}
+
+// TestAttack8ChecksAnewRightBeforeTheLabel: the node is back by the time the person has read the plan and answered.
+func TestAttack8ChecksAnewRightBeforeTheLabel(t *testing.T) {
+	alive := prepared().Objects()
+	back := false
+	c := plugintest.NewClient(dead().Objects(), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if _, is := obj.(*corev1.Service); is && key.Name == target && !back {
+				back = true
+				for _, o := range alive {
+					if p, is := o.(*corev1.Pod); is {
+						now := &corev1.Pod{}
+						if err := c.Get(ctx, client.ObjectKeyFromObject(p), now); err != nil {
+							return err
+						}
+						now.Annotations, now.Status = p.Annotations, p.Status
+						if err := c.Update(ctx, now); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			return c.Get(ctx, key, obj, opts...)
+		},
+	})
+	got := plugintest.Run{Client: c, Args: []string{"replace", "-n", "demo", target, "--yes", "--wait=false"}}.Do(t)
+	var svc corev1.Service
+	if err := c.Get(t.Context(), types.NamespacedName{Namespace: "demo", Name: target}, &svc); err != nil {
+		t.Fatal(err)
+	}
+	if _, asked := svc.Labels[api.LabelReplace]; got.Code != 2 || asked || !back || !strings.Contains(got.Stderr, "refused by") {
+		t.Errorf("exit %d, label there: %t\n%s%s", got.Code, asked, got.Stdout, got.Stderr)
+	}
+}
+
+// TestBesideOperator8StatusWhileTheOperatorIsHeld: a disruption budget, or nobody at work, is a condition that is not met; and nothing is said to be done that is
+// not done.
+func TestBesideOperator8StatusWhileTheOperatorIsHeld(t *testing.T) {
+	asked := func(more ...client.Object) []client.Object {
+		c := dead().Operator()
+		c.Service(target).Labels[api.LabelReplace] = ""
+		return append(c.Objects(), more...)
+	}
+	budget := func(healthy int32) client.Object {
+		return &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Labels: map[string]string{api.LabelCluster: "demo"}},
+			Status:     policyv1.PodDisruptionBudgetStatus{ExpectedPods: 4, DesiredHealthy: 3, CurrentHealthy: healthy},
+		}
+	}
+	operator := func(replicas int32) client.Object {
+		return &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: api.OperatorNamespace, Name: api.OperatorName},
+			Spec:       appsv1.DeploymentSpec{Replicas: &replicas}, Status: appsv1.DeploymentStatus{AvailableReplicas: replicas},
+		}
+	}
+	datacenter := func(objects []client.Object, reason, message string) []client.Object {
+		objects = slices.DeleteFunc(objects, func(o client.Object) bool {
+			m, is := o.(*metav1.PartialObjectMetadata)
+			return is && m.Kind == api.ScyllaDBDatacenterGVK.Kind
+		})
+		o := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"namespace": "demo", "name": "demo"},
+			"status": map[string]any{"conditions": []any{map[string]any{
+				"type": "ServiceControllerProgressing", "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2026-11-21T11:50:00Z",
+			}}},
+		}}
+		o.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
+		return append(objects, o)
+	}
+	for name, tc := range map[string]struct {
+		objects   []client.Object
+		code      int
+		says, not string
+	}{
+		"it is at work":                       {asked(operator(2), budget(3)), 0, "the Scylla Operator deletes claim and Pod", ""},
+		"a budget holds it":                   {asked(operator(2), budget(2)), 3, "disruption budget demo lets none go", "deletes claim and Pod"},
+		"its own words tell of the budget":    {datacenter(asked(), "Error", "Cannot evict pod as it would violate the pod's disruption budget."), 3, "disruption budget lets none go", ""},
+		"it is scaled to 0":                   {asked(operator(0)), 3, "nothing happens: the Scylla Operator is scaled to 0", "the Scylla Operator deletes"},
+		"AsExpected is no reason":             {datacenter(asked(), "AsExpected", ""), 0, "ServiceControllerProgressing", "AsExpected"},
+		"what is refused is not recommended":  {asked(), 0, "", "--ignore-dead"},
+		"the launcher is none of the checks":  {asked(), 0, "", "launcher"},
+		"nor while another node is DOWN, too": {func() []client.Object { return dead().Down("demo-dc1-rack4-0").Operator().Objects() }(), 0, "", "--ignore-dead"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, args := range [][]string{{"replace", "status", "-n", "demo"}, {"replace", "status", "--from", plugintest.Save(t, tc.objects)}} {
+				run := plugintest.Run{Args: args}
+				if args[2] == "-n" {
+					run.Objects = tc.objects
+				}
+				got := run.Do(t)
+				if got.Code != tc.code || !strings.Contains(got.Stdout, tc.says) || tc.not != "" && strings.Contains(got.Stdout+got.Stderr, tc.not) {
+					t.Errorf("%v: exit %d\n%s%s", args, got.Code, got.Stdout, got.Stderr)
+				}
+			}
+			if plan := (plugintest.Run{Objects: tc.objects, Args: []string{"replace", "-n", "demo", target, "--dry-run=client"}}).Do(t); tc.not != "" && strings.Contains(plan.Stdout+plan.Stderr, tc.not) {
+				t.Errorf("the plan says %q:\n%s%s", tc.not, plan.Stdout, plan.Stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replace
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+func mark(c CheckInfo) render.Cell {
+	switch {
+	case c.Result == replacement.OK:
+		return render.Cell{Text: "ok", Style: render.Good}
+	case c.Skipped:
+		return render.Cell{Text: string(c.Result) + ", skipped", Style: render.Warn}
+	case c.Result == replacement.Failed:
+		return render.Cell{Text: "failed", Style: render.Bad}
+	}
+	return render.Cell{Text: "unknown", Style: render.Warn}
+}
+
+// checksTable lists checks; evidence wraps below its column rather than being cut, because it is what a person decides by.
+func checksTable(checks []CheckInfo, o render.Options) string {
+	t := render.Table{Indent: "  ", Columns: []render.Column{{Header: "CHECK"}, {Header: "RESULT"}, {Header: "EVIDENCE"}}}
+	used := 2
+	wide := [2]int{len("CHECK"), len("RESULT")}
+	for _, c := range checks {
+		wide[0], wide[1] = max(wide[0], len(c.Name)), max(wide[1], len(mark(c).Text))
+	}
+	used += wide[0] + wide[1] + 4
+	room := 0
+	if o.Width > used+20 {
+		room = o.Width - used
+	}
+	for _, c := range checks {
+		for i, line := range wrap(render.Clean(said(c.Evidence)), room) {
+			if i == 0 {
+				t.Rows = append(t.Rows, []render.Cell{render.Text(c.Name), mark(c), render.Text(line)})
+			} else {
+				t.Rows = append(t.Rows, []render.Cell{render.Text(""), render.Text(""), render.Text(line)})
+			}
+		}
+	}
+	return t.String(0, "...")
+}
+
+// wrap breaks at blanks; a room of 0 leaves the text whole.
+func wrap(text string, room int) []string {
+	if room <= 0 || len(text) <= room {
+		return []string{text}
+	}
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > room {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// Text is the plan for people.
+func (d *PlanDocument) Text(o render.Options) string {
+	b := &lines{}
+	// Whatever comes from objects is cleaned: a terminal obeys what it is sent.
+	title := "Replace"
+	if d.Resume {
+		title = "Resume the replacement of"
+	}
+	b.line("%s", render.Strong.Paint(render.Clean(fmt.Sprintf("%s %s/%s, a node of cluster %s", title, d.Namespace, d.Name, d.Cluster))))
+	how := "by host ID"
+	if d.Procedure == replacement.ByAddress {
+		how = fmt.Sprintf("by its address %s, which is deprecated: upgrade to ScyllaDB 5.2, 2023.1 or later", d.Address)
+	}
+	b.line("  host ID   %s", render.Clean(orDash(d.Member.HostID)))
+	b.line("  place     %s/%s", render.Clean(orDash(d.Member.Datacenter)), render.Clean(orDash(d.Member.Rack)))
+	b.line("  how       ScyllaDB %s, %s, done by %s", render.Clean(orDash(d.Version)), render.Clean(how), d.ManagedBy)
+	b.line("")
+	d.deleted(b)
+	b.line("%s", render.Strong.Paint("Then"))
+	from := "streams the data from"
+	if !d.StreamsKnown {
+		from = "streams the data that has copies on"
+	}
+	b.line("  the StatefulSet makes both anew, and a new node with a new host ID %s", from)
+	for _, l := range wrap(strings.Join(d.Streams, ", "), room(o, 4)) {
+		b.line("    %s", render.Clean(l))
+	}
+	if len(d.Streams) == 0 {
+		nobody := "no other node is known to be alive"
+		if d.StreamsKnown {
+			nobody = "no node that is alive has a copy of its data"
+		}
+		b.line("    nobody: %s", nobody)
+	}
+	b.line("%s", render.Strong.Paint("Cannot be undone"))
+	b.line("  the deleted data; and as soon as the new node asks, whether it succeeds or not, the cluster bans for ever")
+	for _, id := range d.Banned {
+		b.line("    %s", render.Clean(id))
+	}
+	b.line("")
+	b.WriteString(checksTable(d.Checks, o))
+	d.outcome(b, o)
+	return b.String()
+}
+
+// lines is a text that grows by lines.
+type lines struct{ strings.Builder }
+
+func (l *lines) line(format string, args ...any) { _, _ = fmt.Fprintf(l, format+"\n", args...) }
+
+// deleted lists what goes.
+func (d *PlanDocument) deleted(b *lines) {
+	b.line("%s", render.Strong.Paint("Deleted"))
+	for _, c := range d.Claims {
+		size := ""
+		if c.Size != "" {
+			size = c.Size + ", "
+		}
+		b.line("  PersistentVolumeClaim %s (%sUID %s) with all its data", render.Clean(c.Name), size, c.UID)
+	}
+	if len(d.Claims) == 0 {
+		b.line("  no PersistentVolumeClaim: it is gone already")
+	}
+	if d.Pod != nil {
+		on := ""
+		if d.Pod.KubernetesNode != "" {
+			on = " on Kubernetes node " + d.Pod.KubernetesNode
+		}
+		b.line("  Pod %s (UID %s)%s, by eviction", render.Clean(d.Pod.Name), d.Pod.UID, render.Clean(on))
+	}
+}
+
+// outcome says what holds it up, and whether it would be allowed.
+func (d *PlanDocument) outcome(b *lines, o render.Options) {
+	held := 0
+	for _, c := range d.Checks {
+		if !c.blocks() {
+			continue
+		}
+		held++
+		for i, l := range wrap(c.Name+": "+said(c.Cure), room(o, 4)) {
+			lead := "  > "
+			if i > 0 {
+				lead = "    "
+			}
+			b.line("%s%s", lead, render.Clean(l))
+		}
+	}
+	for _, text := range cluster.ProblemLines(d.Partial) {
+		b.line("  %s %s", render.Warn.Paint("not read:"), render.Clean(text))
+	}
+	b.line("")
+	if d.Allowed {
+		b.line("%s", passed(d.Checks))
+	} else {
+		b.line("%s", render.Bad.Paint(fmt.Sprintf("Held up by %s.", count(held, "check"))))
+	}
+}
+
+func passed(checks []CheckInfo) string {
+	skipped := 0
+	for _, c := range checks {
+		if c.Skipped {
+			skipped++
+		}
+	}
+	if skipped == 0 {
+		return render.Good.Paint(fmt.Sprintf("All %d checks passed.", len(checks)))
+	}
+	return render.Warn.Paint(fmt.Sprintf("%d of %d checks passed, %d skipped as asked.", len(checks)-skipped, len(checks), skipped))
+}
+
+func room(o render.Options, indent int) int {
+	if o.Width <= indent+20 {
+		return 0
+	}
+	return o.Width - indent
+}
+
+// said is a message's text, empty for none.
+func said(s *words.Message) string {
+	if s == nil {
+		return ""
+	}
+	return s.Text
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// look reads the cluster again and judges the member's replacement.
+func (o *options) look(ctx context.Context, s *subject) (*subject, replacement.Step, error) {
+	read, err := o.d.Load(ctx, o.reader.Client(), s.key, kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true, PVCs: true, StatusReport: true, Operator: true})
+	if err != nil {
+		return nil, replacement.Step{}, err
+	}
+	r := replacement.Read(read)
+	in := r.Input(s.member(), o.d.Clock.Now(), "")
+	if in == nil {
+		return nil, replacement.Step{}, fmt.Errorf("service %s/%s is gone", s.key.Namespace, s.member())
+	}
+	now := &subject{reading: r, in: in, key: s.key}
+	step := o.judge(ctx, now)
+	return now, step, nil
+}
+
+// judge takes the step and, where an attempt may have failed, the container's log into account.
+func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
+	if s.in.Operator && s.reading.Cluster.OperatorState == nil {
+		s.in.Conditions = o.conditions(ctx, s)
+	}
+	step := replacement.State(*s.in)
+	switch step.Action {
+	case replacement.ActionWaitJoin, replacement.ActionWaitReady, replacement.ActionFail:
+	default:
+		return step
+	}
+	d := o.readLog(ctx, s)
+	switch {
+	case d == nil:
+	case d.Poisoned:
+		s.in.Log = cli.Failure(s.in.Pod.Name, d)
+		step = replacement.State(*s.in)
+	case step.Action != replacement.ActionFail:
+		step.Waiting = append(step.Waiting, code.New(replacement.SaysScyllaDBSaid, "pod", s.in.Pod.Name, "text", d.Text))
+		step.Cure = code.New(replacement.SaysLogCure, "text", d.Cure)
+	}
+	return step
+}
+
+// conditions are the Scylla Operator's own words; whoever may not read them sees the labels' story.
+func (o *options) conditions(ctx context.Context, s *subject) []string {
+	if archived := o.reader.Archived(s.reading.Cluster); archived != nil {
+		return archived.Conditions
+	}
+	if o.reader.Client() == nil {
+		return nil
+	}
+	conditions, _ := kube.OperatorConditions(ctx, o.reader.Client(), s.key)
+	return conditions
+}
+
+// readLog looks for the first known error in the log of the new Pod's ScyllaDB.
+func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
+	p := s.in.Pod
+	if p == nil || p.Deleting || !p.ScyllaDB.Running && p.ScyllaDB.Exited == nil {
+		return nil
+	}
+	return o.reader.Logs.FirstError(ctx, s.reading.Cluster, p.Name, p.UID, p.ScyllaDB.Restarts)
+}
+
+// runStatus lists open replacements, and the last outcome of a member that was named.
+func (o *options) runStatus(ctx context.Context) error {
+	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatusList}, GeneratedAt: *stamp(o.d.Clock.Now()), Items: []StatusDocument{}}
+	add := func(s *subject) {
+		if rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations); s.in.Operator && rec.HasOriginal {
+			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
+		}
+		list.Items = append(list.Items, *newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s)))
+	}
+	ghosts := func(r *replacement.Reading) {
+		list.Ghosts = append(list.Ghosts, newGhosts(r.Cluster.Key.String(), r.Ghosts(o.d.Clock.Now()))...)
+	}
+	if o.target != "" {
+		s, err := o.find(ctx)
+		if err != nil {
+			return err
+		}
+		ghosts(s.reading)
+		add(s)
+	} else {
+		clusters, err := o.reader.All(ctx)
+		if err != nil {
+			return err
+		}
+		for _, c := range clusters {
+			r := replacement.Read(c)
+			ghosts(r) // by the reports, as `status` has them, whether or not the nodes are asked below
+			for _, member := range r.Requested() {
+				s := &subject{reading: r, in: r.Input(member, o.reader.Now(), ""), key: c.Key}
+				add(s)
+				r = s.reading // the nodes are asked once
+			}
+		}
+	}
+	return o.showStatus(list)
+}
+
+// showStatus prints the list. Error: the condition, while a replacement is held up or has failed.
+func (o *options) showStatus(list *StatusList) error {
+	sortDocuments(list.Items)
+	if o.output.Text() {
+		opts := o.d.Options(false)
+		if err := o.d.Print(list.Text(o.reader.Now(), opts), opts); err != nil {
+			return err
+		}
+	} else if err := o.output.Document(o.d, list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if list.Items[i].troubled() {
+			return exit.ConditionNotMet(nil)
+		}
+	}
+	return nil
+}
+
+func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, step replacement.Step) *StatusDocument {
+	d := &StatusDocument{
+		TypeMeta:    metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatus},
+		ObjectMeta:  metav1.ObjectMeta{Namespace: key.Namespace, Name: in.Self.Member},
+		GeneratedAt: *stamp(now), Cluster: key.Name, Member: in.Self, ManagedBy: managedBy(in.Operator),
+		Request: step.Request, Attempt: step.Attempt, Phase: step.Phase(),
+		Message: words.Printer{}.Document(step.Message), Waiting: words.Printer{}.Documents(step.Waiting), Cure: words.Printer{}.Document(step.Cure),
+		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: stamp(step.StartedAt),
+		Held: step.Held(), Refused: step.Refused,
+	}
+	if f := step.Diagnosis; f != nil {
+		d.Diagnosis = &DiagnosisInfo{Code: f.Code, Text: words.Printer{}.Document(f.Text), Cure: words.Printer{}.Document(f.Cure)}
+	}
+	switch {
+	case d.Held:
+		d.Checks = newChecks(step.Checks)
+	case step.Action == replacement.ActionNone:
+		if l := step.Last; l != nil && !in.Operator {
+			d.Request, d.Attempt = l.Request, l.Attempts
+			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, stamp(l.StartedAt), stamp(l.FinishedAt)
+			switch l.Outcome {
+			case replacement.OutcomeReplaced:
+				d.Phase = replacement.PhaseDone
+			case replacement.OutcomeCancelled:
+				d.Phase = replacement.PhaseCancel
+			}
+		}
+	}
+	return d
+}
+
+// troubled is true for what needs a person.
+func (d *StatusDocument) troubled() bool { return d.Held || d.Phase == replacement.PhaseFailed }
+
+// Text is the status for people.
+func (d *StatusDocument) Text(now time.Time, o render.Options) string {
+	var b strings.Builder
+	line := func(text string) {
+		for i, l := range wrap(render.Clean(text), room(o, 2)) {
+			if i > 0 {
+				l = "  " + l
+			}
+			b.WriteString(l + "\n")
+		}
+	}
+	style, word := render.Warn, string(d.Phase)
+	switch {
+	case d.Phase == replacement.PhaseFailed:
+		style = render.Bad
+	case d.Held:
+		style, word = render.Bad, "Held"
+	case d.Phase == replacement.PhaseDone && d.FinishedAt != nil:
+		style = render.Good
+	}
+	head := fmt.Sprintf("%s/%s: %s", d.Namespace, d.Name, said(d.Message))
+	for i, l := range wrap(render.Clean(head), room(o, len(word)+1)) {
+		if i == 0 {
+			b.WriteString(style.Paint(word) + " " + l + "\n")
+		} else {
+			b.WriteString("  " + l + "\n")
+		}
+	}
+	facts := d.facts(now)
+	if len(facts) > 0 {
+		line("  " + strings.Join(facts, ", "))
+	}
+	for _, w := range d.Waiting {
+		line("  - " + w.Text)
+	}
+	for _, c := range d.Conditions {
+		line("  - " + c)
+	}
+	if d.Cure != nil {
+		line("  > " + d.Cure.Text)
+	}
+	return b.String()
+}
+
+// facts are host IDs, age, attempt and request.
+func (d *StatusDocument) facts(now time.Time) []string {
+	var facts []string
+	if d.OriginalHostID != "" {
+		facts = append(facts, "replaces "+d.OriginalHostID)
+	}
+	if d.NewHostID != "" {
+		facts = append(facts, "new host ID "+d.NewHostID)
+	}
+	if d.StartedAt != nil {
+		until := now
+		if d.FinishedAt != nil {
+			until = d.FinishedAt.Time
+		}
+		facts = append(facts, "for "+duration.HumanDuration(until.Sub(d.StartedAt.Time)))
+	}
+	if d.Attempt > 1 {
+		facts = append(facts, fmt.Sprintf("attempt %d", d.Attempt))
+	}
+	if d.Request != "" {
+		facts = append(facts, "request "+d.Request)
+	}
+	return facts
+}
+
+// Text is the list for people.
+func (l *StatusList) Text(now time.Time, o render.Options) string {
+	var b strings.Builder
+	if len(l.Items) == 0 {
+		b.WriteString("No replacement is open.\n")
+	}
+	for i := range l.Items {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(l.Items[i].Text(now, o))
+	}
+	if len(l.Ghosts) > 0 {
+		b.WriteString("\n" + render.Strong.Paint("Ghosts") + " (listed by their cluster, nobody's member)\n")
+		for _, g := range l.Ghosts {
+			for _, t := range wrap(render.Clean(g.Cluster+": "+said(g.Evidence)), room(o, 2)) {
+				b.WriteString("  " + t + "\n")
+			}
+			if g.Command != nil {
+				// A command is never broken: it is copied.
+				b.WriteString("  > " + render.Clean(g.Command.Shell) + "\n")
+			} else {
+				b.WriteString("  > not to be removed: " + render.Clean(said(g.Why)) + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+func sortDocuments(items []StatusDocument) {
+	slices.SortFunc(items, func(a, b StatusDocument) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// subject is the member that is acted on.
+type subject struct {
+	reading *replacement.Reading
+	in      *replacement.Input
+	key     cluster.Key
+}
+
+func (s *subject) member() string { return s.in.Self.Member }
+
+// leastPrefix of a host ID that something is deleted by.
+const leastPrefix = 8
+
+// find reads the member's cluster and finds the target in it. A member whose node was replaced meanwhile is found by its original host ID too.
+func (o *options) find(ctx context.Context) (*subject, error) {
+	s, m, err := o.reader.Member(ctx, o.target)
+	if err != nil {
+		return nil, err
+	}
+	if m.Service == nil {
+		return nil, o.noService(s, m)
+	}
+	typed := strings.ToLower(cluster.MemberName(o.target))
+	if len(typed) < leastPrefix && typed != m.Member && !o.list && (strings.HasPrefix(m.HostID, typed) || strings.HasPrefix(m.Replacing, typed)) {
+		return nil, exit.Refusedf("%q is too short a beginning of a host ID to replace a node by: give %d characters of %s, or name it %s", o.target, leastPrefix, m.HostID, m.Member)
+	}
+	r := replacement.Read(s)
+	return &subject{reading: r, in: r.Input(m.Member, o.reader.Now(), o.newID()), key: s.Key}, nil
+}
+
+// noService explains a target that is no member: most often a ghost.
+func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
+	if m.HostID == "" {
+		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller makes member Services; see whether it runs: kubectl scylla status -n "+s.Namespace)
+	}
+	for _, g := range replacement.Read(s).Ghosts(o.d.Clock.Now()) {
+		if g.HostID != m.HostID {
+			continue
+		}
+		hint := words.Text(g.Why)
+		if g.Command != nil {
+			hint = "remove it from the cluster: " + words.Shell(g.Command)
+		}
+		return exit.WithHint(exit.Refusedf("host ID %s belongs to no member, so there is nothing to start in its place", m.HostID), hint)
+	}
+	return exit.Refusedf("host ID %s belongs to no member here, so there is nothing to start in its place", m.HostID)
+}
+
+// nameDead makes host IDs of the names in --ignore-dead. Whether they are members and DOWN is a check.
+func (o *options) nameDead(s *subject) error {
+	for i, raw := range o.ignoreDead {
+		id, err := replacement.ParseHostID(strings.TrimSpace(raw))
+		if err == nil {
+			o.ignoreDead[i] = id
+			continue
+		}
+		m, err := s.reading.Cluster.ResolveTarget(raw)
+		if err != nil {
+			return exit.Refused(fmt.Errorf("--ignore-dead: %w", err))
+		}
+		if m.HostID == "" {
+			return exit.Refusedf("--ignore-dead: the host ID of %s is not known: name it by its host ID", raw)
+		}
+		o.ignoreDead[i] = m.HostID
+	}
+	if target := replacement.MakePlan(*s.in).Original; slices.Contains(o.ignoreDead, target) {
+		return exit.Refusedf("--ignore-dead: %s is the node to be replaced; it cannot be ignored", target)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+// logs answers requests for a container's log with this text.
+func logs(t *testing.T, text string) func(*cli.Deps) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/log") {
+			_, _ = fmt.Fprint(w, text)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(s.Close)
+	return func(d *cli.Deps) {
+		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: s.URL}, nil }
+	}
+}
+
+// TestBesideOperator8ABannedNewcomerIsNotHealthy: every node is UP, and the newcomer can never join: its log says so, or its container.
+func TestBesideOperator8ABannedNewcomerIsNotHealthy(t *testing.T) {
+	const said = "ERROR 2026-11-21 11:59:09 [shard 0:main] init - Startup failed: std::runtime_error (the topology coordinator rejected request to join the cluster: request canceled because some required nodes are dead)\n"
+	crashing := corev1.ContainerStatus{
+		Name: api.ContainerScyllaDB, RestartCount: 3, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(plugintest.Now)}},
+	}
+	ended := corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0}}}
+	joining := corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	objects := func(st corev1.ContainerStatus, operator bool) []client.Object {
+		c := plugintest.New(3, 1)
+		p := c.Pod(c.Newcomer("dc1", "rack2", 1))
+		p.Status.Phase, p.Status.ContainerStatuses[0] = corev1.PodRunning, st
+		p.Status.InitContainerStatuses[2] = corev1.ContainerStatus{Name: api.ContainerBarrier, Ready: true, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}
+		if operator {
+			return c.OperatorObjects("dc1", nil)
+		}
+		return c.Objects()
+	}
+	for name, tc := range map[string]struct {
+		status corev1.ContainerStatus
+		log    string
+		want   string // empty: healthy
+	}{
+		"it crashes, and its log says why":      {crashing, said, "request canceled because some required nodes are dead"},
+		"it crashes, and its log says nothing":  {crashing, "INFO starting\n", ""},
+		"it ended with exit code 0":             {ended, "INFO starting\n", "ended with exit code 0 before it had joined"},
+		"it joins":                              {joining, "INFO starting\n", ""},
+		"it runs on, refused once before a try": {joining, said, "request canceled because some required nodes are dead"},
+	} {
+		for _, operator := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, operator %t", name, operator), func(t *testing.T) {
+				all := objects(tc.status, operator)
+				code := map[bool]int{true: 0, false: 3}[tc.want == ""]
+				got := plugintest.Run{Objects: all, Args: []string{"status", "-n", "demo", "-o", "wide"}, Setup: logs(t, tc.log)}.Do(t)
+				if got.Code != code || !strings.Contains(got.Stdout, tc.want) || tc.want != "" && !strings.Contains(got.Stdout, "data-demo-dc1-rack2-1") {
+					t.Errorf("status ended with %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
+				}
+				got = plugintest.Run{Objects: all, Args: []string{"barrier", "demo-dc1-rack2-1", "-n", "demo"}, Setup: logs(t, tc.log)}.Do(t)
+				if got.Code != code || strings.Contains(got.Stdout, "OPEN") != (tc.want == "") {
+					t.Errorf("barrier ended with %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+// TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter: a ScyllaDBCluster of two datacenters, looked at in the namespace of one. Nothing names a
+// command that would ban a node of the other, whatever is known of it.
+func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
+	two := func() *plugintest.Cluster {
+		c := plugintest.New(3, 1).AddDatacenter("dc2", 1, 2).Down("demo-dc2-rack1-0")
+		c.Newcomer("dc1", "rack2", 1)
+		return c
+	}
+	const elsewhere = "of another datacenter: not known here"
+	frozen := func(r *api.ScyllaDBDatacenterNodesStatusReport) { r.Racks[0].Nodes[0].ObservedNodes = nil }
+	nameless := func(objects []client.Object) []client.Object { // no sign of the ScyllaDBCluster but the seeds
+		for _, o := range objects {
+			l := o.GetLabels()
+			delete(l, api.LabelParentScyllaDBCluster)
+			o.SetLabels(l)
+		}
+		return objects
+	}
+	cutOff := two().Down("demo-dc2-rack1-1")
+	lone := plugintest.New(4, 1).Down("demo-dc1-rack4-0")
+	tests := map[string]struct {
+		objects []client.Object
+		want    string // in the text of status
+	}{
+		"its copied report is frozen":                   {two().OperatorObjects("dc1", frozen), "see that it runs and is reached, where the Pods of datacenter dc2 are"},
+		"its copied report is gone":                     {two().OperatorObjects("dc1", nil), elsewhere},
+		"the whole datacenter is cut off":               {cutOff.OperatorObjects("dc1", nil), elsewhere},
+		"nothing but external seeds tells of it":        {nameless(cutOff.OperatorObjects("dc1", nil)), elsewhere + " (its Pods have seeds that are no members here: 10.2.0.7)"},
+		"one datacenter, and nobody has the host ID":    {lone.Leftover("demo-dc1-rack4-0"), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
+		"one datacenter, and the host ID's node is UP":  {plugintest.New(4, 1).Leftover("demo-dc1-rack4-0"), "not to be removed: it is not DOWN: demo-dc1-rack1-0 (35d0f1a0), demo-dc1-rack2-0 (36d1f2a1) and demo-dc1-rack3-0 (37d2f3a2) see it UP"},
+		"one datacenter, and a member without host ID":  {withoutHostID(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
+		"one datacenter, and only the claim is left":    {onlyClaim(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
+		"one datacenter, and the lenient flag is given": {lenient(lone), elsewhere + " (its barriers run with --single-report-allow-non-reporting-host-ids, which is for external seeds)"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			saved := string(plugintest.SavedYAML(t, tc.objects))
+			var all strings.Builder
+			for _, args := range [][]string{
+				{"status", "--from", "-", "-o", "wide"}, {"status", "--from", "-"}, {"status", "--from", "-", "-o", "json"}, {"status", "--from", "-", "--source=annotation"},
+				{"barrier", "--from", "-", "demo-dc1-rack2-1"}, {"report", "--from", "-", "-o", "markdown"}, {"replace", "status", "--from", "-"},
+			} {
+				if args[0] == "barrier" && !strings.Contains(saved, args[3]+"\n") {
+					continue
+				}
+				all.WriteString(plugintest.Run{Args: args, Stdin: saved}.Transcript(t))
+			}
+			got := strings.Join(strings.Fields(strings.ReplaceAll(all.String(), "\\\n", "")), " ")
+			if !strings.Contains(got, tc.want) {
+				t.Errorf("want %q in\n%s", tc.want, all.String())
+			}
+			if removes := strings.Contains(got, "removenode"); removes != strings.Contains(tc.want, "removenode") {
+				t.Errorf("removenode named: %t\n%s", removes, all.String())
+			}
+		})
+	}
+}
+
+// withoutHostID is a cluster whose fourth member runs and has not told its host ID, while the others list one that nobody has.
+func withoutHostID(c *plugintest.Cluster) []client.Object {
+	objects := c.Objects()
+	for _, o := range objects {
+		a := o.GetAnnotations()
+		if o.GetName() == "demo-dc1-rack4-0" && a != nil {
+			delete(a, api.AnnotationHostID)
+			delete(a, api.AnnotationNodeStatusReport)
+			o.SetAnnotations(a)
+		}
+		if r, ok := o.(*api.ScyllaDBDatacenterNodesStatusReport); ok {
+			r.Racks = r.Racks[:3]
+		}
+	}
+	return withoutClusterReport(objects)
+}
+
+// onlyClaim is a cluster whose fourth member has nothing left but its volume.
+func onlyClaim(c *plugintest.Cluster) []client.Object {
+	objects := c.Leftover("demo-dc1-rack4-0")
+	for _, o := range objects {
+		if s, ok := o.(*appsv1.StatefulSet); ok && s.Name == "demo-dc1-rack4" {
+			*s.Spec.Replicas = 1
+		}
+	}
+	return append(objects, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "demo", Name: "data-demo-dc1-rack4-0", Labels: map[string]string{api.LabelCluster: "demo"},
+	}})
+}
+
+func lenient(c *plugintest.Cluster) []client.Object {
+	objects := c.Leftover("demo-dc1-rack4-0")
+	for _, o := range objects {
+		if s, ok := o.(*appsv1.StatefulSet); ok {
+			s.Spec.Template.Spec.InitContainers[2].Args = append(s.Spec.Template.Spec.InitContainers[2].Args, "--single-report-allow-non-reporting-host-ids")
+		}
+	}
+	return objects
+}
+
+func withoutClusterReport(objects []client.Object) []client.Object {
+	return slices.DeleteFunc(objects, func(o client.Object) bool {
+		_, is := o.(*api.ScyllaDBStatusReport)
+		return is
+	})
+}

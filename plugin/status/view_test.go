@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+// viewed gives the cluster report of the objects a view.
+func viewed(t *testing.T, v *api.StatusReportView) []client.Object {
+	t.Helper()
+	objects := plugintest.New(3, 1).Objects()
+	for _, o := range objects {
+		if r, ok := o.(*api.ScyllaDBStatusReport); ok {
+			r.Status.View = v
+			return objects
+		}
+	}
+	t.Fatal("the cluster has no cluster report")
+	return nil
+}
+
+func TestStatusSaysTheView(t *testing.T) {
+	up := api.StatusReportViewMember{Name: "demo-dc1-rack1-0", State: api.NodeStatusUp}
+	tests := map[string]struct {
+		view *api.StatusReportView
+		want string // empty: no line about a view
+	}{
+		"none": {},
+		"all UP": {
+			&api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-12 * time.Second)), Members: []api.StatusReportViewMember{up, up}},
+			"view 3.41 of the controller: 2 of 2 members UP; it has said so for 12s, its clock against this one",
+		},
+		"not all UP, and held": {
+			&api.StatusReportView{Epoch: 1, Seq: 2, ObservedAt: metav1.NewTime(plugintest.Now.Add(-3 * time.Minute)), Hold: "RolloutInProgress", Members: []api.StatusReportViewMember{
+				up, {Name: "demo-dc1-rack2-0", State: api.NodeStatusDown}, {HostID: "0f0e0d0c-0000-4000-8000-000000000000", State: "?"},
+			}},
+			"view 1.2 of the controller: 1 of 3 members UP, DOWN: demo-dc1-rack2-0, UNKNOWN: 0f0e0d0c; held: RolloutInProgress; it has said so for 3m0s, its clock against this one",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects := viewed(t, tt.view)
+			text := plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: objects}.Do(t).Stdout
+			if has := strings.Contains(text, "of the controller: "); has != (tt.want != "") || !strings.Contains(text, tt.want+"\n") {
+				t.Errorf("want %q in:\n%s", tt.want, text)
+			}
+			var d struct {
+				View *api.StatusReportView `json:"view"`
+			}
+			if err := json.Unmarshal([]byte(plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "-o", "json"}, Objects: objects}.Do(t).Stdout), &d); err != nil {
+				t.Fatal(err)
+			}
+			if (d.View == nil) != (tt.view == nil) || d.View != nil && (d.View.Epoch != tt.view.Epoch || d.View.Seq != tt.view.Seq || len(d.View.Members) != len(tt.view.Members)) {
+				t.Errorf("JSON has the view %+v, want %+v", d.View, tt.view)
+			}
+		})
+	}
+}

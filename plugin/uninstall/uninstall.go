@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package uninstall is `kubectl scylla uninstall`: it removes what `kubectl scylla install` applied, unless a cluster still needs it. It removes only
+// objects that carry our field owner, and never a kind.
+package uninstall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
+)
+
+type options struct {
+	d      *cli.Deps
+	yes    bool
+	dryRun cli.DryRunFlag
+}
+
+// NewCmd makes the verb.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d, dryRun: cli.DryRunNone}
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove the controller and the rights",
+		Long: `Remove what "kubectl scylla install" applied: the controller, the rights, the admission policy
+and namespace kubectl-scylla. Objects that somebody else has applied or changed since are left
+as they are, and so are the kinds: with them every report would go.
+
+It is refused while a replacement is open, and while a StatefulSet has our barrier: without
+the controller its Pods would wait for ever. Take the barrier out of the manifest first
+(kubectl scylla inject --undo).`,
+		Example: cli.Examples(
+			"# See what would be removed, and what would stay",
+			"kubectl scylla uninstall --dry-run=client",
+			"",
+			"# Let the API server check it, and keep everything",
+			"kubectl scylla uninstall --dry-run=server",
+			"",
+			"# Remove it",
+			"kubectl scylla uninstall --yes",
+		),
+		GroupID:               cli.GroupSetup,
+		Args:                  cli.AtMost(0),
+		DisableFlagsInUseLine: true,
+		RunE:                  cli.Run(o),
+	}
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
+	o.dryRun.AddFlag(cmd)
+	return cmd
+}
+
+// Complete has nothing to fill in.
+func (*options) Complete(*cobra.Command, []string) error { return nil }
+
+// Validate refuses what does nothing.
+func (o *options) Validate(*cobra.Command) error {
+	if o.d.NamespaceGiven() != "" {
+		return exit.Usagef("--namespace does nothing here: the controller is in namespace %s", manifests.Namespace)
+	}
+	return nil
+}
+
+// Run looks, refuses, asks and removes.
+func (o *options) Run(ctx context.Context) error {
+	cfg, err := o.d.RESTConfig()
+	if err != nil {
+		return err
+	}
+	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	if err := refuse(ctx, c); err != nil {
+		return err
+	}
+	remove, stay, err := look(ctx, c)
+	if err != nil {
+		return err
+	}
+	if len(remove) == 0 {
+		o.d.Say("nothing of kubectl-scylla is installed here\n")
+		return o.say(stay)
+	}
+	if o.dryRun == cli.DryRunNone && !o.yes {
+		for _, u := range remove {
+			o.d.Say(install.Name(u) + "\n")
+		}
+		if err := o.d.Confirm(ctx, fmt.Sprintf("Remove these %d objects from %s?", len(remove), cfg.Host), "yes"); err != nil {
+			return err
+		}
+	}
+	for _, u := range remove {
+		suffix := ""
+		switch o.dryRun {
+		case cli.DryRunNone:
+			err = deleteAsSeen(ctx, c, u)
+		case cli.DryRunServer:
+			suffix, err = " (server dry run)", deleteAsSeen(ctx, c, u, client.DryRunAll)
+		case cli.DryRunClient:
+			suffix = " (dry run)"
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(o.d.Streams.Out, "%s removed%s\n", install.Name(u), suffix); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+	}
+	return o.say(stay)
+}
+
+func (o *options) say(stay []string) error {
+	for _, s := range stay {
+		if _, err := fmt.Fprintf(o.d.Streams.Out, "%s\n", s); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+	}
+	return nil
+}
+
+// refuse names what still needs the controller.
+func refuse(ctx context.Context, c client.Client) error {
+	var open, guarded []string
+	services := &metav1.PartialObjectMetadataList{}
+	services.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
+	// A value that is empty is a request by address; the Scylla Operator's own clusters do not need our controller.
+	if err := c.List(ctx, services, client.HasLabels{api.LabelReplace}); err != nil {
+		return fmt.Errorf("list Services: %w", err)
+	}
+	for _, s := range services.Items {
+		open = append(open, s.Namespace+"/"+s.Name)
+	}
+	sets := &unstructured.UnstructuredList{}
+	sets.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSetList"))
+	if err := c.List(ctx, sets); err != nil {
+		return fmt.Errorf("list StatefulSets: %w", err)
+	}
+	for _, u := range sets.Items {
+		s := &appsv1.StatefulSet{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err != nil {
+			return fmt.Errorf("decode StatefulSet %s/%s: %w", u.GetNamespace(), u.GetName(), err)
+		}
+		if s.Labels[api.LabelManagedBy] != api.ManagedByOperator && hasBarrier(s) {
+			guarded = append(guarded, s.Namespace+"/"+s.Name)
+		}
+	}
+	switch {
+	case len(open) > 0:
+		return exit.WithHint(exit.Refusedf("a replacement is open on %s: it would stop where it is", some(open)),
+			"wait for its end, or withdraw it: kubectl scylla replace cancel")
+	case len(guarded) > 0:
+		return exit.WithHint(exit.Refusedf("Pods of StatefulSet %s would wait for ever without the controller", some(guarded)),
+			"take the barrier out of the manifest and apply that first: kubectl scylla inject -f FILE --undo")
+	}
+	return nil
+}
+
+// some are the first names; a fleet would fill the screen.
+func some(names []string) string {
+	const most = 3
+	if rest := len(names) - most; rest > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), rest)
+	}
+	return strings.Join(names, ", ")
+}
+
+func hasBarrier(s *appsv1.StatefulSet) bool {
+	return slices.ContainsFunc(s.Spec.Template.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
+}
+
+// look finds what to remove, last applied first, and what stays with the reason.
+func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstructured, stay []string, err error) {
+	// The image is of no weight for what there is to remove; without one the Deployment would be left out.
+	objects, err := manifests.Objects(manifests.Options{Image: "none", Replicas: 2})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, u := range slices.Backward(objects) {
+		have := &unstructured.Unstructured{}
+		have.SetGroupVersionKind(u.GroupVersionKind())
+		err := c.Get(ctx, client.ObjectKeyFromObject(u), have)
+		switch {
+		case apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || err == nil && have.GetDeletionTimestamp() != nil:
+		case err != nil:
+			return nil, nil, fmt.Errorf("read %s: %w", install.Name(u), err)
+		case u.GetKind() == "CustomResourceDefinition":
+			stay = append(stay, install.Name(u)+" stays: every report would go with it")
+		case !manifests.Applied(have):
+			stay = append(stay, install.Name(u)+" stays: kubectl scylla install has not applied it")
+		default:
+			remove = append(remove, have)
+		}
+	}
+	return remove, stay, nil
+}
+
+// deleteAsSeen deletes an object unless another of the same name has taken its place.
+func deleteAsSeen(ctx context.Context, c client.Client, u *unstructured.Unstructured, opts ...client.DeleteOption) error {
+	uid := u.GetUID()
+	opts = append(opts, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err := client.IgnoreNotFound(c.Delete(ctx, u, opts...)); err != nil {
+		return fmt.Errorf("remove %s: %w", install.Name(u), err)
+	}
+	return nil
+}

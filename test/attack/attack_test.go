@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package attack runs what a member of a ScyllaDB cluster, or somebody with its token, may try, against a real API server with what `kubectl scylla install`
+// installs, and says in docs/security.md what came of it.
+package attack
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
+)
+
+var update = flag.Bool("update", false, "write docs/security.md")
+
+const (
+	ns   = "db"
+	own  = "db-rack1-0"
+	peer = "db-rack2-0"
+	// account carries the member ClusterRole under a name that nobody expects.
+	account  = "anything-at-all"
+	document = "../../docs/security.md"
+)
+
+// attack is one row of the table.
+type attack struct {
+	name, tries, happens string
+	// as is whose token is used: of the Pod own when empty.
+	as string
+	// run makes the request; it must be refused with these words, or succeed when refused is empty.
+	run     func(context.Context, client.Client) error
+	refused string
+}
+
+const (
+	tokenOfNoPod   = "no Pod" // a token of the account that was not made for a Pod
+	tokenOfAnother = "another Pod's"
+	thisPod        = "writes to its own Pod only"
+	oneAnnotation  = "writes two annotations"
+)
+
+// merge patches a Pod's metadata.
+func merge(pod string, metadata any) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error {
+		b, err := json.Marshal(map[string]any{"metadata": metadata})
+		if err != nil {
+			return err
+		}
+		return c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: pod}}, client.RawPatch(types.MergePatchType, b))
+	}
+}
+
+type object = map[string]any
+
+func row(text string) object {
+	return object{"annotations": object{api.AnnotationNodeStatusReport: text}}
+}
+
+func remove(o client.Object) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error { return c.Delete(ctx, o) }
+}
+
+var attacks = []attack{
+	{name: "own row", tries: "a reporter writes its row", happens: "it is written: this is its work", run: merge(own, row(`{"observedNodes":[]}`))},
+	{name: "row of a peer", tries: "a member writes the row of another", happens: "refused", run: merge(peer, row("{}")), refused: thisPod},
+	{name: "token of no Pod", tries: "the account's token, made by hand for no Pod", happens: "refused", as: tokenOfNoPod, run: merge(own, row("{}")), refused: thisPod},
+	{name: "token of a peer", tries: "the token of another Pod of the same account", happens: "refused", as: tokenOfAnother, run: merge(own, row("{}")), refused: thisPod},
+	{name: "own label", tries: "a member moves itself to another cluster by label", happens: "refused", run: merge(own, object{"labels": object{api.LabelCluster: "x"}}), refused: oneAnnotation},
+	{name: "other annotation", tries: "a member sets any other annotation of its Pod", happens: "refused", run: merge(own, object{"annotations": object{"x/y": "z"}}), refused: oneAnnotation},
+	{name: "lost annotation", tries: "a member takes another annotation off its Pod", happens: "refused", run: merge(own, object{"annotations": object{"example.com/kept": nil}}), refused: oneAnnotation},
+	{name: "finalizer", tries: "a member sets a finalizer, so that its Pod can never be replaced", happens: "refused", run: merge(own, object{"finalizers": []string{"x/y"}}), refused: oneAnnotation},
+	{name: "owner", tries: "a member gives its Pod another owner", happens: "refused",
+		run: merge(own, object{"ownerReferences": []object{{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "y"}}}), refused: oneAnnotation},
+	{name: "large row", tries: "a member writes a row of 240 kB", happens: "refused", run: merge(own, row(strings.Repeat("x", 240_000))), refused: "at most 200,000 characters"},
+	{name: "image", tries: "a member changes the image of a peer", happens: "refused", run: func(ctx context.Context, c client.Client) error {
+		return c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: peer}},
+			client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"scylla","image":"evil"}]}}`)))
+	}, refused: thisPod},
+	{name: "delete a peer", tries: "a member deletes the Pod of another", happens: "refused: no right", run: remove(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: peer}}), refused: "forbidden"},
+	{name: "evict a peer", tries: "a member evicts the Pod of another", happens: "refused: no right", run: func(ctx context.Context, c client.Client) error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: peer}}
+		return c.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{ObjectMeta: pod.ObjectMeta})
+	}, refused: "forbidden"},
+	{name: "force", tries: "a member forces its own Service", happens: "refused: no right", run: func(ctx context.Context, c client.Client) error {
+		return c.Patch(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: own}},
+			client.RawPatch(types.MergePatchType, []byte(fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, api.AnnotationForceProceed))))
+	}, refused: "forbidden"},
+	{name: "report", tries: "a member writes the report that barriers read", happens: "refused: no right", run: func(ctx context.Context, c client.Client) error {
+		return c.Create(ctx, &api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "x"}, DatacenterName: "dc1"})
+	}, refused: "forbidden"},
+	{name: "Secrets", tries: "a member reads Secrets", happens: "refused: no right", run: func(ctx context.Context, c client.Client) error {
+		return c.List(ctx, &corev1.SecretList{}, client.InNamespace(ns))
+	}, refused: "forbidden"},
+	{name: "Event in our name", tries: "a member writes an Event that looks like the controller's", happens: "it is written: an Event proves nothing (below)", run: func(ctx context.Context, c client.Client) error {
+		return c.Create(ctx, &eventsv1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "forged"}, EventTime: metav1.NowMicro(), ReportingController: api.ManagedByUs, ReportingInstance: "x",
+			Action: "ReplaceNode", Reason: "FinishedReplacingNode", Type: corev1.EventTypeNormal, Note: "forged",
+			Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Namespace: ns, Name: peer},
+		})
+	}},
+}
+
+// TestAttacks runs every row of the table on a control plane.
+func TestAttacks(t *testing.T) {
+	c := plane.Start(t)
+	admin, err := kube.NewClient(c.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	install(t, c)
+	uids := map[string]types.UID{}
+	for _, name := range []string{own, peer} {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{api.LabelCluster: "db"}, Annotations: map[string]string{"example.com/kept": "yes"}},
+			Spec:       corev1.PodSpec{ServiceAccountName: account, AutomountServiceAccountToken: ptr.To(false), Containers: []corev1.Container{{Name: "scylla", Image: "x"}}},
+		}
+		if err := admin.Create(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+		uids[name] = pod.UID
+	}
+	who := func(as string) client.Client {
+		cfg := c.RESTConfig()
+		cfg.Impersonate = rest.ImpersonationConfig{
+			UserName: "system:serviceaccount:" + ns + ":" + account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"},
+		}
+		pod := map[string]string{"": own, tokenOfAnother: peer}[as]
+		if pod != "" {
+			cfg.Impersonate.Extra = map[string][]string{"authentication.kubernetes.io/pod-name": {pod}, "authentication.kubernetes.io/pod-uid": {string(uids[pod])}}
+		}
+		cl, err := kube.NewClient(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cl
+	}
+	// An admission policy takes a moment to be enforced.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := cluster.WaitFor(ctx, "the admission policy", 100*time.Millisecond, func(ctx context.Context) (bool, string, error) {
+		err := merge(peer, row("{}"))(ctx, who(""))
+		return err != nil && strings.Contains(err.Error(), thisPod), fmt.Sprint(err), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range attacks {
+		t.Run(a.name, func(t *testing.T) {
+			switch err := a.run(t.Context(), who(a.as)); {
+			case a.refused == "" && err != nil:
+				t.Error(err)
+			case a.refused != "" && (err == nil || !strings.Contains(err.Error(), a.refused)):
+				t.Errorf("%v, want it to be refused with %q", err, a.refused)
+			}
+		})
+	}
+	// Whoever administers the cluster is not concerned.
+	if err := merge(peer, object{"annotations": object{"x/y": "z"}})(t.Context(), admin); err != nil {
+		t.Errorf("an administrator: %v", err)
+	}
+}
+
+func install(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	objs, err := manifests.Objects(manifests.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, o := range objs {
+		b, err := o.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(b)
+		text.WriteString("\n---\n")
+	}
+	if _, err := c.KubectlInput(t.Context(), text.String(), "apply", "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"create", "namespace", ns},
+		{"-n", ns, "create", "serviceaccount", account},
+		{"-n", ns, "create", "rolebinding", "x", "--clusterrole=kubectl-scylla-member", "--serviceaccount=" + ns + ":" + account},
+		{"wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"},
+	} {
+		if _, err := c.Kubectl(t.Context(), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTheDocumentIsTheTable keeps docs/security.md to what is run.
+func TestTheDocumentIsTheTable(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(intro)
+	for _, a := range attacks {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", a.name, a.tries, a.happens)
+	}
+	b.WriteString(outro)
+	b.WriteString(pods)
+	if *update {
+		if err := os.WriteFile(document, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is, err := os.ReadFile(document)
+	if err != nil || string(is) != b.String() {
+		t.Errorf("%s is not the table of this package (%v): go test ./test/attack -run Document -update", document, err)
+	}
+}
+
+const intro = `# What a member may try
+
+Every row is run against a real API server with what ` + "`kubectl scylla install`" + ` installs (` + "`test/attack`" + `). The account carries the ClusterRole
+` + "`kubectl-scylla-member`" + ` and nothing else, under a name of its own.
+
+| attack | what it tries | what happens |
+|---|---|---|
+`
+
+const outro = `
+## What holds it
+
+The ClusterRole lets an agent patch Pods, because RBAC cannot say "its own". The ValidatingAdmissionPolicy ` + "`kubectl-scylla-own-pod-only`" + ` says it: whoever
+may patch ScyllaDB Pods and may not delete them writes two annotations, its row of at most 200,000 characters and what its barrier has found, to the Pod that its token was made for. It goes by
+rights and not by the account's name. Who may delete Pods could do worse anyway, and is not concerned.
+
+## What a member can still do
+
+It can say what it likes about itself and about whom it sees. A row that sees a node DOWN that is UP holds joins up until it is mended: the graver word
+counts. One that sees a node UP that is DOWN outweighs nobody: every other row must say so too. A row that cannot be read costs that row, and a report that
+cannot be written is not trusted ([controller.md](controller.md)). A host ID that is no UUID, or another member's, is not recorded on its Service (Event
+` + "`HostIDRefused`" + `).
+
+## What an Event proves
+
+Nothing. An agent may write Events in its namespace, and may write any name into them, the controller's too. No part of this project reads an Event to decide
+anything. What was decided stands on objects that members cannot write: annotations and labels of member Services, the reports, their conditions.
+`
+
+// pods is about what restricted_test.go and test/netpolicy test.
+const pods = `
+## How our Pods run
+
+The controller's Pod and what ` + "`" + `inject` + "`" + ` adds (reporter, copy, query, barrier) fit the Pod Security Standard *restricted*: not root, no capabilities, seccomp ` + "`" + `RuntimeDefault` + "`" + `, no escalation;
+and their root file systems are read-only. A real API server that enforces the standard accepts them (` + "`" + `TestPodSecurity` + "`" + `). One exception: where ScyllaDB itself runs as root, as its
+image does by itself, query and barrier have to read files that belong to another user; they then run as root with ` + "`" + `DAC_OVERRIDE` + "`" + ` alone, on a volume that is mounted read-only. That fits
+*baseline*. Let the StatefulSet name ScyllaDB's user (` + "`" + `runAsUser` + "`" + `) to avoid it.
+
+## Network
+
+[install/networkpolicies](install/networkpolicies) has two NetworkPolicies to adapt, one for the controller, one for a guarded cluster. Each connection that is needed, and each that must not be, is a
+row of ` + "`" + `TestNeededConnectionsArePossibleAndOthersAreNot` + "`" + `, evaluated by what the API says that a policy means. The clusters of our tests enforce no NetworkPolicy, so that real packets
+were not tried. ` + "`" + `install` + "`" + ` applies none of them: a policy that does not know your clients would cut them off.
+`

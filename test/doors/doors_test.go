@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package doors types what the README tells a new user to type.
+package doors
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
+)
+
+// door is the commands of one section of the README, without their comments.
+func door(t *testing.T, heading string) []string {
+	t.Helper()
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(b), "\n## "+heading)
+	if !ok {
+		t.Fatalf("the README has no section %q", heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)^    (\S.*)$`).FindAllStringSubmatch(section, -1) {
+		line, _, _ := strings.Cut(m[1], " # ")
+		out = append(out, strings.TrimSpace(line))
+	}
+	return out
+}
+
+// One minute, no cluster, no kubeconfig, no terminal.
+func TestDoorWithoutACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links a binary")
+	}
+	t.Parallel()
+	// What each command ends with, and says.
+	want := map[string]struct {
+		code int
+		says string
+	}{
+		"kubectl scylla demo":                           {0, "kubectl scylla barrier --from sample:incident"},
+		"kubectl scylla demo incident":                  {3, "NOT HEALTHY demo/demo"}, // without a terminal it is the status
+		"kubectl scylla barrier --from sample:incident": {3, "demo-dc1-rack2-1"},
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "kubectl-scylla")
+	if err := image.BuildBinary(t.Context(), "../..", "./cmd/kubectl-scylla", program); err != nil {
+		t.Fatal(err)
+	}
+	// kubectl does nothing but to find its plugin.
+	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\nshift\nexec kubectl-scylla \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lines := door(t, "I have no cluster")
+	if len(lines) != len(want)+1 {
+		t.Fatalf("the README has %q: say here what each does", lines)
+	}
+	began := time.Now()
+	for i, line := range lines {
+		if i == 0 { // test/release installs it from a served module
+			if line != "go install github.com/kubectl-scylla/kubectl-scylla/cmd/kubectl-scylla@latest" {
+				t.Errorf("the README begins with %q: does test/release still test that?", line)
+			}
+			continue
+		}
+		w, ok := want[line]
+		if !ok {
+			t.Errorf("%q is new in the README: say here what it does", line)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", line)
+		cmd.Env = []string{"PATH=" + dir, "HOME=" + dir}
+		out, err := cmd.CombinedOutput()
+		cancel()
+		if code := cmd.ProcessState.ExitCode(); code != w.code || !strings.Contains(string(out), w.says) {
+			t.Errorf("%s: exit %d, want %d and %q: %v\n%s", line, code, w.code, w.says, err, out)
+		}
+	}
+	t.Logf("%d commands in %s", len(lines)-1, time.Since(began).Round(time.Millisecond))
+}

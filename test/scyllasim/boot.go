@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+func (n *Node) resolveSeeds() ([]string, error) {
+	var out []string
+	for _, s := range n.o.Seeds {
+		s = strings.TrimSpace(s)
+		if s == "" {
+			continue
+		}
+		if a, err := netip.ParseAddr(s); err == nil {
+			out = addUnique(out, a.String())
+			continue
+		}
+		ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
+		ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", s)
+		cancel()
+		if err != nil {
+			return nil, fmt.Errorf("Bad configuration: invalid value in 'seeds': '%s': std::system_error (error C-Ares:4, %s: Not found)", s, s) //nolint:staticcheck // ScyllaDB's text
+		}
+		for _, ip := range ips {
+			out = addUnique(out, ip.Unmap().String())
+		}
+	}
+	return out, nil
+}
+
+func (n *Node) isMe(ip string) bool {
+	return compareIP(ip, n.o.BroadcastAddress) == 0 || compareIP(ip, n.o.ListenAddress) == 0
+}
+
+func (n *Node) boot() error {
+	n.log.info("init", "Scylla version %s starting.", n.v.Release())
+	if err := n.sleep(4 * n.o.StageTime); err != nil {
+		return err
+	}
+	seeds, err := n.resolveSeeds()
+	if err != nil {
+		n.log.error("init", "%v", err)
+		return &startupError{"bad_configuration_error (std::exception)"}
+	}
+	if err := n.startAPI(); err != nil {
+		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
+	}
+	n.stage.Store(1)
+	if err := n.sleep(n.o.StageTime); err != nil {
+		return err
+	}
+
+	hostID, gen, err := n.openSystemLocal()
+	if err != nil {
+		return err
+	}
+	n.assemble(hostID, seeds)
+	n.mu.Lock()
+	n.hostID = hostID
+	n.mu.Unlock()
+	for s := int32(2); s <= 4; s++ {
+		n.stage.Store(s)
+		if err := n.sleep(n.o.StageTime); err != nil {
+			return err
+		}
+	}
+	if err := n.join(gen, seeds); err != nil {
+		return err
+	}
+
+	// The end of join_topology: only now does the disk say that this node has bootstrapped.
+	if err := n.local.set(map[string]string{"bootstrapped": "COMPLETED"}); err != nil {
+		return runtimeErrorf("save system.local: %v", err)
+	}
+	n.setMode(modeNormal)
+	if n.v.notifyUp() {
+		n.notifyPeersUp()
+	}
+	n.startCQL()
+	n.stage.Store(6)
+	n.log.info("init", "Scylla version %s initialization completed.", n.v.Release())
+	close(n.ready)
+	return nil
+}
+
+// openSystemLocal loads system.local and saves this start's host ID, addresses and generation. It returns the host ID, which is made at
+// the first start, and the generation of this process, which is greater than that of any earlier one.
+func (n *Node) openSystemLocal() (hostID string, gen int64, err error) {
+	local, replayed, err := openLocal(n.o.Dir, n.v)
+	if err != nil {
+		return "", 0, runtimeErrorf("load system.local: %v", err)
+	}
+	n.local = local
+	if replayed {
+		n.log.info("init", "replaying schema commit log - flushing memtables")
+	}
+	hostID = local.get("host_id")
+	if hostID == "" {
+		hostID = uuid.NewString()
+		n.log.info("system_keyspace", "Setting local host id to %s", hostID)
+	}
+	gen = time.Now().Unix()
+	if old, err := strconv.ParseInt(local.get("gossip_generation"), 10, 64); err == nil && gen <= old {
+		gen = old + 1
+	}
+	if err := local.set(map[string]string{
+		"key": "local", "host_id": hostID, "cluster_name": n.o.ClusterName, "data_center": n.o.DC, "rack": n.o.Rack,
+		"release_version": cassandraVersion, "broadcast_address": n.o.BroadcastAddress, "listen_address": n.o.ListenAddress,
+		"rpc_address": n.o.RPCAddress, "gossip_generation": itoa(gen),
+	}); err != nil {
+		return "", 0, runtimeErrorf("save system.local: %v", err)
+	}
+	return hostID, gen, nil
+}
+
+// assemble makes the services that join uses; they run from join on.
+func (n *Node) assemble(hostID string, seeds []string) {
+	n.g0 = newGroup0(filepath.Join(n.o.Dir, "data", "system", "scyllasim-group0"), hostID, n.clock, n.log, &n.gate)
+	n.peers = journal{dir: filepath.Join(n.o.Dir, "data", "system", "peers-37f71aca7dc2383ba70672528af04d4f"), prefix: "scyllasim-peers", limit: 1 << 20}
+	n.gossip = &gossiper{
+		self: hostID, byHostID: n.v.gossipByHostID(), clock: n.clock, log: n.log, gate: &n.gate, fdTimeout: n.o.FailureDetectorTimeout,
+		peers: map[string]*peerView{}, liveChanged: make(chan struct{}), ctx: n.ctx,
+		seeds: func() []string {
+			// Names are looked up again: pods change their addresses.
+			if s, err := n.resolveSeeds(); err == nil {
+				seeds = s
+			}
+			return slices.DeleteFunc(slices.Clone(seeds), n.isMe)
+		},
+		banned:  func(id string) bool { return n.g0.state().banned(id) },
+		group0:  n.groupID,
+		onPeers: n.savePeers,
+	}
+	n.tr = &transport{
+		cluster: n.o.ClusterName, hostID: hostID, ip: n.o.BroadcastAddress, port: n.o.StoragePort, clock: n.clock,
+		network: n.o.Network, gate: &n.gate, handler: n.handle,
+		banned: func(id string) bool { return n.g0.state().banned(id) }, notice: n.v.banNotice(),
+		onBanned: func(by string) {
+			if n.v.banNotice() {
+				select {
+				case n.bannedCh <- by:
+				default:
+				}
+			}
+		},
+	}
+	n.gossip.call = n.tr.call
+	n.g0.send = n.sendTo
+	n.g0.onApply = n.applied
+}
+
+func (n *Node) startGossip(gen int64) {
+	status := map[int]appValue{}
+	if s := n.g0.state(); s.state(n.hostID) == stateNormal {
+		status[appStatus] = appValue{Value: s.node(n.hostID).gossipStatus()}
+	}
+	schema := emptySchema
+	if s := n.g0.state(); s != nil {
+		schema = s.Schema
+	}
+	for app, v := range map[int]string{
+		appLoad: itoa(n.load()), appSchema: schema, appDC: n.o.DC, appRack: n.o.Rack, appReleaseVersion: cassandraVersion,
+		appRPCAddress: n.o.RPCAddress, appNetVersion: "0", appHostID: n.hostID, appRPCReady: "0", appSnitchName: n.o.Snitch, appFeatures: n.v.features(),
+	} {
+		status[app] = appValue{Value: v}
+	}
+	ver := int64(1)
+	for _, app := range []int{appStatus, appLoad, appSchema, appDC, appRack, appReleaseVersion, appRPCAddress, appNetVersion, appHostID, appFeatures, appRPCReady, appSnitchName} {
+		if v, ok := status[app]; ok {
+			v.Version = ver
+			status[app] = v
+			ver++
+		}
+	}
+	n.gossip.start(n.ctx, &endpointState{HostID: n.hostID, IP: n.o.BroadcastAddress, Gen: gen, Ver: ver, App: status})
+}
+
+// load is the data size that the node reports, in bytes: invented, and the same at every call.
+func (n *Node) load() int64 {
+	var sum int64 = 100 << 10
+	for _, c := range n.hostID {
+		sum += int64(c) * 97
+	}
+	return sum
+}
+
+func (n *Node) notifyPeersUp() {
+	s := n.g0.state()
+	ctx, cancel := context.WithTimeout(n.ctx, n.timeout(10*time.Second))
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, t := range s.sorted() {
+		if t.State == stateNormal && t.HostID != n.hostID && n.gossip.alive(t.HostID) {
+			wg.Go(func() { _ = n.sendTo(ctx, t.HostID, "gossip.notifyup", n.gossip.statesOf([]string{n.hostID}), nil) })
+		}
+	}
+	wg.Wait()
+}
+
+func randomTokens(k int) []int64 {
+	out := make([]int64, k)
+	for i := range out {
+		out[i] = int64(rand.Uint64())
+	}
+	slices.Sort(out)
+	return out
+}

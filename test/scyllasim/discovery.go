@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// discovery is what a node without a group 0 knows of other such nodes.
+type discovery struct {
+	mu       sync.Mutex
+	eligible map[string]string // address -> host ID of those that may create: their own address is among their seeds
+}
+
+type discoverRequest struct {
+	HostID   string
+	IP       string
+	Eligible bool
+}
+
+type discoverReply struct {
+	HostID   string
+	Group0   string
+	LeaderIP string
+	Eligible bool
+}
+
+type shadowReply struct {
+	Group0  string
+	Members []shadowMember
+}
+
+type shadowMember struct {
+	HostID, IP, DC, Rack, State string
+}
+
+// shadowRound asks the seeds, except the node itself, for the members of the cluster. It fails when none has answered after shadow_round_ms.
+func (n *Node) shadowRound(seeds []string) ([]shadowMember, error) {
+	end := n.clock.Now().Add(n.o.ShadowRound)
+	others := slices.DeleteFunc(slices.Clone(seeds), n.isMe)
+	for {
+		for _, ip := range others {
+			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(5*time.Second))
+			var rep shadowReply
+			_, err := n.tr.call(ctx, "gossip", "", ip, "gossip.shadow", struct{}{}, &rep)
+			cancel()
+			if err == nil && rep.Group0 != "" {
+				return rep.Members, nil
+			}
+		}
+		if !n.clock.Now().Before(end) {
+			return nil, runtimeErrorf("Unable to gossip with any nodes=%s (ShadowRound).", idSet(others))
+		}
+		if err := n.sleep(time.Second); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// discover returns the address to send the join request to, or "" when this node is to create the cluster. It creates only if its own
+// address is among its seeds, every other node it knows of has answered that it belongs to no cluster, and its host ID is the smallest of
+// those that could create. A node that knows no other seed than itself creates a cluster at once, whether or not there is another.
+func (n *Node) discover(seeds []string, replacing bool) (string, error) {
+	eligible := !replacing && slices.ContainsFunc(seeds, n.isMe)
+	for {
+		targets := slices.DeleteFunc(slices.Clone(seeds), n.isMe)
+		n.disc.mu.Lock()
+		for ip := range n.disc.eligible {
+			targets = addUnique(targets, ip)
+		}
+		n.disc.mu.Unlock()
+		all, smallest, contact := true, true, ""
+		for _, ip := range targets {
+			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(3*time.Second))
+			var rep discoverReply
+			_, err := n.tr.call(ctx, "gossip", "", ip, "discover", discoverRequest{HostID: n.hostID, IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
+			cancel()
+			switch {
+			case err != nil:
+				all = false
+			case rep.Group0 != "" && contact == "":
+				contact = ip
+				if rep.LeaderIP != "" {
+					contact = rep.LeaderIP
+				}
+			case rep.Group0 == "" && rep.Eligible && rep.HostID < n.hostID:
+				smallest = false
+			}
+		}
+		if contact != "" {
+			return contact, nil
+		}
+		if eligible && all && smallest {
+			return "", nil
+		}
+		if err := n.sleep(time.Second); err != nil {
+			return "", err
+		}
+	}
+}
+
+func (n *Node) handleDiscover(r discoverRequest) discoverReply {
+	rep := discoverReply{HostID: n.hostID, Group0: n.groupID()}
+	if rep.Group0 != "" {
+		if id := n.g0.leaderID(); id != "" {
+			rep.LeaderIP, _ = n.addressOf(id)
+		}
+		return rep
+	}
+	seeds, err := n.resolveSeeds()
+	rep.Eligible = err == nil && slices.ContainsFunc(seeds, n.isMe) && n.o.ReplaceNodeFirstBoot == "" && n.o.ReplaceAddressFirstBoot == ""
+	n.mu.Lock()
+	d := n.disc
+	n.mu.Unlock()
+	if d != nil && r.Eligible {
+		d.mu.Lock()
+		d.eligible[r.IP] = r.HostID
+		d.mu.Unlock()
+	}
+	return rep
+}
+
+func (n *Node) handleShadow() shadowReply {
+	rep := shadowReply{Group0: n.groupID()}
+	for _, t := range n.g0.state().sorted() {
+		if t.State == stateLeft || t.State == stateNone {
+			continue
+		}
+		ip, _ := n.addressOf(t.HostID)
+		rep.Members = append(rep.Members, shadowMember{HostID: t.HostID, IP: ip, DC: t.DC, Rack: t.Rack, State: t.State})
+	}
+	return rep
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// alive reports whether this node sees the host UP.
+func (g *gossiper) alive(hostID string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if hostID == g.self {
+		return true
+	}
+	p := g.peers[hostID]
+	return p != nil && p.alive
+}
+
+// addressOf returns the address that gossip knows for a host.
+func (g *gossiper) addressOf(hostID string) (string, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.me != nil && hostID == g.self {
+		return g.me.IP, true
+	}
+	if p := g.peers[hostID]; p != nil {
+		return p.st.IP, true
+	}
+	return "", false
+}
+
+// app returns one application state of a host, empty when it is not known.
+func (g *gossiper) app(hostID string, app int) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if st := g.stateLocked(hostID); st != nil {
+		return st.App[app].Value
+	}
+	return ""
+}
+
+// generationOf returns the generation of a host's last known process, 0 when it is not known.
+func (g *gossiper) generationOf(hostID string) int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if st := g.stateLocked(hostID); st != nil {
+		return st.Gen
+	}
+	return 0
+}
+
+func (g *gossiper) stateLocked(hostID string) *endpointState {
+	if hostID == g.self {
+		return g.me
+	}
+	if p := g.peers[hostID]; p != nil {
+		return p.st
+	}
+	return nil
+}
+
+// endpointView is one endpoint as the failure detector API prints it.
+type endpointView struct {
+	endpointState
+	Alive     bool
+	DownSince time.Time
+	FirstSeen time.Time
+	Updated   time.Time
+}
+
+// view returns every endpoint, this node included, in order of address and host ID.
+func (g *gossiper) view() []endpointView {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []endpointView
+	if g.me != nil {
+		out = append(out, endpointView{endpointState: *g.me, Alive: g.me.status() != "shutdown", Updated: time.Now()})
+	}
+	for _, p := range g.peers {
+		out = append(out, endpointView{endpointState: *p.st, Alive: p.alive, DownSince: p.downSince, FirstSeen: p.firstSeen, Updated: p.updated})
+	}
+	slices.SortFunc(out, func(a, b endpointView) int {
+		return cmp.Or(compareIP(a.IP, b.IP), cmp.Compare(a.HostID, b.HostID))
+	})
+	return out
+}
+
+func (g *gossiper) generation() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.me == nil {
+		return 0
+	}
+	return g.me.Gen
+}
+
+// compareIP orders addresses by number, as a std::set of them does.
+func compareIP(a, b string) int {
+	x, err1 := netip.ParseAddr(a)
+	y, err2 := netip.ParseAddr(b)
+	if err1 != nil || err2 != nil {
+		return cmp.Compare(a, b)
+	}
+	return x.Compare(y)
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

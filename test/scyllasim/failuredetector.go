@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// detector decides from the results of echoes whether one peer is DOWN. Time is an argument.
+type detector struct {
+	last time.Time
+	max  time.Duration
+}
+
+// observe takes one echo's result and reports whether the peer is to be marked DOWN.
+func (d *detector) observe(ok bool, now time.Time) bool {
+	if ok {
+		d.last = now
+		return false
+	}
+	return now.Sub(d.last) > d.max
+}
+
+// considerLocked sends an echo to a peer that is not UP and marks it UP when the answer comes. A peer that announced its shutdown is marked DOWN.
+func (g *gossiper) considerLocked(p *peerView) {
+	if p.st.status() == "shutdown" {
+		if p.alive {
+			g.markDownLocked(p)
+		}
+		return
+	}
+	if p.alive || p.echoing {
+		return
+	}
+	p.echoing = true
+	id, ip, gen := p.st.HostID, p.st.IP, p.st.Gen
+	g.wg.Go(func() {
+		cctx, cancel := context.WithTimeout(g.ctx, max(g.clock.Real(15*time.Second), time.Second))
+		defer cancel()
+		_, err := g.call(cctx, "echo", id, ip, "gossip.echo", struct{}{}, nil)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		p.echoing = false
+		if err != nil || !g.enabled || p.alive || g.peers[id] != p || p.st.Gen != gen || p.st.status() == "shutdown" {
+			return
+		}
+		p.alive = true
+		g.bumpLocked()
+		g.log.info("gossip", "InetAddress %s/%s is now UP, status = %s", id, p.st.IP, p.st.status())
+	})
+}
+
+func (g *gossiper) markDownLocked(p *peerView) {
+	p.alive = false
+	p.downSince = g.clock.Now()
+	g.bumpLocked()
+	g.log.info("gossip", "InetAddress %s/%s is now DOWN, status = %s", p.st.HostID, p.st.IP, p.st.status())
+}
+
+func (g *gossiper) bumpLocked() {
+	g.liveVersion++
+	close(g.liveChanged)
+	g.liveChanged = make(chan struct{})
+}
+
+// detect runs one echo loop for each live peer, and all of them anew whenever the set of live peers changes.
+func (g *gossiper) detect(ctx context.Context) {
+	for ctx.Err() == nil {
+		lctx, cancel := context.WithCancel(ctx)
+		g.mu.Lock()
+		changed := g.liveChanged
+		var wg sync.WaitGroup
+		for id, p := range g.peers {
+			if p.alive {
+				wg.Go(func() { g.detectPeer(lctx, id) })
+			}
+		}
+		g.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		cancel()
+		wg.Wait()
+	}
+}
+
+func (g *gossiper) detectPeer(ctx context.Context, id string) {
+	d := detector{last: g.clock.Now(), max: echoInterval + g.fdTimeout}
+	for {
+		g.mu.Lock()
+		p := g.peers[id]
+		if p == nil || !p.alive || !g.enabled {
+			g.mu.Unlock()
+			return
+		}
+		ip := p.st.IP
+		g.mu.Unlock()
+		cctx, cancel := context.WithTimeout(ctx, g.clock.Real(d.max))
+		_, err := g.call(cctx, "echo", id, ip, "gossip.echo", struct{}{}, nil)
+		cancel()
+		if ctx.Err() != nil || g.gate.wait(ctx) != nil {
+			return
+		}
+		if d.observe(err == nil, g.clock.Now()) {
+			g.mu.Lock()
+			if g.peers[id] == p && p.alive && g.enabled {
+				g.log.info("gossip", "failure_detector_loop: Mark node %s/%s as DOWN", id, p.st.IP)
+				g.markDownLocked(p)
+			}
+			g.mu.Unlock()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.clock.After(echoInterval):
+		}
+	}
+}

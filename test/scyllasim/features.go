@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Answers of raft_topology/upgrade.
+const (
+	notUpgraded  = "not_upgraded"
+	upgrading    = "build_coordinator_state"
+	upgradeDone  = "done"
+	featuresName = "SCYLLASIM_"
+)
+
+// features returns the name of what this version supports. One name stands for all cluster features of a minor version; a later version
+// supports those of every earlier one.
+func (v Version) features() string { return fmt.Sprintf("%s%d_%d", featuresName, v.Major, v.Minor) }
+
+// supports reports whether a node with features have understands a cluster that has enabled want.
+func supports(have, want string) bool { return compareFeatures(have, want) >= 0 }
+
+func compareFeatures(a, b string) int {
+	number := func(s string) (major, minor int) {
+		// A value that does not parse is 0.0: a node that supports nothing, a cluster that asks for nothing.
+		_, _ = fmt.Sscanf(strings.TrimPrefix(s, featuresName), "%d_%d", &major, &minor)
+		return major, minor
+	}
+	x, xm := number(a)
+	y, ym := number(b)
+	return cmp.Or(cmp.Compare(x, y), cmp.Compare(xm, ym))
+}
+
+// updateFeatures records what each member supports, by gossip, and enables what all normal nodes support. It also ends the upgrade to the
+// raft topology, which needs every node to support it.
+func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
+	learned, lowest := map[string]string{}, ""
+	for _, x := range st.sorted() {
+		have := x.Features
+		if f := n.gossip.app(x.HostID, appFeatures); f != "" && f != have && x.State != stateLeft {
+			learned[x.HostID], have = f, f
+		}
+		if x.State == stateNormal && (lowest == "" || compareFeatures(have, lowest) < 0) {
+			lowest = have
+		}
+	}
+	enable := compareFeatures(lowest, st.Features) > 0
+	finish := st.Upgrade == upgrading && len(n.deadNodes(st)) == 0
+	if len(learned) == 0 && !enable && !finish {
+		return false, nil
+	}
+	return true, n.g0.propose(ctx, func(t *topology) error {
+		for id, f := range learned {
+			if x := t.node(id); x != nil {
+				x.Features = f
+			}
+		}
+		if enable {
+			t.Features = lowest
+		}
+		if finish {
+			t.Upgrade = upgradeDone
+		}
+		return nil
+	})
+}
+
+// rejectFeatures turns away a newcomer that is older than what the cluster has enabled. Its request was stored, so it becomes left and stays banned.
+func (n *Node) rejectFeatures(ctx context.Context, x *topoNode, enabled string) error {
+	reason := fmt.Sprintf("Feature check failed. The new node does not support features that the cluster has enabled: {%s}", enabled)
+	n.log.warn("raft_topology", "node %s does not understand some features: {%s}", x.HostID, enabled)
+	err := n.g0.propose(ctx, func(t *topology) error {
+		y := t.node(x.HostID)
+		if y == nil || y.Request == "" || y.Stage != "" {
+			return errNoChange
+		}
+		t.finishTask(y.RequestID, "Join is rejected during validation", time.Now().UTC())
+		y.State, y.Request = stateLeft, ""
+		return nil
+	})
+	if err == nil {
+		n.wg.Go(func() { n.respond(*x, reason) })
+	}
+	return err
+}
+
+// upgrade returns the state of the upgrade to the raft topology.
+func (s *topology) upgrade() string {
+	if s == nil {
+		return upgradeDone
+	}
+	return cmp.Or(s.Upgrade, upgradeDone)
+}
+
+// checkLegacyJoin returns why a cluster without raft topology refuses a join. Nothing is stored before, so the refused node may try again.
+func (n *Node) checkLegacyJoin(t *topology, r joinRequest, kind string, reject func(string, ...any) error) error {
+	if !supports(r.Features, t.Features) {
+		return reject("Feature check failed. This node can not join the cluster because it does not understand the features: {%s}", t.Features)
+	}
+	if kind == requestReplace {
+		return nil
+	}
+	if dead := n.deadNodes(t); len(dead) > 0 {
+		ip, _ := n.addressOf(dead[0])
+		return reject("Node %s has gossip status=UNKNOWN. Try fixing it before adding new node to the cluster.", ip)
+	}
+	for _, x := range t.sorted() {
+		if x.Stage != "" || x.Request != "" {
+			return reject("Other bootstrapping/leaving/moving nodes detected, cannot bootstrap while consistent_rangemovement is true (check_for_endpoint_collision)")
+		}
+	}
+	return nil
+}
+
+func (n *Node) apiUpgradeState(apiCall) (any, error) {
+	switch {
+	case !n.v.raftTopology():
+		return nil, &apiError{404, "Not found"}
+	case n.v.upgradeAlwaysDone():
+		return upgradeDone, nil
+	}
+	return n.g0.state().upgrade(), nil
+}
+
+// apiUpgradeStart starts the upgrade and does not wait for its end.
+func (n *Node) apiUpgradeStart(apiCall) (any, error) {
+	if !n.v.raftTopology() || n.v.upgradeAlwaysDone() {
+		return nil, &apiError{404, "Not found"}
+	}
+	if n.g0.state().upgrade() != notUpgraded {
+		return void{}, nil
+	}
+	return void{}, n.ask(n.ctx, "topo.request", topologyRequest{Kind: "upgrade", HostIDs: []string{n.hostID}}, nil)
+}
+
+// beginUpgrade starts the upgrade to raft topology. It fails while a normal node is older than 6.0.
+func (t *topology) beginUpgrade() error {
+	for _, x := range t.sorted() {
+		if x.State == stateNormal && !supports(x.Features, raftTopologyFeatures) {
+			return fmt.Errorf("cannot upgrade to raft topology: node %s does not support it yet", x.HostID)
+		}
+	}
+	if t.upgrade() == notUpgraded {
+		t.Upgrade = upgrading
+	}
+	return nil
+}
+
+const raftTopologyFeatures = featuresName + "6_0"

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// testSpeed is how much faster than the wall the nodes of these tests run.
+const testSpeed = 12
+
+// TestMain lets the test binary stand in for the real one: the entrypoint starts its own executable under the name scylla.
+func TestMain(m *testing.M) {
+	if commandName(os.Args[0]) != "" || os.Getenv("SCYLLASIM_TEST_COMMAND") != "" {
+		os.Exit(Main(os.Args))
+	}
+	flag.Parse()
+	// Nearly all of these tests wait for nodes that sleep; the number of processors says little about how many may run at once.
+	if err := flag.Set("test.parallel", "5"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	os.Exit(m.Run())
+}
+
+func testContext(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func startCluster(t *testing.T, size int, base Options) *Cluster {
+	t.Helper()
+	if base.Speed == 0 {
+		base.Speed = testSpeed
+	}
+	c, err := StartCluster(testContext(t), t.TempDir(), size, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, n := range c.all {
+				t.Logf("--- %s\n%s", n.Address(), n.Log())
+			}
+		}
+	})
+	return c
+}
+
+// eventually polls until check returns "", and fails with its last word otherwise.
+func eventually(t *testing.T, what string, check func() string) {
+	t.Helper()
+	end := time.Now().Add(time.Minute)
+	for {
+		why := check()
+		if why == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: %s", what, why)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func get(t *testing.T, n *Node, path string) (int, string) {
+	t.Helper()
+	code, body, err := n.Request(testContext(t), "GET", path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return code, body
+}
+
+func list(t *testing.T, n *Node, path string) []string {
+	t.Helper()
+	var out []string
+	if err := n.GetJSON(testContext(t), path, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+type kv struct{ Key, Value string }
+
+func hostIDs(t *testing.T, n *Node) []kv {
+	t.Helper()
+	var out []kv
+	if err := n.GetJSON(testContext(t), "/storage_service/host_id", &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func text(t *testing.T, n *Node, path string) string {
+	t.Helper()
+	var out string
+	if err := n.GetJSON(testContext(t), path, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func waitDown(t *testing.T, observer *Node, observed string) {
+	t.Helper()
+	eventually(t, observer.Address()+" marks "+observed+" DOWN", func() string {
+		if slices.Contains(list(t, observer, "/gossiper/endpoint/live"), observed) {
+			return "still live"
+		}
+		return ""
+	})
+}
+
+func waitUp(t *testing.T, observer *Node, observed string) {
+	t.Helper()
+	eventually(t, observer.Address()+" marks "+observed+" UP", func() string {
+		if !slices.Contains(list(t, observer, "/gossiper/endpoint/live"), observed) {
+			return "not live"
+		}
+		return ""
+	})
+}
+
+func wantExit(t *testing.T, n *Node, code int, texts ...string) {
+	t.Helper()
+	select {
+	case <-n.Done():
+	case <-time.After(time.Minute):
+		t.Fatalf("%s did not end; mode %s", n.Address(), n.Mode())
+	}
+	if n.ExitCode() != code {
+		t.Errorf("exit code %d, want %d", n.ExitCode(), code)
+	}
+	for _, x := range texts {
+		if !strings.Contains(n.Log(), x) {
+			t.Errorf("log has no %q", x)
+		}
+	}
+}
+
+func add(t *testing.T, c *Cluster, change func(o *Options)) *Node {
+	t.Helper()
+	n, err := c.Add(change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func restart(t *testing.T, c *Cluster, i int, change func(o *Options)) *Node {
+	t.Helper()
+	n, err := c.Start(i, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func ready(t *testing.T, n *Node) {
+	t.Helper()
+	if err := n.WaitReady(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type task struct{ Type, State, Entity, Error string }
+
+func tasks(t *testing.T, n *Node) []task {
+	t.Helper()
+	var stats []struct {
+		TaskID string `json:"task_id"`
+	}
+	if err := n.GetJSON(testContext(t), "/task_manager/list_module_tasks/node_ops", &stats); err != nil {
+		t.Fatal(err)
+	}
+	var out []task
+	for _, s := range stats {
+		var x task
+		if err := n.GetJSON(testContext(t), "/task_manager/task_status/"+s.TaskID, &x); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, x)
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// nodetool is one call of the tool: the address it asks, and its operation with operands.
+type nodetool struct {
+	ctx    context.Context
+	base   string
+	ignore string
+	words  []string
+}
+
+// nodetoolOperations return what is printed.
+var nodetoolOperations = map[string]func(t *nodetool) (string, error){
+	"drain":        func(t *nodetool) (string, error) { return t.post("/storage_service/drain") },
+	"decommission": func(t *nodetool) (string, error) { return t.post("/storage_service/decommission") },
+	"flush":        func(t *nodetool) (string, error) { return t.post("/storage_service/flush") },
+	"removenode": func(t *nodetool) (string, error) {
+		if len(t.words) < 2 {
+			return "", errors.New("required parameters are missing: remove-operation")
+		}
+		return t.post("/storage_service/remove_node?host_id=" + url.QueryEscape(t.words[1]) + "&ignore_nodes=" + url.QueryEscape(t.ignore))
+	},
+	"version": func(t *nodetool) (string, error) {
+		out, err := t.do(http.MethodGet, "/storage_service/release_version")
+		return "ReleaseVersion: " + strings.Trim(out, `"`), err
+	},
+	// Native transport is not there (404) before the node has joined, and so nodetool info fails, too.
+	"info": func(t *nodetool) (string, error) {
+		return t.both("/storage_service/hostid/local", "/storage_service/native_transport", "ID                     : %s\nNative Transport active: %s")
+	},
+	"status": func(t *nodetool) (string, error) {
+		return t.both("/storage_service/host_id", "/gossiper/endpoint/live", "host_id: %s\nlive: %s")
+	},
+}
+
+// NodetoolCommand is a small nodetool over the REST API: drain, decommission, removenode, flush, status, info, version. It returns 1
+// when the operation is unknown or fails.
+func NodetoolCommand(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	t := parseNodetool(ctx, args)
+	if len(t.words) == 0 {
+		_, _ = fmt.Fprintln(stderr, "error processing arguments: missing operation argument")
+		return 1
+	}
+	out, err := "", fmt.Errorf("unrecognized operation argument: %s", t.words[0])
+	if run := nodetoolOperations[t.words[0]]; run != nil {
+		out, err = run(t)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "error executing:", err)
+		return 1
+	}
+	if out != "" {
+		_, _ = fmt.Fprintln(stdout, out)
+	}
+	return 0
+}
+
+func parseNodetool(ctx context.Context, args []string) *nodetool {
+	t := &nodetool{ctx: ctx}
+	host, port := "127.0.0.1", "10000"
+	options := map[string]*string{"-h": &host, "--host": &host, "-p": &port, "--port": &port, "--ignore-dead-nodes": &t.ignore}
+	for i := 0; i < len(args); i++ {
+		name, val, has := strings.Cut(args[i], "=")
+		to := options[name]
+		switch {
+		case to == nil:
+			t.words = append(t.words, args[i])
+		case has:
+			*to = val
+		case i+1 < len(args):
+			i++
+			*to = args[i]
+		}
+	}
+	t.base = "http://" + net.JoinHostPort(host, port)
+	return t
+}
+
+func (t *nodetool) post(path string) (string, error) {
+	_, err := t.do(http.MethodPost, path)
+	return "", err
+}
+
+// both returns format with the answers of two paths; the first loses its quotes.
+func (t *nodetool) both(first, second, format string) (string, error) {
+	a, err := t.do(http.MethodGet, first)
+	if err != nil {
+		return "", err
+	}
+	b, err := t.do(http.MethodGet, second)
+	return fmt.Sprintf(format, strings.Trim(a, `"`), b), err
+}
+
+func (t *nodetool) do(method, path string) (string, error) {
+	req, err := http.NewRequestWithContext(t.ctx, method, t.base+path, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("failed to connect to %s: %w", t.base, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("remote replied with status code %d: %s", resp.StatusCode, b)
+	}
+	return string(b), err
+}

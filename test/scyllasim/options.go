@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// Options configure a node. The zero value of a field means ScyllaDB's default unless said otherwise.
+type Options struct {
+	// Version to behave as; DefaultVersion if empty.
+	Version string
+	// Speed is how many times faster than wall time all of ScyllaDB's own intervals run; 1 if zero.
+	Speed float64
+	// Dir is the work directory (/var/lib/scylla). It must be set and is all that survives a restart.
+	Dir string
+
+	ClusterName string // "Test Cluster" if empty
+	DC, Rack    string // "datacenter1", "rack1" if empty
+	Snitch      string // "SimpleSnitch" if empty
+	// Seeds are addresses or names; a name stands for all addresses it resolves to at that moment. Empty: the node's own address.
+	Seeds []string
+
+	ListenAddress    string // must be set
+	BroadcastAddress string // ListenAddress if empty
+	RPCAddress       string // ListenAddress if empty
+	APIAddress       string // 127.0.0.1 if empty
+
+	StoragePort int // 7000
+	CQLPort     int // 9042
+	APIPort     int // 10000
+
+	// ZeroToken is join_ring=false: the node becomes a member that owns no token. Since 6.2.
+	ZeroToken bool
+	// Keyspaces are the user keyspaces of the cluster; the node that founds the cluster creates them, every other node ignores them.
+	Keyspaces []Keyspace
+
+	ReplaceNodeFirstBoot    string
+	ReplaceAddressFirstBoot string
+	ReplaceAddress          string
+	IgnoreDeadNodes         []string
+
+	FailureDetectorTimeout time.Duration // 20 s
+	ShadowRound            time.Duration // 300 s
+	// StreamTime is how long a bootstrap, replace, decommission or removenode moves data. 3 s if zero.
+	StreamTime time.Duration
+	// TabletRebuildTime is how long a replacing node waits, already normal, before it is COMPLETED. 2 s if zero.
+	TabletRebuildTime time.Duration
+	// StageTime is how long each stage of the boot takes, the first one four times as long. 300 ms if zero.
+	StageTime time.Duration
+	// BanNoticeFirst decides a race of versions since 2026.1: a cancelled joiner reads the notice of its ban (exit 0) before the
+	// coordinator's answer (exit 1).
+	BanNoticeFirst bool
+
+	// Log receives log lines; nil discards them (Node.Log still has them).
+	Log io.Writer
+	// Clock overrides Speed.
+	Clock Clock
+	// Network is a firewall shared by nodes of one process; nil means none.
+	Network *Network
+}
+
+func (o *Options) defaults() error {
+	if o.Dir == "" {
+		return errors.New("start node: Options.Dir is empty; give the work directory")
+	}
+	if net.ParseIP(o.ListenAddress) == nil {
+		return fmt.Errorf("start node: Options.ListenAddress %q is not an IP address", o.ListenAddress)
+	}
+	set := func(p *string, v string) {
+		if *p == "" {
+			*p = v
+		}
+	}
+	set(&o.Version, DefaultVersion)
+	set(&o.ClusterName, "Test Cluster")
+	set(&o.DC, "datacenter1")
+	set(&o.Rack, "rack1")
+	set(&o.Snitch, "SimpleSnitch")
+	set(&o.BroadcastAddress, o.ListenAddress)
+	set(&o.RPCAddress, o.ListenAddress)
+	set(&o.APIAddress, "127.0.0.1")
+	for _, p := range []struct {
+		port *int
+		v    int
+	}{{&o.StoragePort, 7000}, {&o.CQLPort, 9042}, {&o.APIPort, 10000}} {
+		if *p.port == 0 {
+			*p.port = p.v
+		}
+	}
+	for _, d := range []struct {
+		d *time.Duration
+		v time.Duration
+	}{
+		{&o.FailureDetectorTimeout, defaultFailureDetectorTimeout}, {&o.ShadowRound, 300 * time.Second},
+		{&o.StreamTime, 3 * time.Second}, {&o.TabletRebuildTime, 2 * time.Second}, {&o.StageTime, 300 * time.Millisecond},
+	} {
+		if *d.d == 0 {
+			*d.d = d.v
+		}
+	}
+	if len(o.Seeds) == 0 {
+		o.Seeds = []string{o.BroadcastAddress}
+	}
+	if o.Clock == nil {
+		o.Clock = NewClock(o.Speed)
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// rejection is the reason for which a join request is refused; the joiner gets its text.
+type rejection struct{ reason string }
+
+func (e *rejection) Error() string { return e.reason }
+
+// topologyRequest asks for a change of a member.
+type topologyRequest struct {
+	Kind    string // requestLeave, requestRemove, requestRebuild or "exclude"
+	HostIDs []string
+	Ignore  []string
+}
+
+type topologyRequestReply struct{ TaskID string }
+
+// ask sends a request to the leader and decodes the answer into out. It waits for a leader as long as ctx allows.
+func (n *Node) ask(ctx context.Context, method string, in, out any) error {
+	for {
+		if n.g0.leadership() != nil {
+			b, err := json.Marshal(in)
+			if err != nil {
+				return err
+			}
+			res, err := n.handleTopo(ctx, method, b)
+			if !errors.Is(err, errNotLeader) {
+				if err != nil || out == nil {
+					return err
+				}
+				if b, err = json.Marshal(res); err != nil {
+					return err
+				}
+				return json.Unmarshal(b, out)
+			}
+		} else if id := n.g0.leaderID(); id != "" && id != n.hostID {
+			cctx, cancel := context.WithTimeout(ctx, n.timeout(20*time.Second))
+			err := n.sendTo(cctx, id, method, in, out)
+			cancel()
+			var re *remoteError
+			if err == nil || (errors.As(err, &re) && re.msg != errNotLeader.Error()) {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-n.clock.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// handleTopo serves the requests that only the leader can store. A member that is not the leader passes a join request on.
+func (n *Node) handleTopo(ctx context.Context, method string, body json.RawMessage) (any, error) {
+	switch method {
+	case "topo.join":
+		var r joinRequest
+		if err := json.Unmarshal(body, &r); err != nil {
+			return nil, err
+		}
+		if n.g0.leadership() == nil {
+			if r.Forwarded {
+				return nil, errNotLeader
+			}
+			r.Forwarded = true
+			var rep joinReply
+			cctx, cancel := context.WithTimeout(ctx, n.timeout(20*time.Second))
+			defer cancel()
+			if err := n.ask(cctx, method, r, &rep); err != nil {
+				return nil, err
+			}
+			return rep, nil
+		}
+		err := n.placeJoin(ctx, r)
+		var rej *rejection
+		if errors.As(err, &rej) {
+			n.log.info("raft_topology", "rejected join request from %s: %s", r.HostID, rej.reason)
+			return joinReply{Rejected: rej.reason}, nil
+		}
+		return joinReply{}, err
+	case "topo.request":
+		var r topologyRequest
+		if err := json.Unmarshal(body, &r); err != nil {
+			return nil, err
+		}
+		if n.g0.leadership() == nil {
+			return nil, errNotLeader
+		}
+		return n.placeRequest(ctx, r)
+	}
+	return nil, fmt.Errorf("unknown method %s", method)
+}
+
+// placeJoin checks a join or replace request and stores it.
+func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
+	reject := func(format string, args ...any) error { return &rejection{fmt.Sprintf(format, args...)} }
+	return n.g0.propose(ctx, func(t *topology) error {
+		if r.Cluster != t.ClusterName {
+			return reject("Cluster name check failed. This node cannot join the cluster because it expected cluster name \"%s\" and not \"%s\"", r.Cluster, t.ClusterName)
+		}
+		if r.Snitch != t.Snitch {
+			return reject("Snitch name check failed. This node cannot join the cluster because it uses \"%s\" and not \"%s\"", r.Snitch, t.Snitch)
+		}
+		if x := t.node(r.HostID); x != nil {
+			switch {
+			case x.State == stateLeft:
+				return reject("The node has already been removed from the cluster")
+			case x.Nonce == r.Nonce:
+				return errNoChange // the same process, asking again after a lost answer
+			default:
+				return reject("The node requested to join before but didn't finish the procedure. Please clear the data directory and restart.")
+			}
+		}
+		kind := requestJoin
+		if r.Replaces != "" {
+			kind = requestReplace
+			if err := n.checkReplace(t, r, reject); err != nil {
+				return err
+			}
+			t.Ignored = addUnique(t.Ignored, r.Replaces)
+			t.Ignored = addUnique(t.Ignored, r.Ignore...)
+		}
+		if t.upgrade() != upgradeDone {
+			if err := n.checkLegacyJoin(t, r, kind, reject); err != nil {
+				return err
+			}
+		}
+		id := newTaskID()
+		t.Nodes[r.HostID] = &topoNode{
+			HostID: r.HostID, IP: r.IP, DC: r.DC, Rack: r.Rack, State: stateNone, Request: kind, RequestID: id,
+			Replaces: r.Replaces, Ignore: r.Ignore, Nonce: r.Nonce, Features: r.Features, ZeroToken: r.ZeroToken,
+		}
+		t.addTask(&topoTask{ID: id, Type: kind, HostID: r.HostID, Replaces: r.Replaces, State: "running", Start: time.Now().UTC()})
+		return nil
+	})
+}
+
+func (n *Node) checkReplace(t *topology, r joinRequest, reject func(string, ...any) error) error {
+	old := t.node(r.Replaces)
+	switch {
+	case old == nil || old.State != stateNormal:
+		return reject("Cannot replace node %s because it is not in the 'normal' state", r.Replaces)
+	case n.gossip.alive(r.Replaces):
+		return reject("tried to replace alive node %s", r.Replaces)
+	case old.DC != r.DC || old.Rack != r.Rack:
+		return reject("Cannot replace node %s with a node on a different data center or rack. Node being replaced: %s/%s, replacing node: %s/%s",
+			r.Replaces, old.DC, old.Rack, r.DC, r.Rack)
+	case old.ZeroToken && !r.ZeroToken:
+		return reject("Cannot replace the zero-token node %s with a token-owning node", r.Replaces)
+	case !old.ZeroToken && r.ZeroToken:
+		return reject("Cannot replace the token-owning node %s with a zero-token node", r.Replaces)
+	}
+	for _, x := range t.sorted() {
+		if x.Replaces == r.Replaces && x.State != stateLeft && x.State != stateNormal {
+			return reject("Cannot replace node %s because it is already being replaced by %s", r.Replaces, x.HostID)
+		}
+	}
+	if !n.v.refusesOtherDead() {
+		return nil
+	}
+	for _, id := range r.Ignore {
+		if n.gossip.alive(id) {
+			return reject("Cannot replace node %s because ignored node %s is alive", r.Replaces, id)
+		}
+	}
+	for _, id := range n.deadNodes(t) {
+		if id != r.Replaces && !slices.Contains(r.Ignore, id) && !slices.Contains(t.Ignored, id) {
+			return reject("Cannot replace node %s because node %s is down and not ignored; it must be up or listed in ignore_dead_nodes_for_replace", r.Replaces, id)
+		}
+	}
+	return nil
+}
+
+// placeRequest stores a decommission, removenode, rebuild or exclude request.
+func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyRequestReply, error) {
+	id := newTaskID()
+	if len(r.HostIDs) == 0 {
+		return topologyRequestReply{}, errors.New("no host ID given")
+	}
+	if r.Kind == "abort" {
+		return topologyRequestReply{TaskID: r.HostIDs[0]}, n.abort(ctx, r.HostIDs[0])
+	}
+	err := n.g0.propose(ctx, func(t *topology) error {
+		switch r.Kind {
+		case "exclude":
+			return n.exclude(t, r.HostIDs)
+		case "upgrade":
+			return t.beginUpgrade()
+		}
+		h := r.HostIDs[0]
+		x := t.node(h)
+		switch {
+		case x == nil || x.State == stateLeft:
+			return fmt.Errorf("%s: host id %s is not found in the cluster", verb(r.Kind), h)
+		case x.State != stateNormal || x.Request != "":
+			return fmt.Errorf("%s: node %s is in '%s' state. Wait for it to be in 'normal' state", verb(r.Kind), h, x.State)
+		}
+		switch r.Kind {
+		case requestRemove:
+			if err := n.checkRemove(t, h, r.Ignore); err != nil {
+				return err
+			}
+			t.Ignored = addUnique(t.Ignored, h)
+			t.Ignored = addUnique(t.Ignored, r.Ignore...)
+		case requestLeave:
+			if len(t.wantedVoters()) <= 1 {
+				return errors.New("Cannot decommission last node in the cluster") //nolint:staticcheck // ScyllaDB's text
+			}
+			if !t.otherOwner(h) {
+				return errors.New("Cannot decommission the last token-owning node in the cluster") //nolint:staticcheck // ScyllaDB's text
+			}
+		}
+		x.Request, x.RequestID, x.Ignore = r.Kind, id, r.Ignore
+		t.addTask(&topoTask{ID: id, Type: r.Kind, HostID: h, State: "running", Start: time.Now().UTC()})
+		return nil
+	})
+	return topologyRequestReply{TaskID: id}, err
+}
+
+// exclude bans dead nodes for good.
+func (n *Node) exclude(t *topology, ids []string) error {
+	for _, h := range ids {
+		if t.node(h) == nil {
+			return fmt.Errorf("Node %s does not exist", h)
+		}
+		if n.gossip.alive(h) {
+			return fmt.Errorf("Cannot exclude node %s because it's considered alive", h) //nolint:staticcheck // ScyllaDB's text
+		}
+	}
+	t.Excluded = addUnique(t.Excluded, ids...)
+	return nil
+}
+
+// checkRemove returns why node h cannot be removed, in ScyllaDB's words; nil when it can.
+func (n *Node) checkRemove(t *topology, h string, ignore []string) error {
+	ip, _ := n.addressOf(h)
+	rejected := func(format string, a ...any) error {
+		return fmt.Errorf("removenode: Rejected removenode operation for node %s ip %s "+format, append([]any{h, ip}, a...)...)
+	}
+	if n.gossip.alive(h) {
+		return rejected("the node being removed is alive, maybe you should use decommission instead?")
+	}
+	for _, i := range ignore {
+		if t.node(i) == nil {
+			return fmt.Errorf("removenode: ignored node %s is not found in the cluster", i)
+		}
+		if n.gossip.alive(i) {
+			return rejected("because ignored node %s is alive", i)
+		}
+	}
+	if n.v.refusesOtherDead() {
+		for _, d := range n.deadNodes(t) {
+			if d != h && !slices.Contains(ignore, d) && !slices.Contains(t.Ignored, d) {
+				return rejected("because node %s is down and not ignored", d)
+			}
+		}
+	}
+	if !t.otherOwner(h) {
+		return rejected("because it is the last token-owning node in the cluster")
+	}
+	return nil
+}
+
+func verb(kind string) string {
+	if kind == requestRemove {
+		return "removenode"
+	}
+	return kind
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import "strconv"
+
+func (n *Node) endpoints(live bool) (any, error) {
+	ips := []string{}
+	for _, e := range n.gossip.view() {
+		if e.Alive == live {
+			if !live && e.HostID == n.hostID {
+				continue // a node never is unreachable to itself
+			}
+			ips = addUnique(ips, e.IP)
+		}
+	}
+	return ips, nil
+}
+
+func (n *Node) endpointAt(ip string) (endpointView, error) {
+	id := n.hostAt(ip)
+	for _, e := range n.gossip.view() {
+		if e.HostID == id {
+			return e, nil
+		}
+	}
+	return endpointView{}, runtimeErrorf("Could not get endpoint state for endpoint %s", ip)
+}
+
+func (n *Node) apiDowntime(c apiCall) (any, error) {
+	// An unknown endpoint was never marked DOWN.
+	if e, err := n.endpointAt(c.param); err == nil && !e.Alive && !e.DownSince.IsZero() {
+		return n.clock.Now().Sub(e.DownSince).Microseconds(), nil
+	}
+	return 0, nil
+}
+
+func (n *Node) apiGeneration(c apiCall) (any, error) {
+	e, err := n.endpointAt(c.param)
+	return e.Gen, err
+}
+
+func (n *Node) apiHeartBeat(c apiCall) (any, error) {
+	e, err := n.endpointAt(c.param)
+	return e.Ver, err
+}
+
+func (n *Node) apiAssassinate(apiCall) (any, error) {
+	return nil, runtimeErrorf("Assassinating endpoint is not supported in topology over raft mode")
+}
+
+func (n *Node) apiFDEndpoints(apiCall) (any, error) {
+	out := streamed{}
+	for _, e := range n.gossip.view() {
+		apps := []any{}
+		for _, k := range sortedKeys(e.App) {
+			apps = append(apps, obj{{"application_state", k}, {"value", e.App[k].Value}, {"version", e.App[k].Version}})
+		}
+		out = append(out, obj{
+			{"application_state", apps}, {"addrs", e.IP}, {"generation", e.Gen}, {"is_alive", e.Alive},
+			{"update_time", e.Updated.UnixMilli()}, {"version", e.Ver},
+		})
+	}
+	return out, nil
+}
+
+func (n *Node) apiFDStates(apiCall) (any, error) {
+	out := []keyValue{}
+	for _, e := range n.gossip.view() {
+		st := "DOWN"
+		if e.Alive {
+			st = "UP"
+		}
+		out = append(out, keyValue{e.IP, st})
+	}
+	return out, nil
+}
+
+func (n *Node) count(alive bool) int {
+	c := 0
+	for _, e := range n.gossip.view() {
+		if e.Alive == alive {
+			c++
+		}
+	}
+	return c
+}
+
+func (n *Node) apiSchemas(apiCall) (any, error) {
+	byVersion := map[string][]string{}
+	for _, e := range n.gossip.view() {
+		if !e.Alive {
+			continue
+		}
+		v := e.App[appSchema].Value
+		if v == "" {
+			v = "UNREACHABLE"
+		}
+		byVersion[v] = append(byVersion[v], e.IP)
+	}
+	out := []keyValue{}
+	for _, k := range sortedKeys(byVersion) {
+		out = append(out, keyValue{k, byVersion[k]})
+	}
+	return out, nil
+}
+
+func (n *Node) apiLoadMap(apiCall) (any, error) {
+	out := []keyValue{}
+	for _, e := range n.gossip.view() {
+		load, err := strconv.ParseInt(e.App[appLoad].Value, 10, 64)
+		if err == nil {
+			out = append(out, keyValue{e.IP, load})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+func (n *Node) apiLocalHostID(apiCall) (any, error) {
+	if id := n.HostID(); id != "" {
+		return id, nil
+	}
+	if n.v.zeroLocalHostID() {
+		return uuid.Nil.String(), nil
+	}
+	return nil, &apiError{404, "local host ID is not yet set"}
+}
+
+func (n *Node) gossipRequired() error {
+	if n.v.gossiperNotReady500() && !n.gossip.isEnabled() {
+		return runtimeErrorf("The gossiper is not ready yet")
+	}
+	return nil
+}
+
+func (n *Node) mustAddress(id string) (string, error) {
+	if ip, ok := n.addressOf(id); ok {
+		return ip, nil
+	}
+	return "", runtimeErrorf("No ip address for %s when one is expected", id)
+}
+
+func (n *Node) apiHostIDs(apiCall) (any, error) {
+	if err := n.gossipRequired(); err != nil {
+		return nil, err
+	}
+	form := n.v.hostIDForm()
+	out := []keyValue{}
+	for _, t := range n.g0.state().sorted() {
+		show := t.visible()
+		if form == hostIDNormalOnly {
+			show = t.State == stateNormal || t.State == stateDecommissioning || t.State == stateRemoving || t.State == stateRebuilding
+		}
+		if !show {
+			continue
+		}
+		ip, err := n.mustAddress(t.HostID)
+		if err != nil {
+			return nil, err
+		}
+		if form != hostIDList {
+			// A map: the host ID that comes later takes the address over.
+			if i := slices.IndexFunc(out, func(kv keyValue) bool { return kv.key == ip }); i >= 0 {
+				out[i].value = t.HostID
+				continue
+			}
+		}
+		out = append(out, keyValue{ip, t.HostID})
+	}
+	return out, nil
+}
+
+func (n *Node) apiAllTokens(apiCall) (any, error) {
+	out := streamed{}
+	for _, t := range n.g0.state().ring() {
+		out = append(out, itoa(t.token))
+	}
+	return out, nil
+}
+
+// hostAt returns the host ID that gossip has for an address: a live node's, else that of the node that started last; "" when there is none.
+func (n *Node) hostAt(ip string) string {
+	best := ""
+	var gen int64 = -1
+	for _, e := range n.gossip.view() {
+		if compareIP(e.IP, ip) != 0 {
+			continue
+		}
+		g := e.Gen
+		if e.Alive {
+			g += 1 << 50
+		}
+		if g > gen {
+			best, gen = e.HostID, g
+		}
+	}
+	if best == "" {
+		for _, t := range n.g0.state().sorted() {
+			if t.State != stateLeft && t.State != stateNone && compareIP(t.IP, ip) == 0 {
+				best = t.HostID
+			}
+		}
+	}
+	return best
+}
+
+func (n *Node) apiTokens(c apiCall) (any, error) {
+	if _, err := netip.ParseAddr(c.param); err != nil {
+		return nil, runtimeErrorf("%s: Not found", c.param)
+	}
+	out := streamed{}
+	if t := n.g0.state().node(n.hostAt(c.param)); t != nil && t.owner() {
+		for _, tok := range t.Tokens {
+			out = append(out, itoa(tok))
+		}
+	}
+	return out, nil
+}
+
+func (n *Node) apiTokensEndpoint(apiCall) (any, error) {
+	out := streamed{}
+	for _, t := range n.g0.state().ring() {
+		ip, err := n.mustAddress(t.node.HostID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, obj{{"key", itoa(t.token)}, {"value", ip}})
+	}
+	return out, nil
+}
+
+func (n *Node) addressesIn(want func(t *topoNode) bool) (any, error) {
+	ips := []string{}
+	for _, t := range n.g0.state().sorted() {
+		if want(t) {
+			ip, err := n.mustAddress(t.HostID)
+			if err != nil {
+				return nil, err
+			}
+			ips = append(ips, ip)
+		}
+	}
+	slices.SortFunc(ips, compareIP)
+	return ips, nil
+}
+
+func (n *Node) apiJoining(apiCall) (any, error) {
+	return n.addressesIn(func(t *topoNode) bool { return t.State == stateBootstrapping && len(t.Tokens) > 0 })
+}
+
+func (n *Node) apiLeaving(apiCall) (any, error) {
+	// A node that is being replaced is not leaving.
+	return n.addressesIn(func(t *topoNode) bool { return t.State == stateDecommissioning || t.State == stateRemoving })
+}
+
+func (n *Node) apiExcluded(apiCall) (any, error) {
+	if !n.v.excludeNode() {
+		return nil, &apiError{404, "Not found"}
+	}
+	out := []string{}
+	s := n.g0.state()
+	for _, t := range s.sorted() {
+		if t.State != stateLeft && (slices.Contains(s.Excluded, t.HostID) || slices.Contains(s.Ignored, t.HostID)) {
+			out = append(out, t.HostID)
+		}
+	}
+	return out, nil
+}
+
+func (n *Node) location(c apiCall, dc bool) (any, error) {
+	pick := func(d, r string) string {
+		if dc {
+			return d
+		}
+		return r
+	}
+	host := c.FormValue("host")
+	if host == "" || n.isMe(host) {
+		return pick(n.o.DC, n.o.Rack), nil
+	}
+	if id := n.hostAt(host); id != "" {
+		if t := n.g0.state().node(id); t != nil && t.DC != "" {
+			return pick(t.DC, t.Rack), nil
+		}
+		for _, e := range n.gossip.view() {
+			if e.HostID == id && e.App[appDC].Value != "" {
+				return pick(e.App[appDC].Value, e.App[appRack].Value), nil
+			}
+		}
+	}
+	return pick("UNKNOWN_DC", "UNKNOWN_RACK"), nil
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import "strings"
+
+type apiRoute struct {
+	stage int32
+	serve func(n *Node, c apiCall) (any, error)
+}
+
+// apiRoutes are the paths by method; {} stands for the last segment.
+var apiRoutes = map[string]apiRoute{
+	"GET /system/uptime_ms":                         {1, func(n *Node, _ apiCall) (any, error) { return n.uptime().Milliseconds(), nil }},
+	"GET /system/highest_supported_sstable_version": {1, func(*Node, apiCall) (any, error) { return "me", nil }},
+	"GET /snitch/name":                              {1, func(n *Node, _ apiCall) (any, error) { return "org.apache.cassandra.locator." + n.o.Snitch, nil }},
+	"GET /v2/config/{}":                             {1, (*Node).apiConfig},
+	"GET /v2":                                       {1, func(*Node, apiCall) (any, error) { return raw(`{"swagger": "2.0"}`), nil }},
+	"GET /task_manager/list_modules":                {1, (*Node).apiModules},
+	"GET /task_manager/list_module_tasks/{}":        {1, (*Node).apiModuleTasks},
+	"GET /task_manager/task_status/{}":              {1, (*Node).apiTaskStatus},
+	"GET /task_manager/wait_task/{}":                {1, (*Node).apiWaitTask},
+	"POST /task_manager/abort_task/{}":              {1, (*Node).apiAbortTask},
+	"GET /task_manager/user_ttl":                    {1, func(*Node, apiCall) (any, error) { return 3600, nil }},
+	"GET /task_manager/ttl":                         {1, func(*Node, apiCall) (any, error) { return 0, nil }},
+
+	"GET /storage_service/hostid/local":         {2, (*Node).apiLocalHostID},
+	"GET /storage_service/host_id":              {2, (*Node).apiHostIDs},
+	"GET /storage_service/tokens":               {2, (*Node).apiAllTokens},
+	"GET /storage_service/tokens/{}":            {2, (*Node).apiTokens},
+	"GET /storage_service/tokens_endpoint":      {2, (*Node).apiTokensEndpoint},
+	"GET /storage_service/nodes/joining":        {2, (*Node).apiJoining},
+	"GET /storage_service/nodes/leaving":        {2, (*Node).apiLeaving},
+	"GET /storage_service/nodes/moving":         {2, func(*Node, apiCall) (any, error) { return []string{}, nil }},
+	"GET /storage_service/nodes/excluded":       {2, (*Node).apiExcluded},
+	"GET /snitch/datacenter":                    {2, func(n *Node, c apiCall) (any, error) { return n.location(c, true) }},
+	"GET /snitch/rack":                          {2, func(n *Node, c apiCall) (any, error) { return n.location(c, false) }},
+	"GET /gossiper/endpoint/live":               {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(true) }},
+	"GET /gossiper/endpoint/down":               {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(false) }},
+	"GET /gossiper/downtime/{}":                 {2, (*Node).apiDowntime},
+	"GET /gossiper/generation_number/{}":        {2, (*Node).apiGeneration},
+	"GET /gossiper/heart_beat_version/{}":       {2, (*Node).apiHeartBeat},
+	"POST /gossiper/assassinate/{}":             {2, (*Node).apiAssassinate},
+	"GET /failure_detector/endpoints":           {2, (*Node).apiFDEndpoints},
+	"GET /failure_detector/simple_states":       {2, (*Node).apiFDStates},
+	"GET /failure_detector/count/endpoint/up":   {2, func(n *Node, _ apiCall) (any, error) { return n.count(true), nil }},
+	"GET /failure_detector/count/endpoint/down": {2, func(n *Node, _ apiCall) (any, error) { return n.count(false), nil }},
+
+	"GET /raft/leader_host":          {3, (*Node).apiLeader},
+	"POST /raft/read_barrier":        {3, (*Node).apiReadBarrier},
+	"POST /raft/trigger_stepdown":    {3, (*Node).apiStepdown},
+	"POST /raft/trigger_snapshot/{}": {3, (*Node).apiSnapshot},
+
+	"GET /storage_service/operation_mode":         {4, func(n *Node, _ apiCall) (any, error) { return n.Mode(), nil }},
+	"GET /storage_service/scylla_release_version": {4, func(n *Node, _ apiCall) (any, error) { return n.v.Release(), nil }},
+	"GET /storage_service/release_version":        {4, func(*Node, apiCall) (any, error) { return cassandraVersion, nil }},
+	"GET /storage_service/schema_version":         {4, (*Node).apiSchema},
+	"GET /storage_proxy/schema_versions":          {4, (*Node).apiSchemas},
+	"GET /storage_service/cluster_name":           {4, func(n *Node, _ apiCall) (any, error) { return n.o.ClusterName, nil }},
+	"GET /storage_service/load":                   {4, func(n *Node, _ apiCall) (any, error) { return n.load(), nil }},
+	"GET /storage_service/gossiping":              {4, func(n *Node, _ apiCall) (any, error) { return n.gossip.isEnabled(), nil }},
+	"GET /storage_service/is_initialized":         {4, (*Node).apiInitialized},
+	"GET /storage_service/is_starting":            {4, func(n *Node, _ apiCall) (any, error) { return n.Mode() == modeStarting, nil }},
+	"GET /storage_service/join_ring":              {4, func(n *Node, _ apiCall) (any, error) { return n.Mode() != modeStarting, nil }},
+	"GET /storage_service/generation_number":      {4, func(n *Node, _ apiCall) (any, error) { return n.gossip.generation(), nil }},
+	"GET /storage_service/removal_status":         {4, func(*Node, apiCall) (any, error) { return "No token removals in process.", nil }},
+	"GET /storage_service/ownership": {4, func(*Node, apiCall) (any, error) {
+		return nil, badParam("storage_service/ownership cannot be used when a keyspace uses tablets")
+	}},
+	"GET /storage_service/keyspaces":                    {4, (*Node).apiKeyspaces},
+	"GET /storage_service/describe_ring/{}":             {4, (*Node).apiDescribeRing},
+	"GET /column_family":                                {4, (*Node).apiTables},
+	"GET /storage_service/raft_topology/upgrade":        {4, (*Node).apiUpgradeState},
+	"POST /storage_service/raft_topology/upgrade":       {4, (*Node).apiUpgradeStart},
+	"GET /storage_service/raft_topology/cmd_rpc_status": {4, (*Node).apiCommandStatus},
+	"POST /storage_service/raft_topology/reload":        {4, func(*Node, apiCall) (any, error) { return void{}, nil }},
+	"POST /storage_service/decommission":                {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.decommission(n.ctx) }},
+	"POST /storage_service/remove_node":                 {4, (*Node).apiRemoveNode},
+	"POST /storage_service/exclude_node":                {4, (*Node).apiExcludeNode},
+	"POST /storage_service/force_remove_completion": {4, func(*Node, apiCall) (any, error) {
+		return nil, runtimeErrorf("The unsafe nodetool removenode force is not supported anymore")
+	}},
+	"POST /storage_service/drain":               {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.drainNode() }},
+	"POST /storage_service/rebuild":             {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.rebuild(n.ctx) }},
+	"POST /storage_service/quiesce_topology":    {4, func(n *Node, c apiCall) (any, error) { return void{}, n.quiesce(n.ctx) }},
+	"POST /storage_service/flush":               {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.local.flush() }},
+	"POST /storage_service/keyspace_flush/{}":   {4, (*Node).apiKeyspaceFlush},
+	"POST /storage_service/keyspace_cleanup/{}": {4, (*Node).apiKeyspaceCleanup},
+	"POST /storage_service/cleanup_all":         {4, func(n *Node, _ apiCall) (any, error) { return 0, n.cleanupData() }},
+	"POST /storage_service/mark_node_as_clean":  {4, func(*Node, apiCall) (any, error) { return void{}, nil }},
+
+	"GET /storage_service/load_map":         {6, (*Node).apiLoadMap},
+	"GET /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) { return n.cqlOn.Load(), nil }},
+	"GET /storage_service/rpc_server":       {6, func(*Node, apiCall) (any, error) { return false, nil }},
+}
+
+func (n *Node) apiConfig(c apiCall) (any, error) {
+	switch c.param {
+	case "failure_detector_timeout_in_ms":
+		return n.o.FailureDetectorTimeout.Milliseconds(), nil
+	case "shadow_round_ms":
+		return n.o.ShadowRound.Milliseconds(), nil
+	case "replace_node_first_boot":
+		if n.v.replaceByHostID() {
+			return n.o.ReplaceNodeFirstBoot, nil
+		}
+	case "replace_address_first_boot":
+		return n.o.ReplaceAddressFirstBoot, nil
+	case "replace_address":
+		return n.o.ReplaceAddress, nil
+	case "ignore_dead_nodes_for_replace":
+		return strings.Join(n.o.IgnoreDeadNodes, ","), nil
+	case "broadcast_address":
+		return n.o.BroadcastAddress, nil
+	case "listen_address":
+		return n.o.ListenAddress, nil
+	case "rpc_address":
+		return n.o.RPCAddress, nil
+	case "cluster_name":
+		return n.o.ClusterName, nil
+	case "endpoint_snitch":
+		return n.o.Snitch, nil
+	case "num_tokens":
+		return tokensPerNode, nil
+	case "api_port":
+		return n.o.APIPort, nil
+	case "native_transport_port":
+		return n.o.CQLPort, nil
+	case "storage_port":
+		return n.o.StoragePort, nil
+	case "data_file_directories":
+		return []string{n.o.Dir + "/data"}, nil
+	case "commitlog_directory":
+		return n.o.Dir + "/commitlog", nil
+	case "sstable_format":
+		return "me", nil
+	}
+	return nil, &apiError{404, "Not found"}
+}

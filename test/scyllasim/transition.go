@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// drive takes the node in transition through its current stage.
+func (n *Node) drive(ctx context.Context, t *topoNode) error {
+	switch t.Stage {
+	case stageAccept:
+		return n.accept(ctx, t)
+	case stageReadOld:
+		if err := n.barrier(ctx, t); err != nil {
+			return n.rollback(ctx, t, "Rolled back: "+err.Error())
+		}
+		if err := n.streamTo(ctx, t); err != nil {
+			return n.rollback(ctx, t, "Rolled back: Failed stream ranges: "+err.Error())
+		}
+		return n.setStage(ctx, t, stageReadNew)
+	case stageReadNew:
+		// From here a rollback is not possible: the barrier is tried until it passes.
+		if err := n.barrier(ctx, t); err != nil {
+			return err
+		}
+		return n.complete(ctx, t)
+	case stageLeftRing:
+		return n.farewell(ctx, t)
+	case stageRollback:
+		return n.leave(ctx, t)
+	}
+	return fmt.Errorf("node %s is in unknown stage %q", t.HostID, t.Stage)
+}
+
+func (n *Node) setStage(ctx context.Context, x *topoNode, stage string) error {
+	return n.g0.propose(ctx, func(t *topology) error {
+		if y := t.node(x.HostID); y != nil {
+			y.Stage = stage
+		}
+		return nil
+	})
+}
+
+// accept tells the joiner that it is accepted, waits until the joiner sees all normal nodes UP, and chooses its tokens.
+func (n *Node) accept(ctx context.Context, x *topoNode) error {
+	st := n.g0.state()
+	var need []string
+	for _, t := range st.sorted() {
+		if t.State == stateNormal && !slices.Contains(st.Ignored, t.HostID) {
+			need = append(need, t.HostID)
+		}
+	}
+	cctx, cancel := context.WithTimeout(ctx, n.timeout(45*time.Second))
+	defer cancel()
+	stop := n.abandonWhenDown(cctx, cancel, x.HostID)
+	_, err := n.tr.call(cctx, "topo", x.HostID, x.IP, "join.response", joinResponse{Accept: true, Alive: need}, nil)
+	stop()
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return n.rollback(ctx, x, fmt.Sprintf("Rolled back: Failed to respond to the joining node %s: %v", x.HostID, err))
+	}
+	return n.g0.propose(ctx, func(t *topology) error {
+		y := t.node(x.HostID)
+		if y == nil || y.Stage != stageAccept {
+			return errNoChange
+		}
+		y.Stage = stageReadOld
+		if y.Request == requestReplace {
+			y.State = stateReplacing
+			if y.ZeroToken {
+				return nil
+			}
+			if old := t.node(y.Replaces); old != nil {
+				y.Tokens = slices.Clone(old.Tokens)
+			}
+			return nil
+		}
+		y.State = stateBootstrapping
+		if !y.ZeroToken {
+			y.Tokens = randomTokens(tokensPerNode)
+		}
+		return nil
+	})
+}
+
+// abandonWhenDown calls cancel when gossip marks the node DOWN. The returned function ends the watch.
+func (n *Node) abandonWhenDown(ctx context.Context, cancel context.CancelFunc, id string) func() {
+	done := make(chan struct{})
+	n.wg.Go(func() {
+		seen := false
+		for {
+			alive := n.gossip.alive(id)
+			seen = seen || alive
+			if seen && !alive {
+				cancel()
+				return
+			}
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			case <-n.clock.After(500 * time.Millisecond):
+			}
+		}
+	})
+	return sync.OnceFunc(func() { close(done) })
+}
+
+type barrierRequest struct {
+	Index int64
+	// Know is the host ID whose address the receiver must know before it answers.
+	Know string
+}
+
+// barrier returns when every node that takes part has applied the current state.
+func (n *Node) barrier(ctx context.Context, x *topoNode) error {
+	n.g0.mu.Lock()
+	index := n.g0.p.Com.Index
+	n.g0.mu.Unlock()
+	st := n.g0.state()
+	cctx, cancel := context.WithTimeout(ctx, n.timeout(30*time.Second))
+	defer cancel()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var failed []string
+	for _, t := range st.sorted() {
+		if !t.InGroup0 || t.HostID == n.hostID || t.State == stateRemoving || slices.Contains(st.Ignored, t.HostID) || slices.Contains(st.Excluded, t.HostID) {
+			continue
+		}
+		wg.Go(func() {
+			c2, cancel2 := context.WithCancel(cctx)
+			defer cancel2()
+			defer n.abandonWhenDown(c2, cancel2, t.HostID)()
+			if err := n.sendTo(c2, t.HostID, "barrier", barrierRequest{Index: index, Know: x.HostID}, nil); err != nil {
+				mu.Lock()
+				failed = append(failed, fmt.Sprintf("%s: %v", t.HostID, err))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if len(failed) > 0 {
+		slices.Sort(failed)
+		return fmt.Errorf("raft_topology_cmd::command::barrier_and_drain failed on nodes %s", strings.Join(failed, ", "))
+	}
+	return nil
+}
+
+func (n *Node) handleBarrier(ctx context.Context, r barrierRequest) error {
+	cctx, cancel := context.WithTimeout(ctx, n.timeout(30*time.Second))
+	defer cancel()
+	for {
+		ch := n.g0.waitChange()
+		n.g0.mu.Lock()
+		ok := n.g0.p.Com.Index >= r.Index
+		n.g0.mu.Unlock()
+		if _, known := n.addressOf(r.Know); ok && known {
+			return nil
+		}
+		select {
+		case <-ch:
+		case <-n.clock.After(200 * time.Millisecond):
+		case <-cctx.Done():
+			return fmt.Errorf("timed out waiting for state %d and the address of %s", r.Index, r.Know)
+		}
+	}
+}
+
+// complete ends a transition that has moved its data.
+func (n *Node) complete(ctx context.Context, x *topoNode) error {
+	return n.g0.propose(ctx, func(t *topology) error {
+		y := t.node(x.HostID)
+		if y == nil || y.Stage != stageReadNew {
+			return errNoChange
+		}
+		switch y.State {
+		case stateBootstrapping, stateRebuilding:
+			y.State, y.Stage, y.Request = stateNormal, "", ""
+			t.finishTask(y.RequestID, "", time.Now().UTC())
+		case stateReplacing:
+			y.State, y.Stage, y.Request = stateNormal, "", ""
+			if old := t.node(y.Replaces); old != nil {
+				old.State, old.Tokens, old.InGroup0, old.Request = stateLeft, nil, false, ""
+			}
+			t.finishTask(y.RequestID, "", time.Now().UTC())
+		case stateDecommissioning, stateRemoving:
+			y.Stage = stageLeftRing
+		}
+		return nil
+	})
+}
+
+// farewell tells a leaving node that it is out of the ring, then takes it out of group 0.
+func (n *Node) farewell(ctx context.Context, x *topoNode) error {
+	if x.State == stateDecommissioning {
+		if x.HostID == n.hostID {
+			return nil // not a voter any more: leadership ends, and the next coordinator says farewell
+		}
+		cctx, cancel := context.WithTimeout(ctx, n.timeout(10*time.Second))
+		defer cancel()
+		_ = n.sendTo(cctx, x.HostID, "barrier", barrierRequest{Know: x.HostID}, nil)
+		_ = n.sendTo(cctx, x.HostID, "topo.left", struct{}{}, nil)
+	}
+	return n.leave(ctx, x)
+}
+
+// leave makes the node left and finishes its request.
+func (n *Node) leave(ctx context.Context, x *topoNode) error {
+	return n.g0.propose(ctx, func(t *topology) error {
+		y := t.node(x.HostID)
+		if y == nil || y.Stage == "" {
+			return errNoChange
+		}
+		y.State, y.Stage, y.Request, y.Tokens, y.InGroup0 = stateLeft, "", "", nil, false
+		t.Voters = slices.DeleteFunc(t.Voters, func(id string) bool { return id == x.HostID })
+		t.finishTask(y.RequestID, "", time.Now().UTC())
+		return nil
+	})
+}
+
+// rollback undoes a transition that failed: a joining or replacing node goes on to left, any other returns to normal.
+func (n *Node) rollback(ctx context.Context, x *topoNode, why string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	n.log.error("raft_topology", "rolling back %s of %s: %s", x.Request, x.HostID, why)
+	err := n.g0.propose(ctx, func(t *topology) error {
+		y := t.node(x.HostID)
+		if y == nil || y.Stage == "" {
+			return errNoChange
+		}
+		t.finishTask(y.RequestID, why, time.Now().UTC())
+		switch y.State {
+		case stateDecommissioning, stateRemoving, stateRebuilding:
+			y.State, y.Stage, y.Request = stateNormal, "", ""
+		default:
+			y.Stage = stageRollback
+		}
+		return nil
+	})
+	if err == nil && (x.State == stateNone || x.State == stateBootstrapping || x.State == stateReplacing) {
+		// The joiner reads the reason in the replicated state before its connections are dropped.
+		cctx, cancel := context.WithTimeout(ctx, n.timeout(5*time.Second))
+		defer cancel()
+		defer n.abandonWhenDown(cctx, cancel, x.HostID)()
+		n.g0.mu.Lock()
+		index := n.g0.p.Com.Index
+		n.g0.mu.Unlock()
+		_ = n.sendTo(cctx, x.HostID, "barrier", barrierRequest{Index: index, Know: x.HostID}, nil)
+	}
+	return err
+}

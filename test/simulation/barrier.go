@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// query is what the init containers before the barrier found on the volume. It stays in the Pod's emptyDir when a container is started again.
+type query struct {
+	disk   bootstrap.Bootstrapped
+	volume bootstrap.Volume
+	hostID string
+}
+
+// ask is the query of system.local (3.3): what was not flushed, it does not see (3.4).
+func ask(d *disk) query {
+	q := query{disk: bootstrap.BootstrappedNo, volume: bootstrap.VolumeUsed}
+	switch {
+	case d.id == "":
+		return query{disk: bootstrap.BootstrappedUnknown, volume: bootstrap.VolumeEmpty}
+	case !d.row:
+		q.disk = bootstrap.BootstrappedUnknown // no SSTable to load
+	case d.flushed:
+		q.disk, q.hostID = bootstrap.BootstrappedYes, d.id
+	default:
+		q.hostID = d.id
+	}
+	return q
+}
+
+// barrier is the init container of one Pod.
+type barrier struct {
+	monitor  cluster.LeaseMonitor
+	renewed  time.Time
+	looked   bool
+	advanced bool
+	judged   time.Time
+	version  int
+	verdict  bootstrap.Verdict
+	began    time.Time
+	stable   time.Time // since when all is UP without a break
+}
+
+// opening is the moment in which a barrier let a Pod through.
+type opening struct {
+	member   string
+	at       time.Time
+	decision bootstrap.Decision
+	// down are the members that had been out of reach for longer than the bound.
+	down []string
+}
+
+func (p *pod) decision() string {
+	if p.opened == nil {
+		return "nobody"
+	}
+	return string(p.opened.decision)
+}
+
+// barriers is one second of every barrier.
+func (w *world) barriers() {
+	for _, name := range sortedKeys(w.pods) {
+		p := w.pods[name]
+		if p == nil || p.stage != atBarrier || p.deleting || p.machine.off {
+			continue
+		}
+		if w.judge(p) {
+			w.open(p)
+		}
+	}
+}
+
+func (w *world) open(p *pod) {
+	v := p.barrier.verdict
+	p.opened = &opening{member: p.name, at: w.now, decision: v.Decision}
+	for _, g := range w.groups {
+		for _, id := range g.order {
+			if since, down := g.down[id]; down && w.now.Sub(since) > bound {
+				p.opened.down = append(p.opened.down, id)
+			}
+		}
+	}
+	slices.Sort(p.opened.down)
+	switch v.Decision {
+	case bootstrap.DecisionAllUp, bootstrap.DecisionGenesis, bootstrap.DecisionReplacing:
+		w.result.LetThrough++
+	}
+	w.tracef("%s: barrier opens: %s (%s)", p.name, v.Decision, v.Summary.Code)
+	p.stage, p.launcher = launching, launcher{next: w.now.Add(w.between(time.Second, 3*time.Second))}
+}
+
+// judge is true when the barrier opens.
+func (w *world) judge(p *pod) bool {
+	b := p.barrier
+	if b.began.IsZero() {
+		b.began = w.now
+	}
+	switch w.Rule {
+	case AlwaysOpen:
+		b.verdict = bootstrap.Verdict{Satisfied: true, Decision: bootstrap.DecisionAllUp}
+		return true
+	case NeverOpen:
+		return false
+	case Operator:
+		b.verdict = w.operatorJudges(p)
+		return b.verdict.Satisfied
+	}
+	if p.query.disk == bootstrap.BootstrappedYes { // needs nobody
+		b.verdict = bootstrap.Decide(bootstrap.Input{Self: bootstrap.Place(p.name, nil), Disk: p.query.disk})
+		return b.verdict.Satisfied
+	}
+	if w.cut[p.name] {
+		return false
+	}
+	silent := b.lease(w)
+	if b.version == w.version && w.now.Sub(b.judged) < 10*time.Second && silent == b.silent() {
+		return false
+	}
+	b.judged, b.version = w.now, w.version
+	v, ok := w.verdict(p)
+	if !ok {
+		return false
+	}
+	v = w.settle(p, v)
+	if v.Summary.Key() != b.verdict.Summary.Key() {
+		w.tracef("%s: barrier: %s", p.name, v.Summary.Key())
+	}
+	b.verdict = v
+	return v.Satisfied
+}
+
+// settle is the stabilisation window and the last look before opening, as package barrier has them.
+func (w *world) settle(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
+	b := p.barrier
+	if !v.Satisfied || !v.Decision.Guarded() {
+		b.stable = time.Time{}
+		return v
+	}
+	if b.stable.IsZero() {
+		b.stable = w.now
+	}
+	if elapsed := w.now.Sub(b.stable); v.Decision.Stabilises() && elapsed < stabilisation {
+		b.version = -1 // looks again each second
+		return wait(v, bootstrap.Stabilising(stabilisation, 0))
+	}
+	looked := w.lastLook(p, v)
+	if !looked.Satisfied {
+		b.stable = time.Time{} // what refused has to heal, and to hold
+	}
+	return looked
+}
+
+func wait(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstrap.Verdict {
+	v.Satisfied, v.Decision = false, bootstrap.DecisionWait
+	return v.Only(blockers)
+}
+
+// lastLook is at the rows that the Pods carry, at the seeds that the launcher would choose, and at the reporters, which have to answer.
+func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
+	objects := w.objects(everything)
+	for _, source := range []cluster.Source{cluster.SourceReport, cluster.SourceAnnotation} {
+		in, err := cluster.New(objects, source, w.now).BootstrapInput(p.name)
+		if err != nil {
+			return wait(v, bootstrap.ReporterSilent(v.Self, namespace, err.Error()))
+		}
+		if by := bootstrap.Decide(w.input(p, in)); !by.Satisfied {
+			return by
+		}
+	}
+	carried := cluster.New(objects, cluster.SourceAnnotation, w.now)
+	if choice, launched := carried.SeedChoice(p.name); launched &&
+		(!choice.Usable() || choice.Code == bootstrap.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
+		return wait(v, bootstrap.NoOtherSeed(v.Self, namespace, choice))
+	}
+	for _, r := range carried.Reporters(p.name) {
+		q := w.pods[r.Member]
+		if q == nil || q.machine == nil || q.machine.off || q.reporter.state(w.now) != reporterWell {
+			return wait(v, bootstrap.ReporterSilent(r.Ref, namespace, "no answer"))
+		}
+	}
+	return v
+}
+
+// lease is true while no renewal is seen, as package barrier has it.
+func (b *barrier) lease(w *world) bool {
+	renewed := w.lease.Spec.RenewTime.Time
+	b.monitor.Observe(w.lease, w.now)
+	if b.looked && !renewed.Equal(b.renewed) {
+		b.advanced = true
+	}
+	b.looked, b.renewed = true, renewed
+	if _, _, gone := b.monitor.Silent(w.now); gone {
+		b.advanced = false
+	}
+	return !b.advanced
+}
+
+func (b *barrier) silent() bool {
+	return slices.ContainsFunc(b.verdict.Blockers, isControllerSilent)
+}
+
+// verdict is what the barrier decides on what it reads now: Services, reports and StatefulSets, no Pods.
+func (w *world) verdict(p *pod) (bootstrap.Verdict, bool) {
+	kinds := cluster.KindServices | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
+	snap := cluster.New(w.objects(kinds), cluster.SourceReport, w.now)
+	in, err := snap.BootstrapInput(p.name)
+	if err != nil {
+		return bootstrap.Verdict{}, false // no member Service yet
+	}
+	return bootstrap.Decide(w.input(p, in)), true
+}
+
+// input adds what only the Pod knows.
+func (w *world) input(p *pod, in bootstrap.Input) bootstrap.Input {
+	in.Disk, in.Volume, in.VolumeHostID = p.query.disk, p.query.volume, p.query.hostID
+	in.ControllerSilent, in.ControllerSilentSince = code.Message{}, time.Time{}
+	if !p.barrier.advanced {
+		in.ControllerSilent = code.New(bootstrap.CauseController, "controller", "controller-0")
+	}
+	return in
+}
+
+// startArgs are what ScyllaDB is started with.
+type startArgs struct {
+	seeds   []string
+	replace string
+	ignore  []string
+}
+
+// launcher is the first thing that ScyllaDB's container does.
+type launcher struct {
+	next    time.Time
+	first   bool
+	version int
+	choice  bootstrap.SeedChoice
+	why     string
+}
+
+// launchers is one second of every launcher.
+func (w *world) launchers() {
+	for _, name := range sortedKeys(w.pods) {
+		p := w.pods[name]
+		if p == nil || p.stage != launching || p.deleting || p.machine.off || w.now.Before(p.launcher.next) {
+			continue
+		}
+		if args, ok := w.launch(p); ok {
+			p.args, p.stage = args, running
+			w.boot(p, args.seeds, args.replace, args.ignore)
+		}
+	}
+}
+
+func (w *world) launch(p *pod) (*startArgs, bool) {
+	l := &p.launcher
+	if p.query.disk == bootstrap.BootstrappedYes {
+		return &startArgs{}, true // ScyllaDB knows its peers
+	}
+	if w.Rule == OwnSeed {
+		return &startArgs{seeds: []string{p.obj.Status.PodIP}}, true
+	}
+	if w.cut[p.name] || l.version == w.version && l.choice.Code != bootstrap.SeedsFirstNode {
+		return nil, false
+	}
+	l.version = w.version
+	svc := w.service[p.name]
+	if svc == nil {
+		return nil, false
+	}
+	args := &startArgs{}
+	if w.Rule == Operator {
+		args.seeds = w.operatorSeeds(p)
+		args.replace = svc.Labels[api.LabelReplacingNodeHostID]
+		return args, true
+	}
+	more, err := launch.Arguments(svc.Labels, svc.Annotations)
+	if err != nil {
+		l.why = err.Error()
+		return nil, false
+	}
+	for _, a := range more {
+		args.take(a)
+	}
+	c := cluster.New(w.objects(cluster.KindServices|cluster.KindPods|cluster.KindReports|cluster.KindStatusReport), cluster.SourceAuto, w.now)
+	in := c.SeedInput(p.name, false)
+	in.SelfAddress, in.Volume = p.obj.Status.PodIP, ask(p.claim.disk).volume
+	l.choice = bootstrap.Seeds(in)
+	l.why = l.choice.Message().Key()
+	switch {
+	case !l.choice.Usable():
+		l.first = false
+		return nil, false
+	case l.choice.Code == bootstrap.SeedsFirstNode && !l.first:
+		l.first = true // looks a second time
+		return nil, false
+	}
+	args.seeds = l.choice.Seeds
+	return args, true
+}
+
+// take reads one of the launcher's arguments.
+func (a *startArgs) take(arg string) {
+	if id, ok := strings.CutPrefix(arg, launch.FlagReplaceNode+"="); ok {
+		a.replace = id
+	}
+	if ids, ok := strings.CutPrefix(arg, launch.FlagIgnoreDead+"="); ok {
+		a.ignore = strings.Split(ids, ",")
+	}
+}
+
+// stabilisation is the barrier's default.
+const stabilisation = 10 * time.Second
+
+func isControllerSilent(b matrix.Blocker) bool { return b.Reason == matrix.ReasonControllerSilent }

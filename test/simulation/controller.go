@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// controller is ours, or plays the Scylla Operator's.
+type controller struct {
+	stopped time.Time // until then
+	seen    int       // the version that it has worked on
+	renewed time.Time
+	evicts  map[string]time.Time // the operator's replacements: member -> when its Pod is evicted
+}
+
+func (c *controller) renew(w *world) {
+	c.renewed = w.now
+	w.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: ptr.To("controller-0"), LeaseDurationSeconds: ptr.To(int32(15)), RenewTime: ptr.To(metav1.NewMicroTime(w.now)),
+	}}
+}
+
+// controllerTick is one second of the controller: what has changed is worked on once.
+func (w *world) controllerTick() {
+	c := &w.control
+	if w.now.Before(c.stopped) {
+		return
+	}
+	if w.now.Sub(c.renewed) >= 2*time.Second {
+		c.renew(w)
+	}
+	if c.seen == w.version {
+		return
+	}
+	c.seen = w.version
+	w.memberServices()
+	w.assemble()
+}
+
+// memberServices does what package members does: one Service per ordinal, with what the node says of itself.
+func (w *world) memberServices() {
+	for _, s := range w.sets {
+		for o := range s.replicas {
+			name := fmt.Sprintf("%s-%d", s.obj.Name, o)
+			if w.service[name] != nil || s.away {
+				continue
+			}
+			labels := setLabels(s.rack)
+			labels[api.LabelServiceType], labels[api.LabelRackOrdinal] = api.ServiceTypeMember, fmt.Sprint(o)
+			w.service[name] = &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: namespace, Name: name, UID: types.UID(w.uid()), Labels: labels, CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
+					Annotations: map[string]string{api.AnnotationMemberClaims: "data-" + name},
+				},
+				Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: map[string]string{appsv1.StatefulSetPodNameLabel: name}},
+			}
+			w.wrote()
+		}
+	}
+	for _, name := range sortedKeys(w.service) {
+		p := w.pods[name]
+		if p == nil || p.row == nil {
+			continue
+		}
+		record := members.Record
+		if w.Rule == Operator {
+			record = operatorRecord
+		}
+		if what := record(w.service[name].Annotations, p.row); len(what) > 0 {
+			w.annotate(name, func(_, annotations map[string]string) {
+				for k, v := range what {
+					annotations[k] = v
+				}
+			})
+		}
+	}
+}
+
+// objects are what the API server holds now.
+func (w *world) objects(kinds cluster.Kinds) cluster.Objects {
+	o := cluster.Objects{Key: cluster.Key{Namespace: namespace, Name: clusterName}, Read: kinds, Decoder: w.decoder}
+	for _, name := range sortedKeys(w.service) {
+		o.Services = append(o.Services, *w.service[name])
+	}
+	if kinds&cluster.KindPods != 0 {
+		for _, name := range sortedKeys(w.pods) {
+			o.Pods = append(o.Pods, *w.pods[name].obj)
+		}
+	}
+	if kinds&cluster.KindStatefulSets != 0 {
+		for _, s := range w.sets {
+			if !s.away {
+				o.StatefulSets = append(o.StatefulSets, *s.obj)
+			}
+		}
+	}
+	if kinds&cluster.KindPVCs != 0 {
+		for _, name := range sortedKeys(w.claims) {
+			o.PVCs = append(o.PVCs, *w.claims[name].obj)
+		}
+	}
+	if kinds&cluster.KindReports != 0 {
+		o.Reports = slices.Clone(w.reports)
+	}
+	if kinds&cluster.KindStatusReport != 0 {
+		o.StatusReport = w.status
+	}
+	return o
+}
+
+const everything = cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
+
+// assemble does what package reports does.
+func (w *world) assemble() {
+	if w.Rule == Operator {
+		w.operatorReport()
+		return
+	}
+	if len(w.objects(cluster.KindStatefulSets).StatefulSets) == 0 {
+		if w.status != nil || len(w.reports) > 0 {
+			w.reports, w.status = nil, nil // nobody is left to report on
+			w.wrote()
+		}
+		return
+	}
+	c := cluster.New(w.objects(everything), cluster.SourceAnnotation, w.now)
+	ours := map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: clusterName}
+	var reports []api.ScyllaDBDatacenterNodesStatusReport
+	for _, d := range c.LocalReports() {
+		labels := setLabels("")
+		delete(labels, api.LabelRack)
+		labels[api.LabelDatacenter], labels[api.LabelReportSelector] = d.Datacenter, clusterName
+		reports = append(reports, api.ScyllaDBDatacenterNodesStatusReport{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName + "-" + d.Datacenter, Labels: labels}, DatacenterName: d.Datacenter, Racks: d.Racks,
+		})
+	}
+	status := c.ClusterReport(nil, nil)
+	status.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: clusterName, Labels: ours}
+	if !equality.Semantic.DeepEqual(reports, w.reports) || !equality.Semantic.DeepEqual(status, w.status) {
+		w.reports, w.status = reports, status
+		w.wrote()
+		w.control.seen = w.version
+	}
+}
+
+// replacements is one look of package replacement's controller at all members that ask for one.
+func (w *world) replacements() {
+	if w.now.Before(w.control.stopped) || w.replaceSeen == w.version && w.now.Sub(w.replaceJudged) < 10*time.Second {
+		return
+	}
+	w.replaceSeen, w.replaceJudged = w.version, w.now
+	for _, name := range sortedKeys(w.service) {
+		svc := w.service[name]
+		if rec := replacement.ReadRecord(svc.Labels, svc.Annotations); !rec.Requested && !rec.Open() && rec.Request == "" {
+			continue
+		}
+		if w.Rule == Operator {
+			w.operatorReplaces(name)
+			continue
+		}
+		w.replaceStep(name)
+	}
+}
+
+func (w *world) replacementStep(name string) *replacement.Step {
+	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.now)
+	in := replacement.Read(c).Input(name, w.now, fmt.Sprintf("request-%s-%d", name, w.version))
+	if in == nil {
+		return nil
+	}
+	step := replacement.Next(*in)
+	return &step
+}
+
+func (w *world) replaceStep(name string) {
+	step := w.replacementStep(name)
+	if step == nil {
+		return
+	}
+	p := w.pods[name]
+	if step.Action.Writes() {
+		w.tracef("replacement of %s: %s", name, step.Action)
+	}
+	switch step.Action {
+	case replacement.ActionDeletePVC:
+		if c := w.claims[step.Claim.Name]; c != nil && string(c.obj.UID) == step.Claim.UID {
+			w.deleteClaim(c)
+		}
+	case replacement.ActionEvictPod:
+		if p != nil && p.uid == step.PodUID {
+			w.deletePod(p, false)
+		}
+	default:
+		if step.Patch != nil {
+			w.annotate(name, func(labels, annotations map[string]string) { step.Patch.Apply(&labels, &annotations) })
+		}
+	}
+}

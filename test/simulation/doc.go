@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package simulation holds the product's decisions against a world in which everything goes wrong. Each seed is one run: a discrete-event simulation in one
+// goroutine under a clock of its own, without processes, sleeps or an API server. The same seed is the same run.
+//
+// Real are the pure packages: cluster.New on Kubernetes' objects in memory, the reports made of them, bootstrap.Decide, bootstrap.Seeds, the launcher's
+// arguments, members.Record, and replacement.Next. Modelled is what they decide about:
+//
+//   - ScyllaDB (scylla.go, gossip.go), as the facts say by section: the join rule, cancel-all and ban (4.2, 4.3), detection (4.5), the replaced node that
+//     is banned first and COMPLETED that comes late (5.3, 5.4), system.local that is not flushed (3.4), discovery and the second cluster (10), barriers that need
+//     every node (11). Not modelled: data, tokens, schema, clocks that differ, versions before Raft topology.
+//   - Kubernetes (kube.go): StatefulSets, ordered and parallel, rollouts, Pods, kubelets, volumes bound to machines, the node controller.
+//   - Our agent (reporter.go, controller.go, barrier.go): loops with their intervals and delays.
+//   - People (people.go), who do after a minute what is printed: commands of a verdict's or a replacement's next step, and what the documentation says.
+//
+// faults.go draws kills, restarts, rollouts, partitions, lost disks and machines, power failures, removed nodes, silent reporters and stopped controllers for
+// half an hour, in which the cluster is also scaled up. Then all of it heals, and the run goes on until everything is well.
+//
+// # Invariants
+//
+// Unsafe join: ScyllaDB cancels a join or a replacement because of a dead node that had been out of reach, from the coordinator and whatever gossip had
+// noticed, for longer than bound when the barrier let the newcomer through. bound is twice the longest detection of a death (two at once), the 30 s for which a
+// controller that has stopped passes for one that lives, and one interval of the reporter. A node that goes down later, or less long before, cancels joins as
+// well: nobody can know, such joins are counted as lost and no violation. What a person forced is not judged.
+//
+// Second cluster: a process founds a cluster while there has been one.
+//
+// Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over.
+package simulation

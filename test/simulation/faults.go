@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// schedule draws what goes wrong, and when all of it is over.
+func (w *world) schedule() {
+	n := 3 + w.rng.IntN(9)
+	for range n {
+		w.after(w.between(20*time.Second, healAt-2*time.Minute), w.fault)
+	}
+	for range 1 + w.rng.IntN(4) {
+		w.after(w.between(10*time.Second, healAt), w.scaleUp)
+	}
+	w.after(healAt, w.heal)
+}
+
+// fault draws one.
+func (w *world) fault() {
+	w.result.Faults++
+	faults := []func(){
+		w.killProcess, w.killProcess, w.killContainer, w.restartPod, w.restartPod, w.forcePod, w.rollOut, w.rollOut, w.partition, w.cutOff,
+		w.loseDisk, w.loseDisk, w.reboot, w.reboot, w.loseMachine, w.powerFailure, w.silenceReporter, w.silenceReporter, w.crashReporter, w.slowReporter,
+		w.stopController, w.stopController, w.deleteSets, w.removeDown,
+	}
+	pick(w, faults)()
+}
+
+func (w *world) somePod() *pod {
+	names := sortedKeys(w.pods)
+	if len(names) == 0 {
+		return nil
+	}
+	return w.pods[pick(w, names)]
+}
+
+// mayStop is false for a node that a crash would lose for ever where the cluster cannot bear it: one that is a member and has not noted it yet (5.4).
+func (w *world) mayStop(p *pod) bool {
+	s := p.proc
+	if s == nil || s.group == nil || s.disk.complete || s.group.members[s.id] == "" {
+		return true
+	}
+	if s.group.members[s.id] != normal || s.replace == "" && len(s.group.order) == 1 {
+		return s.group.members[s.id] != normal && len(s.group.order) > 1
+	}
+	return w.mayLose(p.name)
+}
+
+// mayLose is true while the cluster keeps its majority without the member.
+func (w *world) mayLose(member string) bool {
+	if len(w.groups) == 0 {
+		return false
+	}
+	g := w.groups[0]
+	total, away := 0, 0
+	for _, id := range g.order {
+		if g.members[id] == joining || g.members[id] == replacing {
+			continue
+		}
+		total++
+		if s := w.running(id); s == nil || !s.disk.complete || s.pod.name == member {
+			away++
+		}
+	}
+	for name := range w.lost { // a count: the order does not matter
+		if p := w.pods[name]; name != member && p != nil && p.proc != nil && p.proc.disk.complete {
+			away++
+		}
+	}
+	return total >= 3 && 2*(total-away) > total && len(w.lost) < 2 && (len(w.lost) == 0 || total >= 5)
+}
+
+func (w *world) killProcess() {
+	if p := w.somePod(); p != nil && p.proc != nil && w.mayStop(p) {
+		w.tracef("FAULT kill -9 of ScyllaDB in %s; its supervisor starts it again", p.name)
+		w.kill(p, false)
+		p.next = w.now.Add(w.between(time.Second, 2*time.Second))
+	}
+}
+
+func (w *world) killContainer() {
+	if p := w.somePod(); p != nil && p.stage == running && w.mayStop(p) {
+		w.tracef("FAULT ScyllaDB's container is killed in %s; it starts again in the same Pod", p.name)
+		w.kill(p, false)
+		p.restarts++
+		p.stage, p.args, p.launcher = launching, nil, launcher{next: w.now.Add(w.between(time.Second, 20*time.Second))}
+	}
+}
+
+func (w *world) restartPod() {
+	if p := w.somePod(); p != nil && w.mayStop(p) {
+		w.tracef("FAULT Pod %s is deleted", p.name)
+		w.deletePod(p, false)
+	}
+}
+
+func (w *world) forcePod() {
+	if p := w.somePod(); p != nil && w.mayStop(p) && (p.machine == nil || !p.machine.off) {
+		w.tracef("FAULT Pod %s is deleted by force", p.name)
+		w.deletePod(p, true)
+	}
+}
+
+func (w *world) rollOut() {
+	all := w.chance(0.4)
+	one := pick(w, w.sets)
+	for _, s := range w.sets {
+		if (all || s == one) && !s.away {
+			s.revision++
+			o := s.obj.DeepCopy()
+			o.Generation++
+			s.obj = o
+			w.wrote()
+			w.tracef("FAULT rollout of %s to revision %d", o.Name, s.revision)
+		}
+	}
+}
+
+func (w *world) scaleUp() {
+	s := pick(w, w.sets)
+	if s.away || s.replicas >= 3 {
+		return
+	}
+	s.replicas++
+	o := s.obj.DeepCopy()
+	o.Generation++
+	o.Spec.Replicas = &s.replicas
+	n := s.replicas
+	o.Spec.Replicas = &n
+	s.obj = o
+	w.wrote()
+	w.tracef("%s is scaled to %d", o.Name, n)
+}
+
+// partition of ScyllaDB's own network.
+func (w *world) partition() {
+	if len(w.part) > 0 {
+		return
+	}
+	var side []string
+	for _, name := range sortedKeys(w.pods) {
+		if w.chance(0.35) {
+			w.part[name] = 1
+			side = append(side, name)
+		}
+	}
+	w.tracef("FAULT partition: %s do not reach the others", strings.Join(side, ","))
+	w.reconnect()
+	w.after(w.between(5*time.Second, 4*time.Minute), w.mend)
+}
+
+func (w *world) mend() {
+	w.tracef("the partition is over")
+	clear(w.part)
+	w.reconnect()
+}
+
+// cutOff keeps one machine from the API server; ScyllaDB's network works.
+func (w *world) cutOff() {
+	p := w.somePod()
+	if p == nil || w.cut[p.name] {
+		return
+	}
+	w.tracef("FAULT the machine of %s does not reach the API server", p.name)
+	w.cut[p.name], w.cutAt[p.name] = true, w.now
+	w.after(w.between(10*time.Second, 4*time.Minute), func() {
+		delete(w.cut, p.name)
+		w.tracef("the machine of %s reaches the API server again", p.name)
+	})
+}
+
+func (w *world) loseDisk() {
+	p := w.somePod()
+	if p == nil || p.claim.disk.id == "" || !w.mayLose(p.name) || w.busy() || p.machine == nil || p.machine.off {
+		return
+	}
+	w.tracef("FAULT %s loses its volume: claim and Pod are deleted", p.name)
+	w.noteLoss(p)
+	w.deleteClaim(p.claim)
+	w.deletePod(p, w.chance(0.5))
+}
+
+// noteLoss remembers that the data of a member is gone, if it was one.
+func (w *world) noteLoss(p *pod) {
+	if g := p.claim.disk.group; g != nil && g.members[p.claim.disk.id] != "" {
+		w.lost[p.name] = true
+		w.choice[p.name] = w.chance(0.3) && !w.someRemoved()
+	}
+}
+
+// someRemoved is true while a member Service records a node that was removed. A second one may leave fewer members than removed ones, and then the rows
+// that are left do not tell a removal from a split: see what is left to do in docs/barrier.md.
+func (w *world) someRemoved() bool {
+	for _, name := range sortedKeys(w.service) {
+		id := w.service[name].Annotations[api.AnnotationHostID]
+		if slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] }) && w.service[name].Annotations[api.AnnotationNodeJoined] == "true" {
+			return true
+		}
+	}
+	return false
+}
+
+// busy is true while a replacement has banned a node: the loss of another then would be one too many.
+func (w *world) busy() bool {
+	for _, g := range w.groups {
+		for _, id := range g.order {
+			if g.banned[id] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reboot of one machine: all containers of its Pods start anew, init containers included.
+func (w *world) reboot() {
+	m := pick(w, w.machine)
+	if m.off || !w.mayStopAll(m) {
+		return
+	}
+	w.tracef("FAULT machine %s is off", m.name)
+	w.off(m)
+	long := w.between(10*time.Second, 3*time.Minute)
+	if w.chance(0.2) {
+		long = w.between(6*time.Minute, 9*time.Minute)
+	}
+	w.after(long, func() { w.on(m) })
+}
+
+func (w *world) mayStopAll(m *machine) bool {
+	for _, name := range sortedKeys(w.pods) {
+		if p := w.pods[name]; p.machine == m && !w.mayStop(p) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) off(m *machine) {
+	m.off, m.since = true, w.now
+	for _, name := range sortedKeys(w.pods) {
+		if p := w.pods[name]; p.machine == m {
+			w.kill(p, false)
+			p.reporter.round++
+		}
+	}
+}
+
+func (w *world) on(m *machine) {
+	if m.gone || !m.off {
+		return
+	}
+	w.tracef("machine %s is back", m.name)
+	m.off = false
+	for _, name := range sortedKeys(w.pods) {
+		if p := w.pods[name]; p.machine == m && !p.deleting {
+			w.sandbox(p)
+		}
+	}
+}
+
+// loseMachine takes one away for ever, with its volumes; another one is bought.
+func (w *world) loseMachine() {
+	p := w.somePod()
+	if p == nil || p.machine == nil || p.machine.off || w.busy() {
+		return
+	}
+	m := p.machine
+	if w.load(m) != 1 || !w.mayLose(p.name) {
+		return
+	}
+	w.tracef("FAULT machine %s of %s is lost for ever", m.name, p.name)
+	w.noteLoss(p)
+	if !w.lost[p.name] {
+		w.lost[p.name] = true
+	}
+	w.off(m)
+	m.gone = true
+	w.machine = append(w.machine, &machine{name: m.name + "x", rack: m.rack})
+}
+
+func (w *world) powerFailure() {
+	for _, m := range w.machine {
+		if !w.mayStopAll(m) {
+			return
+		}
+	}
+	w.tracef("FAULT power failure")
+	for _, m := range w.machine {
+		if !m.off {
+			w.off(m)
+			w.after(w.between(20*time.Second, 3*time.Minute), func() { w.on(m) })
+		}
+	}
+}
+
+func (w *world) silenceReporter() {
+	if p := w.somePod(); p != nil {
+		p.reporter.hung = w.now.Add(w.between(20*time.Second, 5*time.Minute))
+		w.tracef("FAULT the reporter of %s hangs for %s", p.name, p.reporter.hung.Sub(w.now).Round(time.Second))
+	}
+}
+
+func (w *world) crashReporter() {
+	if p := w.somePod(); p != nil {
+		p.reporter.crashed = w.now.Add(w.between(10*time.Second, 5*time.Minute))
+		w.tracef("FAULT the reporter of %s crashes for %s", p.name, p.reporter.crashed.Sub(w.now).Round(time.Second))
+	}
+}
+
+func (w *world) slowReporter() {
+	if p := w.somePod(); p != nil {
+		p.reporter.slow = w.between(time.Second, 5*time.Second)
+		w.after(5*time.Minute, func() { p.reporter.slow = 0 })
+	}
+}
+
+func (w *world) stopController() {
+	w.control.stopped = w.now.Add(w.between(5*time.Second, 5*time.Minute))
+	w.tracef("FAULT the controller is stopped for %s", w.control.stopped.Sub(w.now).Round(time.Second))
+}
+
+// deleteSets deletes StatefulSets with their Pods, and applies them again. Services that nobody owns stay, and so do claims.
+func (w *world) deleteSets() {
+	all, one := w.chance(0.5), pick(w, w.sets)
+	for _, name := range sortedKeys(w.pods) {
+		if !w.mayStop(w.pods[name]) {
+			return
+		}
+	}
+	for _, s := range w.sets {
+		if s.away || !all && s != one {
+			continue
+		}
+		w.tracef("FAULT StatefulSet %s is deleted", s.obj.Name)
+		s.away = true
+		w.wrote()
+		for _, name := range sortedKeys(w.pods) {
+			if p := w.pods[name]; p.set == s {
+				w.deletePod(p, false)
+			}
+		}
+		w.after(w.between(20*time.Second, 3*time.Minute), func() { w.applyAgain(s) })
+	}
+}
+
+func (w *world) applyAgain(s *set) {
+	if !s.away {
+		return
+	}
+	s.away = false
+	o := s.obj.DeepCopy()
+	o.UID = "again-" + o.UID
+	s.obj = o
+	w.wrote()
+	w.tracef("StatefulSet %s is applied again", o.Name)
+}
+
+// removeDown is a person who removes a node that happens to be down: it can never come back.
+func (w *world) removeDown() {
+	for _, name := range sortedKeys(w.pods) {
+		p := w.pods[name]
+		g := p.claim.disk.group
+		if p.proc == nil && g != nil && g.members[p.claim.disk.id] == normal && !w.lost[name] && !w.busy() && !w.someRemoved() && w.mayLose(name) {
+			if w.removeNode(g, p.claim.disk.id, nil) {
+				return
+			}
+		}
+	}
+}
+
+// heal ends every fault. What was lost for ever stays lost: that is for people.
+func (w *world) heal() {
+	w.tracef("all faults are over")
+	w.healed = true
+	w.mend()
+	clear(w.cut)
+	w.control.stopped = time.Time{}
+	for _, m := range w.machine {
+		w.on(m)
+	}
+	for _, s := range w.sets {
+		w.applyAgain(s)
+	}
+	for _, name := range sortedKeys(w.pods) {
+		r := &w.pods[name].reporter
+		r.hung, r.crashed, r.slow = time.Time{}, time.Time{}, 0
+	}
+	w.after(patience, w.giveUp)
+}

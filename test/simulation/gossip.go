@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import "time"
+
+// link is what one process' gossip thinks of another: was, until at+delay, and now is what is physically so (4.5).
+type link struct {
+	was, now bool
+	at       time.Time
+	delay    time.Duration
+}
+
+func (l *link) up(now time.Time) bool {
+	if now.Before(l.at.Add(l.delay)) {
+		return l.was
+	}
+	return l.now
+}
+
+// connected is true when two processes reach each other.
+func (w *world) connected(a, b *process) bool {
+	if a.ended || b.ended || w.part[a.pod.name] != w.part[b.pod.name] {
+		return false
+	}
+	for _, g := range w.groups {
+		if g.banned[a.id] && a.group == g || g.banned[b.id] && b.group == g {
+			return false
+		}
+	}
+	return true
+}
+
+// alive is what a process' own gossip says of a host ID.
+func (w *world) alive(s *process, id string) bool {
+	if s.id == id {
+		return true
+	}
+	for _, q := range w.procs {
+		if q.id == id {
+			if l := w.links[[2]*process{s, q}]; l != nil && l.up(w.now) {
+				return true
+			}
+		}
+	}
+	for _, l := range w.ghosts[id] {
+		if l.from == s && l.up(w.now) {
+			return true
+		}
+	}
+	return false
+}
+
+// ghost is the link to a process that has ended, while others have not noticed.
+type ghost struct {
+	link
+	from *process
+}
+
+// gossip begins; everybody who reaches it hears of it within seconds.
+func (w *world) gossip(s *process) {
+	s.gossips = true
+	w.reconnect()
+}
+
+// reconnect brings all links to what is physically so. The time of noticing is drawn once per change.
+func (w *world) reconnect() {
+	for _, a := range w.procs {
+		for _, b := range w.procs {
+			if a == b || !a.gossips || !b.gossips || a.group != b.group {
+				continue
+			}
+			key := [2]*process{a, b}
+			l := w.links[key]
+			if l == nil {
+				l = &link{}
+				w.links[key] = l
+			}
+			ok := w.connected(a, b)
+			if ok == l.now {
+				continue
+			}
+			l.was, l.now, l.at = l.up(w.now), ok, w.now
+			if ok {
+				l.delay = w.between(time.Second, 3*time.Second)
+			} else {
+				l.delay = w.detection()
+			}
+		}
+	}
+}
+
+// detection is how long a death goes unnoticed; a second one at the same time may take up to twice as long.
+func (w *world) detection() time.Duration {
+	if w.chance(0.1) {
+		return w.between(24*time.Second, 2*detected)
+	}
+	return w.between(22*time.Second, detected)
+}
+
+// unlink: a process has ended. One that says so is down at once, another only when its peers miss it.
+func (w *world) unlink(s *process, says bool) {
+	for _, a := range w.procs {
+		key := [2]*process{a, s}
+		l := w.links[key]
+		if l == nil {
+			continue
+		}
+		if up := l.up(w.now); up && (!says || w.part[a.pod.name] != w.part[s.pod.name]) {
+			left := w.detection()
+			if !l.now {
+				left = l.at.Add(l.delay).Sub(w.now) // it was out of reach before
+			}
+			w.ghosts[s.id] = append(w.ghosts[s.id], &ghost{link{was: true, at: w.now, delay: left}, a})
+		}
+	}
+	for key := range w.links { // deletion alone: the order does not matter
+		if key[0] == s || key[1] == s {
+			delete(w.links, key)
+		}
+	}
+	live := w.ghosts[s.id][:0]
+	for _, g := range w.ghosts[s.id] {
+		if g.up(w.now) {
+			live = append(live, g)
+		}
+	}
+	w.ghosts[s.id] = live
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+)
+
+const (
+	reportInterval = 5 * time.Second
+	// detected is the longest that gossip takes to notice one death; a second one at the same time may take twice as long (4.5).
+	detected = 24 * time.Second
+	// bound is how long a node may be out of reach without the barrier knowing: twice the detection, and the longest way of a row: a poll, a slow
+	// write, the controller, or the 30 s for which a controller that has stopped passes for one that lives.
+	bound = 2*detected + 30*time.Second + reportInterval
+
+	healAt   = 30 * time.Minute
+	patience = 3 * time.Hour
+)
+
+const bootstrapEmpty = bootstrap.VolumeEmpty
+
+// judgeCancelled says whether the barrier could have known.
+func (w *world) judgeCancelled(r *request, dead []string) {
+	o := r.opened
+	if o == nil {
+		return
+	}
+	for _, id := range dead {
+		if slices.Contains(o.down, id) {
+			w.result.Unsafe++
+			w.violate("unsafe join: %s was let through at %s as %s while %s had been out of reach for more than %s, and ScyllaDB cancels it",
+				o.member, o.at.Sub(start).Round(time.Second), o.decision, short(id), bound)
+			return
+		}
+	}
+}
+
+// watchdog ends the run as soon as everything is well.
+func (w *world) watchdog() {
+	if w.healed && len(w.unwell()) == 0 {
+		w.tracef("everything is well")
+		w.over = true
+	}
+}
+
+// unwell lists the members that should run and do not.
+func (w *world) unwell() []string {
+	var out []string
+	for _, s := range w.sets {
+		for o := range s.replicas {
+			if name := fmt.Sprintf("%s-%d", s.obj.Name, o); !w.well(name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// giveUp: whoever has not started by now waits for ever.
+func (w *world) giveUp() {
+	for _, name := range w.unwell() {
+		w.result.EndlessWaits++
+		w.violate("endless wait: %s: %s", name, w.why(name))
+	}
+	w.over = true
+}
+
+// why says what a member waits for.
+func (w *world) why(name string) string {
+	p, svc := w.pods[name], w.service[name]
+	text := ""
+	if svc != nil {
+		text = fmt.Sprintf(" [Service %v %v]", svc.Labels, svc.Annotations)
+		if step := w.replacementStep(name); step != nil {
+			text = fmt.Sprintf("; replacement %s %s%s", step.Action, step.Message.Key(), text)
+		}
+	}
+	switch {
+	case p == nil:
+		return "it has no Pod" + text
+	case p.machine == nil || p.machine.off:
+		return "it has no machine" + text
+	case p.stage == atBarrier:
+		why := p.barrier.verdict.Summary.Key()
+		for _, b := range p.barrier.verdict.Blockers {
+			why += fmt.Sprintf("\n      %s %s about %s: %s; step %s", b.Reason, b.Observer.Name(), b.Observed.Name(), b.Cause.Key(), b.Step.Key())
+		}
+		return "its barrier waits: " + why + text
+	case p.stage == launching:
+		return "its launcher waits: " + p.launcher.why + text
+	}
+	return fmt.Sprintf("stage %d, ScyllaDB said %q, runs %v, status %+v", p.stage, p.failed, p.proc != nil, p.status) + text
+}

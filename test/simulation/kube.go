@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+// Long: the simulated Kubernetes: each controller of it is a short function over the same objects.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+const (
+	namespace   = "demo"
+	clusterName = "demo"
+	datacenter  = "dc1"
+	image       = "docker.io/scylladb/scylla:2026.2.0"
+)
+
+// set is a StatefulSet, the deployed revision included.
+type set struct {
+	obj      *appsv1.StatefulSet
+	rack     string
+	replicas int32
+	revision int
+	away     bool // deleted, to be applied again
+}
+
+func (s *set) revisionName() string { return fmt.Sprintf("%s-rev%d", s.obj.Name, s.revision) }
+
+// claim is a PersistentVolumeClaim with its volume, which is bound to a machine.
+type claim struct {
+	obj      *corev1.PersistentVolumeClaim
+	disk     *disk
+	machine  *machine
+	deleting bool
+}
+
+type machine struct {
+	name, rack string
+	off        bool
+	gone       bool      // for ever
+	since      time.Time // since when it is off
+}
+
+// stage is how far a Pod is.
+type stage int
+
+const (
+	pending stage = iota
+	querying
+	atBarrier
+	launching
+	running
+)
+
+type pod struct {
+	name     string
+	uid      string
+	set      *set
+	ordinal  int32
+	revision string
+	obj      *corev1.Pod           // never changed in place: each write makes a new one
+	row      *api.NodeStatusReport // what its annotation says
+	claim    *claim
+	machine  *machine
+	stage    stage
+	next     time.Time // when the stage may go on
+	deleting bool
+	removed  bool
+
+	query    query
+	barrier  *barrier
+	opened   *opening
+	launcher launcher
+	proc     *process
+	args     *startArgs // what ScyllaDB was started with: its supervisor uses it again
+	failed   string     // last words of ScyllaDB
+	restarts int32
+	tries    int
+	reporter reporter
+	status   podStatus
+	probed   time.Time
+}
+
+// podStatus is what the kubelet writes, as long as it can.
+type podStatus struct {
+	stage    stage
+	ip       string
+	reporter reporterState
+	ready    bool
+	lost     bool // by the node controller
+	restarts int32
+	exited   bool
+}
+
+func (w *world) makeCluster() {
+	racks := 3
+	for i := range racks {
+		rack := fmt.Sprintf("rack%d", i+1)
+		for j := range 2 {
+			w.machine = append(w.machine, &machine{name: fmt.Sprintf("node-%s-%d", rack, j), rack: rack})
+		}
+		replicas := int32(1)
+		if w.chance(0.3) {
+			replicas = 2
+		}
+		w.applySet(rack, replicas, w.chance(0.3))
+	}
+	w.control.renew(w)
+}
+
+func setLabels(rack string) map[string]string {
+	return map[string]string{
+		api.LabelCluster: clusterName, api.LabelDatacenter: datacenter, api.LabelRack: rack, api.LabelManagedBy: api.ManagedByUs,
+	}
+}
+
+func (w *world) applySet(rack string, replicas int32, ordered bool) *set {
+	policy := appsv1.ParallelPodManagement
+	if ordered {
+		policy = appsv1.OrderedReadyPodManagement
+	}
+	s := &set{rack: rack, replicas: replicas, revision: 1}
+	s.obj = &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: clusterName + "-" + datacenter + "-" + rack, UID: types.UID(w.uid()), Labels: setLabels(rack), Generation: 1,
+			CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
+		},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: ptr.To(replicas), PodManagementPolicy: policy, Template: corev1.PodTemplateSpec{Spec: podSpec()},
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
+		},
+	}
+	s.obj.Status.CurrentRevision, s.obj.Status.UpdateRevision = s.revisionName(), s.revisionName()
+	w.sets = append(w.sets, s)
+	w.wrote()
+	return s
+}
+
+func podSpec() corev1.PodSpec {
+	return corev1.PodSpec{
+		InitContainers: []corev1.Container{
+			{Name: api.ContainerReporter, RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)},
+			{Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier},
+		},
+		Containers: []corev1.Container{{
+			Name: api.ContainerScyllaDB, Image: image, Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"},
+			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/scylla"}},
+		}},
+		Volumes: []corev1.Volume{{Name: "data"}},
+	}
+}
+
+// statefulSets is one second of the StatefulSet controller.
+func (w *world) statefulSets() {
+	if w.setsSeen == w.version {
+		return
+	}
+	w.setsSeen = w.version
+	for _, s := range w.sets {
+		if !s.away {
+			w.reconcileSet(s)
+		}
+	}
+}
+
+func (w *world) reconcileSet(s *set) {
+	ordered := s.obj.Spec.PodManagementPolicy == appsv1.OrderedReadyPodManagement
+	var all []*pod
+	waits := false // an ordered set makes no Pod while a lower ordinal is not ready
+	for o := range s.replicas {
+		p := w.pods[podName(s, o)]
+		if p == nil && !waits {
+			p = w.makePod(s, o)
+		}
+		if p != nil {
+			all = append(all, p)
+		}
+		waits = waits || ordered && (p == nil || !p.isReady())
+	}
+	st := appsv1.StatefulSetStatus{
+		ObservedGeneration: s.obj.Generation, Replicas: int32(len(all)), CurrentRevision: s.obj.Status.CurrentRevision, UpdateRevision: s.revisionName(),
+	}
+	for _, p := range all {
+		if p.isReady() {
+			st.ReadyReplicas++
+		}
+		if p.revision == st.UpdateRevision {
+			st.UpdatedReplicas++
+		}
+	}
+	if st.UpdatedReplicas == st.Replicas && st.ReadyReplicas == st.Replicas && st.Replicas == s.replicas {
+		st.CurrentRevision = st.UpdateRevision
+	}
+	w.roll(s, all)
+	if !equality.Semantic.DeepEqual(st, s.obj.Status) {
+		o := *s.obj
+		o.Status = st
+		s.obj = &o
+		w.wrote()
+	}
+}
+
+// roll takes the largest ordinal of an old revision away, once all above it are ready: the StatefulSet controller's own order.
+func (w *world) roll(s *set, all []*pod) {
+	if s.obj.Spec.PodManagementPolicy == appsv1.OrderedReadyPodManagement && (int32(len(all)) < s.replicas ||
+		slices.ContainsFunc(all, func(p *pod) bool { return p.revision == s.revisionName() && !p.isReady() })) {
+		return
+	}
+	for _, p := range slices.Backward(all) {
+		if p.revision != s.revisionName() && !p.deleting {
+			w.tracef("rollout: %s is taken away", p.name)
+			w.deletePod(p, false)
+			return
+		}
+		if !p.isReady() || p.deleting {
+			return
+		}
+	}
+}
+
+func (p *pod) isReady() bool { return p.status.ready && !p.status.lost && !p.deleting }
+
+func (w *world) makePod(s *set, ordinal int32) *pod {
+	name := fmt.Sprintf("%s-%d", s.obj.Name, ordinal)
+	c := w.claims["data-"+name]
+	if c != nil && c.deleting {
+		return nil
+	}
+	if c == nil {
+		c = &claim{disk: &disk{}, obj: &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "data-" + name, UID: types.UID(w.uid()), Labels: setLabels(s.rack), ResourceVersion: "1",
+		}}}
+		w.claims[c.obj.Name] = c
+	}
+	p := &pod{name: name, uid: w.uid(), set: s, ordinal: ordinal, revision: s.revisionName(), claim: c}
+	labels := setLabels(s.rack)
+	labels[api.LabelPodType] = api.PodTypeNode
+	labels[appsv1.StatefulSetPodNameLabel] = name
+	p.obj = &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, UID: types.UID(p.uid), Labels: labels, CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: s.obj.Name, UID: s.obj.UID, Controller: ptr.To(true)}},
+		},
+		Spec:   podSpec(),
+		Status: corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	p.obj.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.obj.Name}}}}
+	w.pods[name] = p
+	w.wrote()
+	return p
+}
+
+// deletePod ends a Pod: in order, or by force.
+func (w *world) deletePod(p *pod, force bool) {
+	if p.removed || p.deleting && !force {
+		return
+	}
+	if force || p.machine == nil {
+		w.kill(p, false)
+		w.removePod(p)
+		return
+	}
+	p.deleting = true
+	o := p.obj.DeepCopy()
+	o.DeletionTimestamp = &metav1.Time{Time: w.now.Truncate(time.Second)}
+	p.obj = o
+	w.wrote()
+	w.after(w.between(time.Second, 3*time.Second), func() { w.stopPod(p) })
+}
+
+// stopPod is what the kubelet does with a Pod that is to go, where there is a kubelet.
+func (w *world) stopPod(p *pod) {
+	if p.removed {
+		return
+	}
+	if p.machine.off || w.cut[p.name] {
+		w.after(5*time.Second, func() { w.stopPod(p) })
+		return
+	}
+	w.kill(p, true)
+	w.report(p) // last words
+	w.after(w.between(time.Second, 3*time.Second), func() { w.removePod(p) })
+}
+
+func (w *world) removePod(p *pod) {
+	if p.removed {
+		return
+	}
+	p.removed = true
+	delete(w.pods, p.name)
+	if p.claim.deleting {
+		delete(w.claims, p.claim.obj.Name)
+	}
+	w.wrote()
+}
+
+// kill ends ScyllaDB in a Pod and leaves the rest to whoever restarts it.
+func (w *world) kill(p *pod, clean bool) {
+	if p.proc != nil {
+		w.end(p.proc, clean)
+	}
+}
+
+// deleteClaim is kubectl delete pvc: it goes when no Pod uses it.
+func (w *world) deleteClaim(c *claim) {
+	if c.deleting {
+		return
+	}
+	c.deleting = true
+	o := c.obj.DeepCopy()
+	o.DeletionTimestamp = &metav1.Time{Time: w.now}
+	c.obj = o
+	w.wrote()
+	for _, name := range sortedKeys(w.pods) {
+		if w.pods[name].claim == c {
+			return
+		}
+	}
+	delete(w.claims, c.obj.Name)
+}
+
+// kubelets is one second of every kubelet.
+func (w *world) kubelets() {
+	for _, name := range sortedKeys(w.pods) {
+		p := w.pods[name]
+		if p == nil || p.removed {
+			continue
+		}
+		if p.machine == nil {
+			w.place(p)
+			continue
+		}
+		w.nodeLost(p)
+		if p.machine.off {
+			continue
+		}
+		if !p.deleting {
+			w.progress(p)
+		}
+		w.probe(p)
+	}
+}
+
+// place is the scheduler: the volume binds the machine.
+func (w *world) place(p *pod) {
+	m := p.claim.machine
+	if m == nil {
+		for _, x := range w.machine {
+			if x.rack == p.set.rack && !x.off && (m == nil || w.load(x) < w.load(m)) {
+				m = x
+			}
+		}
+	}
+	if m == nil || m.off {
+		return
+	}
+	p.claim.machine, p.machine = m, m
+	w.ips++
+	p.stage, p.next = querying, w.now.Add(w.between(time.Second, 5*time.Second))
+	p.reporter.begin(w, p)
+	o := p.obj.DeepCopy()
+	o.Spec.NodeName = m.name
+	o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+	o.Status.PodIP = fmt.Sprintf("10.0.%d.%d", w.ips/250, w.ips%250+1)
+	p.obj = o
+	if p.claim.obj.Spec.VolumeName == "" {
+		c := p.claim.obj.DeepCopy()
+		c.Spec.VolumeName = "pv-" + string(c.UID)
+		p.claim.obj = c
+	}
+	w.wrote()
+}
+
+func (w *world) load(m *machine) int {
+	n := 0
+	for _, p := range w.pods { // a count: the order does not matter
+		if p.machine == m {
+			n++
+		}
+	}
+	return n
+}
+
+// sandbox starts the Pod anew on its machine, init containers included, as after a reboot.
+func (w *world) sandbox(p *pod) {
+	p.stage, p.next, p.barrier, p.args, p.opened = querying, w.now.Add(w.between(time.Second, 5*time.Second)), nil, nil, nil
+	p.restarts++
+	p.reporter.begin(w, p)
+}
+
+// progress takes a Pod from one container to the next.
+func (w *world) progress(p *pod) {
+	if w.now.Before(p.next) {
+		return
+	}
+	switch p.stage {
+	case querying:
+		p.query = ask(p.claim.disk)
+		p.stage, p.barrier = atBarrier, &barrier{}
+	case running:
+		if p.proc == nil && p.args != nil { // the supervisor
+			p.tries++ // a real supervisor tries each second; what fails for ever fails as well at longer intervals
+			p.next = w.now.Add(w.between(time.Second, 5*time.Second) + min(time.Duration(p.tries)*5*time.Second, time.Minute))
+			w.boot(p, p.args.seeds, p.args.replace, p.args.ignore)
+		}
+	}
+}
+
+// probe writes what the kubelet sees of a Pod: readiness every five seconds.
+func (w *world) probe(p *pod) {
+	if w.cut[p.name] || p.removed {
+		return
+	}
+	s := podStatus{stage: p.stage, ip: p.obj.Status.PodIP, restarts: p.restarts, ready: p.status.ready, reporter: p.status.reporter, exited: p.failed != ""}
+	if w.now.Sub(p.probed) >= 5*time.Second || p.reporter.state(w.now) == reporterDead {
+		p.probed = w.now
+		s.reporter = p.reporter.state(w.now)
+		s.ready = p.proc != nil && p.proc.serves
+	}
+	if p.proc == nil {
+		s.ready = false
+	}
+	w.writeStatus(p, s)
+}
+
+// nodeLost is the node controller: it says so 40 s after the last word of a kubelet, and has the Pods deleted after five minutes more.
+func (w *world) nodeLost(p *pod) {
+	silent := p.machine.off && w.now.Sub(p.machine.since) > 40*time.Second || w.cut[p.name] && w.now.Sub(w.cutAt[p.name]) > 40*time.Second
+	if silent && !p.status.lost {
+		s := p.status
+		s.lost = true
+		w.writeStatus(p, s)
+	}
+	if p.machine.off && w.now.Sub(p.machine.since) > 340*time.Second && !p.deleting {
+		w.deletePod(p, false)
+	}
+}
+
+func (w *world) writeStatus(p *pod, s podStatus) {
+	if s == p.status {
+		return
+	}
+	p.status = s
+	o := p.obj.DeepCopy()
+	st := &o.Status
+	st.Phase = corev1.PodPending
+	if s.stage >= launching {
+		st.Phase = corev1.PodRunning
+	}
+	done := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	run := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(p.next.Truncate(time.Second))}}
+	reporter := corev1.ContainerStatus{Name: api.ContainerReporter, State: run, Ready: s.reporter == reporterWell, Started: ptr.To(true)}
+	if s.reporter == reporterDead {
+		reporter.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	}
+	query, barrier, scylla := done, corev1.ContainerState{}, corev1.ContainerState{}
+	switch {
+	case s.stage >= launching:
+		barrier, scylla = done, run
+	case s.stage == atBarrier:
+		barrier = run
+	default:
+		query = run
+	}
+	st.InitContainerStatuses = []corev1.ContainerStatus{reporter, {Name: api.ContainerBootstrappedQuery, State: query}, {Name: api.ContainerBarrier, State: barrier}}
+	st.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, State: scylla, Ready: s.ready, RestartCount: s.restarts}}
+	if s.exited && !s.ready {
+		st.ContainerStatuses[0].LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}
+	}
+	is := func(b bool) corev1.ConditionStatus {
+		if b {
+			return corev1.ConditionTrue
+		}
+		return corev1.ConditionFalse
+	}
+	all := s.ready && s.reporter == reporterWell
+	conditions := []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.ContainersReady, Status: is(all)}, {Type: corev1.PodReady, Status: is(all && !s.lost)},
+	}
+	for i := range conditions {
+		conditions[i].LastTransitionTime = metav1.NewTime(w.now.Truncate(time.Second))
+		for _, old := range p.obj.Status.Conditions {
+			if old.Type == conditions[i].Type && old.Status == conditions[i].Status {
+				conditions[i].LastTransitionTime = old.LastTransitionTime
+			}
+		}
+	}
+	st.Conditions = conditions
+	p.obj = o
+	w.wrote()
+}
+
+// annotate changes the metadata of a member Service.
+func (w *world) annotate(name string, change func(labels, annotations map[string]string)) {
+	old := w.service[name]
+	if old == nil {
+		return
+	}
+	o := old.DeepCopy()
+	if o.Annotations == nil {
+		o.Annotations = map[string]string{}
+	}
+	change(o.Labels, o.Annotations)
+	if maps.Equal(o.Labels, old.Labels) && maps.Equal(o.Annotations, old.Annotations) {
+		return
+	}
+	w.service[name] = o
+	w.wrote()
+}
+
+func podName(s *set, ordinal int32) string { return fmt.Sprintf("%s-%d", s.obj.Name, ordinal) }

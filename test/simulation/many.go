@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"runtime"
+	"sync"
+)
+
+// Total of many runs.
+type Total struct {
+	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits int
+}
+
+// Add a run.
+func (t *Total) Add(r *Result) {
+	t.Seeds++
+	if r.Failed() {
+		t.Failed++
+	}
+	t.Faults += r.Faults
+	t.LetThrough += r.LetThrough
+	t.Joined += r.Joined
+	t.Lost += r.Lost
+	t.Unsafe += r.Unsafe
+	t.SecondClusters += r.SecondClusters
+	t.EndlessWaits += r.EndlessWaits
+}
+
+// RunMany runs n seeds, as many at once as there are cores: each is a world of its own. Results are in the order of the seeds.
+func RunMany(rule Rule, first uint64, n int) []Result {
+	out := make([]Result, n)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				out[i] = Run(Options{Seed: first + uint64(i), Rule: rule})
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return out
+}

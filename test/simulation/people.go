@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// reaction is how long something has to be wrong before a person does what is printed about it.
+const reaction = time.Minute
+
+// people look every quarter of a minute.
+func (w *world) people() {
+	wrong := map[string]bool{}
+	for _, s := range w.sets {
+		for o := range s.replicas {
+			name := fmt.Sprintf("%s-%d", s.obj.Name, o)
+			p := w.pods[name]
+			if s.away || w.well(name) {
+				continue
+			}
+			for what, cure := range w.cures(name, p) {
+				key := name + " " + what
+				wrong[key] = true
+				switch since, known := w.trouble[key]; {
+				case !known:
+					w.trouble[key] = w.now
+				case w.now.Sub(since) >= reaction:
+					delete(w.trouble, key)
+					delete(wrong, key)
+					w.tracef("a person, about %s: %s", name, what)
+					cure()
+				}
+			}
+		}
+	}
+	for key := range w.trouble {
+		if !wrong[key] {
+			delete(w.trouble, key)
+		}
+	}
+}
+
+// well is true for a member that serves, reports, and is not being replaced.
+func (w *world) well(name string) bool {
+	p, svc := w.pods[name], w.service[name]
+	if p == nil || svc == nil || p.deleting || p.proc == nil || !p.proc.serves || !p.status.ready || p.status.reporter != reporterWell {
+		return false
+	}
+	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+	return !rec.Requested && !rec.Open() && p.revision == p.set.revisionName()
+}
+
+// cures are what a person can do about a member, at most one of them: what is printed about it.
+func (w *world) cures(name string, p *pod) map[string]func() {
+	one := func(what string, do func()) map[string]func() { return map[string]func(){what: do} }
+	svc := w.service[name]
+	if svc == nil {
+		return nil
+	}
+	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+	switch {
+	case p == nil && w.heldByOrder(name):
+		// Documented: OrderedReady makes no Pod while a lower ordinal waits. Delete the StatefulSet with --cascade=orphan, apply it with Parallel.
+		return one("apply with podManagementPolicy Parallel", func() { w.applyParallel(name) })
+	case rec.Requested || rec.Open():
+		return w.replacementCure(name, p)
+	case p != nil && p.machine != nil && p.machine.gone:
+		if id := svc.Annotations[api.AnnotationHostID]; !w.choice[name] && w.member(id) {
+			return one("replace", func() { w.requestReplace(name) })
+		}
+		return one("delete node, claim and Pod", func() {
+			w.removeRecorded(name)
+			w.deleteClaim(p.claim)
+			w.deletePod(p, true)
+		})
+	case p != nil && p.stage == running && p.failed != "" && (p.proc == nil || !p.proc.disk.complete && p.proc.group == nil):
+		// The log says that this data directory can never be used again: delete the claim, the node joins anew.
+		return one("delete claim and Pod: "+p.failed, func() { w.wipe(p) })
+	case p != nil && p.stage == atBarrier && p.barrier != nil && w.Rule == Operator:
+		if w.member(svc.Annotations[api.AnnotationHostID]) && p.query.volume == bootstrapEmpty {
+			return one("scylla/replace", func() { w.requestReplace(name) })
+		}
+	case p != nil && p.stage == atBarrier && p.barrier != nil:
+		return w.barrierCure(p)
+	}
+	return nil
+}
+
+// member is true for a host ID that the cluster lists.
+func (w *world) member(id string) bool {
+	return slices.ContainsFunc(w.groups, func(g *group) bool { return id != "" && g.members[id] != "" })
+}
+
+func (w *world) wipe(p *pod) {
+	p.failed = ""
+	w.deleteClaim(p.claim)
+	w.deletePod(p, false)
+}
+
+// barrierCure does the first of the printed steps that fits what the person knows.
+func (w *world) barrierCure(p *pod) map[string]func() {
+	v := p.barrier.verdict
+	for _, b := range v.Blockers {
+		for _, c := range b.Step.Commands {
+			if do := w.command(c); do != nil {
+				return map[string]func(){strings.Join(c, " "): func() {
+					for _, c := range b.Step.Commands {
+						if do := w.command(c); do != nil {
+							do()
+						}
+					}
+				}}
+			}
+		}
+	}
+	for _, note := range v.Notes {
+		if note.Code == bootstrap.NotePerhapsItself {
+			return map[string]func(){strings.Join(note.Commands[0], " "): w.command(note.Commands[0])}
+		}
+	}
+	return nil
+}
+
+// command does what a person types; nil for what only shows something, or does not fit.
+func (w *world) command(c code.Command) func() {
+	args := slices.DeleteFunc(slices.Clone(c), func(a string) bool { return strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--ignore-dead") })
+	if i := slices.Index(c, "-n"); i >= 0 {
+		args = slices.DeleteFunc(args, func(a string) bool { return a == c[i+1] && a == namespace })
+	}
+	text := strings.Join(args, " ")
+	last := args[len(args)-1]
+	switch {
+	case strings.HasPrefix(text, "kubectl delete pvc"):
+		if cl := w.claims[last]; cl != nil {
+			return func() { w.deleteClaim(cl) }
+		}
+	case strings.HasPrefix(text, "kubectl delete pod"):
+		if p := w.pods[last]; p != nil {
+			return func() { w.deletePod(p, p.machine != nil && p.machine.gone) }
+		}
+	case strings.HasPrefix(text, "kubectl scylla replace resume"):
+		name, ignore := args[4], ""
+		if v, ok := strings.CutPrefix(last, "--ignore-dead="); ok {
+			ignore = v
+		}
+		return func() { w.resume(name, api.SplitList(ignore)) }
+	case strings.HasPrefix(text, "kubectl scylla replace ") && len(args) == 4:
+		return w.replaceCommand(args[3])
+	case strings.HasPrefix(text, "kubectl scylla force-proceed"):
+		return func() {
+			w.annotate(last, func(_, annotations map[string]string) {
+				annotations[api.AnnotationForceProceed] = api.ForceProceedValue
+			})
+			w.after(time.Minute, func() {
+				w.annotate(last, func(_, annotations map[string]string) { delete(annotations, api.AnnotationForceProceed) })
+			})
+		}
+	case text == "kubectl scylla status":
+		return w.ghostCommand()
+	case strings.HasPrefix(text, "kubectl annotate service"):
+		return func() {
+			w.annotate(args[3], func(_, annotations map[string]string) { drop(annotations, args[4:]) })
+		}
+	case strings.HasPrefix(text, "kubectl label service"):
+		return func() { w.annotate(args[3], func(labels, _ map[string]string) { drop(labels, args[4:]) }) }
+	}
+	return nil
+}
+
+// ghostCommand is what status prints of a host ID that no member has: a removenode, where it may be removed.
+func (w *world) ghostCommand() func() {
+	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.now)
+	for _, ghost := range replacement.Read(c).Ghosts(w.now) {
+		if len(ghost.Command) == 0 {
+			continue
+		}
+		id, ignore := ghost.HostID, []string(nil)
+		if i := slices.Index(ghost.Command, "--ignore-dead-nodes"); i >= 0 {
+			ignore = api.SplitList(ghost.Command[i+1])
+		}
+		for _, g := range w.groups {
+			if g.members[id] == normal {
+				return func() { w.removeNode(g, id, ignore) }
+			}
+		}
+	}
+	return nil
+}
+
+func drop(m map[string]string, keys []string) {
+	for _, k := range keys {
+		delete(m, strings.TrimSuffix(k, "-"))
+	}
+}
+
+// replaceCommand is kubectl scylla replace, of a node whose data is gone: nobody replaces one that only restarts.
+func (w *world) replaceCommand(target string) func() {
+	for _, name := range sortedKeys(w.service) {
+		svc := w.service[name]
+		if name != target && svc.Annotations[api.AnnotationHostID] != target {
+			continue
+		}
+		p := w.pods[name]
+		empty := p != nil && p.claim.disk.id != svc.Annotations[api.AnnotationHostID]
+		if w.lost[name] || empty {
+			if w.choice[name] {
+				return func() { w.removeRecorded(name) }
+			}
+			if in := w.replacementInput(name); in != nil && w.Rule != Operator && replacement.Superseded(*in) != "" {
+				return func() { w.supersede(name, *in) } // as the verb does
+			}
+			return func() { w.requestReplace(name) }
+		}
+	}
+	return nil
+}
+
+func (w *world) replacementInput(name string) *replacement.Input {
+	return replacement.Read(cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.now)).Input(name, w.now, "")
+}
+
+// removeRecorded is nodetool removenode of the node that a member's Service records.
+func (w *world) removeRecorded(name string) {
+	id := w.service[name].Annotations[api.AnnotationHostID]
+	for _, g := range w.groups {
+		if g.members[id] == normal && w.removeNode(g, id, w.otherLost(name)) {
+			delete(w.lost, name)
+		}
+	}
+}
+
+// dead are other members whose data is gone too: they must be ignored, or the replacements wait for each other.
+func (w *world) otherLost(name string) []string {
+	var out []string
+	for _, other := range sortedKeys(w.lost) {
+		if id := w.service[other].Annotations[api.AnnotationHostID]; other != name && w.member(id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (w *world) requestReplace(name string, skip ...string) {
+	id := fmt.Sprintf("person-%d", w.version)
+	w.tracef("kubectl scylla replace %s ignoring %q skipping %q", name, shorts(w.otherLost(name)), skip)
+	w.annotate(name, func(labels, annotations map[string]string) {
+		if w.Rule == Operator {
+			labels[api.LabelReplace] = ""
+			return
+		}
+		replacement.RequestPatch(id, w.otherLost(name), skip).Apply(&labels, &annotations)
+	})
+}
+
+func (w *world) resume(name string, ignore []string) {
+	id := fmt.Sprintf("resume-%d", w.version)
+	w.tracef("kubectl scylla replace resume %s ignoring %s", name, shorts(ignore))
+	w.annotate(name, func(labels, annotations map[string]string) {
+		rec := replacement.ReadRecord(labels, annotations)
+		replacement.ResumePatch(rec, id, "", ignore, nil).Apply(&labels, &annotations)
+	})
+}
+
+// replacementCure is what `replace status` prints of a replacement that stands still.
+func (w *world) replacementCure(name string, p *pod) map[string]func() {
+	if w.Rule == Operator {
+		return w.operatorReplacementCure(name, p)
+	}
+	if p != nil && p.stage == atBarrier && p.barrier != nil && !p.deleting && p.machine != nil && !p.machine.off {
+		if cure := w.barrierCure(p); cure != nil {
+			return cure
+		}
+	}
+	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.now)
+	in := replacement.Read(c).Input(name, w.now, "")
+	if in == nil {
+		return nil
+	}
+	if p != nil && p.failed != "" {
+		in.Log = &replacement.Diagnosis{Code: diagnosed(p.failed), Text: code.New(diagnosed(p.failed))}
+	}
+	step := replacement.Next(*in)
+	cures := step.Cure.Commands
+	if step.Diagnosis != nil {
+		cures = step.Diagnosis.Cure.Commands
+	}
+	if step.Action == replacement.ActionRefuse {
+		return w.heldCure(name, step)
+	}
+	if step.Action != replacement.ActionFail && step.Action != replacement.ActionWaitPodGone && (step.Action != replacement.ActionWaitJoin || len(cures) == 0) {
+		return nil
+	}
+	if step.Diagnosis != nil && step.Diagnosis.Code == replacement.DiagnosisNewcomerIsMember {
+		return map[string]func(){"replace the newcomer": func() { w.supersede(name, *in) }}
+	}
+	for _, command := range cures {
+		if do := w.command(command); do != nil {
+			return map[string]func(){"replacement " + string(step.Action) + ": " + strings.Join(command, " "): func() {
+				for _, command := range cures {
+					if do := w.command(command); do != nil {
+						do()
+						if strings.Contains(strings.Join(command, " "), "resume") {
+							break // one of the two, without ignoring first
+						}
+					}
+				}
+				if p != nil {
+					p.failed = ""
+				}
+			}}
+		}
+	}
+	return nil
+}
+
+// heldCure: a replacement is held up by another node that is lost as well, by a Pod that stands at its barrier or has no machine, or there is nothing to
+// replace any more. The cures that its checks print are --ignore-dead and --skip-check.
+func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
+	svc := w.service[name]
+	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+	if rec.Open() {
+		return nil
+	}
+	if !w.member(svc.Annotations[api.AnnotationHostID]) {
+		return map[string]func(){"replace cancel": func() {
+			w.annotate(name, func(labels, annotations map[string]string) { replacement.CancelPatch().Apply(&labels, &annotations) })
+		}}
+	}
+	skip := slices.Clone(rec.SkipChecks)
+	for _, c := range step.Checks {
+		for _, command := range c.Cure.Commands {
+			if do := w.command(command); do != nil && c.Name == replacement.CheckStatefulSet && c.Blocks() {
+				return map[string]func(){strings.Join(command, " "): do}
+			}
+		}
+		if c.Blocks() && c.Name == replacement.CheckJustStarted {
+			skip = append(skip, c.Name)
+		}
+	}
+	sorted := func(list []string) []string { return slices.Sorted(slices.Values(list)) }
+	if others := w.otherLost(name); len(skip) > len(rec.SkipChecks) || !slices.Equal(sorted(rec.IgnoreDead), sorted(others)) {
+		return map[string]func(){"replace --ignore-dead --skip-check": func() { w.requestReplace(name, skip...) }}
+	}
+	return nil
+}
+
+func (w *world) supersede(name string, in replacement.Input) {
+	id := replacement.Superseded(in)
+	if id == "" {
+		return
+	}
+	w.lost[name] = true
+	w.tracef("kubectl scylla replace %s, the newcomer of %s", short(id), name)
+	w.annotate(name, func(labels, annotations map[string]string) {
+		rec := replacement.ReadRecord(labels, annotations)
+		replacement.SupersedePatch(rec, id, fmt.Sprintf("person-%d", w.version), w.otherLost(name), nil, w.now).Apply(&labels, &annotations)
+	})
+	if p := w.pods[name]; p != nil {
+		p.failed = ""
+	}
+}
+
+// diagnosed is what package scylla makes of ScyllaDB's last words.
+func diagnosed(text string) code.Code {
+	switch {
+	case strings.Contains(text, "not found"), strings.Contains(text, "didn't finish"):
+		return replacement.DiagnosisUnknownTarget
+	case strings.Contains(text, "alive node"):
+		return replacement.DiagnosisAliveTarget
+	}
+	return cmp.Or(code.Code(""), "JoinCancelled")
+}
+
+func (w *world) setOf(name string) *set {
+	for _, s := range w.sets {
+		if strings.HasPrefix(name, s.obj.Name+"-") {
+			return s
+		}
+	}
+	return nil
+}
+
+func (w *world) heldByOrder(name string) bool {
+	s := w.setOf(name)
+	return s.obj.Spec.PodManagementPolicy == appsv1.OrderedReadyPodManagement && w.member(w.service[name].Annotations[api.AnnotationHostID])
+}
+
+func (w *world) applyParallel(name string) {
+	s := w.setOf(name)
+	o := s.obj.DeepCopy()
+	o.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
+	s.obj = o
+	w.wrote()
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+type reporterState int
+
+const (
+	reporterStarts reporterState = iota
+	reporterWell
+	reporterSilent // hangs: its readiness says so
+	reporterDead   // its container does not run
+)
+
+// reporter is the sidecar of a Pod.
+type reporter struct {
+	round   int // of this start; older loops end
+	began   time.Time
+	polled  time.Time
+	hung    time.Time // until then it hangs
+	crashed time.Time // until then its container does not run
+	slow    time.Duration
+	written string
+	since   map[string]metav1.Time
+	status  map[string]api.NodeStatus
+}
+
+func (r *reporter) begin(w *world, p *pod) {
+	r.round++
+	r.began, r.polled = w.now, time.Time{}
+	w.poll(p, r.round, w.between(time.Second, 3*time.Second))
+}
+
+func (r *reporter) state(now time.Time) reporterState {
+	switch {
+	case now.Before(r.crashed):
+		return reporterDead
+	case r.polled.IsZero():
+		return reporterStarts
+	case now.Sub(r.polled) > 3*reportInterval:
+		return reporterSilent
+	}
+	return reporterWell
+}
+
+// poll asks ScyllaDB after d, and again each interval.
+func (w *world) poll(p *pod, round int, d time.Duration) {
+	w.after(d, func() {
+		if p.removed || p.reporter.round != round || p.machine.off || p.machine.gone {
+			return
+		}
+		if !w.now.Before(p.reporter.hung) && !w.now.Before(p.reporter.crashed) {
+			w.report(p)
+		}
+		w.poll(p, round, reportInterval)
+	})
+}
+
+// report is one poll; the write takes a moment.
+func (w *world) report(p *pod) {
+	r := &p.reporter
+	r.polled = w.now
+	row := w.row(p)
+	w.stamp(r, &row)
+	text, err := api.EncodeNodeStatusReport(&row)
+	if err != nil {
+		panic(err) // strings and times always marshal
+	}
+	if text == r.written || w.cut[p.name] {
+		return
+	}
+	r.written = text
+	w.after(w.between(50*time.Millisecond, time.Second)+r.slow, func() {
+		if p.removed || w.cut[p.name] {
+			r.written = ""
+			return
+		}
+		o := p.obj.DeepCopy()
+		if o.Annotations == nil {
+			o.Annotations = map[string]string{}
+		}
+		o.Annotations[api.AnnotationNodeStatusReport] = text
+		p.obj, p.row = o, &row
+		w.wrote()
+	})
+}
+
+// row is what ScyllaDB answers (1.2 to 1.5), put together as package scylla does.
+func (w *world) row(p *pod) api.NodeStatusReport {
+	s := p.proc
+	failed := func(text string) api.NodeStatusReport {
+		return api.NodeStatusReport{Error: &text, Fault: api.FaultScyllaDB}
+	}
+	if s == nil {
+		return failed("connection refused")
+	}
+	row := api.NodeStatusReport{HostID: s.id, OperationMode: s.mode, ScyllaVersion: "2026.2.0-0.20260801.abc"}
+	if !s.gossips {
+		if !s.disk.complete {
+			row.OwnsTokens = new(false)
+		}
+		text := "The gossiper is not ready yet"
+		row.Error, row.Fault = &text, api.FaultScyllaDB
+		return row
+	}
+	row.OwnsTokens = new(s.seen.states[s.id] == normal)
+	for _, id := range s.seen.ids {
+		st := s.seen.states[id]
+		o := api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusDown}
+		if w.alive(s, id) {
+			o.Status = api.NodeStatusUp
+		}
+		if st != normal {
+			o.State = api.NodeState(st)
+		}
+		row.ObservedNodes = append(row.ObservedNodes, o)
+	}
+	// One that is NORMAL has system.local flushed, so that a hard crash does not make it look new (3.4).
+	if s.mode == "NORMAL" && !s.disk.flushed {
+		s.disk.flushed, s.disk.row = true, true
+	}
+	if g := s.group; g != nil && g.leader != nil && (s == g.leader || w.connected(s, g.leader)) {
+		row.Operations = g.operations()
+	}
+	return row
+}
+
+// operations are those that the task manager lists, with the host ID of the requesting node while they are open, as 2026.1 to 2026.3 do (1.7).
+func (g *group) operations() []api.NodeOperation {
+	var out []api.NodeOperation
+	all := g.queue
+	if g.current != nil {
+		all = append([]*request{g.current}, all...)
+	}
+	for _, r := range all {
+		t := string(r.kind)
+		if r.kind == join {
+			t = "bootstrap"
+		}
+		out = append(out, api.NodeOperation{Type: t, State: "running", HostID: r.id})
+	}
+	return out
+}
+
+// stamp says since when a node has not been UP.
+func (w *world) stamp(r *reporter, row *api.NodeStatusReport) {
+	if row.Error != nil {
+		return
+	}
+	now := metav1.NewTime(w.now.Truncate(time.Second))
+	since, status := map[string]metav1.Time{}, map[string]api.NodeStatus{}
+	for i, o := range row.ObservedNodes {
+		if o.Status == api.NodeStatusUp {
+			continue
+		}
+		at := now
+		if r.status[o.HostID] == o.Status {
+			at = r.since[o.HostID]
+		}
+		since[o.HostID], status[o.HostID] = at, o.Status
+		row.ObservedNodes[i].Since = &at
+	}
+	r.since, r.status = since, status
+}

@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+// Long: the simulated ScyllaDB: gossip, joins and replacements share one state.
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What is modelled of ScyllaDB. Numbers in brackets are sections of the facts that the model follows.
+
+type state string
+
+const (
+	joining       state = "JOINING" // accepted, tokens chosen
+	normal        state = "NORMAL"
+	replacing     state = "REPLACING"
+	beingReplaced state = "BEING_REPLACED"
+	beingRemoved  state = "LEAVING"
+)
+
+// group is one cluster: a group 0 with its topology.
+type group struct {
+	name    int
+	members map[string]state
+	order   []string        // host IDs in members, sorted
+	left    map[string]bool // banned for ever (4.3)
+	banned  map[string]bool // still a member, and never comes back (5.3)
+	queue   []*request
+	current *request
+	leader  *process
+	noLead  time.Time // until then there is no leader
+	down    map[string]time.Time
+	seen    *topology
+}
+
+// topology is what a node knows of the members.
+type topology struct {
+	ids    []string
+	states map[string]state
+	left   map[string]bool
+}
+
+type kind string
+
+const (
+	join    kind = "join"
+	replace kind = "replace"
+	remove  kind = "remove node"
+)
+
+// request is a topology operation, queued or under way (4.2).
+type request struct {
+	kind   kind
+	id     string // who joins, or is removed
+	target string // who is replaced
+	ignore []string
+	proc   *process
+	opened *opening
+	phase  int
+	next   time.Time // when the phase ends
+	until  time.Time // how long the joiner may take to be seen alive
+}
+
+func newGroup(name int) *group {
+	g := &group{name: name, members: map[string]state{}, left: map[string]bool{}, banned: map[string]bool{}, down: map[string]time.Time{}}
+	return g
+}
+
+func (g *group) set(id string, s state) {
+	g.members[id] = s
+	g.changed()
+}
+
+func (g *group) drop(id string) {
+	delete(g.members, id)
+	g.left[id] = true
+	g.changed()
+}
+
+func (g *group) changed() {
+	g.order = sortedKeys(g.members)
+	t := &topology{states: map[string]state{}, left: map[string]bool{}}
+	for _, id := range g.order {
+		t.ids = append(t.ids, id)
+		t.states[id] = g.members[id]
+	}
+	for id := range g.left {
+		t.left[id] = true
+	}
+	g.seen = t
+}
+
+// process of ScyllaDB.
+type process struct {
+	pod     *pod
+	disk    *disk
+	id      string
+	seeds   []string
+	replace string
+	ignore  []string
+	group   *group // it is a member of, or has asked to join
+	gossips bool
+	mode    string
+	serves  bool // CQL
+	ended   bool
+	since   time.Time
+	request *request
+	seen    *topology
+}
+
+// disk is what ScyllaDB keeps on a volume.
+type disk struct {
+	id       string    // host ID, empty while nothing was ever written
+	group    *group    // whose group 0 it has joined
+	asked    bool      // its request was stored once (4.3)
+	complete bool      // system.local.bootstrapped, durable in the commit log
+	flushed  bool      // and in an SSTable (3.4)
+	seen     *topology // as it last knew it
+	row      bool      // there is an SSTable of system.local at all
+}
+
+func (w *world) running(id string) *process {
+	for _, p := range w.procs {
+		if p.id == id && p.gossips {
+			return p
+		}
+	}
+	return nil
+}
+
+// boot starts ScyllaDB's process in a Pod.
+func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
+	d := p.claim.disk
+	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: "STARTING", since: w.now}
+	p.proc = s
+	w.procs = append(w.procs, s)
+	if d.id == "" {
+		d.id = w.hostID()
+	} else {
+		d.row, d.flushed = true, d.complete // replay flushes (3.4)
+	}
+	s.id = d.id
+	w.tracef("%s: ScyllaDB starts, host ID %s, seeds %v replace %s", p.name, short(s.id), seeds, short(replace))
+	w.after(w.between(2*time.Second, 4*time.Second), func() { w.arrive(s) })
+}
+
+// arrive is the moment at which a process finds out what it is.
+func (w *world) arrive(s *process) {
+	d := s.disk
+	switch {
+	case s.ended:
+	case d.complete:
+		w.comeBack(s)
+	case d.group != nil || d.asked:
+		// Joined group 0 or asked before, and not completed: never recovers (4.3, 5.4).
+		w.exit(s, "The node requested to join before but didn't finish the procedure")
+	default:
+		w.discover(s)
+	}
+}
+
+func (w *world) comeBack(s *process) {
+	g := s.disk.group
+	s.group = g
+	if g.left[s.id] || g.banned[s.id] {
+		w.exit(s, "the node was removed from the cluster")
+		return
+	}
+	s.seen = g.seen
+	if s.disk.seen != nil {
+		s.seen = s.disk.seen
+	}
+	w.gossip(s)
+	w.after(w.between(3*time.Second, 10*time.Second), func() {
+		if !s.ended {
+			s.mode = "NORMAL"
+			w.after(time.Second, func() { s.serves = !s.ended })
+		}
+	})
+}
+
+// discover looks for group 0 (10).
+func (w *world) discover(s *process) {
+	if s.ended {
+		return
+	}
+	own := s.pod.obj.Status.PodIP
+	others := slices.DeleteFunc(slices.Clone(s.seeds), func(a string) bool { return a == own })
+	if len(others) == 0 {
+		if s.replace != "" {
+			w.exit(s, "Unable to gossip with any nodes (ShadowRound)")
+			return
+		}
+		w.found(s)
+		return
+	}
+	for _, q := range w.procs {
+		if q != s && q.group != nil && q.mode == "NORMAL" && slices.Contains(others, q.pod.obj.Status.PodIP) && w.connected(s, q) {
+			s.group, s.seen = q.group, &topology{}
+			w.gossip(s)
+			w.after(w.between(200*time.Millisecond, time.Second), func() { w.ask(s) })
+			return
+		}
+	}
+	w.after(time.Second, func() { w.discover(s) })
+}
+
+// found makes a new cluster.
+func (w *world) found(s *process) {
+	g := newGroup(len(w.groups))
+	w.groups = append(w.groups, g)
+	w.tracef("%s founds cluster %d", s.pod.name, g.name)
+	if len(w.groups) > 1 {
+		w.result.SecondClusters++
+		w.violate("%s founds a second cluster: it started with seeds %v, let through as %s", s.pod.name, s.seeds, s.pod.decision())
+	}
+	s.disk.group, s.disk.asked, s.group = g, true, g
+	g.set(s.id, joining)
+	s.seen = g.seen
+	w.gossip(s)
+	w.after(w.between(2*time.Second, 5*time.Second), func() {
+		if s.ended {
+			return
+		}
+		g.set(s.id, normal)
+		s.seen = g.seen
+		w.joined(s, time.Second)
+	})
+}
+
+// joined: the topology has it as a member; completed comes later (5.4), and CQL after that.
+func (w *world) joined(s *process, completes time.Duration) {
+	w.tracef("%s: %s is a NORMAL member", s.pod.name, short(s.id))
+	s.mode = "JOINING"
+	if completes > 10*time.Second {
+		s.mode = "BOOTSTRAP"
+	}
+	w.after(completes, func() {
+		if s.ended {
+			return
+		}
+		s.disk.complete, s.mode = true, "NORMAL"
+		delete(w.lost, s.pod.name)
+		w.after(time.Second, func() { s.serves = !s.ended })
+	})
+}
+
+// ask places the request to join or to replace (4.2, 5.2); it needs a quorum.
+func (w *world) ask(s *process) {
+	g := s.group
+	if s.ended {
+		return
+	}
+	l := g.leader
+	if l == nil || !w.connected(s, l) {
+		w.after(time.Second, func() { w.ask(s) })
+		return
+	}
+	if g.left[s.id] {
+		w.exit(s, "The node has already been removed from the cluster")
+		return
+	}
+	r := &request{kind: join, id: s.id, proc: s, opened: s.pod.opened}
+	if s.replace != "" {
+		r.kind, r.target, r.ignore = replace, s.replace, s.ignore
+		switch {
+		case g.members[s.replace] == "":
+			w.exit(s, "Replaced node with Host ID "+s.replace+" not found")
+			return
+		case g.members[s.replace] != normal:
+			w.exit(s, "Cannot replace node "+s.replace+" because it is not in the 'normal' state")
+			return
+		case w.alive(l, s.replace):
+			w.exit(s, "tried to replace alive node "+s.replace)
+			return
+		}
+		for _, id := range append([]string{s.replace}, s.ignore...) {
+			w.ban(g, id)
+		}
+	}
+	s.disk.asked, s.request = true, r
+	g.queue = append(g.queue, r)
+	w.tracef("%s: request to %s placed by %s", s.pod.name, r.kind, short(s.id))
+}
+
+// ban: nobody talks to it any more, and there is no way back (5.3).
+func (w *world) ban(g *group, id string) {
+	g.banned[id] = true
+	for _, q := range slices.Clone(w.procs) {
+		if q.id == id {
+			w.exit(q, "banned")
+		}
+	}
+	w.reconnect()
+}
+
+// removeNode is nodetool removenode, asked for by a person.
+func (w *world) removeNode(g *group, id string, ignore []string) bool {
+	if g.leader == nil || w.alive(g.leader, id) || g.members[id] != normal || slices.ContainsFunc(g.queue, func(r *request) bool { return r.id == id }) {
+		return false
+	}
+	w.tracef("removenode %s ignoring %q", short(id), shorts(ignore))
+	for _, x := range append([]string{id}, ignore...) {
+		w.ban(g, x)
+	}
+	g.queue = append(g.queue, &request{kind: remove, id: id, ignore: ignore})
+	return true
+}
+
+// coordinate is one second of every topology coordinator.
+func (w *world) coordinate() {
+	for _, g := range w.groups {
+		w.elect(g)
+		w.watchDown(g)
+		if g.leader == nil {
+			continue
+		}
+		for _, s := range w.procs {
+			if s.group == g && (s == g.leader || w.connected(s, g.leader)) && (g.members[s.id] != "") {
+				s.seen, s.disk.seen = g.seen, g.seen
+			}
+		}
+		if g.current != nil {
+			w.advance(g)
+			continue
+		}
+		w.nextTask(g)
+	}
+}
+
+// elect: the leader needs a majority of the voters.
+func (w *world) elect(g *group) {
+	ok := func(s *process) bool {
+		if s.ended || !s.gossips || s.group != g || g.members[s.id] != normal || g.banned[s.id] {
+			return false
+		}
+		voters, reached := 0, 0
+		for _, id := range g.order {
+			if g.members[id] != normal && g.members[id] != beingReplaced && g.members[id] != beingRemoved {
+				continue
+			}
+			voters++
+			if id == s.id {
+				reached++
+			} else if q := w.running(id); q != nil && w.connected(s, q) {
+				reached++
+			}
+		}
+		return 2*reached > voters
+	}
+	if g.leader != nil {
+		if ok(g.leader) {
+			return
+		}
+		g.leader, g.noLead = nil, w.now.Add(w.between(time.Second, 5*time.Second))
+	}
+	if w.now.Before(g.noLead) {
+		return
+	}
+	var can []*process
+	for _, s := range w.procs {
+		if ok(s) {
+			can = append(can, s)
+		}
+	}
+	if len(can) > 0 {
+		g.leader = pick(w, can)
+		w.tracef("%s leads cluster %d", g.leader.pod.name, g.name)
+	}
+}
+
+// watchDown notes since when a member cannot be reached from the leader, whatever gossip has noticed.
+func (w *world) watchDown(g *group) {
+	for _, id := range g.order {
+		s := w.running(id)
+		if g.members[id] == normal && (s == nil || g.leader != nil && s != g.leader && !w.connected(s, g.leader)) {
+			if g.down[id].IsZero() {
+				g.down[id] = w.now
+			}
+			continue
+		}
+		delete(g.down, id)
+	}
+}
+
+// dead are the normal nodes that the coordinator's own gossip has as down (4.2).
+func (w *world) dead(g *group, but ...string) []string {
+	var out []string
+	for _, id := range g.order {
+		if g.members[id] == normal && !slices.Contains(but, id) && !w.alive(g.leader, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// nextTask takes the first request that can proceed; when none can, all are cancelled (4.2).
+func (w *world) nextTask(g *group) {
+	if len(g.queue) == 0 {
+		return
+	}
+	prio := map[kind]int{replace: 0, join: 1, remove: 2}
+	queue := slices.Clone(g.queue)
+	slices.SortStableFunc(queue, func(a, b *request) int { return cmp.Compare(prio[a.kind], prio[b.kind]) })
+	for _, r := range queue {
+		but := []string{r.id}
+		if r.kind != join {
+			but = append(append(but, r.target), r.ignore...)
+		}
+		if len(w.dead(g, but...)) > 0 {
+			continue
+		}
+		g.queue = slices.DeleteFunc(g.queue, func(x *request) bool { return x == r })
+		w.begun(g, r)
+		return
+	}
+	for _, r := range queue {
+		w.cancelled(g, r, w.dead(g, append(slices.Clone(r.ignore), r.id, r.target)...))
+	}
+	g.queue = nil
+}
+
+func (w *world) begun(g *group, r *request) {
+	g.current = r
+	w.tracef("the coordinator %s begins %s of %s", g.leader.pod.name, r.kind, short(r.id))
+	switch r.kind {
+	case remove:
+		g.set(r.id, beingRemoved)
+		r.phase, r.next = 2, w.now.Add(w.between(5*time.Second, 20*time.Second))
+		return
+	}
+	r.phase, r.until = 0, w.now.Add(30*time.Second)
+}
+
+// advance takes what is under way one second on. Each barrier needs every node (11).
+func (w *world) advance(g *group) {
+	r := g.current
+	if r.kind == remove {
+		if w.now.Before(r.next) {
+			return
+		}
+		g.current = nil
+		g.drop(r.id)
+		w.tracef("%s is removed from cluster %d", short(r.id), g.name)
+		return
+	}
+	s := r.proc
+	switch r.phase {
+	case 0: // wait for the joiner to be alive
+		switch {
+		case !s.ended && w.alive(g.leader, s.id):
+			s.disk.group = g
+			st := joining
+			if r.kind == replace {
+				g.set(r.target, beingReplaced)
+				st = replacing
+			}
+			g.set(s.id, st)
+			s.seen, s.mode = g.seen, "BOOTSTRAP"
+			r.phase, r.next = 1, w.now.Add(w.between(5*time.Second, 60*time.Second))
+		case !w.now.Before(r.until):
+			w.rollBack(g, r, "Failed to mark node as alive in 30000 ms")
+		}
+	case 1:
+		if dead := w.dead(g, append(slices.Clone(r.ignore), r.target)...); len(dead) > 0 || s.ended || !w.alive(g.leader, s.id) {
+			w.rollBack(g, r, "Rolled back: nodes "+shorts(dead)+" are dead or the joiner is")
+			return
+		}
+		if w.now.Before(r.next) {
+			return
+		}
+		g.current = nil
+		completes := w.between(500*time.Millisecond, 3*time.Second)
+		if r.kind == replace {
+			g.drop(r.target)
+			completes = w.between(5*time.Second, time.Minute) // tablets are rebuilt first (5.4)
+		}
+		g.set(s.id, normal)
+		s.seen = g.seen
+		w.result.Joined++
+		w.joined(s, completes)
+	}
+}
+
+// rollBack: the joiner is left for ever, a replaced node stays banned and a member.
+func (w *world) rollBack(g *group, r *request, why string) {
+	g.current = nil
+	if r.kind == replace && g.members[r.target] != "" {
+		g.set(r.target, normal)
+	}
+	g.drop(r.id)
+	w.tracef("%s of %s is rolled back: %s", r.kind, short(r.id), why)
+	w.result.Lost++
+	if !r.proc.ended {
+		w.exit(r.proc, why)
+	}
+}
+
+// cancelled: the newcomer is left for ever (4.2, 4.3). This is where a join turns out to have been unsafe.
+func (w *world) cancelled(g *group, r *request, dead []string) {
+	w.tracef("%s of %s is cancelled, dead nodes %s", r.kind, short(r.id), shorts(dead))
+	if r.kind == remove {
+		return
+	}
+	g.left[r.id] = true
+	g.changed()
+	w.result.Lost++
+	w.judgeCancelled(r, dead)
+	if !r.proc.ended {
+		w.exit(r.proc, "request canceled because some required nodes are dead")
+	}
+}
+
+// exit ends a process by its own decision; its supervisor starts it again on the same data, where it fails again (4.3).
+func (w *world) exit(s *process, why string) {
+	if s.ended {
+		return
+	}
+	w.tracef("%s: ScyllaDB exits: %s", s.pod.name, why)
+	s.pod.failed = why
+	w.end(s, false)
+}
+
+// end stops a process, cleanly or not.
+func (w *world) end(s *process, clean bool) {
+	if s.ended {
+		return
+	}
+	gossiped := s.gossips
+	s.ended, s.gossips, s.serves = true, false, false
+	w.procs = slices.DeleteFunc(w.procs, func(p *process) bool { return p == s })
+	if s.pod.proc == s {
+		s.pod.proc = nil
+	}
+	if clean {
+		s.disk.row, s.disk.flushed = true, s.disk.complete
+	}
+	w.unlink(s, clean && s.mode == "NORMAL") // only NORMAL nodes announce it (4.5)
+	if g := s.group; gossiped && g != nil {
+		id := s.id
+		w.after(70*time.Second, func() { w.orphan(g, id) })
+	}
+}
+
+// orphan: a node that gossips without a request is removed a minute after it has stopped (4.3).
+func (w *world) orphan(g *group, id string) {
+	queued := slices.ContainsFunc(g.queue, func(r *request) bool { return r.id == id }) || g.current != nil && g.current.id == id
+	if g.members[id] == "" && !queued && w.running(id) == nil {
+		g.left[id] = true
+	}
+}
+
+func short(id string) string { return id[:min(8, len(id))] }
+
+func shorts(ids []string) string {
+	var out []string
+	for _, id := range ids {
+		out = append(out, short(id))
+	}
+	return strings.Join(out, ",")
+}

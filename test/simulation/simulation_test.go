@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"flag"
+	"os"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+var (
+	seedFlag = flag.Uint64("seed", 0, "run this seed alone, and print its trace")
+	first    = flag.Uint64("first", 1, "the first of the seeds")
+	seeds    = flag.Int("seeds", 60, "how many seeds to run")
+	ruleFlag = flag.String("rule", string(Ours), "who holds newcomers back: kubectl-scylla, scylla-operator, or a planted bug")
+)
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // little memory, much garbage
+	os.Exit(m.Run())
+}
+
+// No seed lets an unsafe join through, founds a second cluster, or leaves a Pod waiting for ever. One that fails is printed with its trace; it replays alone:
+//
+//	go test ./test/simulation -run TestSeeds -seed=N -v
+func TestSeeds(t *testing.T) {
+	if *seedFlag != 0 {
+		complain(t, Run(Options{Seed: *seedFlag, Rule: Rule(*ruleFlag), Trace: true}), true)
+		return
+	}
+	sum := Total{}
+	const traced = 3
+	for _, r := range RunMany(Rule(*ruleFlag), *first, *seeds) {
+		sum.Add(&r)
+		if r.Failed() && sum.Failed <= traced {
+			r = Run(Options{Seed: r.Seed, Rule: Rule(*ruleFlag), Trace: true})
+		}
+		complain(t, r, r.Failed())
+	}
+	t.Logf("%+v", sum)
+	if sum.LetThrough < *seeds || sum.Faults < *seeds {
+		t.Errorf("nothing happened: %+v", sum)
+	}
+}
+
+func complain(t *testing.T, r Result, trace bool) {
+	if trace {
+		for _, l := range r.Trace {
+			t.Log(l)
+		}
+	}
+	for _, v := range r.Violations {
+		t.Errorf("seed %d %s", r.Seed, v)
+	}
+}
+
+// The same seed is the same run, or no failure could be looked at twice.
+func TestASeedReplays(t *testing.T) {
+	for _, seed := range []uint64{2, 5, 13} {
+		a, b := Run(Options{Seed: seed, Rule: Ours, Trace: true}), Run(Options{Seed: seed, Rule: Ours, Trace: true})
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Fatalf("seed %d differs (-first +second):\n%s", seed, diff)
+		}
+	}
+}
+
+// The invariants can fail: a planted bug is caught within a few seeds.
+func TestPlantedBugsAreCaught(t *testing.T) {
+	tests := map[string]struct {
+		rule Rule
+		seen func(Total) int
+	}{
+		"a barrier that is always open":      {AlwaysOpen, func(s Total) int { return s.Unsafe }},
+		"a barrier that never opens":         {NeverOpen, func(s Total) int { return s.EndlessWaits }},
+		"a launcher that gives its own seed": {OwnSeed, func(s Total) int { return s.SecondClusters }},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sum := Total{}
+			for seed := uint64(1); seed <= 10; seed++ {
+				r := Run(Options{Seed: seed, Rule: tc.rule})
+				if sum.Add(&r); tc.seen(sum) > 0 {
+					return
+				}
+			}
+			t.Errorf("not caught in 10 seeds: %+v", sum)
+		})
+	}
+}
+
+// The rule that ours is compared with is the Scylla Operator's: it answers as that did.
+func TestOperatorPreconditionIsTheOperators(t *testing.T) {
+	f, err := os.Open("../vectors/precondition-oracle.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, 1<<24)
+	n := 0
+	for lines.Scan() {
+		var c struct {
+			ID      int
+			Reports []api.ScyllaDBDatacenterNodesStatusReport
+			Self    struct {
+				DC      string
+				Rack    string
+				Ordinal int32
+			}
+			Lenient   bool `json:"singleReportAllowNonReportingHostIDs"`
+			Satisfied bool
+		}
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		if got := OperatorPrecondition(c.Reports, Place{c.Self.DC, c.Self.Rack, c.Self.Ordinal}, c.Lenient); got != c.Satisfied {
+			t.Errorf("case %d: %v, the operator says %v", c.ID, got, c.Satisfied)
+		}
+		n++
+	}
+	if err := lines.Err(); err != nil || n < 1000 {
+		t.Errorf("%d cases read: %v", n, err)
+	}
+}
+
+// A link notices what happened after its delay, and not before.
+func TestLink(t *testing.T) {
+	at := start.Add(time.Minute)
+	l := link{was: true, now: false, at: at, delay: 22 * time.Second}
+	for after, want := range map[time.Duration]bool{0: true, 21 * time.Second: true, 22 * time.Second: false, time.Hour: false} {
+		if got := l.up(at.Add(after)); got != want {
+			t.Errorf("%s after a death it is up: %v", after, got)
+		}
+	}
+}

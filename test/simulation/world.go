@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"container/heap"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
+
+// Rule is who holds newcomers back.
+type Rule string
+
+const (
+	Ours     Rule = "kubectl-scylla"  // this repository's barrier, launcher and controller
+	Operator Rule = "scylla-operator" // the Scylla Operator's barrier, seeds, report and replacement
+
+	// Bugs that are planted, so that a test sees the invariants fail.
+	AlwaysOpen Rule = "always-open" // the barrier lets everybody through
+	NeverOpen  Rule = "never-open"  // and nobody
+	OwnSeed    Rule = "own-seed"    // the launcher gives every node itself as seed
+)
+
+// Options of one run.
+type Options struct {
+	Seed  uint64
+	Rule  Rule
+	Trace bool // keep what happened
+}
+
+// Result of one run.
+type Result struct {
+	Seed       uint64
+	Violations []string
+	// Unsafe joins, second clusters and Pods that waited for ever.
+	Unsafe, SecondClusters, EndlessWaits int
+	// Let through: joins and replacements that the barrier opened for. Joined of them became members. Lost were cancelled or rolled back because of a
+	// node that went down when it was too late.
+	LetThrough, Joined, Lost int
+	Faults                   int
+	Took                     time.Duration // simulated
+	Trace                    []string
+}
+
+// Failed is true when an invariant does not hold.
+func (r *Result) Failed() bool { return len(r.Violations) > 0 }
+
+var start = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+type world struct {
+	Options
+	rng    *rand.Rand
+	now    time.Time
+	queue  queue
+	seq    int
+	result Result
+	over   bool
+
+	version int // of the API server's objects: each write adds one
+	// the version that the StatefulSet controller has worked on, and the one in which replacements were judged last, with when
+	setsSeen, replaceSeen int
+	replaceJudged         time.Time
+	uids                  int
+	sets                  []*set
+	service               map[string]*corev1.Service
+	pods                  map[string]*pod
+	claims                map[string]*claim
+	machine               []*machine
+	reports               []api.ScyllaDBDatacenterNodesStatusReport
+	status                *api.ScyllaDBStatusReport
+	lease                 *coordinationv1.Lease
+	decoder               *cluster.Decoder
+	ips                   int
+
+	groups []*group
+	procs  []*process // that run
+	links  map[[2]*process]*link
+	ghosts map[string][]*ghost
+	part   map[string]int  // member -> side of a network partition; 0 for those that reach everybody of side 0
+	cut    map[string]bool // member whose machine does not reach the API server
+	cutAt  map[string]time.Time
+
+	control controller
+	healed  bool
+	lost    map[string]bool // member whose data is gone for ever and has not been replaced or removed
+	trouble map[string]time.Time
+	choice  map[string]bool // member -> a person removes its node instead of replacing it
+}
+
+type event struct {
+	at  time.Time
+	seq int
+	do  func()
+}
+
+type queue []event
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	if !q[i].at.Equal(q[j].at) {
+		return q[i].at.Before(q[j].at)
+	}
+	return q[i].seq < q[j].seq
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)   { *q = append(*q, x.(event)) }
+func (q *queue) Pop() any {
+	old := *q
+	x := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return x
+}
+
+func (w *world) after(d time.Duration, do func()) {
+	w.seq++
+	heap.Push(&w.queue, event{w.now.Add(d), w.seq, do})
+}
+
+// every calls do again and again, the first time after d.
+func (w *world) every(d time.Duration, do func()) {
+	w.after(d, func() {
+		do()
+		w.every(d, do)
+	})
+}
+
+// between draws a duration.
+func (w *world) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(w.rng.Int64N(int64(high-low)+1))
+}
+
+func (w *world) chance(p float64) bool { return w.rng.Float64() < p }
+
+func pick[T any](w *world, list []T) T { return list[w.rng.IntN(len(list))] }
+
+func (w *world) tracef(format string, args ...any) {
+	if w.Trace {
+		w.result.Trace = append(w.result.Trace, fmt.Sprintf("%8s  ", w.now.Sub(start).Round(100*time.Millisecond))+fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *world) violate(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.tracef("VIOLATION: %s", text)
+	w.result.Violations = append(w.result.Violations, fmt.Sprintf("at %s: ", w.now.Sub(start).Round(time.Second))+text)
+}
+
+// wrote counts a write to the API server.
+func (w *world) wrote() { w.version++ }
+
+func (w *world) uid() string {
+	w.uids++
+	return fmt.Sprintf("uid-%d", w.uids)
+}
+
+// hostID draws a random one, as ScyllaDB does.
+func (w *world) hostID() string {
+	a, b := w.rng.Uint64(), w.rng.Uint64()
+	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0xfff, b&0xffffffffffff)
+}
+
+// Run simulates one seed.
+func Run(o Options) Result {
+	w := &world{
+		Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5c711a)), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
+		claims: map[string]*claim{}, links: map[[2]*process]*link{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
+		trouble: map[string]time.Time{}, choice: map[string]bool{}, decoder: &cluster.Decoder{},
+	}
+	w.result.Seed = o.Seed
+	w.begin()
+	for len(w.queue) > 0 && !w.over {
+		e := heap.Pop(&w.queue).(event)
+		w.now = e.at
+		e.do()
+	}
+	w.result.Took = w.now.Sub(start)
+	return w.result
+}
+
+// begin makes the cluster and everybody who works on it.
+func (w *world) begin() {
+	w.makeCluster()
+	w.every(time.Second, w.statefulSets)
+	w.every(time.Second, w.kubelets)
+	w.every(time.Second, w.coordinate)
+	w.every(time.Second, w.controllerTick)
+	w.every(2*time.Second, w.replacements)
+	w.every(time.Second, w.barriers)
+	w.every(time.Second, w.launchers)
+	w.every(15*time.Second, w.people)
+	w.every(10*time.Second, w.watchdog)
+	w.schedule()
+}
+
+// sorted keys, for maps have no order and a seed must replay.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
