@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -78,7 +77,7 @@ func (r *Report) partitionText() string {
 	if slices.ContainsFunc(r.Partition, func(part []string) bool { return len(part) > maxNamed }) {
 		// Four names of hundreds tell nothing: the finding names datacenters and racks.
 		for i := range r.Findings {
-			if f := &r.Findings[i]; f.Kind == diagnosis.Partition {
+			if f := &r.Findings[i]; f.Partition() {
 				return f.Text(r.taken()) + "." + cure
 			}
 		}
