@@ -204,7 +204,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 	}
 
 	if err := members.Register(mgr, members.Options{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Notice: said, Log: log.With("controller", "members"), Concurrency: v.Concurrency,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said, Log: log.With("controller", "members"), Concurrency: v.Concurrency,
 	}); err != nil {
 		return err
 	}

@@ -72,6 +72,8 @@ const (
 	maxRowItems = 4096
 	maxRowText  = 2000 // of an error, in bytes
 	maxRowWord  = 200
+	// maxRowRepairBased bounds the names of node operations, of which ScyllaDB has five.
+	maxRowRepairBased = 16
 )
 
 // boundTexts cuts what is shown to people and copied into reports: a report that is too large could not be written at all.
@@ -82,6 +84,10 @@ func (r *NodeStatusReport) boundTexts() {
 	}
 	for _, word := range []*string{&r.Fault, &r.OperationMode, &r.ScyllaVersion} {
 		*word = cut(*word, maxRowWord)
+	}
+	r.RepairBased = r.RepairBased[:min(len(r.RepairBased), maxRowRepairBased)]
+	for i := range r.RepairBased {
+		r.RepairBased[i] = cut(r.RepairBased[i], maxRowWord)
 	}
 	for i := range r.Operations {
 		o := &r.Operations[i]

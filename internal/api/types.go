@@ -71,6 +71,9 @@ type NodeStatusReport struct {
 	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of group 0, whose own view of gossip alone decides a join.
 	// Empty where it knows none, as in every version before 6.0. Additive.
 	Coordinator string `json:"coordinator,omitempty"`
+	// RepairBased are the node operations (ScyllaDB's words: replace, bootstrap, ...) that this node's configuration has as repair-based, sorted. Empty
+	// where there are none, and where that could not be learned. Additive.
+	RepairBased []string `json:"repairBased,omitempty"`
 	// Operations lists topology operations that the task manager shows as open or failed.
 	Operations []NodeOperation `json:"operations,omitempty"`
 }

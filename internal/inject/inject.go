@@ -159,7 +159,7 @@ func (p *plan) check() {
 	spec := &p.set.Spec.Template.Spec
 	p.scylla = cluster.ScyllaDBContainer(spec)
 	if p.scylla == nil {
-		p.refuse("spec.template.spec.containers: none is named %s or has an image scylladb/scylla", api.ContainerScyllaDB)
+		p.refuse("spec.template.spec.containers: none is named %s, has an image scylla, starts scylla or has its ports 7000, 9042 and 10000", api.ContainerScyllaDB)
 		return
 	}
 	if cluster.OwnedByOperator(p.set) {
@@ -338,20 +338,7 @@ func (p *plan) checkAPI() {
 }
 
 // argument is the value of one of ScyllaDB's options on the container's command line; empty when it is not there.
-func (p *plan) argument(names ...string) string {
-	line := append(slices.Clone(p.scylla.Command), p.scylla.Args...)
-	for i, arg := range line {
-		for _, name := range names {
-			if v, ok := strings.CutPrefix(arg, name+"="); ok {
-				return v
-			}
-			if arg == name && i+1 < len(line) {
-				return line[i+1]
-			}
-		}
-	}
-	return ""
-}
+func (p *plan) argument(names ...string) string { return cluster.Argument(p.scylla, names...) }
 
 // freePort is the first port from n on that no container of the Pod names.
 func freePort(spec *corev1.PodSpec, n int) int {
