@@ -77,6 +77,10 @@ type state struct {
 	digests  map[string]digest
 	shown    *api.StatusReportView
 
+	leads   bool                  // this process made its views at the last assembly
+	offered *api.StatusReportView // what is served: the view that is written; nil for none
+	held    time.Time             // when offered was last found to say what is so
+
 	initialised bool       // by what is stored
 	first       matrix.Ref // the node by which it may come to be, without a break since
 	since       time.Time
@@ -159,6 +163,7 @@ func (t *Tracker) Look() {
 		if h := s.look(now, t.heard(key.Namespace)); t.o.Observe != nil {
 			t.o.Observe(key, h)
 		}
+		s.confirm(now)
 		due := !s.initialised && s.first.Member != "" && now.Sub(s.since) >= view.Stabilisation
 		if t.queue != nil && (due || now.Sub(s.read) >= refresh || !view.Same(s.make(now), s.shown)) {
 			t.queue.Add(reconcile.Request{NamespacedName: key})
@@ -205,7 +210,7 @@ func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) 
 func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportView, epoch epoch) *api.StatusReportView {
 	now := t.o.Clock.Now()
 	s.stored.Adopt(stored, now)
-	if !t.lead(s, epoch) {
+	if s.leads = t.lead(s, epoch); !s.leads {
 		return s.stored.Latest()
 	}
 	s.assembled(c, now)
