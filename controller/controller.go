@@ -213,7 +213,8 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said, Metrics: m, Log: log.With("controller", "reports"),
 		Off: !v.synchronise, StaleAfter: v.RemoteStaleAfter, Concurrency: v.Concurrency, Pulse: p.beat,
 	}
-	tracker := views.New(views.Options{Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v)})
+	tracker := views.New(views.Options{Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v),
+		MaxPermits: v.MaxPermits, Window: v.Stabilisation})
 	if v.synchronise {
 		options.Views = tracker
 		if err := mgr.Add(tracker); err != nil {

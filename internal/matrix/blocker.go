@@ -24,6 +24,7 @@ var gravity = [...]Reason{
 	ReasonLabelMissing,
 	ReasonVolumeUnread,
 	ReasonVersionTooOld,
+	ReasonIsolated,
 	ReasonControllerSilent,
 	ReasonReportMissing,
 	ReasonTargetUp,
@@ -43,6 +44,9 @@ var gravity = [...]Reason{
 	ReasonNodeUnknown,
 	ReasonNodeNotSeen,
 	ReasonDatacenterUnverified,
+	ReasonPermitOther,
+	ReasonViewHeld,
+	ReasonPermitPending,
 	ReasonStabilising,
 }
 
