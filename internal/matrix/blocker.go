@@ -31,6 +31,7 @@ var gravity = [...]Reason{
 	ReasonPodToGo,
 	ReasonNodeDown,
 	ReasonNoOtherSeed,
+	ReasonOtherCluster,
 	ReasonReportOutdated,
 	ReasonOperatorDegraded,
 	ReasonRollout,
