@@ -59,7 +59,7 @@ const (
 	CauseViewOld      code.Code = "ViewTooOld"        // age, limit
 	StepWaitForPermit code.Code = "WaitForPermit"     // command: status
 	StepPermitKinds   code.Code = "UpgradeForPermits" // command: install --upgrade
-	StepResetInit     code.Code = "ResetFounder"      // founder; command: init reset
+	StepOtherFounder  code.Code = "StartFounder"      // founder
 )
 
 // kindOf is which permit it takes.
@@ -98,12 +98,13 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 	case !p.Old.IsZero():
 		return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: p.Old, Step: code.New(StepStartController)}}
 	case v.Policy != api.PolicyPermits:
-		return pending(code.New(CauseNoPermits), code.New(StepPermitKinds).Do(code.Kubectl("", "scylla", "install", "--upgrade")))
+		step := code.New(StepPermitKinds).Do(code.Scylla("", "install", "--upgrade"))
+		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: code.New(CauseNoPermits), Step: step}}
 	}
 	at := slices.IndexFunc(p.View.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == self.Member })
 	if at < 0 {
 		if founder := p.View.Founder; kind == api.PermitForm && founder != "" && founder != self.Member {
-			see = code.New(StepResetInit, "founder", founder).Do(code.Scylla(namespace, "init", "reset"))
+			see = code.New(StepOtherFounder, "founder", founder)
 		}
 		return pending(p.queued(self.Member), see)
 	}

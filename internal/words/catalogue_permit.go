@@ -35,7 +35,7 @@ var permitWords = map[code.Code]string{
 
 	bootstrap.StepWaitForPermit: "wait: permits go round by themselves; who is before it, and why: {1}",
 	bootstrap.StepPermitKinds:   "bring the controller and its kinds up to date ({1}), or let the barrier go by the reports alone: --policy=reports",
-	bootstrap.StepResetInit:     "let {founder} start, it alone may found the cluster; if it is gone for good and the cluster has no data: {1}",
+	bootstrap.StepOtherFounder:  "let {founder} start, it alone may found the cluster; if it is gone for good, and no member has any data, delete the ScyllaDBStatusReport",
 
 	"PermitIsGranted":   "{member} may start ScyllaDB ({kind})[, with the seeds {seeds}]",
 	"PermitIsWithdrawn": "the permit of {member} ({kind}) is withdrawn[: {why}]",

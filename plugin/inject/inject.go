@@ -90,7 +90,9 @@ func (o *options) Complete(*cobra.Command, []string) error {
 		return err
 	}
 	o.o.Namespace = ns
-	o.o.Policy = api.Policy(o.policy)
+	if o.policy == string(api.PolicyPermits) {
+		o.o.Policy = api.PolicyPermits // the other one is the barrier's own default
+	}
 	return nil
 }
 
