@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
@@ -56,7 +57,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 		p.View = b.permits.views.Latest()
 		p.Old = b.tooOld(now)
 	}
-	var dead []string
+	var dead []hostid.ID
 	if svc := serviceOf(known, b.Service); svc != nil {
 		in := bootstrap.Input{Self: v.Self, ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations}
 		dead = in.Dead()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -87,7 +88,7 @@ func (d Decision) Permit() api.PermitKind {
 }
 
 // Blockers are why the view does not let the member start in this way; none where it does. dead are the host IDs that must be DOWN, all others must be UP.
-func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.PermitKind, dead []string) []matrix.Blocker {
+func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.PermitKind, dead []hostid.ID) []matrix.Blocker {
 	pending := func(cause, step code.Message) []matrix.Blocker {
 		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: cause, Step: step}}
 	}
@@ -154,16 +155,16 @@ func Waits(w api.StatusReportViewWaiting) code.Message {
 }
 
 // NotUp are the members of a view that are not as a start needs them: UP, or DOWN where their host ID is among dead.
-func NotUp(members []api.StatusReportViewMember, dead []string) []string {
+func NotUp(members []api.StatusReportViewMember, dead []hostid.ID) []string {
 	var bad []string
 	for i := range members {
 		m := &members[i]
 		want := api.NodeStatusUp
-		if slices.Contains(dead, m.HostID) {
+		if slices.Contains(dead, hostid.Known(m.HostID)) {
 			want = api.NodeStatusDown
 		}
 		if m.State != want {
-			bad = append(bad, matrix.Ref{Member: m.Name, HostID: m.HostID}.Name())
+			bad = append(bad, matrix.Ref{Member: m.Name, HostID: hostid.Known(m.HostID)}.Name())
 		}
 	}
 	return bad

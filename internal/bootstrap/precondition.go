@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -83,7 +84,7 @@ func (in *Input) first() matrix.Ref {
 // butReplaced leaves out what is said of the nodes that Self replaces or that ScyllaDB is told to ignore: they must be DOWN, and everybody else UP,
 // because ScyllaDB cancels a replacement like a join, after it has banned the target.
 func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matrix.Blocker {
-	dead := map[string]bool{}
+	dead := map[hostid.ID]bool{}
 	for _, id := range in.Dead() {
 		dead[id] = true
 	}
@@ -111,12 +112,12 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 }
 
 // Dead are the host IDs that must be DOWN: of a member that replaces a node that one and the ignored ones, of any other none.
-func (in *Input) Dead() []string {
+func (in *Input) Dead() []hostid.ID {
 	if in.replaces().IsZero() {
 		return nil
 	}
-	var dead []string
-	if id := in.ServiceLabels[api.LabelReplacingNodeHostID]; id != "" {
+	var dead []hostid.ID
+	if id := hostid.Known(in.ServiceLabels[api.LabelReplacingNodeHostID]); id != "" {
 		dead = append(dead, id)
 	} else if in.Self.HostID != "" {
 		dead = append(dead, in.Self.HostID) // by address: the Service still records the old node
@@ -124,11 +125,13 @@ func (in *Input) Dead() []string {
 	return append(dead, IgnoredDead(in.ServiceAnnotations)...)
 }
 
-// IgnoredDead returns the host IDs that the annotations of a member Service name as dead nodes for a replacement to ignore, lower case.
-func IgnoredDead(annotations map[string]string) []string {
-	var ids []string
-	for _, id := range api.SplitList(annotations[api.AnnotationReplaceIgnoreDead]) {
-		ids = append(ids, api.CanonicalHostID(id))
+// IgnoredDead returns the host IDs that the annotations of a member Service name as dead nodes for a replacement to ignore.
+func IgnoredDead(annotations map[string]string) []hostid.ID {
+	var ids []hostid.ID
+	for _, text := range api.SplitList(annotations[api.AnnotationReplaceIgnoreDead]) {
+		if id, err := hostid.Parse(text); err == nil {
+			ids = append(ids, id)
+		}
 	}
 	return ids
 }

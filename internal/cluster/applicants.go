@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
@@ -29,7 +30,7 @@ type Applicant struct {
 	Waits, Past bool
 	// Replaces is true for one that takes the place of a dead node, Dead then has the host IDs that must be DOWN: the replaced and the ignored ones.
 	Replaces bool
-	Dead     []string
+	Dead     []hostid.ID
 	// Parallel is true where its own image may join beside others.
 	Parallel bool
 }
@@ -70,26 +71,24 @@ func (c *Cluster) isMember(v *corev1.Service) bool {
 	if j := joined(v); j != nil && *j {
 		return true
 	}
-	at, ok := c.all.Index(api.CanonicalHostID(v.Annotations[api.AnnotationHostID]))
+	at, ok := c.all.Index(hostid.Known(v.Annotations[api.AnnotationHostID]))
 	return ok && c.all.Nodes()[at].Joined && !c.all.Nodes()[at].Removed
 }
 
 // replacedBy is whether the member replaces a node, and the host IDs that must be DOWN for it: by the recorded original host ID, or in the old procedure by
 // address, where the Service still records the old node.
-func replacedBy(v *corev1.Service) (replaces bool, dead []string) {
-	id := v.Labels[api.LabelReplacingNodeHostID]
-	if id == "" {
+func replacedBy(v *corev1.Service) (replaces bool, dead []hostid.ID) {
+	id := hostid.Known(v.Labels[api.LabelReplacingNodeHostID])
+	if v.Labels[api.LabelReplacingNodeHostID] == "" {
 		if _, err := netip.ParseAddr(v.Labels[api.LabelReplace]); err != nil {
 			return false, nil
 		}
-		id = v.Annotations[api.AnnotationHostID]
+		id = hostid.Known(v.Annotations[api.AnnotationHostID])
 	}
-	for _, one := range append([]string{id}, bootstrap.IgnoredDead(v.Annotations)...) {
-		if one = api.CanonicalHostID(one); one != "" {
-			dead = append(dead, one)
-		}
+	if id != "" {
+		dead = append(dead, id)
 	}
-	return true, dead
+	return true, append(dead, bootstrap.IgnoredDead(v.Annotations)...)
 }
 
 // pastBarrier is true where a Pod's barrier has let it through. A Pod without a barrier has passed it once its ScyllaDB has been started.

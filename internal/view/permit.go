@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
@@ -274,7 +275,7 @@ type turn struct {
 
 // against is what speaks against a permit for the applicant, were it alone; its Reason is empty where nothing does.
 func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
-	var dead []string
+	var dead []hostid.ID
 	if a.Kind == api.PermitReplace {
 		dead = a.Dead
 	}
@@ -303,8 +304,8 @@ func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
 }
 
 // notAsNeeded tells a member that is not UP from one that must be DOWN and is not.
-func (t *turn) notAsNeeded(dead []string) code.Code {
-	others := slices.DeleteFunc(slices.Clone(t.by.Members), func(m api.StatusReportViewMember) bool { return slices.Contains(dead, m.HostID) })
+func (t *turn) notAsNeeded(dead []hostid.ID) code.Code {
+	others := slices.DeleteFunc(slices.Clone(t.by.Members), func(m api.StatusReportViewMember) bool { return slices.Contains(dead, hostid.Known(m.HostID)) })
 	if len(bootstrap.NotUp(others, nil)) == 0 {
 		return bootstrap.QueueTargetNotDown
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
@@ -33,9 +34,14 @@ type play struct {
 func up(names ...string) []api.StatusReportViewMember {
 	var out []api.StatusReportViewMember
 	for _, n := range names {
-		out = append(out, api.StatusReportViewMember{Name: n, HostID: "id-" + n, State: api.NodeStatusUp})
+		out = append(out, api.StatusReportViewMember{Name: n, HostID: idOf(n), State: api.NodeStatusUp})
 	}
 	return out
+}
+
+// idOf is a host ID of the member's own.
+func idOf(name string) string {
+	return fmt.Sprintf("%08x-0000-4000-8000-000000000000", []byte(name + "+")[:4])
 }
 
 func applicant(member string, kind api.PermitKind) view.Applicant {
@@ -189,7 +195,7 @@ func TestAReplacementNeedsItsNodesDownAndAllOthersUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := joins()
 			r := applicant("b-0", api.PermitReplace)
-			r.Replaces, r.Dead = true, []string{"id-b-0"}
+			r.Replaces, r.Dead = true, []hostid.ID{hostid.ID(idOf("b-0"))}
 			p.scene.Applicants = []view.Applicant{r, applicant("a-1", api.PermitJoin)}
 			var s [3]string
 			_, _ = fmt.Sscan(tc.states, &s[0], &s[1], &s[2])
