@@ -41,7 +41,6 @@ const (
 	QueueFounder       code.Code = "PermitOfFounder"             // nodes
 	QueueLeaving       code.Code = "PermitWaitsForLeaving"       // nodes
 	QueueOld           code.Code = "PermitWaitsForReading"       // nodes
-	QueueSecrets       code.Code = "PermitWaitsForSecrets"       // nodes
 	QueueRefused       code.Code = "PermitWaitsForReason"        // nodes, reason: one of package matrix
 	queueUnknown       code.Code = "PermitWaitsForUnknownReason" // reason
 )
@@ -145,7 +144,7 @@ func (p *Permission) queued(member string) code.Message {
 func Waits(w api.StatusReportViewWaiting) code.Message {
 	reason := code.Code(w.Reason)
 	switch reason {
-	case QueuePod, QueueTurn, QueueOnItsWay, QueueMembersNotUp, QueueTargetNotDown, QueueStabilising, QueueFounder, QueueLeaving, QueueOld, QueueSecrets:
+	case QueuePod, QueueTurn, QueueOnItsWay, QueueMembersNotUp, QueueTargetNotDown, QueueStabilising, QueueFounder, QueueLeaving, QueueOld:
 		return code.Message{Code: reason, Params: code.Params{"nodes": w.Nodes}}
 	}
 	if slices.Contains(matrix.Reasons(), matrix.Reason(w.Reason)) {

@@ -47,8 +47,6 @@ type Scene struct {
 	Strangers, Leaving []string
 	// Parallel is true where every node that runs takes several joins at once.
 	Parallel bool
-	// Missing are objects that have to be there before anybody starts.
-	Missing []string
 }
 
 // SceneOf looks at a cluster. stored is the status of its report, claims has the UIDs of the data claims that were read by name, empty for one that is not
@@ -291,8 +289,6 @@ func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
 		return waits(a, t.notAsNeeded(dead), notUp...)
 	case len(t.scene.Leaving) > 0:
 		return waits(a, bootstrap.QueueLeaving, t.scene.Leaving...)
-	case len(t.scene.Missing) > 0:
-		return waits(a, bootstrap.QueueSecrets, t.scene.Missing...)
 	case !a.Waits:
 		return waits(a, bootstrap.QueuePod)
 	case a.Refused != "":

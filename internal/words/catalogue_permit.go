@@ -18,7 +18,6 @@ var permitWords = map[code.Code]string{
 	bootstrap.QueueFounder:        "{nodes&} had the permit to found the cluster, and nobody else gets one",
 	bootstrap.QueueLeaving:        "{nodes&} {nodes?leaves|leave} the cluster",
 	bootstrap.QueueOld:            "the controller has not read the cluster for too long",
-	bootstrap.QueueSecrets:        "{nodes&} {nodes?is|are} missing",
 	bootstrap.QueueRefused:        "{reason}[ ({nodes&})]",
 	"PermitWaitsForUnknownReason": "{reason}",
 
