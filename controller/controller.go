@@ -216,6 +216,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 	}
 	tracker := views.New(views.Options{
 		Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v),
+		MaxPermits: v.MaxPermits, Window: v.Stabilisation,
 		Heartbeats: heartbeats.New(heartbeats.Options{
 			Clock: v.Clock, Log: log.With("controller", "heartbeats"),
 			Missed: func(t heartbeats.Target, why heartbeats.Why) {

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
@@ -20,9 +21,9 @@ func (t *Tracker) Written(key types.NamespacedName) {
 	}
 }
 
-// confirm makes the served view young again while it says what is so. One that does not grows old until the next one is written.
-func (s *state) confirm(now time.Time) {
-	if s.offered != nil && view.Same(s.make(now), s.offered) {
+// confirm makes the served view young again while v, the last look's, says the same. One that does not grows old until the next one is written.
+func (s *state) confirm(v *api.StatusReportView, now time.Time) {
+	if s.offered != nil && view.Same(v, s.offered) {
 		s.held = now
 	}
 }
