@@ -107,6 +107,7 @@ func TestWhatIsAMissedLook(t *testing.T) {
 		after  int
 		change func(*heartbeats.Target)
 		why    heartbeats.Why
+		or     heartbeats.Why // on a loaded machine the headers may come too late
 	}{
 		"none: the number advances": {h: good(1)},
 		"a wrong fingerprint": {h: good(1), why: heartbeats.Certificate, change: func(t *heartbeats.Target) {
@@ -114,7 +115,7 @@ func TestWhatIsAMissedLook(t *testing.T) {
 		}},
 		"a digest other than the annotation's": {h: good(1), why: heartbeats.OtherRow, change: func(t *heartbeats.Target) { t.Digest = "0123456789abcdef" }},
 		"a hung answer":                        {why: heartbeats.TimedOut},
-		"a slow answer: headers, then nothing": {after: http.StatusInternalServerError, why: heartbeats.Refused},
+		"a slow answer: headers, then nothing": {after: http.StatusInternalServerError, why: heartbeats.Refused, or: heartbeats.TimedOut},
 		"a garbled answer": {why: heartbeats.Garbled, h: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set(heartbeat.Header, "seven")
 			w.WriteHeader(http.StatusNotModified)
@@ -161,12 +162,14 @@ func TestWhatIsAMissedLook(t *testing.T) {
 				}
 				return
 			}
-			if whys := b.missed("a"); got.Digest != "" || len(whys) == 0 || whys[len(whys)-1] != c.why {
+			if whys := b.missed("a"); got.Digest != "" || len(whys) == 0 || last(whys) != c.why && (c.or == "" || last(whys) != c.or) {
 				t.Errorf("%+v, missed %v; want %s", got, whys, c.why)
 			}
 		})
 	}
 }
+
+func last(whys []heartbeats.Why) heartbeats.Why { return whys[len(whys)-1] }
 
 // The first number says nothing: a reporter that hangs serves one, too.
 func TestOnlyWhatIsSeenToAdvanceCounts(t *testing.T) {
