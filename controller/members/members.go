@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -32,6 +33,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -44,6 +46,7 @@ type Options struct {
 	// Client reads from the cache, Live from the API server.
 	Client client.Client
 	Live   client.Reader
+	Clock  clock.PassiveClock
 	Notice *notice.Recorder
 	Log    *slog.Logger
 	// Concurrency is how many StatefulSets are reconciled at once; 1 when zero.
@@ -261,7 +264,7 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 // record copies what the node says of itself from its Pod to its Service.
 func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) error {
 	row, _ := rowOf(w.pods[svc.Name])
-	set := Record(svc.Annotations, row)
+	set := Record(svc.Annotations, row, r.o.Clock.Now())
 	if len(set) == 0 {
 		return nil
 	}
@@ -286,12 +289,9 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 }
 
 // foreign says why a host ID cannot be that of a member's own node; empty when it can.
-func (w *world) foreign(member, hostID string) string {
-	if !api.IsHostID(hostID) {
-		return "it is no UUID"
-	}
+func (w *world) foreign(member string, hostID hostid.ID) string {
 	for _, s := range w.services {
-		if s.Name != member && s.Annotations[api.AnnotationHostID] == hostID {
+		if s.Name != member && hostid.Known(s.Annotations[api.AnnotationHostID]) == hostID {
 			return "it is that of member " + s.Name + " by its Service; if its volume was moved, delete that Service first"
 		}
 	}

@@ -5,9 +5,11 @@ package members
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // operationDecommissioned is ScyllaDB's word for a node that has left by itself.
@@ -19,7 +21,9 @@ const operationDecommissioned = "DECOMMISSIONED"
 //     replacement needs it.
 //   - joined never goes back to false because something could not be asked, nor because a restarting node does not own its tokens
 //     yet; only a node that says itself that it is decommissioned has left.
-func Record(annotations map[string]string, row *api.NodeStatusReport) map[string]string {
+//   - When a node joins that was recorded before without having joined, or that has taken the place of another, now is recorded with its host ID. A node
+//     that has joined before anything was recorded of it was not seen to join, and one that replaces another has the record of its replacement.
+func Record(annotations map[string]string, row *api.NodeStatusReport, now time.Time) map[string]string {
 	if row == nil || row.HostID == "" {
 		return nil
 	}
@@ -28,16 +32,20 @@ func Record(annotations map[string]string, row *api.NodeStatusReport) map[string
 	want := map[string]string{}
 	switch {
 	case says != nil && *says:
-		want[api.AnnotationHostID], want[api.AnnotationNodeJoined] = row.HostID, strconv.FormatBool(true)
-	case joined && recorded != "" && recorded != row.HostID:
+		want[api.AnnotationHostID], want[api.AnnotationNodeJoined] = string(row.HostID), strconv.FormatBool(true)
+		notYet := recorded == string(row.HostID) && annotations[api.AnnotationNodeJoined] == strconv.FormatBool(false)
+		if another := joined && recorded != "" && recorded != string(row.HostID); notYet || another {
+			want[api.AnnotationJoinedAt] = string(row.HostID) + " " + now.UTC().Format(time.RFC3339)
+		}
+	case joined && recorded != "" && recorded != string(row.HostID):
 		return nil
 	case joined:
-		want[api.AnnotationHostID] = row.HostID
+		want[api.AnnotationHostID] = string(row.HostID)
 		if row.OwnsTokens != nil && row.OperationMode == operationDecommissioned {
 			want[api.AnnotationNodeJoined] = strconv.FormatBool(false)
 		}
 	default:
-		want[api.AnnotationHostID] = row.HostID
+		want[api.AnnotationHostID] = string(row.HostID)
 		if says != nil {
 			want[api.AnnotationNodeJoined] = strconv.FormatBool(false)
 		}
@@ -52,7 +60,7 @@ func Record(annotations map[string]string, row *api.NodeStatusReport) map[string
 
 // Departure judges whether the node of a member whose ordinal is gone has left the ScyllaDB cluster too.
 type Departure struct {
-	HostID string
+	HostID hostid.ID
 	Joined bool
 	// Peers are the rows of the other members of the cluster as far as they could be read.
 	Peers []PeerRow
@@ -83,7 +91,7 @@ func (d Departure) Left() (left bool, why string) {
 		}
 		for _, o := range p.Row.ObservedNodes {
 			if o.HostID == d.HostID && o.State != api.NodeStateDecommissioned {
-				return false, p.Member + " lists host ID " + d.HostID
+				return false, p.Member + " lists host ID " + string(d.HostID)
 			}
 		}
 		// A row with an error or without anybody in it is not evidence of absence.
@@ -99,5 +107,5 @@ func (d Departure) Left() (left bool, why string) {
 	case 2*witnesses <= members:
 		return false, fmt.Sprintf("only %d of the other %d members can be asked", witnesses, members)
 	}
-	return true, "no other member lists host ID " + d.HostID
+	return true, "no other member lists host ID " + string(d.HostID)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -27,13 +28,13 @@ const (
 
 func ref(rack, hostID string) matrix.Ref {
 	var zero int32
-	return matrix.Ref{HostID: hostID, Member: "demo-" + rack + "-0", Datacenter: "dc1", Rack: rack, Ordinal: &zero}
+	return matrix.Ref{HostID: hostid.ID(hostID), Member: "demo-" + rack + "-0", Datacenter: "dc1", Rack: rack, Ordinal: &zero}
 }
 
 func cells(status matrix.Status, ids ...string) []matrix.Observation {
 	var list []matrix.Observation
 	for _, id := range ids {
-		list = append(list, matrix.Observation{HostID: id, Status: status})
+		list = append(list, matrix.Observation{HostID: hostid.ID(id), Status: status})
 	}
 	return list
 }
@@ -50,7 +51,7 @@ func cluster(extra ...matrix.Observation) []matrix.Row {
 func down(rows []matrix.Row, observer, observed string) []matrix.Row {
 	for i := range rows {
 		for j := range rows[i].Observed {
-			if rows[i].Reporter.HostID == observer && rows[i].Observed[j].HostID == observed {
+			if string(rows[i].Reporter.HostID) == observer && string(rows[i].Observed[j].HostID) == observed {
 				rows[i].Observed[j].Status = matrix.Down
 			}
 		}
@@ -110,13 +111,13 @@ func TestDecide(t *testing.T) {
 	// without leaves only rows of these nodes, which see all others DOWN.
 	without := func(dead ...string) func(*Input) {
 		return func(in *Input) {
-			rows := slices.DeleteFunc(cluster(), func(r matrix.Row) bool { return slices.Contains(dead, r.Reporter.HostID) })
+			rows := slices.DeleteFunc(cluster(), func(r matrix.Row) bool { return slices.Contains(dead, string(r.Reporter.HostID)) })
 			for _, r := range []string{idA, idB, idC} {
 				for _, d := range dead {
 					down(rows, r, d)
 				}
 			}
-			names := map[string]matrix.Ref{idA: ref("rack1", idA), idB: ref("rack2", idB), idC: ref("rack3", idC)}
+			names := map[hostid.ID]matrix.Ref{idA: ref("rack1", idA), idB: ref("rack2", idB), idC: ref("rack3", idC)}
 			in.Matrix = matrix.New(rows, matrix.Options{Names: names})
 		}
 	}
@@ -271,7 +272,7 @@ func TestDecide(t *testing.T) {
 			summary: "demo-rack4-0 must wait: demo-rack3-0 (1ffac2bb) is to be replaced or ignored, and is UP: by the rows of demo-rack1-0, demo-rack2-0",
 		},
 		"a replacement by address opens": {
-			in: label(api.LabelReplace, "10.0.0.3"), decision: DecisionReplacing, summary: "demo-rack4-0 may start: it replaces the node with address 10.0.0.3",
+			in: all(label(api.LabelReplace, "10.0.0.3"), ownAddress("10.0.0.3")), decision: DecisionReplacing, summary: "demo-rack4-0 may start: it replaces the node with address 10.0.0.3",
 		},
 		"a request to replace that nobody has taken up opens nothing": {
 			in: all(oneDown, label(api.LabelReplace, "")), decision: DecisionWait,
@@ -280,7 +281,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a replacement of nobody blocks": {
 			in: all(oneDown, label(api.LabelReplacingNodeHostID, "")), decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: label internal.scylla-operator.scylladb.com/replacing-node-hostid on the Service of demo-rack4-0 is empty, so the node to replace is not known, and one more reason",
+			summary: "demo-rack4-0 must wait: which node demo-rack4-0 replaces is not known: label internal.scylla-operator.scylladb.com/replacing-node-hostid on its Service is empty, and one more reason",
 			reasons: []matrix.Reason{matrix.ReasonReplaceInvalid, matrix.ReasonNodeDown},
 		},
 

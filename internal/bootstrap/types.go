@@ -3,9 +3,11 @@
 package bootstrap
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
@@ -68,7 +70,7 @@ type Input struct {
 	Volume       Volume
 	VolumeDetail code.Message
 	// VolumeHostID is the host ID in the data directory, by the same query; empty when that did not tell.
-	VolumeHostID string
+	VolumeHostID hostid.ID
 	// PodUID is that of Self's Pod, where its Pod was looked for. A replacement that is about to evict this very Pod must not begin in it.
 	PodUID string
 	// PVC is the name of Self's claim, for commands.
@@ -85,6 +87,9 @@ type Input struct {
 	// Peers are the cluster's other members by their Services, in this namespace. Created is when Self's own Service was made.
 	Peers   []Peer
 	Created time.Time
+	// OwnAddresses are those that the dead node of this member had, where it is replaced by address: its Service's, or of a headless Service the one that
+	// was recorded before its Pod went.
+	OwnAddresses []netip.Addr
 	// Version is that of the image which Self would start; unknown where the image does not say.
 	Version release.Version
 	// Rollouts are the StatefulSets of the cluster that are not at rest.

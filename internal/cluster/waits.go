@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -53,6 +54,11 @@ func (c *Cluster) refusal(member string, reason matrix.Reason, r api.BarrierRefu
 		b.Cause, b.Detail = code.Message{}, r.Words
 		return b
 	}
+	if reason == matrix.ReasonOtherCluster {
+		b := bootstrap.NotFirst(c.ix.refs[member], c.Namespace, code.Message{})
+		b.Detail = r.Words
+		return b
+	}
 	return matrix.Blocker{Reason: reason, Observed: observed, Observer: c.named(r.Observer), Detail: r.Words}
 }
 
@@ -61,11 +67,11 @@ func (c *Cluster) named(id string) matrix.Ref {
 	if id == "" {
 		return matrix.Ref{}
 	}
-	if at, ok := c.all.Index(id); ok {
+	if at, ok := c.all.Index(hostid.Known(id)); ok {
 		return c.all.Nodes()[at].Ref
 	}
 	if ref, ok := c.ix.refs[id]; ok {
 		return ref
 	}
-	return matrix.Ref{HostID: id}
+	return matrix.Ref{HostID: hostid.Known(id)}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
@@ -43,6 +44,9 @@ type Reader struct {
 	entities map[string]string
 	// byRaft is set once the node has said that topology is managed by Raft: that never changes back.
 	byRaft bool
+	// repair are the repair-based operations by the node's configuration, asked once for each process that serves: what counts is what was set when it joined.
+	repair      []string
+	repairAsked bool
 	// gaps of the last row.
 	gaps []error
 }
@@ -56,7 +60,7 @@ func NewReader(c *Client) *Reader {
 func (r *Reader) Remember(row api.NodeStatusReport) {
 	for _, o := range row.ObservedNodes {
 		if o.HostID != "" {
-			r.seen[o.HostID] = ""
+			r.seen[string(o.HostID)] = ""
 		}
 	}
 }
@@ -69,14 +73,14 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	r.gaps = nil
 	// Each of these has its own stage of starting at which it appears; that it is not there yet is no error of the row. When nobody
 	// answers at all, nobody will answer the other questions.
-	var err error
-	if row.HostID, err = r.c.LocalHostID(ctx); IsUnreachable(err) {
+	own, err := r.c.LocalHostID(ctx)
+	if IsUnreachable(err) {
 		return failed(row, err)
 	}
-	if row.HostID != "" && !api.IsHostID(row.HostID) {
-		return failed(api.NodeStatusReport{}, fmt.Errorf("host ID %.80q of this node is no UUID", row.HostID))
-	}
 	r.gap(err)
+	if row.HostID, err = hostid.Optional(own); err != nil {
+		return failed(row, fmt.Errorf("host ID of this node: %w", err))
+	}
 	row.OperationMode, err = r.c.OperationMode(ctx)
 	r.gap(err)
 	row.ScyllaVersion, err = r.c.ReleaseVersion(ctx)
@@ -90,6 +94,7 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 
 	row.LegacyTopology = r.legacy(ctx, &row)
 	row.Coordinator = r.coordinator(ctx, &row)
+	row.RepairBased = r.repairBased(ctx, &row)
 
 	p, err := r.picture(ctx)
 	if err == nil {
@@ -104,24 +109,6 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 		row.OwnsTokens = r.ownsNothing(ctx, &row)
 	}
 	return row
-}
-
-// legacy is true where the node serves and says that its cluster's topology is not managed by Raft, or where its version does not know of that.
-func (r *Reader) legacy(ctx context.Context, row *api.NodeStatusReport) bool {
-	if r.byRaft || row.OperationMode != modeNormal {
-		return false
-	}
-	upgrade, err := r.c.TopologyUpgrade(ctx)
-	if err != nil {
-		if !IsMissing(err) {
-			r.gap(err)
-			return false
-		}
-		version, _ := release.Parse(row.ScyllaVersion)
-		return version.KnowsTopologyByRaft() == release.No
-	}
-	r.byRaft = upgrade == topologyDone
-	return !r.byRaft
 }
 
 // gap notes a question without an answer, once however often it was asked.
@@ -418,15 +405,15 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.addresses)) {
 		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{
-			HostID: id, Status: p.status(id, p.addresses[id], replacing), State: states[id],
+			HostID: hostid.ID(id), Status: p.status(id, p.addresses[id], replacing), State: states[id],
 		})
 	}
-	if _, listed := p.addresses[row.HostID]; row.HostID != "" && !listed && row.OperationMode == modeNormal {
+	if _, listed := p.addresses[string(row.HostID)]; row.HostID != "" && !listed && row.OperationMode == modeNormal {
 		// It serves, and does not find itself among the members: whatever the reason, its picture of the cluster is not whole.
 		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: row.HostID, Status: api.NodeStatusUnknown})
 		slices.SortFunc(row.ObservedNodes, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
 	}
-	row.OwnsTokens = r.ownsTokens(ctx, row.HostID, p)
+	row.OwnsTokens = r.ownsTokens(ctx, string(row.HostID), p)
 
 	r.seen = map[string]string{}
 	for id, a := range p.addresses {

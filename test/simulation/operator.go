@@ -87,11 +87,11 @@ func (w *world) operatorJudges(p *pod) bootstrap.Verdict {
 }
 
 // operatorRecord: the host ID as soon as the process has one, before it joins; joined when it owns tokens, false when it is listed without any.
-func operatorRecord(annotations map[string]string, row *api.NodeStatusReport) map[string]string {
+func operatorRecord(annotations map[string]string, row *api.NodeStatusReport, _ time.Time) map[string]string {
 	if row.HostID == "" {
 		return nil
 	}
-	want := map[string]string{api.AnnotationHostID: row.HostID}
+	want := map[string]string{api.AnnotationHostID: string(row.HostID)}
 	listed := slices.ContainsFunc(row.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.HostID == row.HostID })
 	if row.OwnsTokens != nil && listed {
 		want[api.AnnotationNodeJoined] = "false"
