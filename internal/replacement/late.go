@@ -32,9 +32,15 @@ func TooLate(in Input) code.Message {
 func LostRecord(in Input) code.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	id, err := ParseHostID(in.Self.HostID)
+	joined := in.Joined != nil && *in.Joined
+	if in.Self.HostID == "" && in.LostHostID != "" {
+		// The operator has made the Service anew, and it says nothing.
+		id, err = ParseHostID(in.LostHostID)
+		joined = true
+	}
 	_, leaves := in.Service.Labels[api.LabelDecommissioned]
 	switch {
-	case !in.Operator || rec.Requested || rec.HasOriginal || err != nil || leaves || in.Joined == nil || !*in.Joined:
+	case !in.Operator || rec.Requested || rec.HasOriginal || err != nil || leaves || !joined:
 		return code.Message{}
 	case !slices.ContainsFunc(in.Claims, func(c Claim) bool { return c.Deleting }):
 		return code.Message{}
