@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -36,7 +37,7 @@ const (
 // Stranger says why a host ID that no member here has must not be called a ghost and removed; zero when it may be. Removing a node bans it for ever, so
 // it takes evidence for three things: it belongs to a datacenter whose members we all know, none of them has it, and its peers see it DOWN and
 // not UP.
-func (c *Cluster) Stranger(hostID string) code.Message {
+func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 	if !c.knowsServices() {
 		return code.New(StrangerUnjudged)
 	}
@@ -62,8 +63,8 @@ func (c *Cluster) Stranger(hostID string) code.Message {
 
 // LostHostID is the host ID that a member's node must have had, whose Service does not record it, as one that was made anew: the only one that nobody here
 // has and that its peers see DOWN, while this is the only member whose host ID is not known. Empty where that does not tell it.
-func (c *Cluster) LostHostID(member string) string {
-	found := ""
+func (c *Cluster) LostHostID(member string) hostid.ID {
+	found := hostid.ID("")
 	for i := range c.all.Nodes() {
 		n := &c.all.Nodes()[i]
 		if n.HostID == "" || n.Member != "" || n.Row != nil || !n.Joined {
@@ -82,7 +83,7 @@ func (c *Cluster) LostHostID(member string) string {
 }
 
 // datacenterOf is the datacenter of a host ID that no member here has, by its own row or by the cluster report; empty when nothing tells it.
-func (c *Cluster) datacenterOf(hostID string) string {
+func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 	if i, ok := c.all.Index(hostID); ok && c.all.Nodes()[i].Datacenter != "" {
 		return c.all.Nodes()[i].Datacenter
 	}
@@ -90,7 +91,7 @@ func (c *Cluster) datacenterOf(hostID string) string {
 		return ""
 	}
 	for _, d := range c.StatusReport.Datacenters {
-		if slices.ContainsFunc(d.Nodes, func(n api.StatusReportNode) bool { return n.HostID == hostID }) {
+		if slices.ContainsFunc(d.Nodes, func(n api.StatusReportNode) bool { return hostid.Known(n.HostID) == hostID }) {
 			return d.Name
 		}
 	}

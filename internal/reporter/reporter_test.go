@@ -32,6 +32,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
@@ -132,6 +133,7 @@ type world struct {
 	patches []string
 	reads   int
 	fail    error
+	wrote   chan struct{} // told of each write, and waited for, where it is set
 }
 
 func newWorld(t *testing.T, annotation string) *world {
@@ -165,7 +167,14 @@ func newWorld(t *testing.T, annotation string) *world {
 				if err != nil {
 					return err
 				}
-				return c.Patch(ctx, obj, patch, opts...)
+				err = c.Patch(ctx, obj, patch, opts...)
+				if w.wrote != nil {
+					select {
+					case w.wrote <- struct{}{}:
+					case <-ctx.Done():
+					}
+				}
+				return err
 			},
 		}).Build()
 	w.o = Options{
@@ -551,7 +560,7 @@ func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
 func TestReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
-		r := &reporter{Options: w.o, reader: scylla.NewReader(w.o.ScyllaDB), since: map[string]sighting{}, metrics: newMetrics()}
+		r := &reporter{Options: w.o, reader: scylla.NewReader(w.o.ScyllaDB), since: map[hostid.ID]sighting{}, metrics: newMetrics()}
 		r.Clock = clock.RealClock{}
 		if err := r.ready(); err == nil {
 			t.Error("ready before the first poll")

@@ -116,11 +116,11 @@ func (b *document) next(step []words.Part) {
 }
 
 func (b *document) blockers() {
-	blockers := b.r.blockers()
-	if len(blockers) == 0 {
+	blockers, lines := b.r.blockers()
+	if lines == 0 {
 		return
 	}
-	b.heading("Blockers", b.r.Counts.Blockers)
+	b.heading("Blockers", lines)
 	for _, bl := range blockers {
 		b.line("- %s\n", md(bl.Text))
 		b.next(bl.Step)
@@ -134,7 +134,7 @@ func (b *document) nodes() {
 	for i, n := range b.r.Nodes {
 		p := places[n.Member]
 		b.line("| %d | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", i+1, md(cmp.Or(n.Datacenter, "-")), md(cmp.Or(n.Rack, "-")), md(cmp.Or(n.Member, "-")),
-			codeOrDash(n.HostID), md(n.Seen.Text()), md(cmp.Or(n.Version, "-")), md(string(n.Row.Status)), md(n.Pod), md(cmp.Or(p.PodIP, "-")), md(p.machine()))
+			codeOrDash(string(n.HostID)), md(n.Seen.Text()), md(cmp.Or(n.Version, "-")), md(string(n.Row.Status)), md(n.Pod), md(cmp.Or(p.PodIP, "-")), md(p.machine()))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -65,27 +66,39 @@ func (r *Report) facts() []fact {
 	return out
 }
 
+// maxNamed is how many nodes of a part are named.
+const maxNamed = 4
+
 // partitionText warns as the status does; empty without a partition.
 func (r *Report) partitionText() string {
 	if len(r.Partition) == 0 {
 		return ""
 	}
-	names := map[string]string{}
+	const cure = " Mend the network; replace no node."
+	if slices.ContainsFunc(r.Partition, func(part []hostid.ID) bool { return len(part) > maxNamed }) {
+		// Four names of hundreds tell nothing: the finding names datacenters and racks.
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Partition() {
+				return f.Text(r.taken()) + "." + cure
+			}
+		}
+	}
+	names := map[hostid.ID]string{}
 	for _, n := range r.Nodes {
 		names[n.HostID] = n.Name()
 	}
 	parts := make([]string, len(r.Partition))
 	for i, part := range r.Partition {
 		var who []string
-		for _, id := range part[:min(4, len(part))] {
-			who = append(who, cmp.Or(names[id], id))
+		for _, id := range part[:min(maxNamed, len(part))] {
+			who = append(who, cmp.Or(names[id], string(id)))
 		}
 		parts[i] = strings.Join(who, ", ")
 		if more := len(part) - len(who); more > 0 {
 			parts[i] += fmt.Sprintf(" and %d more", more)
 		}
 	}
-	return strings.Join(parts, "; and ") + ": these parts do not see each other. Mend the network; replace no node."
+	return strings.Join(parts, "; and ") + ": these parts do not see each other." + cure
 }
 
 // blocker is a group of blockers as drawn.
@@ -118,8 +131,10 @@ func (r *Report) findings() []finding {
 
 const maxBlockers = 100
 
-func (r *Report) blockers() []blocker {
+// blockers are the lines, and how many there would be: a line stands for all that say the same of one node.
+func (r *Report) blockers() ([]blocker, int) {
 	groups, _ := matrix.GroupBlockers(r.Blockers)
+	lines := len(groups)
 	more := len(groups) - maxBlockers
 	if more > 0 {
 		groups = groups[:maxBlockers]
@@ -136,7 +151,7 @@ func (r *Report) blockers() []blocker {
 	if more > 0 {
 		out = append(out, blocker{Text: fmt.Sprintf("and %d more", more)})
 	}
-	return out
+	return out, lines
 }
 
 // list is a short list of what is not ordinary.
@@ -186,7 +201,7 @@ func (r *Report) lists() []list {
 	add("To do after what has ended", items)
 	add("Topology operations under way", r.UnderWay())
 	add("Members without a Pod", r.Ghosts)
-	add("Host IDs that only their peers know", r.GossipOnly)
+	add("Host IDs that only their peers know", hostid.Texts(r.GossipOnly))
 	items = nil
 	for _, v := range slices.Sorted(maps.Keys(r.Schemas)) {
 		items = append(items, v+": "+strings.Join(r.Schemas[v], ", "))
