@@ -64,7 +64,7 @@ func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 // LostHostID is the host ID that a member's node must have had, whose Service does not record it, as one that was made anew: the only one that nobody here
 // has and that its peers see DOWN, while this is the only member whose host ID is not known. Empty where that does not tell it.
 func (c *Cluster) LostHostID(member string) hostid.ID {
-	found := hostid.ID("")
+	var found hostid.ID
 	for i := range c.all.Nodes() {
 		n := &c.all.Nodes()[i]
 		if n.HostID == "" || n.Member != "" || n.Row != nil || !n.Joined {
