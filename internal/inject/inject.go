@@ -144,6 +144,7 @@ type plan struct {
 	dataDir                   string               // ScyllaDB's working directory
 	mounts                    []corev1.VolumeMount // those below dataDir
 	reporterPort, barrierPort int
+	heartbeatPort             int
 }
 
 func (p *plan) refuse(format string, args ...any) {
@@ -182,6 +183,7 @@ func (p *plan) check() {
 	p.checkAPI()
 	p.reporterPort = freePort(spec, 8081)
 	p.barrierPort = freePort(spec, p.reporterPort+1)
+	p.heartbeatPort = freePort(spec, p.barrierPort+1)
 	p.account = spec.ServiceAccountName
 	if p.account == "" || p.account == "default" {
 		p.account = DefaultServiceAccount
@@ -190,7 +192,7 @@ func (p *plan) check() {
 		p.note("the Pods get the token of ServiceAccount %s mounted: reporter, barrier and launcher need it", p.account)
 	}
 	if spec.HostNetwork {
-		p.note("the Pods use the Kubernetes node's network: ports %d and %d must be free there", p.reporterPort, p.barrierPort)
+		p.note("the Pods use the Kubernetes node's network: ports %d, %d and %d must be free there", p.reporterPort, p.barrierPort, p.heartbeatPort)
 	}
 	if p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		p.note("its update strategy is OnDelete: Pods that run are guarded once they were deleted, one after the other")

@@ -185,6 +185,19 @@ func (r *Report) lists() []list {
 		items = append(items, rep.Name()+": "+rep.Summary)
 	}
 	add("Replacements", items)
+	items = nil
+	for i := range r.Afterwards {
+		a := &r.Afterwards[i]
+		for j := range a.Tasks {
+			t := &a.Tasks[j]
+			text := t.Box() + " " + t.Text.Text
+			if t.Command != nil {
+				text += ": " + t.Command.Shell
+			}
+			items = append(items, a.Title(r.taken())+": "+text)
+		}
+	}
+	add("To do after what has ended", items)
 	add("Topology operations under way", r.UnderWay())
 	add("Members without a Pod", r.Ghosts)
 	add("Host IDs that only their peers know", r.GossipOnly)
