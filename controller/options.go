@@ -4,6 +4,7 @@ package controller
 
 import (
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,9 @@ type Options struct {
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// MetricsBindAddress and HealthProbeBindAddress are host:port; "0" or empty turns the endpoint off.
 	MetricsBindAddress, HealthProbeBindAddress string
+	// ViewBindAddress is where views are served by TLS, host:port; "0" or empty serves none. PodIP is the address by which others reach it; empty where there is
+	// none, as outside a cluster: then the Lease says nothing of it.
+	ViewBindAddress, PodIP string
 	// Concurrency is how many objects of a kind are reconciled at once.
 	Concurrency int
 	// FeatureGates is "BootstrapSynchronisation=true|false".
@@ -52,7 +56,7 @@ func DefaultOptions() Options {
 	return Options{
 		LeaderElect: true, LeaseNamespace: barrier.DefaultLeaseNamespace,
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
-		MetricsBindAddress: ":8080", HealthProbeBindAddress: ":8081",
+		MetricsBindAddress: ":8080", HealthProbeBindAddress: ":8081", ViewBindAddress: "0",
 		Concurrency:              4,
 		RemoteKubeconfigSelector: api.LabelRemoteKubeconfig,
 		RemoteStaleAfter:         remote.StaleAfter,
@@ -71,6 +75,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod, "how often the Lease is renewed, or looked at")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, `address of /metrics; "0" for none`)
 	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress, `address of /healthz and /readyz; "0" for none`)
+	fs.StringVar(&o.ViewBindAddress, "view-bind-address", o.ViewBindAddress, `address of GET /view, by TLS, which the leader alone answers; "0" for none`)
+	fs.StringVar(&o.PodIP, "pod-ip", os.Getenv("POD_IP"), "address by which Pods reach this one (env POD_IP): the Lease says it, with the certificate's fingerprint")
 	fs.IntVar(&o.Concurrency, "concurrency", o.Concurrency, "how many clusters are worked on at once")
 	fs.StringVar(&o.FeatureGates, "feature-gates", o.FeatureGates,
 		barrier.GateBootstrapSynchronisation+"=true|false (default true); false removes the reports, so that nobody judges by one that is not kept")

@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
@@ -75,6 +76,10 @@ type state struct {
 	members  map[string]view.Debounced
 	digests  map[string]digest
 	shown    *api.StatusReportView
+
+	leads   bool                  // this process made its views at the last assembly
+	offered *api.StatusReportView // what is served: the view that is written; nil for none
+	held    time.Time             // when offered was last found to say what is so
 
 	initialised bool       // by what is stored
 	first       matrix.Ref // the node by which it may come to be, without a break since
@@ -158,6 +163,7 @@ func (t *Tracker) Look() {
 		if h := s.look(now, t.heard(key.Namespace)); t.o.Observe != nil {
 			t.o.Observe(key, h)
 		}
+		s.confirm(now)
 		due := !s.initialised && s.first.Member != "" && now.Sub(s.since) >= view.Stabilisation
 		if t.queue != nil && (due || now.Sub(s.read) >= refresh || !view.Same(s.make(now), s.shown)) {
 			t.queue.Add(reconcile.Request{NamespacedName: key})
@@ -192,7 +198,7 @@ func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) 
 		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now()}
 		if stored != nil {
 			for _, m := range stored.Members {
-				e := view.Evidence{Ref: matrix.Ref{HostID: m.HostID, Member: m.Name}}
+				e := view.Evidence{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}
 				s.members[e.Key()] = view.Restored(m)
 			}
 		}
@@ -204,7 +210,7 @@ func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) 
 func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportView, epoch epoch) *api.StatusReportView {
 	now := t.o.Clock.Now()
 	s.stored.Adopt(stored, now)
-	if !t.lead(s, epoch) {
+	if s.leads = t.lead(s, epoch); !s.leads {
 		return s.stored.Latest()
 	}
 	s.assembled(c, now)
@@ -346,7 +352,7 @@ func (s *state) make(now time.Time) *api.StatusReportView {
 		e := &s.evidence[i]
 		d := s.members[e.Key()]
 		m := api.StatusReportViewMember{
-			Name: e.Member, HostID: e.HostID, Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: e.Digest, Contact: e.Contact(),
+			Name: e.Member, HostID: string(e.HostID), Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: e.Digest, Contact: e.Contact(),
 		}
 		if since := d.DownSince(); !since.IsZero() {
 			at := metav1.NewTime(since.UTC().Truncate(time.Second))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -15,7 +16,7 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
 	if in.Self.HostID != "" && listed(m, in.Self.HostID) || in.Self.Member == "" || in.Volume != VolumeUsed || !in.replaces().IsZero() {
 		return nil
 	}
-	var nobodys []string
+	var nobodys []hostid.ID
 	for i := range m.Nodes() {
 		n := &m.Nodes()[i]
 		recorded := slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.HostID == n.HostID })
