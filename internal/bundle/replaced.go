@@ -27,7 +27,7 @@ func Replacements(s *cluster.Cluster) []Replaced {
 		if !rec.StartedAt.IsZero() {
 			text := "its replacement began"
 			if rec.Original != "" {
-				text += ": host ID " + rec.Original
+				text += ": host ID " + string(rec.Original)
 			}
 			out = append(out, Replaced{Member: svc.Name, Text: text, At: rec.StartedAt})
 		}
@@ -36,11 +36,11 @@ func Replacements(s *cluster.Cluster) []Replaced {
 			continue
 		}
 		if !l.StartedAt.IsZero() {
-			out = append(out, Replaced{Member: svc.Name, Text: "its replacement began: host ID " + l.HostID, At: l.StartedAt})
+			out = append(out, Replaced{Member: svc.Name, Text: "its replacement began: host ID " + string(l.HostID), At: l.StartedAt})
 		}
 		text := fmt.Sprintf("its replacement ended: %s, host ID %s", l.Outcome, l.HostID)
 		if l.NewHostID != "" {
-			text += ", now " + l.NewHostID
+			text += ", now " + string(l.NewHostID)
 		}
 		if !l.StartedAt.IsZero() && l.FinishedAt.After(l.StartedAt) {
 			text += ", took " + words.Age(l.FinishedAt.Sub(l.StartedAt))

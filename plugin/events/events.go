@@ -132,7 +132,7 @@ func (o *options) find(ctx context.Context, reader *cli.Reader) ([]*cluster.Clus
 		return nil, nil, exit.Refused(fmt.Errorf("--for: %w", err))
 	}
 	var names []string
-	for _, name := range []string{m.Member, m.PVCName, m.HostID} {
+	for _, name := range []string{m.Member, m.PVCName, string(m.HostID)} {
 		if name != "" {
 			names = append(names, name)
 		}
