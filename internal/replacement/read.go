@@ -117,6 +117,19 @@ func (r *Reading) Requested() []string {
 	return out
 }
 
+// Recorded lists the members of Requested, and those whose last replacement is over, by name.
+func (r *Reading) Recorded() []string {
+	out := r.Requested()
+	for i := range r.Cluster.Services {
+		svc := &r.Cluster.Services[i]
+		if ReadRecord(svc.Labels, svc.Annotations).Last != nil && !slices.Contains(out, svc.Name) {
+			out = append(out, svc.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // lost is true for a member of the Scylla Operator whose claim is being deleted while nothing records any more why.
 func (r *Reading) lost(member string) bool {
 	if !r.Cluster.Operator || !slices.ContainsFunc(r.claims(member), func(c Claim) bool { return c.Deleting }) {

@@ -35,6 +35,7 @@ func (*DryRunFlag) Type() string { return "none|client|server" }
 
 // AddFlag binds --dry-run.
 func (f *DryRunFlag) AddFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(f, "dry-run", "client: show what would be changed. server: let the API server check it and keep nothing.")
+	cmd.Flags().Var(f, "dry-run", "client: show what would be changed; that is also --dry-run alone. server: let the API server check it and keep nothing.")
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = string(DryRunClient)
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp))
 }

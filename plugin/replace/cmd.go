@@ -40,6 +40,8 @@ type options struct {
 	yes                    bool
 	resume                 bool // the command is `replace resume`
 	list                   bool // the command is `replace status`, which needs no node
+	plans                  bool // the command shows a plan, which --dry-run=client makes of saved objects too
+	all                    bool // `replace status` lists also what is over
 
 	// newID makes identities of requests.
 	newID func() string
@@ -79,6 +81,9 @@ refused by a check, 4 not replaced within --timeout.`,
 		Example: cli.Examples(
 			"# What would happen, and would it be allowed?",
 			"kubectl scylla replace demo-dc1-rack3-0 -n demo --dry-run=client",
+			"",
+			"# The same for somebody elsewhere, from an archive of \"report --archive\"",
+			"kubectl scylla replace demo-dc1-rack3-0 --from demo.zip --dry-run=client",
 			"",
 			"# Replace it, and follow it to the end",
 			"kubectl scylla replace demo-dc1-rack3-0 -n demo",
@@ -126,12 +131,16 @@ check, a disruption budget or the API server.`,
 			"# Of one member, the last one that has ended too",
 			"kubectl scylla replace status demo-dc1-rack3-0 -n demo",
 			"",
+			"# Those that are over, too: when they were, and how they ended",
+			"kubectl scylla replace status -n demo --all",
+			"",
 			"# Of all namespaces, for a script",
 			"kubectl scylla replace status -A -o json",
 		),
 		GroupID: group,
 	}
 	o.bind(cmd, true)
+	cmd.Flags().BoolVar(&o.all, "all", false, "Also the last replacement of each member that is over.")
 	return cmd
 }
 
@@ -197,7 +206,7 @@ func (o *options) bind(cmd *cobra.Command, many bool) {
 	o.read.AddFlags(cmd, many)
 	o.output.AddFlags(cmd)
 	if !many {
-		_ = cmd.Flags().MarkHidden("from") // refused with a reason
+		_ = cmd.Flags().MarkHidden("from") // refused with a reason, but for a plan
 	}
 }
 
@@ -212,6 +221,7 @@ func (o *options) bindWaiting(cmd *cobra.Command, until string) {
 func (o *options) bindAsking(cmd *cobra.Command) {
 	o.bindWaiting(cmd, "the node is replaced")
 	f := cmd.Flags()
+	f.Lookup("from").Hidden, o.plans = false, true
 	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil, "Further dead nodes, each named as NODE is, separated by commas. They are banned too and must be replaced or removed next.")
 	f.StringSliceVar(&o.skipChecks, "skip-check", nil, "Names of checks to skip, separated by commas; recorded on the Service and in an Event. One of: "+strings.Join(replacement.CheckNames(), ", ")+".")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
@@ -238,8 +248,10 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return err
 	case o.target == "" && !o.list:
 		return exit.Usagef("name the node: a Pod, a member Service, rack/ordinal, an IP, or a host ID or its first 8 characters")
-	case o.read.From != "" && !o.list:
-		return exit.Usagef("--from reads saved objects, which cannot be changed: use it with replace status")
+	case o.read.From != "" && !o.list && (!o.plans || o.dryRun != cli.DryRunClient):
+		return exit.Usagef("--from reads saved objects, which cannot be changed: use it with replace --dry-run=client, or with replace status")
+	case o.all && o.target != "":
+		return exit.Usagef("--all lists those of every member: leave %s out, which shows its last one already", o.target)
 	}
 	if o.hostID != "" {
 		id, err := hostid.Parse(o.hostID)

@@ -71,6 +71,11 @@ func wrap(text string, room int) []string {
 // Text is the plan for people.
 func (d *PlanDocument) Text(o render.Options) string {
 	b := &lines{}
+	if !d.Allowed {
+		// What a person needs first; the reasons stand below, with their evidence.
+		b.line("%s", render.Bad.Paint(fmt.Sprintf("Refused: %s (%s).", d.heldUp(), strings.Join(d.blocking(), ", "))))
+		b.line("")
+	}
 	// Whatever comes from objects is cleaned: a terminal obeys what it is sent.
 	title := "Replace"
 	if d.Resume {
@@ -110,7 +115,7 @@ func (d *PlanDocument) Text(o render.Options) string {
 	b.line("")
 	b.WriteString(checksTable(d.Checks, o))
 	d.outcome(b, o)
-	return b.String()
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
 // lines is a text that grows by lines.
@@ -120,7 +125,7 @@ func (l *lines) line(format string, args ...any) { _, _ = fmt.Fprintf(l, format+
 
 // deleted lists what goes.
 func (d *PlanDocument) deleted(b *lines) {
-	b.line("%s", render.Strong.Paint("Deleted"))
+	b.line("%s", render.Strong.Paint("Would be deleted"))
 	for _, c := range d.Claims {
 		size := ""
 		if c.Size != "" {
@@ -142,12 +147,10 @@ func (d *PlanDocument) deleted(b *lines) {
 
 // outcome says what holds it up, and whether it would be allowed.
 func (d *PlanDocument) outcome(b *lines, o render.Options) {
-	held := 0
 	for _, c := range d.Checks {
 		if !c.blocks() {
 			continue
 		}
-		held++
 		for i, l := range wrap(c.Name+": "+said(c.Cure), room(o, 4)) {
 			lead := "  > "
 			if i > 0 {
@@ -162,10 +165,21 @@ func (d *PlanDocument) outcome(b *lines, o render.Options) {
 	b.line("")
 	if d.Allowed {
 		b.line("%s", passed(d.Checks))
-	} else {
-		b.line("%s", render.Bad.Paint(fmt.Sprintf("Held up by %s.", count(held, "check"))))
 	}
 }
+
+// blocking are the names of the checks that hold it up.
+func (d *PlanDocument) blocking() []string {
+	var out []string
+	for _, c := range d.Checks {
+		if c.blocks() {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+func (d *PlanDocument) heldUp() string { return "held up by " + count(len(d.blocking()), "check") }
 
 func passed(checks []CheckInfo) string {
 	skipped := 0

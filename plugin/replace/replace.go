@@ -73,6 +73,9 @@ func (o *options) runReplace(ctx context.Context) error {
 	if plan.Blocked {
 		return refusal(plan)
 	}
+	if o.reader.Saved() {
+		return nil // a plan; there is nothing to change
+	}
 	if o.dryRun == cli.DryRunNone && !o.yes {
 		err := o.d.Confirm(ctx, fmt.Sprintf("Replace %s? These are the first 8 characters of its host ID.", s.member()), plan.Original.Short())
 		if err != nil {
@@ -184,6 +187,10 @@ func (o *options) askNodes(ctx context.Context, s *subject) {
 
 // askData asks a live node where the data is.
 func (o *options) askData(ctx context.Context, s *subject) {
+	if o.reader.Saved() {
+		s.in.Data = &replacement.Data{Why: "saved objects do not say where the data is"}
+		return
+	}
 	p := o.d.Busy("asking where the data of " + s.key.String() + " is")
 	keyspaces, err := o.d.Replication(ctx, cli.Witnesses(s.reading.Cluster, s.member()))
 	p.Stop()

@@ -113,7 +113,11 @@ func (o *options) runStatus(ctx context.Context) error {
 		for _, c := range clusters {
 			r := replacement.Read(c)
 			ghosts(r) // by the reports, as `status` has them, whether or not the nodes are asked below
-			for _, member := range r.Requested() {
+			members := r.Requested()
+			if o.all {
+				members = r.Recorded()
+			}
+			for _, member := range members {
 				s := &subject{reading: r, in: r.Input(member, o.reader.Now(), ""), key: c.Key}
 				add(s)
 				r = s.reading // the nodes are asked once
@@ -236,11 +240,11 @@ func (d *StatusDocument) facts(now time.Time) []string {
 		facts = append(facts, "new host ID "+string(d.NewHostID))
 	}
 	if d.StartedAt != nil {
-		until := now
 		if d.FinishedAt != nil {
-			until = d.FinishedAt.Time
+			facts = append(facts, "took "+duration.HumanDuration(d.FinishedAt.Sub(d.StartedAt.Time)), "ended "+d.FinishedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+		} else {
+			facts = append(facts, "for "+duration.HumanDuration(now.Sub(d.StartedAt.Time)))
 		}
-		facts = append(facts, "for "+duration.HumanDuration(until.Sub(d.StartedAt.Time)))
 	}
 	if d.Attempt > 1 {
 		facts = append(facts, fmt.Sprintf("attempt %d", d.Attempt))

@@ -24,7 +24,7 @@ const maxChanges = 500
 // Change is one thing that became different.
 type Change struct {
 	Time metav1.Time `json:"time"`
-	// Kind is Row (what a node says of another), Event, Condition or Container.
+	// Kind is Row (what a node says of another), Event, Condition, Container or Replacement.
 	Kind string `json:"kind"`
 	// Warning is true for a change for the worse.
 	Warning bool `json:"warning"`
@@ -80,6 +80,9 @@ func (r *Report) addChanges(c *bundle.Cluster) {
 	}
 	for i := range s.Pods {
 		r.podChanges(&s.Pods[i], r.add)
+	}
+	for _, rep := range bundle.Replacements(s) {
+		r.add(rep.At, "Replacement", rep.Bad, rep.Member, rep.Text, 0)
 	}
 	slices.SortStableFunc(r.Changes, func(a, b Change) int {
 		return cmp.Or(b.Time.Compare(a.Time.Time), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.About, b.About), cmp.Compare(a.Text, b.Text))

@@ -138,13 +138,7 @@ func (r *Report) changeText(o render.Options) string {
 	}
 	var b strings.Builder
 	for _, c := range shown {
-		mark := " "
-		if c.Warning {
-			mark = render.Warn.Paint("!")
-		}
-		ago := strings.TrimSuffix(r.ago(c.Time.Time), " ago")
-		line := fmt.Sprintf("%s  %4s  %s: %s", c.Time.UTC().Format("2006-01-02 15:04:05"), ago, render.Clean(c.About), c.about())
-		b.WriteString(mark + " " + wrap(line, width(o)-2, 27) + "\n")
+		b.WriteString(r.changeLine(c, o))
 	}
 	if len(folded) > 0 {
 		b.WriteString(render.Dim.Paint(routineText(len(folded))+" (with -o wide or -o json)") + "\n")
@@ -153,6 +147,16 @@ func (r *Report) changeText(o render.Options) string {
 		b.WriteString(render.Dim.Paint(fmt.Sprintf("and %d older (more with -o wide or -o json)", more)) + "\n")
 	}
 	return b.String()
+}
+
+func (r *Report) changeLine(c Change, o render.Options) string {
+	mark := " "
+	if c.Warning {
+		mark = render.Warn.Paint("!")
+	}
+	ago := strings.TrimSuffix(r.ago(c.Time.Time), " ago")
+	line := fmt.Sprintf("%s  %4s  %s: %s", c.Time.UTC().Format("2006-01-02 15:04:05"), ago, render.Clean(c.About), c.about())
+	return mark + " " + wrap(line, width(o)-2, 27) + "\n"
 }
 
 func routineText(n int) string {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Replaced is one moment of a replacement, as the record on the member Service has it.
+type Replaced struct {
+	Member, Text string
+	At           time.Time
+	Bad          bool
+}
+
+// Replacements lists when replacements began and ended: the open one of each member, and the last that is over.
+func Replacements(s *cluster.Cluster) []Replaced {
+	var out []Replaced
+	for i := range s.Services {
+		svc := &s.Services[i]
+		rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+		if !rec.StartedAt.IsZero() {
+			text := "its replacement began"
+			if rec.Original != "" {
+				text += ": host ID " + string(rec.Original)
+			}
+			out = append(out, Replaced{Member: svc.Name, Text: text, At: rec.StartedAt})
+		}
+		l := rec.Last
+		if l == nil {
+			continue
+		}
+		if !l.StartedAt.IsZero() {
+			out = append(out, Replaced{Member: svc.Name, Text: "its replacement began: host ID " + string(l.HostID), At: l.StartedAt})
+		}
+		text := fmt.Sprintf("its replacement ended: %s, host ID %s", l.Outcome, l.HostID)
+		if l.NewHostID != "" {
+			text += ", now " + string(l.NewHostID)
+		}
+		if !l.StartedAt.IsZero() && l.FinishedAt.After(l.StartedAt) {
+			text += ", took " + words.Age(l.FinishedAt.Sub(l.StartedAt))
+		}
+		out = append(out, Replaced{Member: svc.Name, Text: Text(text), At: l.FinishedAt, Bad: l.Outcome != replacement.OutcomeReplaced})
+	}
+	return out
+}
