@@ -196,7 +196,7 @@ func (c *Cluster) hasJoined(svc *corev1.Service, pod *corev1.Pod, s *statement) 
 	if j := joined(svc); j != nil {
 		// Who waits for tokens writes false of a zero-token node for ever.
 		zeroToken := says != nil && *says && s.said.OwnsTokens != nil && !*s.said.OwnsTokens
-		return *j || zeroToken && s.trouble.IsZero()
+		return *j || zeroToken && s.trouble.IsZero() || servesUnsaid(pod, s)
 	}
 	if serving(pod) {
 		return true
@@ -385,7 +385,8 @@ func (c *Cluster) fates() map[string]matrix.Fate {
 			continue
 		}
 		if j := joined(v); j != nil && !*j && v.Annotations[api.AnnotationHostID] != "" {
-			fates[api.CanonicalHostID(v.Annotations[api.AnnotationHostID])] = matrix.Fate{Joining: true}
+			step := c.leftOut(v.Name)
+			fates[api.CanonicalHostID(v.Annotations[api.AnnotationHostID])] = matrix.Fate{Joining: step.IsZero(), Step: step}
 		}
 	}
 	c.patience(fates)
