@@ -93,6 +93,21 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 	}
 }
 
+// started is a cluster of three with a newcomer whose ScyllaDB runs, and says row.
+func started(running time.Duration, row *api.NodeStatusReport) *plugintest.Cluster {
+	c := plugintest.New(3, 1)
+	pod := c.Pod(c.Newcomer("dc1", "rack1", 1))
+	pod.Status.InitContainerStatuses[2].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	pod.Status.ContainerStatuses[0].State.Running.StartedAt.Time = scenes.Now.Add(-running)
+	text, err := api.EncodeNodeStatusReport(row)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: text}
+	return c
+}
+
 // A newcomer whose ScyllaDB nobody has heard of for a while is said aloud, with its Pod made anew as the cure; one that may be on its way in is left alone.
 func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 	const id = "99d2f3a2-9999-4999-8999-999999999999"
@@ -123,16 +138,7 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := plugintest.New(3, 1)
-			pod := c.Pod(c.Newcomer("dc1", "rack1", 1))
-			pod.Status.InitContainerStatuses[2].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
-			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-			pod.Status.ContainerStatuses[0].State.Running.StartedAt.Time = scenes.Now.Add(-tc.running)
-			text, err := api.EncodeNodeStatusReport(&tc.row)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: text}
+			c := started(tc.running, &tc.row)
 			if tc.change != nil {
 				tc.change(c)
 			}
