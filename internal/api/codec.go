@@ -48,6 +48,10 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	if r.Coordinator = CanonicalHostID(r.Coordinator); r.Coordinator != "" && !IsHostID(r.Coordinator) {
 		return nil, fmt.Errorf("decode node status report: coordinator %.80q is no host ID", r.Coordinator)
 	}
+	// One that nobody could ask must not pass for a reporter that has none: that one is trusted with less.
+	if h := r.Heartbeat; h != nil && (h.Port < 1 || h.Port > 65535 || !IsFingerprint(h.Fingerprint)) {
+		return nil, fmt.Errorf("decode node status report: heartbeat has port %d and fingerprint %.80q, which is no port or no lower-case hex SHA-256", h.Port, h.Fingerprint)
+	}
 	for i := range r.ObservedNodes {
 		o := &r.ObservedNodes[i]
 		if o.HostID = CanonicalHostID(o.HostID); o.HostID != "" && !IsHostID(o.HostID) {
@@ -130,6 +134,20 @@ func IsHostID(text string) bool {
 		}
 	}
 	return strings.Trim(text, "0-") != ""
+}
+
+// IsFingerprint says whether a text is a SHA-256 in lower-case hex.
+func IsFingerprint(text string) bool {
+	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// ReportDigest stands for a member's report, the annotation of its Pod: the first 16 characters of its lower-case hex SHA-256. Empty for none.
+func ReportDigest(report string) string {
+	if report == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(report))
+	return hex.EncodeToString(sum[:8])
 }
 
 // SplitList splits a comma list; blanks around items and empty items do not count.

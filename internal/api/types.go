@@ -76,6 +76,16 @@ type NodeStatusReport struct {
 	RepairBased []string `json:"repairBased,omitempty"`
 	// Operations lists topology operations that the task manager shows as open or failed.
 	Operations []NodeOperation `json:"operations,omitempty"`
+	// Heartbeat is where the reporter says that it still asks its ScyllaDB; nil where it does not, as the Scylla Operator's. Additive.
+	Heartbeat *ReportHeartbeat `json:"heartbeat,omitempty"`
+}
+
+// ReportHeartbeat is where a reporter serves the row of its Pod with a running number, over TLS.
+type ReportHeartbeat struct {
+	// Port at the Pod's address.
+	Port int32 `json:"port"`
+	// Fingerprint of the certificate there: the lower-case hex SHA-256 of its DER form. The reporter makes key and certificate when it starts.
+	Fingerprint string `json:"fingerprint"`
 }
 
 // NodeOperation is a topology operation as ScyllaDB's task manager lists it.
