@@ -81,17 +81,10 @@ func run(ctx context.Context, out io.Writer, unitOnly, race bool, seeds int) (in
 	} else if race {
 		fmt.Fprintln(out, "no C compiler on PATH: the unit tests run without the race detector")
 	}
-	// The race detector multiplies memory and time: the tests that bound memory run without it, and one package after the other.
-	const bounds = "LittleMemory$"
-	// Each seed is one goroutine that shares nothing: the race detector would find nothing there, and make minutes of it.
-	const simulated = "^TestSeeds$"
 	if err := t.test(ctx, out, cgo, append(append(args, "-skip="+bounds+"|"+simulated), units...)); err != nil {
 		return 1, err
 	}
-	if err := t.test(ctx, out, "0", append([]string{"-vet=off", "-p=1", "-timeout=15m", "-run=" + bounds}, bounding...)); err != nil {
-		return 1, err
-	}
-	if err := t.test(ctx, out, "0", []string{"-vet=off", "-timeout=30m", "-run=" + simulated, "./test/simulation", fmt.Sprintf("-seeds=%d", seeds)}); err != nil {
+	if err := t.withoutRace(ctx, out, bounding, seeds); err != nil {
 		return 1, err
 	}
 	if !unitOnly {
@@ -118,6 +111,20 @@ func run(ctx context.Context, out io.Writer, unitOnly, race bool, seeds int) (in
 		return 1, nil
 	}
 	return 0, nil
+}
+
+// The race detector multiplies memory and time: the tests that bound memory run without it, and one package after the other. So do the seeds of the
+// simulation, each of which is one goroutine that shares nothing.
+const (
+	bounds    = "LittleMemory$"
+	simulated = "^TestSeeds$"
+)
+
+func (t *tally) withoutRace(ctx context.Context, out io.Writer, bounding []string, seeds int) error {
+	if err := t.test(ctx, out, "0", append([]string{"-vet=off", "-p=1", "-timeout=15m", "-run=" + bounds}, bounding...)); err != nil {
+		return err
+	}
+	return t.test(ctx, out, "0", []string{"-vet=off", "-timeout=30m", "-run=" + simulated, "./test/simulation", fmt.Sprintf("-seeds=%d", seeds)})
 }
 
 func buildKubernetes(ctx context.Context, out io.Writer) error {
