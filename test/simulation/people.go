@@ -232,7 +232,8 @@ func (w *world) replaceCommand(target string) func() {
 			continue
 		}
 		p := w.pods[name]
-		empty := p != nil && p.claim.disk.id != svc.Annotations[api.AnnotationHostID]
+		// A volume that is not COMPLETED never comes back (5.4): its barrier says so, which lets through whoever only restarts.
+		empty := p != nil && (p.claim.disk.id != svc.Annotations[api.AnnotationHostID] || p.stage == atBarrier && !p.claim.disk.complete)
 		if w.lost[name] || empty {
 			if w.choice[name] {
 				return func() { w.removeRecorded(name) }
