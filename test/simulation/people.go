@@ -145,7 +145,7 @@ func (w *world) barrierCure(p *pod) map[string]func() {
 		}
 	}
 	for _, note := range v.Notes {
-		if note.Code == bootstrap.NotePerhapsItself {
+		if note.Code == bootstrap.NotePerhapsItself || note.Code == bootstrap.NoteNotRecorded {
 			return map[string]func(){strings.Join(note.Commands[0], " "): w.command(note.Commands[0])}
 		}
 	}
