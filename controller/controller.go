@@ -218,7 +218,9 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 		Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v),
 		Heartbeats: heartbeats.New(heartbeats.Options{
 			Clock: v.Clock, Log: log.With("controller", "heartbeats"),
-			Missed: func(t heartbeats.Target, why heartbeats.Why) { m.HeartbeatMissed(t.Pod.Namespace, t.Cluster, string(why)) },
+			Missed: func(t heartbeats.Target, why heartbeats.Why) {
+				m.HeartbeatMissed(t.Pod.Namespace, t.Cluster, string(why))
+			},
 		}),
 		Observe: func(key types.NamespacedName, h metrics.Heartbeats) { m.SetHeartbeats(key.Namespace, key.Name, h) },
 	})

@@ -33,6 +33,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
@@ -182,13 +183,13 @@ func rack(name string) *appsv1.StatefulSet {
 }
 
 func row(own string, down string, ids ...string) string {
-	r := &api.NodeStatusReport{HostID: own, OwnsTokens: ptr.To(true), OperationMode: "NORMAL"}
+	r := &api.NodeStatusReport{HostID: hostid.ID(own), OwnsTokens: ptr.To(true), OperationMode: "NORMAL"}
 	for _, id := range ids {
 		s := api.NodeStatusUp
 		if id == down {
 			s = api.NodeStatusDown
 		}
-		r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: s})
+		r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: s})
 	}
 	text, err := api.EncodeNodeStatusReport(r)
 	if err != nil {

@@ -24,13 +24,14 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
 )
 
 // fat is a Pod as the API server has it: what is read of it, and besides what nobody reads.
 func fat(t *testing.T, name string, row []api.ObservedNodeStatusReport, hostID string) *corev1.Pod {
 	t.Helper()
-	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostID, OperationMode: "NORMAL", ObservedNodes: row})
+	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(hostID), OperationMode: "NORMAL", ObservedNodes: row})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func fat(t *testing.T, name string, row []api.ObservedNodeStatusReport, hostID s
 func TestThePodInTheCacheSaysTheSame(t *testing.T) {
 	t.Parallel()
 	row := []api.ObservedNodeStatusReport{{HostID: "11111111-1111-4111-8111-111111111111", Status: api.NodeStatusUp}}
-	whole := fat(t, "demo-r1-0", row, row[0].HostID)
+	whole := fat(t, "demo-r1-0", row, string(row[0].HostID))
 	before := whole.DeepCopy()
 	obj, err := slimPod(whole)
 	if err != nil {
@@ -160,7 +161,7 @@ func streaming(t *testing.T, row []api.ObservedNodeStatusReport) *httptest.Serve
 			return enc.Encode(map[string]any{"type": what, "object": p}) == nil
 		}
 		for i := range row {
-			if !send("ADDED", fat(t, fmt.Sprintf("demo-r1-%d", i), row, row[i].HostID)) {
+			if !send("ADDED", fat(t, fmt.Sprintf("demo-r1-%d", i), row, string(row[i].HostID))) {
 				return
 			}
 		}
@@ -184,7 +185,7 @@ func TestAThousandPodsInLittleMemory(t *testing.T) {
 	memory.Under(t, limit, func(t *testing.T) {
 		row := make([]api.ObservedNodeStatusReport, nodes)
 		for i := range row {
-			row[i] = api.ObservedNodeStatusReport{HostID: fmt.Sprintf("11111111-1111-4111-8111-%012d", i), Status: api.NodeStatusUp}
+			row[i] = api.ObservedNodeStatusReport{HostID: hostid.ID(fmt.Sprintf("11111111-1111-4111-8111-%012d", i)), Status: api.NodeStatusUp}
 		}
 		server := streaming(t, row)
 		defer server.Close()

@@ -27,6 +27,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
@@ -79,9 +80,9 @@ func forwards(t *testing.T, c *plugintest.Cluster, in map[string]trouble) func(c
 			if live[n.Name] != nil {
 				continue
 			}
-			row := &api.NodeStatusReport{HostID: n.HostID, OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2026.1.0"}
+			row := &api.NodeStatusReport{HostID: hostid.ID(n.HostID), OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2026.1.0"}
 			for _, m := range c.Nodes {
-				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: m.HostID, Status: api.NodeStatusUp})
+				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(m.HostID), Status: api.NodeStatusUp})
 			}
 			live[n.Name] = row
 		}

@@ -33,6 +33,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -288,12 +289,9 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 }
 
 // foreign says why a host ID cannot be that of a member's own node; empty when it can.
-func (w *world) foreign(member, hostID string) string {
-	if !api.IsHostID(hostID) {
-		return "it is no UUID"
-	}
+func (w *world) foreign(member string, hostID hostid.ID) string {
 	for _, s := range w.services {
-		if s.Name != member && s.Annotations[api.AnnotationHostID] == hostID {
+		if s.Name != member && hostid.Known(s.Annotations[api.AnnotationHostID]) == hostID {
 			return "it is that of member " + s.Name + " by its Service; if its volume was moved, delete that Service first"
 		}
 	}

@@ -30,6 +30,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
@@ -150,9 +151,9 @@ func pod(name string, row *api.NodeStatusReport) *corev1.Pod {
 }
 
 func sees(hostID string, joined bool, ids ...string) *api.NodeStatusReport {
-	r := &api.NodeStatusReport{HostID: hostID, OwnsTokens: &joined}
+	r := &api.NodeStatusReport{HostID: hostid.ID(hostID), OwnsTokens: &joined}
 	for _, id := range ids {
-		r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp})
+		r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: api.NodeStatusUp})
 	}
 	return r
 }

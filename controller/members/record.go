@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // operationDecommissioned is ScyllaDB's word for a node that has left by itself.
@@ -31,20 +32,20 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 	want := map[string]string{}
 	switch {
 	case says != nil && *says:
-		want[api.AnnotationHostID], want[api.AnnotationNodeJoined] = row.HostID, strconv.FormatBool(true)
-		notYet := recorded == row.HostID && annotations[api.AnnotationNodeJoined] == strconv.FormatBool(false)
-		if another := joined && recorded != "" && recorded != row.HostID; notYet || another {
-			want[api.AnnotationJoinedAt] = row.HostID + " " + now.UTC().Format(time.RFC3339)
+		want[api.AnnotationHostID], want[api.AnnotationNodeJoined] = string(row.HostID), strconv.FormatBool(true)
+		notYet := recorded == string(row.HostID) && annotations[api.AnnotationNodeJoined] == strconv.FormatBool(false)
+		if another := joined && recorded != "" && recorded != string(row.HostID); notYet || another {
+			want[api.AnnotationJoinedAt] = string(row.HostID) + " " + now.UTC().Format(time.RFC3339)
 		}
-	case joined && recorded != "" && recorded != row.HostID:
+	case joined && recorded != "" && recorded != string(row.HostID):
 		return nil
 	case joined:
-		want[api.AnnotationHostID] = row.HostID
+		want[api.AnnotationHostID] = string(row.HostID)
 		if row.OwnsTokens != nil && row.OperationMode == operationDecommissioned {
 			want[api.AnnotationNodeJoined] = strconv.FormatBool(false)
 		}
 	default:
-		want[api.AnnotationHostID] = row.HostID
+		want[api.AnnotationHostID] = string(row.HostID)
 		if says != nil {
 			want[api.AnnotationNodeJoined] = strconv.FormatBool(false)
 		}
@@ -59,7 +60,7 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 
 // Departure judges whether the node of a member whose ordinal is gone has left the ScyllaDB cluster too.
 type Departure struct {
-	HostID string
+	HostID hostid.ID
 	Joined bool
 	// Peers are the rows of the other members of the cluster as far as they could be read.
 	Peers []PeerRow
@@ -90,7 +91,7 @@ func (d Departure) Left() (left bool, why string) {
 		}
 		for _, o := range p.Row.ObservedNodes {
 			if o.HostID == d.HostID && o.State != api.NodeStateDecommissioned {
-				return false, p.Member + " lists host ID " + d.HostID
+				return false, p.Member + " lists host ID " + string(d.HostID)
 			}
 		}
 		// A row with an error or without anybody in it is not evidence of absence.
@@ -106,5 +107,5 @@ func (d Departure) Left() (left bool, why string) {
 	case 2*witnesses <= members:
 		return false, fmt.Sprintf("only %d of the other %d members can be asked", witnesses, members)
 	}
-	return true, "no other member lists host ID " + d.HostID
+	return true, "no other member lists host ID " + string(d.HostID)
 }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 func flag(b bool) *bool { return &b }
@@ -40,13 +41,13 @@ func TestRecord(t *testing.T) {
 		row      *api.NodeStatusReport
 		want     map[string]string
 	}{
-		"nothing said":                                {recorded: said("a", "true")},
-		"a node that does not know its host ID":       {recorded: said("a", "true"), row: &api.NodeStatusReport{}},
-		"a new node knows its host ID":                {row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
-		"a new node owns no tokens yet":               {row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false)}, want: said("a", "false")},
-		"a new node owns tokens":                      {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: joins("a", map[string]string{api.AnnotationNodeJoined: "true"})},
-		"C4: a member from before anything was recorded":   {row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: said("a", "true")},
-		"a new node tries again with another host ID": {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}, want: said("b", "")},
+		"nothing said":                                   {recorded: said("a", "true")},
+		"a node that does not know its host ID":          {recorded: said("a", "true"), row: &api.NodeStatusReport{}},
+		"a new node knows its host ID":                   {row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
+		"a new node owns no tokens yet":                  {row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false)}, want: said("a", "false")},
+		"a new node owns tokens":                         {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: joins("a", map[string]string{api.AnnotationNodeJoined: "true"})},
+		"C4: a member from before anything was recorded": {row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: said("a", "true")},
+		"a new node tries again with another host ID":    {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}, want: said("b", "")},
 		"B1: a zero-token node serves": {recorded: said("a", "false"), row: &api.NodeStatusReport{
 			HostID: "a", OwnsTokens: flag(false), OperationMode: "NORMAL", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: api.NodeStatusUp}},
 		}, want: joins("a", said("", "true"))},
@@ -101,7 +102,7 @@ func TestRecordAgreesWithTheScyllaOperatorsSidecar(t *testing.T) {
 		t.Run(c.ID, func(t *testing.T) {
 			row := &api.NodeStatusReport{}
 			if c.Input.HTTPErrors["/storage_service/hostid/local"] == 0 {
-				row.HostID = c.Input.LocalHostID
+				row.HostID = hostid.ID(c.Input.LocalHostID)
 			}
 			var pairs []struct{ Key, Value string }
 			if c.Input.HTTPErrors["/storage_service/host_id"] == 0 {
@@ -111,7 +112,7 @@ func TestRecordAgreesWithTheScyllaOperatorsSidecar(t *testing.T) {
 			}
 			for _, p := range pairs {
 				var tokens []string
-				if p.Value == row.HostID && c.Input.HTTPErrors["/storage_service/tokens/"+p.Key] == 0 && json.Unmarshal([]byte(c.Input.NodeTokens[p.Key]), &tokens) == nil {
+				if p.Value == string(row.HostID) && c.Input.HTTPErrors["/storage_service/tokens/"+p.Key] == 0 && json.Unmarshal([]byte(c.Input.NodeTokens[p.Key]), &tokens) == nil {
 					row.OwnsTokens = flag(len(tokens) > 0)
 				}
 			}
@@ -133,7 +134,7 @@ func TestWhatIsRecordedNeverGetsWorse(t *testing.T) {
 		annotations := map[string]string{}
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			row := &api.NodeStatusReport{
-				HostID:        rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "host"),
+				HostID:        hostid.ID(rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "host")),
 				OwnsTokens:    rapid.SampledFrom([]*bool{nil, flag(false), flag(true)}).Draw(t, "owns"),
 				OperationMode: rapid.SampledFrom([]string{"", "STARTING", "JOINING", "NORMAL", "DECOMMISSIONED"}).Draw(t, "mode"),
 			}
@@ -157,7 +158,7 @@ func TestDeparture(t *testing.T) {
 	sees := func(ids ...string) *api.NodeStatusReport {
 		r := &api.NodeStatusReport{}
 		for _, id := range ids {
-			r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp})
+			r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: api.NodeStatusUp})
 		}
 		return r
 	}

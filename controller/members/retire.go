@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // lookAgainAtOrphans is how often Services without a StatefulSet are looked at. Where the cluster has no StatefulSet at all it costs one request.
@@ -116,7 +117,7 @@ func (r *Reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) 
 			return false, nil
 		}
 	}
-	d := Departure{HostID: svc.Annotations[api.AnnotationHostID], Joined: svc.Annotations[api.AnnotationNodeJoined] == "true"}
+	d := Departure{HostID: hostid.Known(svc.Annotations[api.AnnotationHostID]), Joined: svc.Annotations[api.AnnotationNodeJoined] == "true"}
 	for _, s := range w.services {
 		if s.Name == svc.Name || s.Labels[api.LabelServiceType] != api.ServiceTypeMember {
 			continue

@@ -390,7 +390,7 @@ func TestFailedAttemptAndResume(t *testing.T) {
 	w.run(turns)
 	svc, _, _ = w.get()
 	last := replacement.ReadRecord(svc.Labels, svc.Annotations).Last
-	if last == nil || last.Request != "second" || last.HostID != hostOld || last.NewHostID != newID(2) || last.Attempts != 2 {
+	if last == nil || last.Request != "second" || last.HostID != hostOld || string(last.NewHostID) != newID(2) || last.Attempts != 2 {
 		t.Fatalf("outcome %+v", last)
 	}
 	if fmt.Sprint(w.deleted) != "[pvc-1 pvc-2]" {

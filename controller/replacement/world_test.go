@@ -33,6 +33,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -216,11 +217,11 @@ func (w *world) rows(more []api.ObservedNodeStatusReport, operations ...api.Node
 		}
 	}
 	for name, id := range peers {
-		row := &api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", ScyllaVersion: strings.TrimPrefix(w.image, "docker.io/scylladb/scylla:"), Operations: operations}
+		row := &api.NodeStatusReport{HostID: hostid.ID(id), OperationMode: "NORMAL", ScyllaVersion: strings.TrimPrefix(w.image, "docker.io/scylladb/scylla:"), Operations: operations}
 		yes := true
 		row.OwnsTokens = &yes
 		for _, peer := range peers {
-			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: peer, Status: api.NodeStatusUp})
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(peer), Status: api.NodeStatusUp})
 		}
 		if old && w.phase != 3 && w.phase != 4 {
 			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostOld, Status: api.NodeStatusDown, Since: &longAgo})
@@ -323,7 +324,7 @@ func (w *world) kubelet() {
 	w.volumes[pvc.UID] = newID(w.newcomers)
 	w.starts = append(w.starts, start{pvc.UID, args})
 	no := false
-	w.annotate(target, &api.NodeStatusReport{HostID: newID(w.newcomers), OperationMode: "BOOTSTRAP", OwnsTokens: &no})
+	w.annotate(target, &api.NodeStatusReport{HostID: hostid.ID(newID(w.newcomers)), OperationMode: "BOOTSTRAP", OwnsTokens: &no})
 }
 
 func newID(n int) string { return fmt.Sprintf("eeeeeeee-0000-4000-8000-%012d", n) }
@@ -357,22 +358,22 @@ func (w *world) scylla() {
 	id := w.volumes[pvc.UID]
 	if w.failNext && w.phase == 1 {
 		w.failNext, w.phase = false, 9
-		w.rows(nil, api.NodeOperation{Type: "replace", State: "failed", HostID: id, Error: "Canceled. Dead nodes: {x}"})
+		w.rows(nil, api.NodeOperation{Type: "replace", State: "failed", HostID: hostid.ID(id), Error: "Canceled. Dead nodes: {x}"})
 		return
 	}
 	w.phase++
 	yes := true
-	normal := &api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", OwnsTokens: &yes}
+	normal := &api.NodeStatusReport{HostID: hostid.ID(id), OperationMode: "NORMAL", OwnsTokens: &yes}
 	switch w.phase {
 	case 1:
 		w.rows([]api.ObservedNodeStatusReport{
-			{HostID: id, Status: api.NodeStatusUp, State: api.NodeStateReplacing}, {HostID: hostOld, Status: api.NodeStatusDown, State: api.NodeStateBeingReplaced, Since: &longAgo},
-		}, api.NodeOperation{Type: "replace", State: "running", HostID: id})
+			{HostID: hostid.ID(id), Status: api.NodeStatusUp, State: api.NodeStateReplacing}, {HostID: hostOld, Status: api.NodeStatusDown, State: api.NodeStateBeingReplaced, Since: &longAgo},
+		}, api.NodeOperation{Type: "replace", State: "running", HostID: hostid.ID(id)})
 	case 2:
-		w.rows([]api.ObservedNodeStatusReport{{HostID: id, Status: api.NodeStatusUp}})
+		w.rows([]api.ObservedNodeStatusReport{{HostID: hostid.ID(id), Status: api.NodeStatusUp}})
 		w.annotate(target, normal)
 	case 3:
-		w.rows([]api.ObservedNodeStatusReport{{HostID: id, Status: api.NodeStatusUp}})
+		w.rows([]api.ObservedNodeStatusReport{{HostID: hostid.ID(id), Status: api.NodeStatusUp}})
 	case 4:
 		w.updatePod(target, ready)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
@@ -192,7 +193,7 @@ func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) 
 		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now()}
 		if stored != nil {
 			for _, m := range stored.Members {
-				e := view.Evidence{Ref: matrix.Ref{HostID: m.HostID, Member: m.Name}}
+				e := view.Evidence{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}
 				s.members[e.Key()] = view.Restored(m)
 			}
 		}
@@ -346,7 +347,7 @@ func (s *state) make(now time.Time) *api.StatusReportView {
 		e := &s.evidence[i]
 		d := s.members[e.Key()]
 		m := api.StatusReportViewMember{
-			Name: e.Member, HostID: e.HostID, Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: e.Digest, Contact: e.Contact(),
+			Name: e.Member, HostID: string(e.HostID), Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: e.Digest, Contact: e.Contact(),
 		}
 		if since := d.DownSince(); !since.IsZero() {
 			at := metav1.NewTime(since.UTC().Truncate(time.Second))

@@ -129,7 +129,7 @@ func (b *bench) row(member string, of string, status api.NodeStatus) {
 		b.t.Fatal(err)
 	}
 	for i := range r.ObservedNodes {
-		if r.ObservedNodes[i].HostID == of {
+		if string(r.ObservedNodes[i].HostID) == of {
 			r.ObservedNodes[i].Status = status
 		}
 	}

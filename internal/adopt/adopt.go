@@ -14,11 +14,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -41,7 +40,7 @@ type Node struct {
 	// Member is the name of the Pod, and of the member Service.
 	Member string
 	// Recorded is the host ID on the member Service, Joined whether that has it as joined; empty and false without a Service.
-	Recorded string
+	Recorded hostid.ID
 	Joined   bool
 	// Said is what ScyllaDB itself said, asked now and not read from a report; nil where it could not be asked, and Trouble says why.
 	Said    *api.NodeStatusReport
@@ -49,7 +48,10 @@ type Node struct {
 }
 
 // Identity is what is recorded of one member.
-type Identity struct{ Member, HostID string }
+type Identity struct {
+	Member string
+	HostID hostid.ID
+}
 
 // Plan is what to do, or why nothing may be done.
 type Plan struct {
@@ -70,7 +72,7 @@ func Decide(nodes []Node) Plan {
 	block := func(c code.Code, namesAndValues ...any) {
 		p.Blockers = append(p.Blockers, code.New(c, namesAndValues...))
 	}
-	owner := map[string]string{}
+	owner := map[hostid.ID]string{}
 	for _, n := range nodes {
 		switch {
 		case n.Said == nil:
@@ -81,7 +83,7 @@ func Decide(nodes []Node) Plan {
 			continue
 		}
 		id := n.Said.HostID
-		if _, err := uuid.Parse(id); err != nil {
+		if id == "" {
 			block(NoHostID, "member", n.Member)
 			continue
 		}
@@ -108,7 +110,7 @@ func Decide(nodes []Node) Plan {
 }
 
 // unwell are the members whom another one does not see UP, and the operations that are under way: a rollout would make either worse.
-func unwell(nodes []Node, owner map[string]string) []code.Message {
+func unwell(nodes []Node, owner map[hostid.ID]string) []code.Message {
 	var out []code.Message
 	by := map[string][]string{}
 	var open []string
@@ -116,11 +118,11 @@ func unwell(nodes []Node, owner map[string]string) []code.Message {
 		if n.Said == nil || n.Said.Error != nil {
 			continue
 		}
-		up := map[string]bool{}
+		up := map[hostid.ID]bool{}
 		for _, o := range n.Said.ObservedNodes {
 			up[o.HostID] = o.Status == api.NodeStatusUp
 			if o.Status != api.NodeStatusUp && owner[o.HostID] == "" {
-				by["host ID "+o.HostID] = append(by["host ID "+o.HostID], n.Member)
+				by["host ID "+string(o.HostID)] = append(by["host ID "+string(o.HostID)], n.Member)
 			}
 		}
 		for id, member := range owner {
@@ -129,7 +131,7 @@ func unwell(nodes []Node, owner map[string]string) []code.Message {
 			}
 		}
 		for _, op := range n.Said.Operations {
-			if text := strings.TrimSpace(op.Type + " " + op.HostID); cluster.OperationOpen(op) && !slices.Contains(open, text) {
+			if text := strings.TrimSpace(op.Type + " " + string(op.HostID)); cluster.OperationOpen(op) && !slices.Contains(open, text) {
 				open = append(open, text)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/adopt"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
 )
@@ -28,7 +29,7 @@ func (s *sim) Nodes(ctx context.Context) ([]adopt.Node, error) {
 	for i := range 3 {
 		row := scylla.ReadRow(ctx, scylla.NewClient(s.c.Node(i).APIURL(), nil))
 		name := fmt.Sprintf("db-%d", i)
-		out = append(out, adopt.Node{Member: name, Recorded: s.recorded[name], Joined: s.recorded[name] != "", Said: &row})
+		out = append(out, adopt.Node{Member: name, Recorded: hostid.ID(s.recorded[name]), Joined: s.recorded[name] != "", Said: &row})
 	}
 	return out, nil
 }
@@ -42,7 +43,7 @@ func (s *sim) Flush(ctx context.Context, member string) error {
 }
 
 func (s *sim) Record(_ context.Context, id adopt.Identity) error {
-	s.recorded[id.Member] = id.HostID
+	s.recorded[id.Member] = string(id.HostID)
 	return nil
 }
 
@@ -62,7 +63,7 @@ func (s *sim) disk(t *testing.T, i int) (bootstrap.Bootstrapped, string) {
 		"--query=SELECT bootstrapped, host_id FROM scylla_sstable.local"}, files...)
 	code := scyllasim.SSTableCommand(v, args, func(string) string { return t.TempDir() }, &out, &errOut)
 	answer, _ := bootstrap.ParseQuery(out.Bytes(), code)
-	return answer, bootstrap.ParseHostID(out.Bytes())
+	return answer, string(bootstrap.ParseHostID(out.Bytes()))
 }
 
 // TestB4AdoptionOfSimulatedNodes: before it their disks do not say that they have bootstrapped, afterwards all do, with the host ID that is recorded; and
@@ -97,7 +98,7 @@ func TestB4AdoptionOfSimulatedNodes(t *testing.T) {
 	}
 	for i, id := range who {
 		answer, onDisk := s.disk(t, i)
-		if answer != bootstrap.BootstrappedYes || onDisk != id.HostID || s.recorded[id.Member] != c.Node(i).HostID() || onDisk != c.Node(i).HostID() {
+		if answer != bootstrap.BootstrappedYes || onDisk != string(id.HostID) || s.recorded[id.Member] != c.Node(i).HostID() || onDisk != c.Node(i).HostID() {
 			t.Errorf("%s: disk %v %s, recorded %s, runs %s", id.Member, answer, onDisk, s.recorded[id.Member], c.Node(i).HostID())
 		}
 	}

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // DecodeNodeStatusReport reads a pod annotation in the shipped shape (flat observedNodes) or the proposal's (nested
@@ -18,7 +21,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	var both struct {
 		NodeStatusReport
 		Nested *struct {
-			HostID        string                     `json:"hostID"`
+			HostID        hostid.ID                  `json:"hostID"`
 			ObservedNodes []ObservedNodeStatusReport `json:"observedNodes"`
 		} `json:"nodeStatusReport"`
 	}
@@ -41,12 +44,12 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 		return nil, fmt.Errorf("decode node status report: it lists %d nodes or operations, more than %d", n, maxRowItems)
 	}
 	r.boundTexts()
-	r.HostID = CanonicalHostID(r.HostID)
-	if r.HostID != "" && !IsHostID(r.HostID) { // empty: the node does not know it yet
-		return nil, fmt.Errorf("decode node status report: hostID %.80q is no host ID", r.HostID)
+	// Empty: the node does not know it yet.
+	if err := parse(&r.HostID); err != nil {
+		return nil, fmt.Errorf("decode node status report: hostID %w", err)
 	}
-	if r.Coordinator = CanonicalHostID(r.Coordinator); r.Coordinator != "" && !IsHostID(r.Coordinator) {
-		return nil, fmt.Errorf("decode node status report: coordinator %.80q is no host ID", r.Coordinator)
+	if err := parse(&r.Coordinator); err != nil {
+		return nil, fmt.Errorf("decode node status report: coordinator %w", err)
 	}
 	// One that nobody could ask must not pass for a reporter that has none: that one is trusted with less.
 	if h := r.Heartbeat; h != nil && (h.Port < 1 || h.Port > 65535 || !IsFingerprint(h.Fingerprint)) {
@@ -54,8 +57,8 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	}
 	for i := range r.ObservedNodes {
 		o := &r.ObservedNodes[i]
-		if o.HostID = CanonicalHostID(o.HostID); o.HostID != "" && !IsHostID(o.HostID) {
-			return nil, fmt.Errorf("decode node status report: observedNodes[%d].hostID %.80q is no host ID", i, o.HostID)
+		if err := parse(&o.HostID); err != nil {
+			return nil, fmt.Errorf("decode node status report: observedNodes[%d].hostID %w", i, err)
 		}
 		if t := o.Since; t != nil && !writable(t.Time) {
 			return nil, fmt.Errorf("decode node status report: observedNodes[%d].since lies outside the years 1 to 9999, which no report can say", i)
@@ -63,8 +66,8 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	}
 	for i := range r.Operations {
 		o := &r.Operations[i]
-		if o.HostID = CanonicalHostID(o.HostID); o.HostID != "" && !IsHostID(o.HostID) {
-			return nil, fmt.Errorf("decode node status report: operations[%d].hostID %.80q is no host ID", i, o.HostID)
+		if err := parse(&o.HostID); err != nil {
+			return nil, fmt.Errorf("decode node status report: operations[%d].hostID %w", i, err)
 		}
 	}
 	return &r, nil
@@ -117,23 +120,10 @@ func writable(t time.Time) bool {
 	return y >= 1 && y <= 9999
 }
 
-// CanonicalHostID is the one spelling of a host ID, which is ScyllaDB's own: lower case without blanks around it. Whoever reads a host ID from the wire
-// makes it so; inside, host IDs are compared as they are.
-func CanonicalHostID(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
-
-// IsHostID says whether a text is a host ID as CanonicalHostID makes it: a UUID of 36 characters, and not the zero UUID, which is ScyllaDB's "not set".
-func IsHostID(text string) bool {
-	const dashes = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
-	if len(text) != len(dashes) {
-		return false
-	}
-	for i := range len(text) {
-		c := text[i]
-		if dash := dashes[i] == '-'; dash != (c == '-') || !dash && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return strings.Trim(text, "0-") != ""
+// parse makes a host ID of what was written, in place; an empty one stays empty.
+func parse(id *hostid.ID) (err error) {
+	*id, err = hostid.Optional(string(*id))
+	return err
 }
 
 // IsFingerprint says whether a text is a SHA-256 in lower-case hex.
@@ -166,10 +156,10 @@ func SplitList(s string) []string {
 func EncodeNodeStatusReport(r *NodeStatusReport) (string, error) {
 	c := *r
 	c.ObservedNodes = slices.Clone(r.ObservedNodes)
-	slices.SortStableFunc(c.ObservedNodes, func(a, b ObservedNodeStatusReport) int { return strings.Compare(a.HostID, b.HostID) })
+	slices.SortStableFunc(c.ObservedNodes, func(a, b ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
 	c.Operations = slices.Clone(r.Operations)
 	slices.SortStableFunc(c.Operations, func(a, b NodeOperation) int {
-		return strings.Compare(a.HostID+" "+a.Type+" "+a.State, b.HostID+" "+b.Type+" "+b.State)
+		return cmp.Or(cmp.Compare(a.HostID, b.HostID), strings.Compare(a.Type+" "+a.State, b.Type+" "+b.State))
 	})
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -185,23 +175,26 @@ func Plain(cells []ObservedNodeStatusReport) []ObservedNode {
 	}
 	out := make([]ObservedNode, len(cells))
 	for i := range cells {
-		out[i] = ObservedNode{HostID: cells[i].HostID, Status: cells[i].Status}
+		out[i] = ObservedNode{HostID: string(cells[i].HostID), Status: cells[i].Status}
 	}
 	return out
 }
 
-// AppendCells appends a datacenter report's row to cells.
+// AppendCells appends a datacenter report's row to cells, with the host IDs as they were written.
 func AppendCells(cells []ObservedNodeStatusReport, row []ObservedNode) []ObservedNodeStatusReport {
 	cells = slices.Grow(cells, len(row))
 	for _, o := range row {
-		cells = append(cells, ObservedNodeStatusReport{HostID: o.HostID, Status: o.Status})
+		cells = append(cells, ObservedNodeStatusReport{HostID: hostid.ID(o.HostID), Status: o.Status})
 	}
 	return cells
 }
 
 // NewMembership sorts, deduplicates and digests host IDs.
-func NewMembership(hostIDs []string) *Membership {
-	ids := slices.Clone(hostIDs)
+func NewMembership[T ~string](hostIDs []T) *Membership {
+	ids := make([]string, len(hostIDs))
+	for i := range hostIDs {
+		ids[i] = string(hostIDs[i])
+	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))

@@ -4,6 +4,8 @@ package api
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // NodeStatus is what one node says of another. Only UP counts as up; every other text, known or not, does not.
@@ -31,7 +33,7 @@ const (
 // ObservedNodeStatusReport is one cell of the matrix, as annotations and our own kind have it. The Scylla Operator's kind has ObservedNode.
 type ObservedNodeStatusReport struct {
 	// HostID of the observed node.
-	HostID string `json:"hostID"`
+	HostID hostid.ID `json:"hostID"`
 	// Status as the reporter sees it: UP, DOWN or UNKNOWN.
 	Status NodeStatus `json:"status"`
 	// State of the observed node where the reporter knows it to be other than normal. Additive; readers that do not know it skip it.
@@ -59,7 +61,7 @@ type NodeStatusReport struct {
 	Fault string `json:"fault,omitempty"`
 
 	// HostID of the reporting node itself, as soon as it knows it, joined or not.
-	HostID string `json:"hostID,omitempty"`
+	HostID hostid.ID `json:"hostID,omitempty"`
 	// OperationMode is ScyllaDB's own word (STARTING, JOINING, NORMAL, LEAVING, ...).
 	OperationMode string `json:"operationMode,omitempty"`
 	// OwnsTokens is whether the node owns normal tokens; nil when that could not be learned.
@@ -70,7 +72,7 @@ type NodeStatusReport struct {
 	LegacyTopology bool `json:"legacyTopology,omitempty"`
 	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of group 0, whose own view of gossip alone decides a join.
 	// Empty where it knows none, as in every version before 6.0. Additive.
-	Coordinator string `json:"coordinator,omitempty"`
+	Coordinator hostid.ID `json:"coordinator,omitempty"`
 	// RepairBased are the node operations (ScyllaDB's words: replace, bootstrap, ...) that this node's configuration has as repair-based, sorted. Empty
 	// where there are none, and where that could not be learned. Additive.
 	RepairBased []string `json:"repairBased,omitempty"`
@@ -95,7 +97,7 @@ type NodeOperation struct {
 	// State is created, running, done or failed.
 	State string `json:"state"`
 	// HostID of the node that the operation is about; empty where ScyllaDB does not say, as in every version up to 2025.4.
-	HostID string `json:"hostID"`
+	HostID hostid.ID `json:"hostID"`
 	// Error is the task's error text, when it failed.
 	Error string `json:"error,omitempty"`
 }

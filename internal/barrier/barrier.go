@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -177,7 +178,7 @@ type barrier struct {
 	volume     bootstrap.Volume
 	// volumeDetail is why nobody could look into the volume, volumeHostID the host ID that the query found in it.
 	volumeDetail code.Message
-	volumeHostID string
+	volumeHostID hostid.ID
 	notes        []code.Message
 
 	ctx       context.Context // of the watch: it lives as long as the waiting

@@ -35,6 +35,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
@@ -254,7 +255,7 @@ func member(name, rack string) *corev1.Pod {
 
 // carries is the annotation of a Pod whose node sees these.
 func carries(id string, cells []api.ObservedNodeStatusReport) map[string]string {
-	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: id, ObservedNodes: cells, OperationMode: "NORMAL"})
+	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(id), ObservedNodes: cells, OperationMode: "NORMAL"})
 	if err != nil {
 		panic(err)
 	}
@@ -278,7 +279,7 @@ func joinedService(name, rack, id string) *corev1.Service {
 func saw(pairs ...string) []api.ObservedNodeStatusReport {
 	var out []api.ObservedNodeStatusReport
 	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, api.ObservedNodeStatusReport{HostID: pairs[i], Status: api.NodeStatus(pairs[i+1])})
+		out = append(out, api.ObservedNodeStatusReport{HostID: hostid.ID(pairs[i]), Status: api.NodeStatus(pairs[i+1])})
 	}
 	return out
 }

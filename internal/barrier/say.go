@@ -82,7 +82,7 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 
 func nameOf(r matrix.Ref) string {
 	if r.HostID != "" {
-		return r.HostID
+		return string(r.HostID)
 	}
 	return r.Member
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -38,9 +39,9 @@ func benchInput(n int, down bool) Input {
 	var rows []matrix.Row
 	for i := range n {
 		id := fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i)
-		base.HostIDs = append(base.HostIDs, id)
+		base.HostIDs = append(base.HostIDs, hostid.ID(id))
 		ordinal := int32(i / 3)
-		r := matrix.Ref{HostID: id, Member: fmt.Sprintf("demo-%d-%d", i%3, ordinal), Datacenter: "dc1", Rack: fmt.Sprintf("rack%d", i%3), Ordinal: &ordinal}
+		r := matrix.Ref{HostID: hostid.ID(id), Member: fmt.Sprintf("demo-%d-%d", i%3, ordinal), Datacenter: "dc1", Rack: fmt.Sprintf("rack%d", i%3), Ordinal: &ordinal}
 		row := matrix.Row{Reporter: r, Reported: true, Base: base}
 		if down && i > 0 {
 			row.Observed = []matrix.Observation{{HostID: base.HostIDs[0], Status: matrix.Down}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -178,7 +179,7 @@ func (in *Input) ownerOfVolume() string {
 }
 
 // listed is true for a host ID that a row which counts has.
-func listed(m *matrix.Matrix, id string) bool {
+func listed(m *matrix.Matrix, id hostid.ID) bool {
 	if m == nil {
 		return false
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -27,13 +28,13 @@ const (
 
 func ref(rack, hostID string) matrix.Ref {
 	var zero int32
-	return matrix.Ref{HostID: hostID, Member: "demo-" + rack + "-0", Datacenter: "dc1", Rack: rack, Ordinal: &zero}
+	return matrix.Ref{HostID: hostid.ID(hostID), Member: "demo-" + rack + "-0", Datacenter: "dc1", Rack: rack, Ordinal: &zero}
 }
 
 func cells(status matrix.Status, ids ...string) []matrix.Observation {
 	var list []matrix.Observation
 	for _, id := range ids {
-		list = append(list, matrix.Observation{HostID: id, Status: status})
+		list = append(list, matrix.Observation{HostID: hostid.ID(id), Status: status})
 	}
 	return list
 }
@@ -50,7 +51,7 @@ func cluster(extra ...matrix.Observation) []matrix.Row {
 func down(rows []matrix.Row, observer, observed string) []matrix.Row {
 	for i := range rows {
 		for j := range rows[i].Observed {
-			if rows[i].Reporter.HostID == observer && rows[i].Observed[j].HostID == observed {
+			if string(rows[i].Reporter.HostID) == observer && string(rows[i].Observed[j].HostID) == observed {
 				rows[i].Observed[j].Status = matrix.Down
 			}
 		}
@@ -110,13 +111,13 @@ func TestDecide(t *testing.T) {
 	// without leaves only rows of these nodes, which see all others DOWN.
 	without := func(dead ...string) func(*Input) {
 		return func(in *Input) {
-			rows := slices.DeleteFunc(cluster(), func(r matrix.Row) bool { return slices.Contains(dead, r.Reporter.HostID) })
+			rows := slices.DeleteFunc(cluster(), func(r matrix.Row) bool { return slices.Contains(dead, string(r.Reporter.HostID)) })
 			for _, r := range []string{idA, idB, idC} {
 				for _, d := range dead {
 					down(rows, r, d)
 				}
 			}
-			names := map[string]matrix.Ref{idA: ref("rack1", idA), idB: ref("rack2", idB), idC: ref("rack3", idC)}
+			names := map[hostid.ID]matrix.Ref{idA: ref("rack1", idA), idB: ref("rack2", idB), idC: ref("rack3", idC)}
 			in.Matrix = matrix.New(rows, matrix.Options{Names: names})
 		}
 	}

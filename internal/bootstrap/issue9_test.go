@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -114,7 +115,7 @@ func TestB3AColdStartOfTheWholeCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := newcomer()
 			in.Self.HostID, in.SelfJoined, in.Volume, in.Disk = idOwn, ptr(true), VolumeUsed, BootstrappedUnknown
-			in.VolumeHostID, in.Matrix = tc.volume, newMatrix(tc.rows)
+			in.VolumeHostID, in.Matrix = hostid.ID(tc.volume), newMatrix(tc.rows)
 			if v := Decide(in); (v.Decision == DecisionRestart) != tc.want {
 				t.Errorf("%s %v, want a restart: %v", v.Decision, reasonsOf(v), tc.want)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -18,7 +19,7 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
 	if in.Self.HostID != "" && listed(m, in.Self.HostID) || in.Self.Member == "" || in.Volume != VolumeUsed || !in.replaces().IsZero() {
 		return nil
 	}
-	var nobodys []string
+	var nobodys []hostid.ID
 	for i := range m.Nodes() {
 		n := &m.Nodes()[i]
 		recorded := slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.HostID == n.HostID })
@@ -32,7 +33,7 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
 	return in.perhaps(NotePerhapsItself, nobodys[0])
 }
 
-func (in *Input) perhaps(note code.Code, hostID string) []code.Message {
+func (in *Input) perhaps(note code.Code, hostID hostid.ID) []code.Message {
 	return []code.Message{code.New(note, "member", in.Self.Name(), "hostID", hostID).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name()))}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -83,8 +84,8 @@ func (in *Input) first() matrix.Ref {
 // butReplaced leaves out what is said of the nodes that Self replaces or that ScyllaDB is told to ignore: they must be DOWN, and everybody else UP,
 // because ScyllaDB cancels a replacement like a join, after it has banned the target.
 func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matrix.Blocker {
-	dead := map[string]bool{}
-	if id := in.ServiceLabels[api.LabelReplacingNodeHostID]; id != "" {
+	dead := map[hostid.ID]bool{}
+	if id := hostid.Known(in.ServiceLabels[api.LabelReplacingNodeHostID]); id != "" {
 		dead[id] = true
 	} else if in.Self.HostID != "" {
 		dead[in.Self.HostID] = true // by address: the Service still records the old node
@@ -115,11 +116,13 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 	return blockers
 }
 
-// IgnoredDead returns the host IDs that the annotations of a member Service name as dead nodes for a replacement to ignore, lower case.
-func IgnoredDead(annotations map[string]string) []string {
-	var ids []string
-	for _, id := range api.SplitList(annotations[api.AnnotationReplaceIgnoreDead]) {
-		ids = append(ids, api.CanonicalHostID(id))
+// IgnoredDead returns the host IDs that the annotations of a member Service name as dead nodes for a replacement to ignore.
+func IgnoredDead(annotations map[string]string) []hostid.ID {
+	var ids []hostid.ID
+	for _, text := range api.SplitList(annotations[api.AnnotationReplaceIgnoreDead]) {
+		if id, err := hostid.Parse(text); err == nil {
+			ids = append(ids, id)
+		}
 	}
 	return ids
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -29,7 +30,7 @@ var (
 )
 
 func genRef(t *rapid.T) matrix.Ref {
-	r := matrix.Ref{HostID: genHostID.Draw(t, "host ID"), Datacenter: "dc1", Rack: rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(t, "rack")}
+	r := matrix.Ref{HostID: hostid.ID(genHostID.Draw(t, "host ID")), Datacenter: "dc1", Rack: rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(t, "rack")}
 	r.Ordinal = ptr(rapid.Int32Range(0, 1).Draw(t, "ordinal"))
 	r.Member = fmt.Sprintf("demo-%s-%d", r.Rack, *r.Ordinal)
 	return r
@@ -39,13 +40,13 @@ func genRows(t *rapid.T) []matrix.Row {
 	ids := []string{"h0", "h1", "h2"}[:rapid.IntRange(0, 3).Draw(t, "nodes")]
 	var rows []matrix.Row
 	for i, id := range ids {
-		r := matrix.Row{Reporter: matrix.Ref{HostID: id, Datacenter: "dc1", Rack: fmt.Sprintf("r%d", i+1), Ordinal: new(int32)}, Reported: true}
+		r := matrix.Row{Reporter: matrix.Ref{HostID: hostid.ID(id), Datacenter: "dc1", Rack: fmt.Sprintf("r%d", i+1), Ordinal: new(int32)}, Reported: true}
 		for _, o := range ids {
-			r.Observed = append(r.Observed, matrix.Observation{HostID: o, Status: matrix.Up})
+			r.Observed = append(r.Observed, matrix.Observation{HostID: hostid.ID(o), Status: matrix.Up})
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "extra cells") {
 			r.Observed = append(r.Observed, matrix.Observation{
-				HostID: genHostID.Draw(t, "observed"), Status: genStatus.Draw(t, "status"), State: genState.Draw(t, "state"),
+				HostID: hostid.ID(genHostID.Draw(t, "observed")), Status: genStatus.Draw(t, "status"), State: genState.Draw(t, "state"),
 			})
 		}
 		switch rapid.IntRange(0, 15).Draw(t, "trouble") {

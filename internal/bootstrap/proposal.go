@@ -29,8 +29,8 @@ func ProposalSatisfied(report *api.ScyllaDBStatusReport) bool {
 				}
 			}
 			for _, o := range node.ObservedNodes {
-				all[o.HostID] = struct{}{}
-				row[o.HostID] = o.Status == api.NodeStatusUp
+				all[string(o.HostID)] = struct{}{}
+				row[string(o.HostID)] = o.Status == api.NodeStatusUp
 			}
 			up[node.HostID] = row
 		}

@@ -7,9 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // ParseQuery reads the standard output of the query of system.local. A negative exitCode means that it is not known, and the output
@@ -57,7 +56,7 @@ func ParseQuery(stdout []byte, exitCode int) (answer Bootstrapped, detail code.M
 }
 
 // ParseHostID reads the host ID from the standard output of the query, in lower case; empty where it is not there, or is none.
-func ParseHostID(stdout []byte) string {
+func ParseHostID(stdout []byte) hostid.ID {
 	var rows []struct {
 		HostID string `json:"host_id"`
 	}
@@ -65,8 +64,8 @@ func ParseHostID(stdout []byte) string {
 		return ""
 	}
 	for _, row := range rows {
-		if id, err := uuid.Parse(row.HostID); err == nil && id != uuid.Nil {
-			return id.String()
+		if id, err := hostid.Parse(row.HostID); err == nil {
+			return id
 		}
 	}
 	return ""

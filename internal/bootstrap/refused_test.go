@@ -38,7 +38,7 @@ func TestA5VersionTooOld(t *testing.T) {
 			}
 			for i := range rows {
 				for j, id := range []string{idA, idB, idC} {
-					if rows[i].Reporter.HostID == id {
+					if string(rows[i].Reporter.HostID) == id {
 						rows[i].Version = tc.runs[j]
 					}
 				}

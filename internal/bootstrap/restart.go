@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -22,7 +23,7 @@ func (in *Input) restart(m *matrix.Matrix) code.Message {
 		return code.Message{}
 	}
 	target := in.ServiceLabels[api.LabelReplacingNodeHostID]
-	if _, requested := in.ServiceLabels[api.LabelReplace]; target == id || (requested && target == "") {
+	if _, requested := in.ServiceLabels[api.LabelReplace]; hostid.Known(target) == id || (requested && target == "") {
 		return code.Message{}
 	}
 	if !in.hasJoined(m) {
@@ -75,7 +76,7 @@ type known struct {
 // knownBy asks every row but the node's own. Fresh rows decide, and all of them must agree; only where there is none at all, as when the whole
 // cluster comes back at once, old rows that mention the node do, because membership does not age as liveness does. A row
 // without states cannot tell a member from a newcomer: it counts only where the Service says that the node has joined.
-func knownBy(m *matrix.Matrix, hostID string, joined bool) known {
+func knownBy(m *matrix.Matrix, hostID hostid.ID, joined bool) known {
 	self, listed := m.Index(hostID)
 	nodes := m.Nodes()
 	var k known

@@ -29,7 +29,7 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 	}
 	stale := func(rows []matrix.Row, but string) []matrix.Row {
 		for i := range rows {
-			if rows[i].Reporter.HostID != but {
+			if string(rows[i].Reporter.HostID) != but {
 				rows[i].Stale = matrix.Trouble{Code: matrix.StalePodGone}
 			}
 		}
@@ -38,7 +38,7 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 	lacksIn := func(rows []matrix.Row, observers ...string) []matrix.Row {
 		for i := range rows {
 			for _, o := range observers {
-				if rows[i].Reporter.HostID == o {
+				if string(rows[i].Reporter.HostID) == o {
 					rows[i].Observed = rows[i].Observed[:3]
 				}
 			}

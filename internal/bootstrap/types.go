@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
@@ -69,7 +70,7 @@ type Input struct {
 	Volume       Volume
 	VolumeDetail code.Message
 	// VolumeHostID is the host ID in the data directory, by the same query; empty when that did not tell.
-	VolumeHostID string
+	VolumeHostID hostid.ID
 	// PodUID is that of Self's Pod, where its Pod was looked for. A replacement that is about to evict this very Pod must not begin in it.
 	PodUID string
 	// PVC is the name of Self's claim, for commands.

@@ -17,6 +17,7 @@ import (
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
 )
 
 type wireReport struct {
@@ -53,7 +54,7 @@ func readVectors(t testing.TB, name string, into any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := json.Unmarshal([]byte(hostids.UUIDs(string(data))), into); err != nil {
 		t.Fatalf("decode %s: %v", name, err)
 	}
 }
@@ -74,7 +75,7 @@ func readOracle(t testing.TB) []oracleCase {
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		var c oracleCase
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+		if err := json.Unmarshal([]byte(hostids.UUIDs(lines.Text())), &c); err != nil {
 			t.Fatalf("decode oracle line %d: %v", len(cases)+1, err)
 		}
 		cases = append(cases, c)
@@ -166,7 +167,7 @@ func TestShouldProceedVectors(t *testing.T) {
 	used := 0
 	for _, c := range cases {
 		t.Run(c.ID, func(t *testing.T) {
-			other := "other"
+			other := hostids.UUID("other")
 			status := api.NodeStatusUp
 			if !c.Input.PreconditionSatisfied {
 				status = api.NodeStatusDown

@@ -21,7 +21,7 @@ func passes(racks map[string][]local, limit int) bool {
 		for i := range members {
 			size += 2 * cellBytes
 			for _, o := range members[i].reported() {
-				if size += cellBytes + jsonBytes(o.HostID) + jsonBytes(string(o.Status)); size > limit {
+				if size += cellBytes + len(o.HostID) + jsonBytes(string(o.Status)); size > limit {
 					return true
 				}
 			}

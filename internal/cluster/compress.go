@@ -3,10 +3,11 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // Membership chooses the host IDs that rows are written against: those that at least half of the rows contain. Then a row costs
@@ -31,7 +32,7 @@ func Membership(rows ...[]api.ObservedNodeStatusReport) *api.Membership {
 			shapes[i].rows++
 		}
 	}
-	count := map[string]int{}
+	count := map[hostid.ID]int{}
 	for _, s := range shapes {
 		for i, o := range s.row {
 			if o.HostID != "" && (i == 0 || s.row[i-1].HostID != o.HostID) {
@@ -39,7 +40,7 @@ func Membership(rows ...[]api.ObservedNodeStatusReport) *api.Membership {
 			}
 		}
 	}
-	var ids []string
+	var ids []hostid.ID
 	for id, n := range count {
 		if 2*n >= said {
 			ids = append(ids, id)
@@ -65,7 +66,8 @@ func Compress(hostID string, observed []api.ObservedNodeStatusReport, m *api.Mem
 	}
 	short := api.StatusReportNode{HostID: hostID, MembershipDigest: m.Digest}
 	i := 0
-	for _, id := range m.HostIDs {
+	for _, text := range m.HostIDs {
+		id := hostid.ID(text)
 		for i < len(observed) && observed[i].HostID < id {
 			short.ObservedNodes = append(short.ObservedNodes, observed[i])
 			i++
@@ -114,7 +116,7 @@ func WithoutStates(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
 			}
 			n.ObservedNodes = api.AppendCells(nil, api.Plain(cells))
 			for _, c := range n.ObservedNodes {
-				size += cellBytes + jsonBytes(c.HostID) + jsonBytes(string(c.Status))
+				size += cellBytes + len(c.HostID) + jsonBytes(string(c.Status))
 			}
 		}
 	}
@@ -139,18 +141,19 @@ func Expand(n api.StatusReportNode, m *api.Membership) (observed []api.ObservedN
 	if m == nil || m.Digest != n.MembershipDigest {
 		return nil, false
 	}
-	exception := map[string]bool{}
+	exception := map[hostid.ID]bool{}
 	for _, o := range n.ObservedNodes {
 		exception[o.HostID] = true
 		if o.Status != api.NodeStatusMissing {
 			observed = append(observed, o)
 		}
 	}
-	for _, id := range m.HostIDs {
+	for _, text := range m.HostIDs {
+		id := hostid.ID(text)
 		if !exception[id] {
 			observed = append(observed, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp})
 		}
 	}
-	slices.SortStableFunc(observed, func(a, b api.ObservedNodeStatusReport) int { return strings.Compare(a.HostID, b.HostID) })
+	slices.SortStableFunc(observed, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
 	return observed, true
 }

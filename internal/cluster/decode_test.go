@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
@@ -76,7 +77,7 @@ func TestSharedRowsAreTheRows(t *testing.T) {
 	t.Parallel()
 	cell := rapid.Custom(func(t *rapid.T) api.ObservedNodeStatusReport {
 		return api.ObservedNodeStatusReport{
-			HostID: rapid.SampledFrom([]string{stage.UUID("a"), stage.UUID("b"), stage.UUID("c"), stage.UUID("d"), ""}).Draw(t, "id"),
+			HostID: hostid.ID(rapid.SampledFrom([]string{stage.UUID("a"), stage.UUID("b"), stage.UUID("c"), stage.UUID("d"), ""}).Draw(t, "id")),
 			Status: rapid.SampledFrom([]api.NodeStatus{"UP", "UP", "UP", "DOWN", "UNKNOWN", "up"}).Draw(t, "status"),
 			State:  rapid.SampledFrom([]api.NodeState{"", "", "JOINING", "LEAVING"}).Draw(t, "state"),
 		}
@@ -87,7 +88,7 @@ func TestSharedRowsAreTheRows(t *testing.T) {
 		sh := sharedCells{}
 		var reports []*api.NodeStatusReport
 		for range rapid.IntRange(1, 8).Draw(t, "rows") {
-			r := &api.NodeStatusReport{ObservedNodes: rapid.SampledFrom(kinds).Draw(t, "kind"), HostID: rapid.SampledFrom([]string{"", stage.UUID("a"), stage.UUID("z")}).Draw(t, "host")}
+			r := &api.NodeStatusReport{ObservedNodes: rapid.SampledFrom(kinds).Draw(t, "kind"), HostID: hostid.ID(rapid.SampledFrom([]string{"", stage.UUID("a"), stage.UUID("z")}).Draw(t, "host"))}
 			if rapid.Bool().Draw(t, "failed") {
 				r.Error = new("refused")
 			}
@@ -125,7 +126,7 @@ func TestSharedRowsAreTheRows(t *testing.T) {
 func cells(r matrix.Row) map[string][]matrix.Observation {
 	out := map[string][]matrix.Observation{}
 	for o := range r.Each() {
-		out[o.HostID] = append(out[o.HostID], o)
+		out[string(o.HostID)] = append(out[string(o.HostID)], o)
 	}
 	return out
 }

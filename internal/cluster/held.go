@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -76,7 +77,7 @@ func (sr sameRows) holds(row *matrix.Row, cells []api.ObservedNodeStatusReport) 
 	if known, ok := sr[k]; ok {
 		return known
 	}
-	sr[k] = slices.EqualFunc(row.Base.HostIDs, cells, func(id string, c api.ObservedNodeStatusReport) bool {
+	sr[k] = slices.EqualFunc(row.Base.HostIDs, cells, func(id hostid.ID, c api.ObservedNodeStatusReport) bool {
 		return id == c.HostID && c.Status == api.NodeStatusUp
 	})
 	return sr[k]
@@ -85,19 +86,19 @@ func (sr sameRows) holds(row *matrix.Row, cells []api.ObservedNodeStatusReport) 
 // graver gives the row, for each node, the graver of its own word and the cell's, and adds nodes that only the cells have. It is true where the two
 // differ at all.
 func graver(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
-	said := make(map[string]*api.ObservedNodeStatusReport, len(cells))
+	said := make(map[hostid.ID]*api.ObservedNodeStatusReport, len(cells))
 	for i := range cells {
 		if was := said[cells[i].HostID]; was == nil || matrix.ParseStatus(string(was.Status)).Better(matrix.ParseStatus(string(cells[i].Status))) {
 			said[cells[i].HostID] = &cells[i]
 		}
 	}
 	var all []matrix.Observation
-	differs, seen := false, make(map[string]bool, len(cells))
+	differs, seen := false, make(map[hostid.ID]bool, len(cells))
 	for o := range row.Each() {
 		if o.Status == matrix.Missing {
 			continue
 		}
-		id := api.CanonicalHostID(o.HostID)
+		id := o.HostID
 		seen[id] = true
 		if cell := said[id]; cell == nil {
 			differs = true

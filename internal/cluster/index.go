@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -32,7 +33,7 @@ type index struct {
 	sets     map[string]*appsv1.StatefulSet // by StatefulSet name
 	refs     map[string]matrix.Ref          // by member name
 	places   map[place]string               // member name
-	hosts    map[string]string              // host ID -> member name, by the Services
+	hosts    map[hostid.ID]string           // host ID -> member name, by the Services
 }
 
 func (c *Cluster) makeIndex() *index {
@@ -43,7 +44,7 @@ func (c *Cluster) makeIndex() *index {
 		sets:     make(map[string]*appsv1.StatefulSet, len(c.StatefulSets)),
 		refs:     make(map[string]matrix.Ref, len(c.Services)+len(c.Pods)),
 		places:   make(map[place]string, len(c.Services)),
-		hosts:    make(map[string]string, len(c.Services)),
+		hosts:    make(map[hostid.ID]string, len(c.Services)),
 	}
 	for i := range c.StatefulSets {
 		ix.sets[c.StatefulSets[i].Name] = &c.StatefulSets[i]
@@ -58,7 +59,7 @@ func (c *Cluster) makeIndex() *index {
 		ix.services[v.Name] = v
 		ref := placeOf(v.Name, v.Labels)
 		ref.Datacenter, ref.Rack = cmp.Or(ref.Datacenter, ix.refs[v.Name].Datacenter), cmp.Or(ref.Rack, ix.refs[v.Name].Rack)
-		ref.HostID = api.CanonicalHostID(v.Annotations[api.AnnotationHostID])
+		ref.HostID = recordedHostID(v)
 		ix.refs[v.Name] = ref
 		if ref.HostID != "" {
 			ix.hosts[ref.HostID] = v.Name
@@ -96,6 +97,11 @@ func (ix *index) claims(name string) bool {
 		}
 	}
 	return false
+}
+
+// recordedHostID is the host ID that a member Service records; empty where that is none.
+func recordedHostID(v *corev1.Service) hostid.ID {
+	return hostid.Known(v.Annotations[api.AnnotationHostID])
 }
 
 func placeOf(name string, labels map[string]string) matrix.Ref {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -60,11 +61,11 @@ func (c *Cluster) leftOut(member string) code.Message {
 	for i := range c.Reports {
 		for _, rack := range c.Reports[i].Racks {
 			for _, n := range rack.Nodes {
-				if n.HostID != nil && api.CanonicalHostID(*n.HostID) == s.ref.HostID {
+				if n.HostID != nil && isHostID(*n.HostID, s.ref.HostID) {
 					return code.Message{} // it is not left out
 				}
 				for _, o := range n.ObservedNodes {
-					if api.CanonicalHostID(o.HostID) != s.ref.HostID {
+					if !isHostID(o.HostID, s.ref.HostID) {
 						continue
 					}
 					if seen = o.Status == api.NodeStatusUp; !seen {
@@ -78,4 +79,10 @@ func (c *Cluster) leftOut(member string) code.Message {
 		return code.Message{}
 	}
 	return code.New(StepForceZeroToken, "node", member).Do(code.Scylla(c.Namespace, "force-proceed", "MEMBER"))
+}
+
+// isHostID is true for a text of a report that is this host ID in any spelling.
+func isHostID(text string, id hostid.ID) bool {
+	parsed, err := hostid.Parse(text)
+	return err == nil && parsed == id
 }

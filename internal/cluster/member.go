@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -88,8 +89,8 @@ type Member struct {
 	Image         string `json:"image,omitempty"`
 	// ReplaceRequested is true while label scylla/replace is on the Service; Replacing is the original host ID of an open
 	// replacement.
-	ReplaceRequested bool   `json:"replaceRequested,omitempty"`
-	Replacing        string `json:"replacing,omitempty"`
+	ReplaceRequested bool      `json:"replaceRequested,omitempty"`
+	Replacing        hostid.ID `json:"replacing,omitempty"`
 	// Force is the value of the force annotation on the Service, empty when absent.
 	Force string `json:"force,omitempty"`
 

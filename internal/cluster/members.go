@@ -12,13 +12,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
 // Long: one pass over the Services, and then over what has none.
 func (c *Cluster) makeMembers() []Member {
 	nodes, rows := c.all.Nodes(), c.rows
-	byHost := make(map[string]*matrix.Node, len(nodes))
+	byHost := make(map[hostid.ID]*matrix.Node, len(nodes))
 	byMember := make(map[string]*matrix.Row, len(rows))
 	for i := range nodes {
 		if nodes[i].HostID != "" {
@@ -31,7 +32,7 @@ func (c *Cluster) makeMembers() []Member {
 		}
 	}
 	var out []Member
-	shown := map[string]bool{}
+	shown := map[hostid.ID]bool{}
 	for _, name := range c.ix.names() {
 		mb := c.member(name, byMember[name])
 		node := byHost[mb.HostID]
@@ -65,10 +66,10 @@ func (c *Cluster) makeMembers() []Member {
 	out = append(out, wanted...)
 	for _, asked := range slices.Sorted(maps.Keys(c.Facts)) {
 		for _, e := range c.Facts[asked].GossipOnly {
-			if !shown[e.HostID] {
-				shown[e.HostID] = true
+			if id := hostid.Known(e.HostID); !shown[id] {
+				shown[id] = true
 				out = append(out, Member{
-					Ref: matrix.Ref{HostID: e.HostID}, State: MemberGossipOnly, PodState: PodState(nil),
+					Ref: matrix.Ref{HostID: id}, State: MemberGossipOnly, PodState: PodState(nil),
 					Detail: fmt.Sprintf("%s gossips with it at %s and does not have it as a member", asked, e.Address),
 				})
 			}
@@ -89,7 +90,7 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 	mb.Joined = joined(mb.Service)
 	if v := mb.Service; v != nil {
 		_, mb.ReplaceRequested = v.Labels[api.LabelReplace]
-		mb.Replacing = v.Labels[api.LabelReplacingNodeHostID]
+		mb.Replacing = hostid.Known(v.Labels[api.LabelReplacingNodeHostID])
 		mb.Force = v.Annotations[api.AnnotationForceProceed]
 	}
 	said := c.Live[name]
@@ -181,7 +182,7 @@ func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, strin
 		return MemberGhost, "it is a member and has no Pod"
 	}
 	if mb.Replacing != "" {
-		return MemberNewcomer, "it replaces host ID " + mb.Replacing
+		return MemberNewcomer, "it replaces host ID " + string(mb.Replacing)
 	}
 	return MemberJoined, ""
 }

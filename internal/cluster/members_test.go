@@ -119,7 +119,7 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 			}
 			found := 0
 			for _, m := range New(withClusterReport(st.objects(), st.states), SourceAuto, start).Members() {
-				if m.Ref.Member != tc.who && m.HostID != tc.who {
+				if m.Ref.Member != tc.who && string(m.HostID) != tc.who {
 					continue
 				}
 				found++
@@ -161,7 +161,7 @@ func TestGossipOnlyNodesAreShown(t *testing.T) {
 			got = append(got, m)
 		}
 	}
-	if len(got) != 1 || got[0].HostID != hostID(8, 8) || got[0].Detail != "demo-rack1-0 gossips with it at 10.0.0.9 and does not have it as a member" {
+	if len(got) != 1 || string(got[0].HostID) != hostID(8, 8) || got[0].Detail != "demo-rack1-0 gossips with it at 10.0.0.9 and does not have it as a member" {
 		t.Errorf("gossip-only members %+v", got)
 	}
 }
@@ -326,7 +326,7 @@ func withClusterReport(o Objects, states map[string]api.NodeState) Objects {
 				name := fmt.Sprintf("%s-%s-%d", o.Name, rack.Name, n.Ordinal)
 				cells := api.AppendCells(nil, n.ObservedNodes)
 				for i := range cells {
-					cells[i].State = states[cells[i].HostID]
+					cells[i].State = states[string(cells[i].HostID)]
 				}
 				dc.Nodes = append(dc.Nodes, api.StatusReportNode{HostID: *n.HostID, Member: name, ObservedNodes: cells})
 				report.Status.Members = append(report.Status.Members, api.StatusReportMember{

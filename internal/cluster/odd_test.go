@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // TestAttack6OneRowCannotStripTheOthers: of 100 members one lists 3,000 nodes that nobody else knows. Its row is dropped, the others stay.
@@ -18,7 +19,7 @@ func TestAttack6OneRowCannotStripTheOthers(t *testing.T) {
 			return row
 		}
 		for j := range 3000 {
-			row = append(row, api.ObservedNodeStatusReport{HostID: fmt.Sprintf("%08d-0000-4000-8000-00000000beef", j), Status: api.NodeStatusUp})
+			row = append(row, api.ObservedNodeStatusReport{HostID: hostid.ID(fmt.Sprintf("%08d-0000-4000-8000-00000000beef", j)), Status: api.NodeStatusUp})
 		}
 		return row
 	})

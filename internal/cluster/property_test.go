@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
@@ -45,7 +46,7 @@ func troubled(t *rapid.T, tb testing.TB) *scene {
 			row = &api.NodeStatusReport{HostID: row.HostID, Error: new("GET /: refused"), Fault: api.FaultScyllaDB}
 			setRow(tb, pod, row)
 		case "other host ID":
-			row.HostID = stage.HostID(7, 7)
+			row.HostID = hostid.ID(stage.HostID(7, 7))
 			setRow(tb, pod, row)
 		default:
 			setRow(tb, pod, row)
@@ -65,12 +66,12 @@ func setRow(tb testing.TB, pod *corev1.Pod, row *api.NodeStatusReport) {
 
 func drawRow(t *rapid.T, st *scene, name string) *api.NodeStatusReport {
 	row := &api.NodeStatusReport{
-		HostID: st.Services[name].Annotations[api.AnnotationHostID], ScyllaVersion: "2026.2.0", OwnsTokens: new(rapid.Bool().Draw(t, name+" tokens")),
+		HostID: hostid.ID(st.Services[name].Annotations[api.AnnotationHostID]), ScyllaVersion: "2026.2.0", OwnsTokens: new(rapid.Bool().Draw(t, name+" tokens")),
 		OperationMode: rapid.SampledFrom([]string{"NORMAL", "NORMAL", "STARTING", "JOINING", "LEAVING", ""}).Draw(t, name+" mode"),
 	}
 	for _, other := range sortedKeys(st.Pods) {
 		cell := api.ObservedNodeStatusReport{
-			HostID: stage.HostID(int(other[len("demo-rack")]-'0'), int(other[len(other)-1]-'0')),
+			HostID: hostid.ID(stage.HostID(int(other[len("demo-rack")]-'0'), int(other[len(other)-1]-'0'))),
 			Status: rapid.SampledFrom([]api.NodeStatus{"UP", "UP", "UP", "UP", "UP", "DOWN", "UNKNOWN"}).Draw(t, name+" sees "+other),
 			State:  rapid.SampledFrom([]api.NodeState{"", "", "", "", "JOINING", "LEAVING", "BEING_REPLACED"}).Draw(t, name+" has "+other),
 		}

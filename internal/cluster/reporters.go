@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -26,9 +27,9 @@ type Reporter struct {
 // member itself, the node that it replaces and the dead ones that its replacement ignores. Under the Scylla Operator there are none: its reporter is
 // part of ScyllaDB's container and serves nothing.
 func (c *Cluster) Reporters(member string) []Reporter {
-	var dead []string
+	var dead []hostid.ID
 	if svc := c.ix.services[member]; svc != nil {
-		dead = append(bootstrap.IgnoredDead(svc.Annotations), api.CanonicalHostID(svc.Labels[api.LabelReplacingNodeHostID]))
+		dead = append(bootstrap.IgnoredDead(svc.Annotations), hostid.Known(svc.Labels[api.LabelReplacingNodeHostID]))
 	}
 	var out []Reporter
 	for i := range c.all.Nodes() {

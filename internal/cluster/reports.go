@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -60,7 +61,7 @@ func (c *Cluster) locals() []local {
 
 // sorted returns cells by host ID, the same slice when they are. Reporters write them so, and the cells of 1,000 nodes are a million.
 func sorted(cells []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
-	byHostID := func(a, b api.ObservedNodeStatusReport) int { return strings.Compare(a.HostID, b.HostID) }
+	byHostID := func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) }
 	if !slices.IsSortedFunc(cells, byHostID) {
 		cells = slices.Clone(cells)
 		slices.SortStableFunc(cells, byHostID)
@@ -117,7 +118,7 @@ func rackReport(name string, members []local, observations bool) api.RackReport 
 			continue // a node that is still joining is seen by the others; a row of its own would ask it about nodes it cannot know yet
 		}
 		node := api.NodeReport{Ordinal: *m.ref.Ordinal}
-		if id := m.ref.HostID; id != "" {
+		if id := string(m.ref.HostID); id != "" {
 			node.HostID = &id
 		}
 		if observations {
@@ -161,7 +162,7 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 			fresh = append(fresh, m.cells)
 		}
 		rows[dc] = append(rows[dc], nodeRow{
-			StatusReportNode: api.StatusReportNode{HostID: m.ref.HostID, Member: m.ref.Member, Fault: m.trouble.Wire(time.Time{}), Stale: m.stale.Wire(m.staleSince)},
+			StatusReportNode: api.StatusReportNode{HostID: string(m.ref.HostID), Member: m.ref.Member, Fault: m.trouble.Wire(time.Time{}), Stale: m.stale.Wire(m.staleSince)},
 			cells:            m.cells,
 		})
 	}
@@ -192,7 +193,7 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 	slices.SortStableFunc(all, func(a, b api.StatusReportDatacenter) int { return strings.Compare(a.Name, b.Name) })
 	for _, d := range all {
 		slices.SortStableFunc(rows[d.Name], func(a, b nodeRow) int {
-			return cmp.Or(strings.Compare(a.HostID, b.HostID), strings.Compare(a.Member, b.Member))
+			return cmp.Or(cmp.Compare(a.HostID, b.HostID), strings.Compare(a.Member, b.Member))
 		})
 		for _, r := range rows[d.Name] {
 			n := Compress(r.HostID, r.cells, out.Membership)
@@ -208,10 +209,10 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 // member is what the report's status says of a local member beside its row.
 func (m *local) member(namespace string) api.StatusReportMember {
 	out := api.StatusReportMember{
-		Name: m.ref.Member, Namespace: namespace, Datacenter: m.ref.Datacenter, Rack: m.ref.Rack, Ordinal: *m.ref.Ordinal, HostID: m.ref.HostID, Joined: m.joined,
+		Name: m.ref.Member, Namespace: namespace, Datacenter: m.ref.Datacenter, Rack: m.ref.Rack, Ordinal: *m.ref.Ordinal, HostID: string(m.ref.HostID), Joined: m.joined,
 	}
 	if m.said != nil {
-		out.OperationMode, out.ScyllaVersion, out.Coordinator = m.said.OperationMode, m.said.ScyllaVersion, m.said.Coordinator
+		out.OperationMode, out.ScyllaVersion, out.Coordinator = m.said.OperationMode, m.said.ScyllaVersion, string(m.said.Coordinator)
 	}
 	return out
 }
@@ -244,13 +245,13 @@ func finishStatus(out *api.ScyllaDBStatusReport) {
 	m := matrix.New(matrix.FromStatusReport(out), matrix.Options{})
 	for i := range out.Status.Members {
 		mb := &out.Status.Members[i]
-		if at, ok := m.Index(mb.HostID); ok && m.Nodes()[at].State != matrix.StateNormal {
+		if at, ok := m.Index(hostid.Known(mb.HostID)); ok && m.Nodes()[at].State != matrix.StateNormal {
 			mb.State = api.NodeState(m.Nodes()[at].State.String())
 		}
 	}
 	slices.SortStableFunc(out.Status.Members, func(a, b api.StatusReportMember) int {
 		return cmp.Or(strings.Compare(a.Datacenter, b.Datacenter), strings.Compare(a.Rack, b.Rack), cmp.Compare(a.Ordinal, b.Ordinal),
-			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.HostID, b.HostID))
+			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), cmp.Compare(a.HostID, b.HostID))
 	})
 	out.Status.Operations = sortOperations(out.Status.Operations)
 }

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
@@ -96,7 +97,7 @@ func TestReportOfAMember(t *testing.T) {
 		operations   int
 	}
 	since := metav1.NewTime(start)
-	told := []api.ObservedNodeStatusReport{{HostID: stage.UUID("h0"), Status: api.NodeStatusUp}, {HostID: stage.UUID("h1"), Status: api.NodeStatusUp, State: api.NodeStateJoining, Since: &since}}
+	told := []api.ObservedNodeStatusReport{{HostID: hostid.ID(stage.UUID("h0")), Status: api.NodeStatusUp}, {HostID: hostid.ID(stage.UUID("h1")), Status: api.NodeStatusUp, State: api.NodeStateJoining, Since: &since}}
 	for name, c := range map[string]struct {
 		in   reportMember
 		want want
@@ -124,11 +125,11 @@ func TestReportOfAMember(t *testing.T) {
 			want: want{fault: &api.RowTrouble{Code: string(matrix.TroubleScyllaDB)}},
 		},
 		"a row of another host ID is not this member's": {
-			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{HostID: stage.UUID("h9"), ObservedNodes: sees("UP", stage.UUID("h0"))})},
+			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{HostID: hostid.ID(stage.UUID("h9")), ObservedNodes: sees("UP", stage.UUID("h0"))})},
 			want: want{fault: &api.RowTrouble{Code: string(matrix.TroubleOtherHostID), Object: stage.UUID("h9")}},
 		},
 		"operations go along": {
-			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0")), Operations: []api.NodeOperation{{Type: "bootstrap", State: "failed", HostID: stage.UUID("h3")}}})},
+			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0")), Operations: []api.NodeOperation{{Type: "bootstrap", State: "failed", HostID: hostid.ID(stage.UUID("h3"))}}})},
 			want: want{observed: sees("UP", stage.UUID("h0")), row: sees("UP", stage.UUID("h0")), operations: 1},
 		},
 		"no annotation": {},
@@ -229,7 +230,7 @@ func drawMembers(t *rapid.T) []reportMember {
 func drawCells(t *rapid.T, n int) []api.ObservedNodeStatusReport {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) api.ObservedNodeStatusReport {
 		return api.ObservedNodeStatusReport{
-			HostID: rapid.SampledFrom([]string{"", stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h2"), stage.UUID("h3"), stage.UUID("h4"), stage.UUID("h5"), stage.UUID("h6"), stage.UUID("h7")}).Draw(t, "id"),
+			HostID: hostid.ID(rapid.SampledFrom([]string{"", stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h2"), stage.UUID("h3"), stage.UUID("h4"), stage.UUID("h5"), stage.UUID("h6"), stage.UUID("h7")}).Draw(t, "id")),
 			Status: rapid.SampledFrom([]api.NodeStatus{"UP", "UP", "UP", "DOWN", "UNKNOWN", "up", "MISSING"}).Draw(t, "status"),
 			State:  rapid.SampledFrom([]api.NodeState{"", "", "", "JOINING"}).Draw(t, "state"),
 		}
@@ -290,7 +291,9 @@ func TestCompressionLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) []api.ObservedNodeStatusReport {
 			row := drawCells(t, 6)
-			slices.SortStableFunc(row, func(a, b api.ObservedNodeStatusReport) int { return strings.Compare(a.HostID, b.HostID) })
+			slices.SortStableFunc(row, func(a, b api.ObservedNodeStatusReport) int {
+				return strings.Compare(string(a.HostID), string(b.HostID))
+			})
 			return row
 		}), 0, 6).Draw(t, "rows")
 		m := Membership(rows...)

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // rollouts are the StatefulSets that are not at rest: with Pods of another revision than the newest, or with fewer ready Pods than members that have
@@ -20,7 +21,7 @@ import (
 // the whole cluster is asked about.
 func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
 	var out []bootstrap.Rollout
-	var dead []string
+	var dead []hostid.ID
 	var own *appsv1.StatefulSet // self's, whose rollout waits for self
 	if self != nil {
 		dead = bootstrap.IgnoredDead(self.Annotations)
@@ -32,7 +33,7 @@ func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
 	for i := range c.Services {
 		v := &c.Services[i]
 		if j := joined(v); j == nil || !*j || c.going(v) || self != nil && v.Name == self.Name ||
-			slices.Contains(dead, api.CanonicalHostID(v.Annotations[api.AnnotationHostID])) {
+			slices.Contains(dead, recordedHostID(v)) {
 			continue
 		}
 		if set := c.ix.set(v.Name); set != nil {
@@ -111,7 +112,7 @@ func (c *Cluster) holder(set *appsv1.StatefulSet, self *corev1.Service) string {
 // joining is true for a newcomer that may be on its way in: the rows list its recorded host ID, or an operation is open that is its, or that does not say whose
 // it is.
 func (c *Cluster) joining(v *corev1.Service) bool {
-	id := api.CanonicalHostID(v.Annotations[api.AnnotationHostID])
+	id := recordedHostID(v)
 	if id == "" {
 		return false
 	}
@@ -125,10 +126,10 @@ func (c *Cluster) joining(v *corev1.Service) bool {
 }
 
 // recordsReplaced is true while a member Service still records the node that is to be replaced, or is being: then that is the dead one, and no newcomer.
-func (c *Cluster) recordsReplaced(v *corev1.Service, id string) bool {
+func (c *Cluster) recordsReplaced(v *corev1.Service, id hostid.ID) bool {
 	original, open := v.Labels[api.LabelReplacingNodeHostID]
 	_, asked := v.Labels[api.LabelReplace]
-	return open && api.CanonicalHostID(original) == id || asked && !open
+	return open && hostid.Known(original) == id || asked && !open
 }
 
 // going is true for a member that is not expected to be ready: it is replaced, leaves, or was removed.
@@ -138,6 +139,6 @@ func (c *Cluster) going(v *corev1.Service) bool {
 			return true
 		}
 	}
-	at, ok := c.all.Index(v.Annotations[api.AnnotationHostID])
+	at, ok := c.all.Index(recordedHostID(v))
 	return ok && c.all.Nodes()[at].Removed
 }

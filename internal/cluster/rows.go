@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -167,7 +168,7 @@ func (c *Cluster) statement(name string, a decoded) statement {
 		}
 	case recorded != "" && a.report.HostID != "" && a.report.HostID != recorded:
 		// The Pod speaks for another node than the one that its Service records: after a lost volume, say, or while it is replaced.
-		s.trouble = matrix.Trouble{Code: matrix.TroubleOtherHostID, Object: a.report.HostID}
+		s.trouble = matrix.Trouble{Code: matrix.TroubleOtherHostID, Object: string(a.report.HostID)}
 	case a.report.Error != nil:
 		s.trouble = matrix.Trouble{Code: matrix.TroubleScyllaDB, Words: *a.report.Error}
 		switch fault := code.Code(a.report.Fault); fault {
@@ -179,7 +180,7 @@ func (c *Cluster) statement(name string, a decoded) statement {
 		s.ref.HostID = a.report.HostID
 	}
 	s.joined = c.hasJoined(svc, pod, &s)
-	if svc != nil && recorded != "" && svc.Labels[api.LabelReplacingNodeHostID] == recorded && s.cells() == nil {
+	if svc != nil && recorded != "" && hostid.Known(svc.Labels[api.LabelReplacingNodeHostID]) == recorded && s.cells() == nil {
 		s.joined = false // the member's Pod is the newcomer that replaces this very node
 	}
 	if c.knowsPods() && (a.report != nil || a.err != nil) {
@@ -371,22 +372,22 @@ func (c *Cluster) makeMatrix() *matrix.Matrix {
 // fates are the replacements that the Services tell of, and the members that have not joined: of replacements open ones by the host ID that is
 // recorded, and before that, or by address, by that of the member that asks. A node whose Pod is on its way, or whose Kubernetes node does not
 // answer, has a fate too: it is not lost.
-func (c *Cluster) fates() map[string]matrix.Fate {
-	fates := map[string]matrix.Fate{}
+func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
+	fates := map[hostid.ID]matrix.Fate{}
 	for i := range c.Services {
 		v := &c.Services[i]
-		id := v.Labels[api.LabelReplacingNodeHostID]
-		if id != "" {
+		if id := hostid.Known(v.Labels[api.LabelReplacingNodeHostID]); id != "" {
 			fates[id] = matrix.Fate{Member: v.Name, Open: true}
 			continue
 		}
-		if _, asked := v.Labels[api.LabelReplace]; asked && v.Annotations[api.AnnotationHostID] != "" {
-			fates[v.Annotations[api.AnnotationHostID]] = matrix.Fate{Member: v.Name}
+		id := recordedHostID(v)
+		if _, asked := v.Labels[api.LabelReplace]; asked && id != "" {
+			fates[id] = matrix.Fate{Member: v.Name}
 			continue
 		}
-		if j := joined(v); j != nil && !*j && v.Annotations[api.AnnotationHostID] != "" {
+		if j := joined(v); j != nil && !*j && id != "" {
 			step := c.leftOut(v.Name)
-			fates[api.CanonicalHostID(v.Annotations[api.AnnotationHostID])] = matrix.Fate{Joining: step.IsZero(), Step: step}
+			fates[id] = matrix.Fate{Joining: step.IsZero(), Step: step}
 		}
 	}
 	c.patience(fates)
@@ -394,8 +395,8 @@ func (c *Cluster) fates() map[string]matrix.Fate {
 }
 
 // names places host IDs: by the Services, and where these do not say by the Pods' own word.
-func (c *Cluster) names() map[string]matrix.Ref {
-	names := make(map[string]matrix.Ref, len(c.ix.hosts))
+func (c *Cluster) names() map[hostid.ID]matrix.Ref {
+	names := make(map[hostid.ID]matrix.Ref, len(c.ix.hosts))
 	for name, a := range c.annotations {
 		if a.report != nil && a.report.HostID != "" {
 			ref := c.ix.refs[name]

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
@@ -177,7 +178,7 @@ func TestRowsOfAnnotations(t *testing.T) {
 		"another node than the Service records": {
 			change: func(t *testing.T, st *scene) {
 				st.Pods["demo-rack1-0"] = stage.NewPod(t, "demo-rack1-0", 1, &api.NodeStatusReport{
-					HostID: hostID(9, 9), OperationMode: "NORMAL", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: id, Status: "UP"}}})
+					HostID: hostid.ID(hostID(9, 9)), OperationMode: "NORMAL", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostid.ID(id), Status: "UP"}}})
 			},
 			want: []brief{{"demo-rack1-0", id, 0, false,
 				"the Pod reports as host ID " + hostID(9, 9) + ", which is not the one that its Service records"}, fine},
@@ -185,14 +186,14 @@ func TestRowsOfAnnotations(t *testing.T) {
 		"the newcomer that replaces this very node": {
 			change: func(t *testing.T, st *scene) {
 				st.Services["demo-rack1-0"].Labels[api.LabelReplacingNodeHostID] = id
-				st.Pods["demo-rack1-0"] = stage.NewPod(t, "demo-rack1-0", 1, &api.NodeStatusReport{HostID: hostID(9, 9), OperationMode: "JOINING"})
+				st.Pods["demo-rack1-0"] = stage.NewPod(t, "demo-rack1-0", 1, &api.NodeStatusReport{HostID: hostid.ID(hostID(9, 9)), OperationMode: "JOINING"})
 			},
 			want: []brief{fine},
 		},
 		"no Service, no word of having joined: the node's own counts": {
 			change: func(t *testing.T, st *scene) {
 				clear(st.Services)
-				st.Pods["demo-rack1-0"] = stage.NewPod(t, "demo-rack1-0", 1, &api.NodeStatusReport{HostID: id, OperationMode: "JOINING", OwnsTokens: new(false)})
+				st.Pods["demo-rack1-0"] = stage.NewPod(t, "demo-rack1-0", 1, &api.NodeStatusReport{HostID: hostid.ID(id), OperationMode: "JOINING", OwnsTokens: new(false)})
 				st.Pods["demo-rack1-0"].Status.ContainerStatuses[0].Ready = false
 			},
 			want: []brief{fine},
@@ -200,8 +201,8 @@ func TestRowsOfAnnotations(t *testing.T) {
 		"a zero-token node is a member": {
 			change: func(t *testing.T, st *scene) {
 				clear(st.Services)
-				st.Pods["demo-rack1-0"] = stage.NewPod(t, "demo-rack1-0", 1, &api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", OwnsTokens: new(false),
-					ObservedNodes: []api.ObservedNodeStatusReport{{HostID: id, Status: "UP"}}})
+				st.Pods["demo-rack1-0"] = stage.NewPod(t, "demo-rack1-0", 1, &api.NodeStatusReport{HostID: hostid.ID(id), OperationMode: "NORMAL", OwnsTokens: new(false),
+					ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostid.ID(id), Status: "UP"}}})
 			},
 			want: []brief{{"demo-rack1-0", id, 1, true, ""}, fine},
 		},
@@ -219,7 +220,7 @@ func TestRowsOfAnnotations(t *testing.T) {
 				for range r.Each() {
 					n++
 				}
-				got = append(got, brief{r.Reporter.Member, r.Reporter.HostID, n, r.Reported, said(r.Trouble, r)})
+				got = append(got, brief{r.Reporter.Member, string(r.Reporter.HostID), n, r.Reported, said(r.Trouble, r)})
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
@@ -260,7 +261,7 @@ func TestRemoteRowsNeedNoPodHere(t *testing.T) {
 	}
 	// Host IDs of dc2/rack1 and dc1/rack1 are the same in this stage; the one of rack2 is only remote.
 	for _, m := range s.Members() {
-		if m.HostID == hostID(2, 0) && (m.State != MemberRemote || !m.Reported) {
+		if string(m.HostID) == hostID(2, 0) && (m.State != MemberRemote || !m.Reported) {
 			t.Errorf("member %+v, want a remote one", m)
 		}
 	}
@@ -406,7 +407,7 @@ func TestResolveTarget(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || m.HostID != tc.want {
+			if err != nil || string(m.HostID) != tc.want {
 				t.Errorf("got %s, %v, want %s", m.HostID, err, tc.want)
 			}
 		})
@@ -424,10 +425,10 @@ func TestResolveTarget(t *testing.T) {
 				named++
 			}
 		}
-		if m, err := s.ResolveTarget("demo-rack3-0"); err != nil || m.HostID != hostID(9, 9) || named != 2 {
+		if m, err := s.ResolveTarget("demo-rack3-0"); err != nil || string(m.HostID) != hostID(9, 9) || named != 2 {
 			t.Errorf("got %s, %v out of %d of that name, want the one with the Service", m.HostID, err, named)
 		}
-		if m, err := s.ResolveTarget(hostID(3, 0)); err != nil || m.HostID != hostID(9, 9) {
+		if m, err := s.ResolveTarget(hostID(3, 0)); err != nil || string(m.HostID) != hostID(9, 9) {
 			t.Errorf("by the host ID that is replaced: got %s, %v, want the member that replaces it", m.HostID, err)
 		}
 	})
@@ -446,12 +447,12 @@ func TestResolveTarget(t *testing.T) {
 		t.Parallel()
 		st := newStage(t, 1, 2)
 		for i, n := range []string{"demo-rack1-0", "demo-rack1-1"} {
-			st.Services[n].Annotations[api.AnnotationHostID] = fmt.Sprintf("abcdef01-%d", i)
+			st.Services[n].Annotations[api.AnnotationHostID] = fmt.Sprintf("abcdef01-0000-4000-8000-%012d", i)
 			st.Pods[n].Annotations = nil
 		}
 		clear(st.Reports)
 		_, err := st.cluster(SourceAuto).ResolveTarget("abcdef01")
-		if want := `"abcdef01" fits 2 members in cluster db/demo, say which: demo-rack1-0 (abcdef01-0), demo-rack1-1 (abcdef01-1)`; err == nil || err.Error() != want {
+		if want := `"abcdef01" fits 2 members in cluster db/demo, say which: demo-rack1-0 (abcdef01-0000-4000-8000-000000000000), demo-rack1-1 (abcdef01-0000-4000-8000-000000000001)`; err == nil || err.Error() != want {
 			t.Errorf("err = %v\nwant %s", err, want)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -67,7 +68,7 @@ func TestLiveAnswersAndTheSource(t *testing.T) {
 		}
 		return st
 	}
-	no, yes := &api.NodeStatusReport{Error: new("forbidden")}, &api.NodeStatusReport{HostID: hostID(1, 0), OperationMode: "NORMAL"}
+	no, yes := &api.NodeStatusReport{Error: new("forbidden")}, &api.NodeStatusReport{HostID: hostid.ID(hostID(1, 0)), OperationMode: "NORMAL"}
 	cases := map[string]struct {
 		want     Source
 		live     map[string]*api.NodeStatusReport
@@ -123,7 +124,7 @@ func TestMatrixIsNamedAndNotVerified(t *testing.T) {
 	if diff := cmp.Diff([]matrix.Reason{matrix.ReasonDatacenterUnverified}, reasons); diff != "" {
 		t.Errorf("blockers (-want +got):\n%s", diff)
 	}
-	if i, ok := m.Index(hostID(1, 0)); !ok || m.Nodes()[i].Member != "demo-rack1-0" {
+	if i, ok := m.Index(hostid.ID(hostID(1, 0))); !ok || m.Nodes()[i].Member != "demo-rack1-0" {
 		t.Errorf("node of %s is not named by its member", hostID(1, 0))
 	}
 }

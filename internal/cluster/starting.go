@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -78,7 +79,7 @@ func notReadySince(pod *corev1.Pod) time.Time {
 }
 
 // patience adds to the fates of nodes what passes by itself, and since when their Pods have not been ready. What is known of a replacement comes first.
-func (c *Cluster) patience(fates map[string]matrix.Fate) {
+func (c *Cluster) patience(fates map[hostid.ID]matrix.Fate) {
 	for id, member := range c.ix.hosts {
 		if _, known := fates[id]; known {
 			continue

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -117,7 +118,7 @@ func TestFates(t *testing.T) {
 			st.Services[name].Labels[k] = v
 		}
 	}
-	want := map[string]matrix.Fate{hostID(9, 9): {Member: "demo-rack1-0", Open: true}, hostID(2, 0): {Member: "demo-rack2-0"}}
+	want := map[hostid.ID]matrix.Fate{hostid.ID(hostID(9, 9)): {Member: "demo-rack1-0", Open: true}, hostid.ID(hostID(2, 0)): {Member: "demo-rack2-0"}}
 	if diff := cmp.Diff(want, st.cluster(SourceAuto).Matrix().Options().Fates); diff != "" {
 		t.Errorf("fates (-want +got):\n%s", diff)
 	}

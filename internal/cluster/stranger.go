@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -36,7 +37,7 @@ const (
 // Stranger says why a host ID that no member here has must not be called a ghost and removed; zero when it may be. Removing a node bans it for ever, so
 // it takes evidence for three things: it belongs to a datacenter whose members we all know, none of them has it, and its peers see it DOWN and
 // not UP.
-func (c *Cluster) Stranger(hostID string) code.Message {
+func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 	if !c.knowsServices() {
 		return code.New(StrangerUnjudged)
 	}
@@ -61,7 +62,7 @@ func (c *Cluster) Stranger(hostID string) code.Message {
 }
 
 // datacenterOf is the datacenter of a host ID that no member here has, by its own row or by the cluster report; empty when nothing tells it.
-func (c *Cluster) datacenterOf(hostID string) string {
+func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 	if i, ok := c.all.Index(hostID); ok && c.all.Nodes()[i].Datacenter != "" {
 		return c.all.Nodes()[i].Datacenter
 	}
@@ -69,7 +70,7 @@ func (c *Cluster) datacenterOf(hostID string) string {
 		return ""
 	}
 	for _, d := range c.StatusReport.Datacenters {
-		if slices.ContainsFunc(d.Nodes, func(n api.StatusReportNode) bool { return n.HostID == hostID }) {
+		if slices.ContainsFunc(d.Nodes, func(n api.StatusReportNode) bool { return hostid.Known(n.HostID) == hostID }) {
 			return d.Name
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -59,7 +60,7 @@ func Resolve(clusters []*Cluster, text string) (*Cluster, Member, error) {
 	}
 	e := &AmbiguousError{What: "member", Name: typed, In: inClusters(clusters)}
 	for i := range hits {
-		name := cmp.Or(hits[i].m.Ref.Member, hits[i].m.HostID)
+		name := cmp.Or(hits[i].m.Ref.Member, string(hits[i].m.HostID))
 		if len(clusters) > 1 {
 			name += " of " + hits[i].in.Key.String()
 		}
@@ -82,24 +83,25 @@ func MemberName(typed string) string {
 func matchers(want string) []func(*Member) bool {
 	ip, err := netip.ParseAddr(want)
 	isIP := err == nil
+	exact := hostid.Known(want)
 	return []func(*Member) bool{
 		func(m *Member) bool { return m.Ref.Member != "" && m.Ref.Member == want },
 		func(m *Member) bool {
-			return slices.ContainsFunc(hostIDs(m), func(id string) bool { return strings.EqualFold(id, want) })
+			return slices.ContainsFunc(hostIDs(m), func(id hostid.ID) bool { return exact != "" && id == exact })
 		},
 		func(m *Member) bool { return slices.Contains(placeNames(m.Ref), want) },
 		func(m *Member) bool { return isIP && slices.Contains(m.Addresses(), ip.Unmap()) },
 		func(m *Member) bool {
-			return len(want) >= minPrefix && slices.ContainsFunc(hostIDs(m), func(id string) bool {
-				return len(id) > len(want) && strings.EqualFold(id[:len(want)], want)
+			return len(want) >= minPrefix && slices.ContainsFunc(hostIDs(m), func(id hostid.ID) bool {
+				return id.Begins(want)
 			})
 		},
 	}
 }
 
 // hostIDs of a member: its own, and that of the node that it replaces.
-func hostIDs(m *Member) []string {
-	var ids []string
+func hostIDs(m *Member) []hostid.ID {
+	var ids []hostid.ID
 	if m.HostID != "" {
 		ids = append(ids, m.HostID)
 	}
@@ -108,7 +110,7 @@ func hostIDs(m *Member) []string {
 	}
 	if m.Service != nil {
 		// What was written once before anything was deleted outlives the label.
-		if original := m.Service.Annotations[api.AnnotationReplaceOriginalHostID]; original != "" && original != m.Replacing {
+		if original := hostid.Known(m.Service.Annotations[api.AnnotationReplaceOriginalHostID]); original != "" && original != m.Replacing {
 			ids = append(ids, original)
 		}
 	}
@@ -174,7 +176,7 @@ func describeHost(m *Member) string {
 	if m.Ref.Member == "" || m.HostID == "" {
 		return ""
 	}
-	return " (" + m.HostID + ")"
+	return " (" + string(m.HostID) + ")"
 }
 
 // PlaceNames are rack/ordinal in the forms that Resolve knows, the short one first; none where the place is not known.
@@ -199,7 +201,7 @@ func targetNames(members []Member) []string {
 			names = append(names, p[0])
 		}
 		if m.HostID != "" {
-			names = append(names, m.HostID)
+			names = append(names, string(m.HostID))
 		}
 	}
 	return names

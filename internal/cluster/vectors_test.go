@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
@@ -122,7 +123,7 @@ var differences = map[string]struct {
 func init() {
 	id := func(s string) *string { return &s }
 	up := func(h string) []api.ObservedNodeStatusReport {
-		return []api.ObservedNodeStatusReport{{HostID: h, Status: api.NodeStatusUp}}
+		return []api.ObservedNodeStatusReport{{HostID: hostid.ID(h), Status: api.NodeStatusUp}}
 	}
 	one := func(nodes ...api.NodeReport) []api.RackReport { return []api.RackReport{{Name: "a", Nodes: nodes}} }
 	const (

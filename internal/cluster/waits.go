@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -66,11 +67,11 @@ func (c *Cluster) named(id string) matrix.Ref {
 	if id == "" {
 		return matrix.Ref{}
 	}
-	if at, ok := c.all.Index(id); ok {
+	if at, ok := c.all.Index(hostid.Known(id)); ok {
 		return c.all.Nodes()[at].Ref
 	}
 	if ref, ok := c.ix.refs[id]; ok {
 		return ref
 	}
-	return matrix.Ref{HostID: id}
+	return matrix.Ref{HostID: hostid.Known(id)}
 }

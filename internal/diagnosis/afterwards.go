@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )
@@ -55,7 +56,7 @@ type Afterwards struct {
 	Operation Operation
 	// Node is the newcomer, Original the host ID that it replaced, empty for a join.
 	Node     matrix.Ref
-	Original string
+	Original hostid.ID
 	// Finished is when it ended; zero where that is not known.
 	Finished time.Time
 	// Message is what has ended. Wait is why the open tasks have to wait, zero when they can be done now.
@@ -100,7 +101,7 @@ func After(c *cluster.Cluster, now time.Time) []Afterwards {
 }
 
 // AfterReplacement is what is to be done after the replacement of a node: a repair of the newcomer, unless it says that its replacements are repair-based.
-func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original string, finished time.Time) Afterwards {
+func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original hostid.ID, finished time.Time) Afterwards {
 	a := Afterwards{
 		Operation: Replaced, Node: newcomer, Original: original, Finished: finished,
 		Message: code.New(sayReplaced, "node", newcomer.String(), "original", original),
@@ -169,7 +170,7 @@ type record struct {
 	member bool
 	// joined is when it was seen to join, zero where nobody saw it; original is the host ID that it replaced.
 	joined   time.Time
-	original string
+	original hostid.ID
 }
 
 func recordsOf(c *cluster.Cluster) []record {
@@ -182,12 +183,12 @@ func recordsOf(c *cluster.Cluster) []record {
 		}
 		r := record{Ref: mb.Ref, member: mb.Joined != nil && *mb.Joined && mb.HostID != ""}
 		annotations := mb.Service.Annotations
-		if id, at, ok := strings.Cut(annotations[api.AnnotationJoinedAt], " "); ok && r.member && api.CanonicalHostID(id) == mb.HostID {
+		if id, at, ok := strings.Cut(annotations[api.AnnotationJoinedAt], " "); ok && r.member && hostid.Known(id) == mb.HostID {
 			r.joined, _ = time.Parse(time.RFC3339, at) // what cannot be read says nothing
 		}
 		var l replacement.Last
 		if v := annotations[api.AnnotationReplaceLast]; v != "" && json.Unmarshal([]byte(v), &l) == nil && r.member &&
-			l.Outcome == replacement.OutcomeReplaced && api.CanonicalHostID(l.NewHostID) == mb.HostID {
+			l.Outcome == replacement.OutcomeReplaced && l.NewHostID == mb.HostID {
 			r.joined, r.original = l.FinishedAt, l.HostID
 		}
 		if mb.ReplaceRequested || mb.Replacing != "" {

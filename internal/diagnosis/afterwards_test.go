@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -46,7 +47,7 @@ func TestC4AfterAnOperation(t *testing.T) {
 		c.Service(name).Annotations[api.AnnotationJoinedAt] = c.Node(name).HostID + " " + now.Add(-ago).UTC().Format(time.RFC3339)
 	}
 	replaces := func(c *plugintest.Cluster, name string, ago time.Duration) {
-		b, err := json.Marshal(replacement.Last{Outcome: replacement.OutcomeReplaced, HostID: old, NewHostID: c.Node(name).HostID, FinishedAt: now.Add(-ago).UTC().Truncate(time.Second)})
+		b, err := json.Marshal(replacement.Last{Outcome: replacement.OutcomeReplaced, HostID: old, NewHostID: hostid.ID(c.Node(name).HostID), FinishedAt: now.Add(-ago).UTC().Truncate(time.Second)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,9 @@ func TestC4AfterAnOperation(t *testing.T) {
 			t.Parallel()
 			c := plugintest.New(3, 1)
 			tc.change(c)
-			spelt := func(name string) string { return matrix.Ref{Member: name, HostID: c.Node(name).HostID}.String() }
+			spelt := func(name string) string {
+				return matrix.Ref{Member: name, HostID: hostid.ID(c.Node(name).HostID)}.String()
+			}
 			named := strings.NewReplacer(spelt(one), "ONE", spelt(two), "TWO", spelt(three), "THREE")
 			var got []string
 			for _, line := range afterwards(diagnosis.After(cluster.New(scenes.Objects(c), cluster.SourceAuto, now), now)) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -91,9 +92,9 @@ type Finding struct {
 // Known is what package replacement knows beyond the Cluster.
 type Known struct {
 	// Failed are the replacements that failed, by the host ID that is replaced, with why.
-	Failed map[string]code.Message
+	Failed map[hostid.ID]code.Message
 	// Newcomers maps the host IDs of nodes that replace others to those of the replaced.
-	Newcomers map[string]string
+	Newcomers map[hostid.ID]hostid.ID
 }
 
 // Of gives the findings, the gravest first. Without remarks they are none exactly for a healthy cluster, and every blocker is explained by one of them.

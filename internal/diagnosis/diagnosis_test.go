@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
@@ -53,7 +54,7 @@ func secondCluster() *plugintest.Cluster {
 			return
 		}
 		for i := range r.ObservedNodes {
-			if r.ObservedNodes[i].HostID == old {
+			if string(r.ObservedNodes[i].HostID) == old {
 				r.ObservedNodes[i].Status = api.NodeStatusDown
 			}
 		}
@@ -137,7 +138,7 @@ func TestOf(t *testing.T) {
 			}
 		}, want: []string{"Ghost: demo-dc1-rack3-1 is listed by the nodes and belongs to no member"}},
 		"a replacement that failed": {cluster: plugintest.New(3, 1).Replacing("demo-dc1-rack2-0"), known: diagnosis.Known{
-			Failed: map[string]code.Message{plugintest.New(3, 1).Node("demo-dc1-rack2-0").HostID: code.New("ReplacementFailure", "text", "the disk is full")},
+			Failed: map[hostid.ID]code.Message{hostid.ID(plugintest.New(3, 1).Node("demo-dc1-rack2-0").HostID): code.New("ReplacementFailure", "text", "the disk is full")},
 		}, want: []string{"ReplacementFailed: the replacement of demo-dc1-rack2-0 failed: the disk is full"}},
 		"a controller that is silent": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Read |= cluster.KindLease

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -67,7 +68,7 @@ type scene struct {
 	known    Known
 	nodes    []node
 	nameless map[string]int // by member, nodes without a host ID
-	parts    [][]string
+	parts    [][]hostid.ID
 	isSplit  bool // the parts are clusters of their own
 	findings []*Finding
 	taken    []bool // blockers that are explained
@@ -76,7 +77,7 @@ type scene struct {
 func newScene(c *cluster.Cluster, h cluster.Health, known Known) *scene {
 	s := &scene{c: c, m: c.Matrix(), h: h, known: known, nameless: map[string]int{}, taken: make([]bool, len(h.Blockers))}
 	members := c.Members()
-	byHost, byName := map[string]*cluster.Member{}, map[string]*cluster.Member{}
+	byHost, byName := map[hostid.ID]*cluster.Member{}, map[string]*cluster.Member{}
 	for i := range members {
 		mb := &members[i]
 		if mb.HostID != "" {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
@@ -211,7 +212,7 @@ func TestLoadFollowsTheOverride(t *testing.T) {
 	status := &api.ScyllaDBStatusReport{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "whole"},
 		Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{
-			HostID: hostID(1, 0), ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostID(1, 0), Status: "UP"}},
+			HostID: hostID(1, 0), ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostid.ID(hostID(1, 0)), Status: "UP"}},
 		}}}},
 	}
 	st := newStage(t, 1, 2)
@@ -226,7 +227,7 @@ func TestLoadFollowsTheOverride(t *testing.T) {
 	st.More = []client.Object{status}
 	s = st.load(t, LoadOptions{})
 	rows := s.Rows()
-	if s.Source != cluster.SourceReport || len(rows) != 1 || rows[0].Reporter.HostID != hostID(1, 0) {
+	if s.Source != cluster.SourceReport || len(rows) != 1 || string(rows[0].Reporter.HostID) != hostID(1, 0) {
 		t.Errorf("source %s, rows %+v; want the row of the cluster report alone", s.Source, rows)
 	}
 	if want := "cluster report whole found, named by annotation internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref"; words.Text(s.SourceReason) != want {
@@ -269,7 +270,7 @@ func TestLoadFindsAnUnpreparedStatefulSet(t *testing.T) {
 		t.Errorf("pods %d, services %d, claims %d, notes %v", len(s.Pods), len(s.Services), len(s.PVCs), s.Notes)
 	}
 	m, err := s.ResolveTarget("demo-rack1-1")
-	if err != nil || m.HostID != hostID(1, 1) || m.State != cluster.MemberJoined || m.PVC == nil {
+	if err != nil || string(m.HostID) != hostID(1, 1) || m.State != cluster.MemberJoined || m.PVC == nil {
 		t.Errorf("member %+v, %v", m, err)
 	}
 }

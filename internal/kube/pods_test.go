@@ -18,13 +18,14 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // pager serves n Pods with rows of n cells, page by page as an API server does.
 func pager(n int, pages *int) client.WithWatch {
 	cells := make([]api.ObservedNodeStatusReport, n)
 	for i := range cells {
-		cells[i] = api.ObservedNodeStatusReport{HostID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), Status: api.NodeStatusUp}
+		cells[i] = api.ObservedNodeStatusReport{HostID: hostid.ID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)), Status: api.NodeStatusUp}
 	}
 	row, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{ObservedNodes: cells, OperationMode: "NORMAL"})
 	if err != nil {

@@ -32,6 +32,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -100,19 +101,22 @@ func Arguments(labels, annotations map[string]string) ([]string, error) {
 		if !rec.OriginalError.IsZero() {
 			return nil, malformed{words.Text(rec.OriginalError)}
 		}
-		args = append(args, FlagReplaceNode+"="+rec.Original)
+		args = append(args, FlagReplaceNode+"="+string(rec.Original))
 	case rec.Value != "":
 		return nil, malformed{fmt.Sprintf("label %s=%q is neither empty nor an IP address", api.LabelReplace, rec.Value)}
 	default:
 		return nil, waiting{fmt.Sprintf("label %s asks for a replacement, and the controller has not recorded the original host ID yet", api.LabelReplace)}
 	}
 	if len(rec.IgnoreDead) > 0 {
-		for _, id := range rec.IgnoreDead {
-			if _, err := replacement.ParseHostID(id); err != nil {
-				return nil, malformed{fmt.Sprintf("annotation %s: %q %v", api.AnnotationReplaceIgnoreDead, id, err)}
+		dead := make([]hostid.ID, len(rec.IgnoreDead))
+		for i, text := range rec.IgnoreDead {
+			id, err := hostid.Parse(text)
+			if err != nil {
+				return nil, malformed{fmt.Sprintf("annotation %s: %v", api.AnnotationReplaceIgnoreDead, err)}
 			}
+			dead[i] = id
 		}
-		args = append(args, FlagIgnoreDead+"="+strings.ToLower(strings.Join(rec.IgnoreDead, ",")))
+		args = append(args, FlagIgnoreDead+"="+hostid.Join(dead))
 	}
 	return args, nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
@@ -55,13 +56,13 @@ func member(n int, joined string, sees ...int) []client.Object {
 		svc.Annotations[api.AnnotationNodeJoined], svc.Annotations[api.AnnotationHostID] = joined, id(n)
 	}
 	if len(sees) > 0 {
-		row := &api.NodeStatusReport{HostID: id(n), OperationMode: "NORMAL"}
+		row := &api.NodeStatusReport{HostID: hostid.ID(id(n)), OperationMode: "NORMAL"}
 		for _, s := range sees {
 			status := api.NodeStatusUp
 			if s < 0 {
 				s, status = -s, api.NodeStatusDown
 			}
-			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: id(s), Status: status})
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(id(s)), Status: status})
 		}
 		text, err := api.EncodeNodeStatusReport(row)
 		if err != nil {

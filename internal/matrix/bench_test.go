@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -135,7 +136,7 @@ func BenchmarkBuildFromAnnotations(b *testing.B) {
 		for r := range report.Racks {
 			for i := range report.Racks[r].Nodes {
 				node := &report.Racks[r].Nodes[i]
-				refs = append(refs, Ref{Datacenter: "dc1", Rack: report.Racks[r].Name, Ordinal: &node.Ordinal, HostID: *node.HostID})
+				refs = append(refs, Ref{Datacenter: "dc1", Rack: report.Racks[r].Name, Ordinal: &node.Ordinal, HostID: hostid.ID(*node.HostID)})
 				cells = append(cells, api.AppendCells(nil, node.ObservedNodes))
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // gravity lists every reason, the gravest first: two clusters of one name, what waiting cannot help, what a person typed wrong, nodes that are DOWN, missing rows, and what
@@ -122,14 +123,8 @@ func ParseState(text string) State {
 	return State(max(0, slices.Index(states[:], api.NodeState(text))))
 }
 
-// Short is the host ID cut to what tells it apart: the first group of a UUID, and other texts whole.
-func (r Ref) Short() string {
-	const uuid = 36
-	if len(r.HostID) == uuid && r.HostID[8] == '-' {
-		return r.HostID[:8]
-	}
-	return r.HostID
-}
+// Short is the host ID cut to its first group, which tells it apart.
+func (r Ref) Short() string { return r.HostID.Short() }
 
 // Name is how the node is called in a sentence: member, else place, else host ID. Never empty.
 func (r Ref) Name() string {
@@ -139,7 +134,7 @@ func (r Ref) Name() string {
 	case r.Ordinal != nil:
 		return cmp.Or(r.Datacenter, "?") + "/" + cmp.Or(r.Rack, "?") + "/" + strconv.Itoa(int(*r.Ordinal))
 	case r.HostID != "":
-		return "host ID " + r.HostID
+		return "host ID " + string(r.HostID)
 	}
 	return "a node without a name"
 }
@@ -204,7 +199,7 @@ type Group struct {
 func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 	type key struct {
 		reason Reason
-		hostID string
+		hostID hostid.ID
 		place  place
 		detail string // of blockers that are not about a pair
 		cause  string

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // noHostID stands for an observation without host ID.
@@ -30,9 +32,9 @@ func (r *Ref) placed() bool { return r.Ordinal != nil }
 
 // builder numbers nodes in the order of their appearance; finish puts them into their one order.
 type builder struct {
-	names   map[string]Ref
+	names   map[hostid.ID]Ref
 	nodes   []Node
-	index   map[string]int32
+	index   map[hostid.ID]int32
 	byPlace map[place]int32
 
 	// Most rows list the same host IDs in the same order as the row before: then its numbers serve again, without a look-up.
@@ -52,8 +54,8 @@ type entry struct {
 	nameless bool
 }
 
-func build(rows []Row, names map[string]Ref) *grid {
-	b := &builder{names: names, index: make(map[string]int32, len(rows)), nodes: make([]Node, 0, len(rows))}
+func build(rows []Row, names map[hostid.ID]Ref) *grid {
+	b := &builder{names: names, index: make(map[hostid.ID]int32, len(rows)), nodes: make([]Node, 0, len(rows))}
 	entries := make([]entry, len(rows))
 	for i := range rows {
 		entries[i] = b.number(&rows[i])
@@ -102,7 +104,7 @@ func (b *builder) add(ref Ref) int32 {
 	return int32(len(b.nodes) - 1)
 }
 
-func (b *builder) hostID(id string) int32 {
+func (b *builder) hostID(id hostid.ID) int32 {
 	if id == "" {
 		return noHostID
 	}
@@ -385,7 +387,7 @@ func compareRefs(a, b *Ref) int {
 	return compareKnown(a.Member, b.Member)
 }
 
-func compareKnown(a, b string) int {
+func compareKnown[T ~string](a, b T) int {
 	switch {
 	case a == b:
 		return 0
@@ -394,7 +396,7 @@ func compareKnown(a, b string) int {
 	case b == "":
 		return -1
 	}
-	return strings.Compare(a, b)
+	return cmp.Compare(a, b)
 }
 
 // compareRows orders rows of one host ID, so that which of them names the node does not depend on the input's order.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // What is known of the topology coordinator.
@@ -43,7 +44,7 @@ func (m *Matrix) Coordinator() Coordinator { return m.coordinator }
 // elect finds the coordinator by the lines that count.
 func (m *Matrix) elect(lines []*line) Coordinator {
 	type candidate struct {
-		id     string
+		id     hostid.ID
 		named  int
 		itself bool
 	}

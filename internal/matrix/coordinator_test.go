@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -28,7 +29,7 @@ func TestC3TheCoordinatorIsWhomMostRowsName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rows := three()
 			for i, id := range tc.says {
-				rows[i].Coordinator = id
+				rows[i].Coordinator = hostid.ID(id)
 			}
 			if tc.down > 0 {
 				rows[tc.down-1].Stale = Trouble{Code: StalePodGone}
@@ -68,17 +69,17 @@ func TestC3TheCoordinatorsRowIsNamedFirst(t *testing.T) {
 	}
 	many := make([]Row, n)
 	for i := range many {
-		many[i] = row(Ref{HostID: ids[i], Member: fmt.Sprintf("m-%03d", i), Datacenter: "dc1", Rack: "r", Ordinal: new(int32(i))}, up(ids...)...)
-		many[i].Coordinator = ids[77]
+		many[i] = row(Ref{HostID: hostid.ID(ids[i]), Member: fmt.Sprintf("m-%03d", i), Datacenter: "dc1", Rack: "r", Ordinal: new(int32(i))}, up(ids...)...)
+		many[i].Coordinator = hostid.ID(ids[77])
 		for k := range many[i].Observed {
 			many[i].Observed[k].Status = Down
 		}
 	}
 	seen := map[string]bool{}
 	for _, b := range New(many, Options{}).Blockers() {
-		if id := b.Observed.HostID; !seen[id] {
-			seen[id] = true
-			if b.Observer.HostID != ids[77] {
+		if id := b.Observed.HostID; !seen[string(id)] {
+			seen[string(id)] = true
+			if string(b.Observer.HostID) != ids[77] {
 				t.Fatalf("of %s the first to say so is %s", id, b.Observer.Name())
 			}
 		}

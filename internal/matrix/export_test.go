@@ -2,11 +2,13 @@
 
 package matrix
 
+import "github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+
 // FoldedObservers is for the tests, which are outside the package because they ask package words for texts.
 const FoldedObservers = foldedObservers
 
 // EachUp calls each for every UP of every row, with the host IDs of the reporter and of the observed node.
-func (m *Matrix) EachUp(each func(observer, observed string)) {
+func (m *Matrix) EachUp(each func(observer, observed hostid.ID)) {
 	for i := range m.lines {
 		l := &m.lines[i]
 		if !l.reports() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // MaxPairs is how many bad pairs Blockers lists one by one. Beyond it the first observers of each node stand for the rest,
@@ -31,13 +32,13 @@ type Options struct {
 	// rule of AllowNonReporting applies.
 	NotVerified []string
 	// Names gives places and members to host IDs that have no row, or whose row does not say.
-	Names map[string]Ref
+	Names map[hostid.ID]Ref
 	// Namespace is where the members' Pods and Services are, for the commands in next steps; empty when not known.
 	Namespace string
 	// Settled is the moment before which a node must have gone DOWN so that a next step may name a replacement; with zero none ever does.
 	Settled time.Time
 	// Fates hold by host ID what is known of nodes beside the rows.
-	Fates map[string]Fate
+	Fates map[hostid.ID]Fate
 }
 
 // Fate is what Services, Pods and logs tell of a node. Whoever reads less leaves out what he does not know: the next step is then a plainer one.
@@ -118,11 +119,11 @@ type Matrix struct {
 
 // grid is the part of a matrix that does not depend on who asks.
 type grid struct {
-	base  []Node           // Ref, Row and State by own word only
-	index map[string]int32 // by host ID
-	lines []line           // ordered by node
-	start []int32          // lines of node i are lines[start[i]:start[i+1]]
-	names map[string]Ref
+	base  []Node              // Ref, Row and State by own word only
+	index map[hostid.ID]int32 // by host ID
+	lines []line              // ordered by node
+	start []int32             // lines of node i are lines[start[i]:start[i+1]]
+	names map[hostid.ID]Ref
 }
 
 // line is one row in terms of node indexes.
@@ -174,7 +175,7 @@ func (m *Matrix) Options() Options { return m.opts }
 func (m *Matrix) Nodes() []Node { return m.nodes }
 
 // Index returns the index in Nodes of a host ID.
-func (m *Matrix) Index(hostID string) (int, bool) {
+func (m *Matrix) Index(hostID hostid.ID) (int, bool) {
 	i, ok := m.index[hostID]
 	return int(i), ok
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -19,6 +20,7 @@ const (
 	idA = "8ebd0fc0-1111-4111-8111-111111111111"
 	idB = "35d0f1aa-2222-4222-8222-222222222222"
 	idC = "1ffac2bb-3333-4333-8333-333333333333"
+	idX = "77d0f1aa-4444-4444-8444-444444444444"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -26,7 +28,7 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
 func member(rack string, ordinal int32, hostID string) Ref {
-	r := Ref{HostID: hostID, Member: "demo-" + rack + "-0", Datacenter: "dc1", Rack: rack, Ordinal: &ordinal}
+	r := Ref{HostID: hostid.ID(hostID), Member: "demo-" + rack + "-0", Datacenter: "dc1", Rack: rack, Ordinal: &ordinal}
 	if ordinal > 0 {
 		r.Member = "demo-" + rack + "-1"
 	}
@@ -46,7 +48,7 @@ func row(reporter Ref, cells ...Observation) Row {
 func up(ids ...string) []Observation {
 	var list []Observation
 	for _, id := range ids {
-		list = append(list, Observation{HostID: id, Status: Up})
+		list = append(list, Observation{HostID: hostid.ID(id), Status: Up})
 	}
 	return list
 }
@@ -101,7 +103,7 @@ func TestBlockersByName(t *testing.T) {
 		},
 		"names come from elsewhere too": {
 			rows: []Row{row(memberA, up(idA, idB)...)},
-			opts: Options{Names: map[string]Ref{idB: memberB}},
+			opts: Options{Names: map[hostid.ID]Ref{idB: memberB}},
 			want: []string{"RowMissing: no status report from demo-rack2-0 (35d0f1aa) | see that demo-rack2-0 runs and that its reporter writes the Pod's annotation"},
 		},
 		"a reporter says why it has no row": {
@@ -218,7 +220,7 @@ func TestEvidence(t *testing.T) {
 		}
 		return rows
 	}
-	replacing := Options{Fates: map[string]Fate{idN: {Member: "demo-rack2-1", Open: true}}}
+	replacing := Options{Fates: map[hostid.ID]Fate{idN: {Member: "demo-rack2-1", Open: true}}}
 	tests := map[string]struct {
 		rows    []Row
 		opts    Options
@@ -317,9 +319,9 @@ func TestNextSteps(t *testing.T) {
 		rows[2].Observed[0].Status, rows[2].Observed[1].Status = Down, Down
 		return down(StateNormal)(rows)
 	}
-	fate := func(f Fate) Options { return Options{Namespace: "demo", Fates: map[string]Fate{idC: f}} }
+	fate := func(f Fate) Options { return Options{Namespace: "demo", Fates: map[hostid.ID]Fate{idC: f}} }
 	demo := Options{Namespace: "demo"}
-	long := Options{Namespace: "demo", Settled: ago(5 * time.Minute), Fates: map[string]Fate{idC: {NotReadySince: ago(10 * time.Minute)}}}
+	long := Options{Namespace: "demo", Settled: ago(5 * time.Minute), Fates: map[hostid.ID]Fate{idC: {NotReadySince: ago(10 * time.Minute)}}}
 	somewhere := long
 	somewhere.Namespace = ""
 	const (
@@ -363,7 +365,7 @@ func TestNextSteps(t *testing.T) {
 
 		"a replacement is open": {both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true}), []Reason{d, d, e}, underWay},
 		"a replacement is open and the row old": {both(down(StateBeingReplaced), stale), Options{
-			Self: newcomer(), Namespace: "demo", Fates: map[string]Fate{idC: {Member: "demo-rack3-0", Open: true}},
+			Self: newcomer(), Namespace: "demo", Fates: map[hostid.ID]Fate{idC: {Member: "demo-rack3-0", Open: true}},
 		}, []Reason{d, d, s}, underWay},
 		"a replacement is asked for": {
 			both(down(StateNormal), silent), fate(Fate{Member: "demo-rack3-0"}), []Reason{d, d, m},
@@ -373,13 +375,13 @@ func TestNextSteps(t *testing.T) {
 			both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true, Step: code.New(resume)}), []Reason{d, d, e}, resume,
 		},
 		"the failed replacement of the very member that wants to start": {
-			down(StateNormal), Options{Self: &memberC, Fates: map[string]Fate{idC: {Member: "demo-rack3-0", Step: code.New(resume)}}}, []Reason{d, d, m}, resume,
+			down(StateNormal), Options{Self: &memberC, Fates: map[hostid.ID]Fate{idC: {Member: "demo-rack3-0", Step: code.New(resume)}}}, []Reason{d, d, m}, resume,
 		},
 		"the former node of the very member that wants to start": {
 			down(StateNormal), Options{Self: &memberC, Namespace: "demo"}, []Reason{d, d, m},
 			"the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo",
 		},
-		"a ghost": {ghost, Options{Namespace: "demo", Fates: map[string]Fate{gone: {Step: code.New(removenode)}}}, []Reason{d, d, d, m}, removenode},
+		"a ghost": {ghost, Options{Namespace: "demo", Fates: map[hostid.ID]Fate{gone: {Step: code.New(removenode)}}}, []Reason{d, d, d, m}, removenode},
 		"a host ID that nobody here knows": {
 			ghost, demo, []Reason{d, d, d, m}, "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: kubectl scylla status -n demo",
 		},
@@ -476,10 +478,10 @@ func TestDifferencesFromTheShippedOperator(t *testing.T) {
 				first := tc.reports[0].Racks[0].Nodes[0]
 				cells := api.AppendCells(nil, first.ObservedNodes)
 				for i := range cells {
-					cells[i].State = tc.states[cells[i].HostID]
+					cells[i].State = tc.states[string(cells[i].HostID)]
 				}
 				rows = FromCells([][]api.ObservedNodeStatusReport{cells})
-				rows[0].Reporter = Ref{HostID: *first.HostID, Datacenter: "dc1", Rack: "rack1", Ordinal: new(int32)}
+				rows[0].Reporter = Ref{HostID: hostid.ID(*first.HostID), Datacenter: "dc1", Rack: "rack1", Ordinal: new(int32)}
 			}
 			m := New(rows, Options{Self: &Ref{Datacenter: "dc1", Rack: "rack1", Ordinal: &ordinal}, Reports: 1})
 			if got := len(m.Blockers()) == 0; got != tc.satisfied {
@@ -501,7 +503,7 @@ func TestNodes(t *testing.T) {
 	rows[0].Observed[1] = Observation{HostID: idB, Status: Down, Since: ago(time.Minute)}
 	rows[1].Observed[1] = Observation{HostID: idB, Status: Down, Since: ago(2 * time.Minute)}
 	rows[0].Observed[3].State, rows[1].Observed[3].State = StateJoining, StateJoining
-	m := New(rows, Options{Self: newcomer(), Names: map[string]Ref{"h2": {Member: "other-rack1-0", Datacenter: "dc2"}}})
+	m := New(rows, Options{Self: newcomer(), Names: map[hostid.ID]Ref{"h2": {Member: "other-rack1-0", Datacenter: "dc2"}}})
 
 	type short struct {
 		Name                       string
@@ -618,7 +620,7 @@ func TestHealth(t *testing.T) {
 
 func TestJudgeForSeveralNewcomers(t *testing.T) {
 	rows := append(three(), row(member("rack1", 1, "x"), Observation{HostID: idA, Status: Down}))
-	m := New(rows, Options{Names: map[string]Ref{"x": {Member: "demo-rack1-1"}}})
+	m := New(rows, Options{Names: map[hostid.ID]Ref{"x": {Member: "demo-rack1-1"}}})
 	if m.Empty() || len(m.Blockers()) == 0 {
 		t.Fatal("the newcomer's own row says DOWN and nobody is left out")
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -41,8 +42,8 @@ func judgeNaively(rows []Row, opts Options) *naive {
 	for i, r := range n.rows {
 		says[i] = map[string]Observation{}
 		if r.Reporter.HostID != "" {
-			n.required[r.Reporter.HostID] = true
-			own[r.Reporter.HostID] = true
+			n.required[string(r.Reporter.HostID)] = true
+			own[string(r.Reporter.HostID)] = true
 		} else {
 			n.add(ReasonHostIDMissing, "", nameOf(r.Reporter))
 		}
@@ -58,7 +59,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 			if o.Status >= Missing {
 				o.Status = Unknown
 			}
-			if old, ok := says[i][o.HostID]; ok {
+			if old, ok := says[i][string(o.HostID)]; ok {
 				if old.State != o.State {
 					o.State = StateNormal
 				}
@@ -66,7 +67,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 					o.Status = old.Status
 				}
 			}
-			says[i][o.HostID] = o
+			says[i][string(o.HostID)] = o
 		}
 		for id := range says[i] {
 			n.required[id] = true
@@ -89,7 +90,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 	for i, r := range n.rows {
 		if usable(i) {
 			reporting++
-			known[r.Reporter.HostID] = true
+			known[string(r.Reporter.HostID)] = true
 			for id := range says[i] {
 				known[id] = true
 			}
@@ -98,7 +99,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 	selves := map[string]bool{}
 	for _, r := range rows {
 		if n.isSelf(r.Reporter) {
-			selves[r.Reporter.HostID] = true
+			selves[string(r.Reporter.HostID)] = true
 		}
 	}
 	for id := range own {
@@ -133,7 +134,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 					n.add(ReasonNodeUnknown, name, id)
 				}
 			}
-		case r.Reporter.HostID == "" || forgotten[r.Reporter.HostID] || n.excused(r.Reporter.HostID, evidence, true):
+		case r.Reporter.HostID == "" || forgotten[string(r.Reporter.HostID)] || n.excused(string(r.Reporter.HostID), evidence, true):
 		case !r.Trouble.IsZero():
 			n.add(ReasonRowError, "", name)
 		case !r.Stale.IsZero():
@@ -155,7 +156,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 func (n *naive) split(says []map[string]Observation, usable func(int) bool) {
 	var lists []map[string]bool
 	for i, r := range n.rows {
-		own := says[i][r.Reporter.HostID]
+		own := says[i][string(r.Reporter.HostID)]
 		if !usable(i) || r.Reporter.HostID == "" || own.Status != Up || own.State != StateNormal {
 			continue
 		}
@@ -232,7 +233,7 @@ func (n *naive) add(reason Reason, observer, observed string) {
 
 func nameOf(r Ref) string {
 	if r.HostID != "" {
-		return r.HostID
+		return string(r.HostID)
 	}
 	name := "?" + r.Datacenter + r.Rack + r.Member
 	if r.Ordinal != nil {
@@ -258,7 +259,7 @@ func keysOf(blockers []Blocker) map[string]bool {
 
 // Generators. Few host IDs and places, so that duplicates, Self's own row and evidence about one node meet often.
 
-var genHostID = rapid.SampledFrom([]string{"h0", "h1", "h2", "h3", "h4", "H1", "h5"})
+var genHostID = rapid.SampledFrom([]hostid.ID{"h0", "h1", "h2", "h3", "h4", "H1", "h5"})
 
 var genStatus = rapid.SampledFrom([]Status{Up, Up, Up, Up, Up, Up, Down, Unknown, Missing, 77})
 
@@ -306,7 +307,7 @@ var genRow = rapid.Custom(func(t *rapid.T) Row {
 	return r
 })
 
-var bases = []*Membership{{HostIDs: []string{"h0", "h1", "h2"}}, {HostIDs: []string{"h3", "h2", "h1", "h0"}}, {HostIDs: []string{""}}}
+var bases = []*Membership{{HostIDs: []hostid.ID{"h0", "h1", "h2"}}, {HostIDs: []hostid.ID{"h3", "h2", "h1", "h0"}}, {HostIDs: []hostid.ID{""}}}
 
 var genRows = rapid.SliceOfN(genRow, 0, 6)
 
@@ -337,11 +338,11 @@ func healthy(n int) []Row {
 	for i := range rows {
 		ordinal := int32(i / 3)
 		rows[i] = Row{
-			Reporter: Ref{HostID: fmt.Sprintf("h%d", i), Datacenter: "dc1", Rack: fmt.Sprintf("r%d", i%3), Ordinal: &ordinal},
+			Reporter: Ref{HostID: hostid.ID(fmt.Sprintf("h%d", i)), Datacenter: "dc1", Rack: fmt.Sprintf("r%d", i%3), Ordinal: &ordinal},
 			Reported: true,
 		}
 		for j := range n {
-			rows[i].Observed = append(rows[i].Observed, Observation{HostID: fmt.Sprintf("h%d", j), Status: Up})
+			rows[i].Observed = append(rows[i].Observed, Observation{HostID: hostid.ID(fmt.Sprintf("h%d", j)), Status: Up})
 		}
 	}
 	return rows

@@ -5,6 +5,8 @@ package matrix
 import (
 	"slices"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // Opinion is what the cluster's rows say of one node. A witness is another node with a row that exists, is fresh, could be read and is not empty; a
@@ -56,7 +58,7 @@ func (m *Matrix) Witness(i int) bool {
 }
 
 // Opinion gathers what the rows say of a host ID. A host ID that nobody mentions is NotListed by every witness. Its own row is no witness.
-func (m *Matrix) Opinion(hostID string) Opinion {
+func (m *Matrix) Opinion(hostID hostid.ID) Opinion {
 	o := Opinion{States: map[State][]int{}}
 	o.Up, o.States[StateNormal] = make([]int, 0, len(m.nodes)), make([]int, 0, len(m.nodes)) // most rows of most nodes
 	observed, known := m.index[hostID]

@@ -5,6 +5,8 @@ package matrix
 import (
 	"fmt"
 	"testing"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // BenchmarkOpinions asks about every node of 1,000, as the checks of a replacement do.
@@ -12,7 +14,7 @@ func BenchmarkOpinions(b *testing.B) {
 	const n = 1000
 	all := &Membership{}
 	for i := range n {
-		all.HostIDs = append(all.HostIDs, fmt.Sprintf("%08x-0000-4000-8000-000000000000", i))
+		all.HostIDs = append(all.HostIDs, hostid.ID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)))
 	}
 	var rows []Row
 	for _, id := range all.HostIDs[1:] {

@@ -9,13 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 func witnessRow(id string, cells ...Observation) Row {
-	return Row{Reporter: Ref{HostID: id}, Reported: true, Observed: cells}
+	return Row{Reporter: Ref{HostID: hostid.ID(id)}, Reported: true, Observed: cells}
 }
 
-func seenAs(id string, s Status) Observation { return Observation{HostID: id, Status: s} }
+func seenAs(id string, s Status) Observation { return Observation{HostID: hostid.ID(id), Status: s} }
 
 func TestOpinion(t *testing.T) {
 	t.Parallel()
@@ -74,7 +76,7 @@ func TestOpinionHasTheStates(t *testing.T) {
 	got := map[State]string{}
 	for s, by := range m.Opinion("x").States {
 		for _, i := range by {
-			got[s] += m.Nodes()[i].HostID
+			got[s] += string(m.Nodes()[i].HostID)
 		}
 	}
 	if diff := cmp.Diff(map[State]string{StateJoining: "a", StateNormal: "bc"}, got); diff != "" {
@@ -89,7 +91,7 @@ func TestOpinionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := []string{"a", "b", "c", "d", "x"}
 		rows := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Row {
-			r := Row{Reporter: Ref{HostID: rapid.SampledFrom(ids).Draw(t, "id")}, Reported: true}
+			r := Row{Reporter: Ref{HostID: hostid.ID(rapid.SampledFrom(ids).Draw(t, "id"))}, Reported: true}
 			for range rapid.IntRange(0, 4).Draw(t, "cells") {
 				r.Observed = append(r.Observed, seenAs(rapid.SampledFrom(ids).Draw(t, "of"), Status(rapid.IntRange(0, 2).Draw(t, "status"))))
 			}
@@ -104,18 +106,18 @@ func TestOpinionProperties(t *testing.T) {
 			if !r.Stale.IsZero() || len(r.Observed) == 0 || r.Reporter.HostID == "x" {
 				continue
 			}
-			if says[r.Reporter.HostID] == nil {
-				says[r.Reporter.HostID] = map[Status]bool{}
+			if says[string(r.Reporter.HostID)] == nil {
+				says[string(r.Reporter.HostID)] = map[Status]bool{}
 			}
 			listed := false
 			for _, c := range r.Observed {
 				if c.HostID == "x" {
 					listed = true
-					says[r.Reporter.HostID][c.Status] = true
+					says[string(r.Reporter.HostID)][c.Status] = true
 				}
 			}
 			if !listed {
-				says[r.Reporter.HostID][Missing] = true
+				says[string(r.Reporter.HostID)][Missing] = true
 			}
 		}
 		down, up := 0, 0

@@ -2,10 +2,12 @@
 
 package matrix
 
+import "github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+
 // Partition lists by host ID the parts that the nodes that report fall into, in the order of their first nodes, where two nodes are together when
 // either sees the other UP. Nil when they are all together, and where they are of two clusters (see Split). A node that is DOWN does not
 // report, so its death is no partition.
-func (m *Matrix) Partition() [][]string {
+func (m *Matrix) Partition() [][]hostid.ID {
 	if m.clusters != nil {
 		return nil // nodes of two clusters have no network to mend
 	}
@@ -49,7 +51,7 @@ func (m *Matrix) Partition() [][]string {
 	if apart <= 0 {
 		return nil
 	}
-	var parts [][]string
+	var parts [][]hostid.ID
 	index := map[int32]int{}
 	for i := range reporting.all() {
 		r := root(i)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -126,15 +127,15 @@ func TestDownNeverOpens(t *testing.T) {
 				continue
 			}
 			for _, o := range r.Observed {
-				if o.Status == Down && o.HostID != "" && !excusedByAll(rows, o.HostID) {
-					observer, observed = nameOf(r.Reporter), o.HostID
+				if o.Status == Down && o.HostID != "" && !excusedByAll(rows, string(o.HostID)) {
+					observer, observed = nameOf(r.Reporter), string(o.HostID)
 				}
 			}
 		}
 		if observed == "" {
 			observer, observed = "witness", "victim"
-			rows = append(rows, Row{Reporter: Ref{HostID: observer, Datacenter: "elsewhere"}, Reported: true,
-				Observed: []Observation{{HostID: observer, Status: Up}, {HostID: observed, Status: Down}}})
+			rows = append(rows, Row{Reporter: Ref{HostID: hostid.ID(observer), Datacenter: "elsewhere"}, Reported: true,
+				Observed: []Observation{{HostID: hostid.ID(observer), Status: Up}, {HostID: hostid.ID(observed), Status: Down}}})
 		}
 		key := fmt.Sprintf("%s [%s] [%s]", ReasonNodeDown, observer, observed)
 		if !keysOf(New(rows, opts).Blockers())[key] {
@@ -147,7 +148,7 @@ func TestDownNeverOpens(t *testing.T) {
 func excusedByAll(rows []Row, hostID string) bool {
 	return slices.ContainsFunc(rows, func(r Row) bool {
 		return slices.ContainsFunc(r.Observed, func(o Observation) bool {
-			return o.HostID == hostID && (o.State == StateDecommissioned || o.State == StateBeingReplaced)
+			return string(o.HostID) == hostID && (o.State == StateDecommissioned || o.State == StateBeingReplaced)
 		})
 	})
 }
@@ -255,13 +256,13 @@ func TestPartitionIsConnectedness(t *testing.T) {
 		var ids []string
 		for _, n := range m.Nodes() {
 			if n.Reports && n.HostID != "" {
-				ids = append(ids, n.HostID)
+				ids = append(ids, string(n.HostID))
 			}
 		}
 		near := map[[2]string]bool{}
-		m.EachUp(func(a, b string) {
-			if slices.Contains(ids, a) && slices.Contains(ids, b) {
-				near[[2]string{a, b}], near[[2]string{b, a}] = true, true
+		m.EachUp(func(a, b hostid.ID) {
+			if slices.Contains(ids, string(a)) && slices.Contains(ids, string(b)) {
+				near[[2]string{string(a), string(b)}], near[[2]string{string(b), string(a)}] = true, true
 			}
 		})
 		for range ids {
@@ -275,13 +276,13 @@ func TestPartitionIsConnectedness(t *testing.T) {
 				}
 			}
 		}
-		var want [][]string
+		var want [][]hostid.ID
 		for _, id := range ids {
-			k := slices.IndexFunc(want, func(part []string) bool { return near[[2]string{part[0], id}] })
+			k := slices.IndexFunc(want, func(part []hostid.ID) bool { return near[[2]string{string(part[0]), id}] })
 			if k < 0 {
-				want = append(want, []string{id})
+				want = append(want, []hostid.ID{hostid.ID(id)})
 			} else {
-				want[k] = append(want[k], id)
+				want[k] = append(want[k], hostid.ID(id))
 			}
 		}
 		if len(want) < 2 || m.Split() != nil {

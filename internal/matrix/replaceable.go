@@ -2,13 +2,17 @@
 
 package matrix
 
-import "time"
+import (
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+)
 
 // NodeReplaceable is true for a node whose replacement an output may name. It is the one place that decides so; everything else asks it. All of this must
 // hold: the node is a member here and a normal one; the cluster is not in parts; the node has no row of its own that counts; a majority of the other rows says
 // DOWN, none says UP, and none contradicts itself; nothing else is known of it (it does not start, its Kubernetes node answers, no replacement is open);
 // and it has been DOWN since before Options.Settled.
-func (m *Matrix) NodeReplaceable(hostID string) bool {
+func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
 	i, ok := m.index[hostID]
 	return ok && m.replaceable(&m.nodes[i])
 }
@@ -25,9 +29,9 @@ func (m *Matrix) replaceable(n *Node) bool {
 
 // DownSince is since when a node has been DOWN: for the majority of the rows, and where these do not say (the Scylla Operator's reports never do), since when
 // its Pod has not been ready. Zero is not known.
-func (m *Matrix) DownSince(hostID string) time.Time { return m.downSince(hostID, m.Opinion(hostID)) }
+func (m *Matrix) DownSince(hostID hostid.ID) time.Time { return m.downSince(hostID, m.Opinion(hostID)) }
 
-func (m *Matrix) downSince(hostID string, o Opinion) time.Time {
+func (m *Matrix) downSince(hostID hostid.ID, o Opinion) time.Time {
 	if since, known := o.DownSince(); known {
 		return since
 	}

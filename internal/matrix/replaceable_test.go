@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -48,15 +49,15 @@ func TestNodeReplaceable(t *testing.T) {
 		"the rows do not say since when, and its Pod does": {rows: func(r []Row) []Row {
 			r[0].Observed[2].Since, r[1].Observed[2].Since = time.Time{}, time.Time{}
 			return r
-		}, opts: func(o *Options) { o.Fates = map[string]Fate{idC: {NotReadySince: ago(time.Hour)}} }, want: true},
+		}, opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {NotReadySince: ago(time.Hour)}} }, want: true},
 		"its Pod has not been ready for a minute": {rows: func(r []Row) []Row {
 			r[0].Observed[2].Since, r[1].Observed[2].Since = time.Time{}, time.Time{}
 			return r
-		}, opts: func(o *Options) { o.Fates = map[string]Fate{idC: {NotReadySince: ago(time.Minute)}} }},
+		}, opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {NotReadySince: ago(time.Minute)}} }},
 		"no limit is set":       {opts: func(o *Options) { o.Settled = time.Time{} }},
-		"it passes by itself":   {opts: func(o *Options) { o.Fates = map[string]Fate{idC: {Step: code.New("WaitForStart")}} }},
-		"a replacement is open": {opts: func(o *Options) { o.Fates = map[string]Fate{idC: {Member: "demo-rack3-0", Open: true}} }},
-		"it has not joined":     {opts: func(o *Options) { o.Fates = map[string]Fate{idC: {Joining: true}} }},
+		"it passes by itself":   {opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {Step: code.New("WaitForStart")}} }},
+		"a replacement is open": {opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {Member: "demo-rack3-0", Open: true}} }},
+		"it has not joined":     {opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {Joining: true}} }},
 		"all have it as LEAVING": {rows: func(r []Row) []Row {
 			r[0].Observed[2].State, r[1].Observed[2].State = StateLeaving, StateLeaving
 			return r
@@ -76,7 +77,7 @@ func TestNodeReplaceable(t *testing.T) {
 			if tc.id != "" {
 				id = tc.id
 			}
-			if got := New(rows, opts).NodeReplaceable(id); got != tc.want {
+			if got := New(rows, opts).NodeReplaceable(hostid.ID(id)); got != tc.want {
 				t.Errorf("NodeReplaceable is %t, want %t", got, tc.want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // CauseSplit is what shows that there are two clusters of one name. Parameters: parts, and coordinators where each part has one of its own.
@@ -25,17 +26,17 @@ const askGroup0 = "SELECT value FROM system.scylla_local WHERE key = 'raft_group
 
 // Other is what the node behind a row says that does not count as the row of Reporter, because the node speaks for another host ID.
 type Other struct {
-	HostID string
+	HostID hostid.ID
 	// HostIDs that it lists, its own among them.
-	HostIDs []string
+	HostIDs []hostid.ID
 }
 
 // part is one cluster, by the lists of its nodes.
 type part struct {
 	listed    bitset
-	strangers []string // host IDs that are no nodes of the matrix
-	says      []Ref    // whose lists it is made of
-	leaders   []string // the coordinators that they name
+	strangers []hostid.ID // host IDs that are no nodes of the matrix
+	says      []Ref       // whose lists it is made of
+	leaders   []hostid.ID // the coordinators that they name
 }
 
 // split finds the clusters that the rows belong to, nil when it is one. Every node of a cluster lists every other in its topology, the dead and those behind
@@ -65,7 +66,7 @@ func (m *Matrix) split(lines []*line) []part {
 			continue
 		}
 		if id := l.row.Coordinator; id != "" {
-			p.leaders = []string{id}
+			p.leaders = []hostid.ID{id}
 		}
 		if len(parts) == 1 && parts[0].listed.same(p.listed) {
 			parts[0].join(&p) // as a rule every row lists the same
@@ -117,7 +118,7 @@ func (p *part) overlaps(other *part) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(p.strangers, func(id string) bool { return slices.Contains(other.strangers, id) })
+	return slices.ContainsFunc(p.strangers, func(id hostid.ID) bool { return slices.Contains(other.strangers, id) })
 }
 
 func (p *part) join(other *part) {
@@ -139,8 +140,8 @@ func (p *part) join(other *part) {
 
 // Split lists by host ID the clusters that the nodes belong to, the one that most rows speak for first, where the rows show that they belong to several of
 // one name. Nil when they do not.
-func (m *Matrix) Split() [][]string {
-	out := make([][]string, 0, len(m.clusters))
+func (m *Matrix) Split() [][]hostid.ID {
+	out := make([][]hostid.ID, 0, len(m.clusters))
 	for i := range m.clusters {
 		ids := slices.Clone(m.clusters[i].strangers)
 		for at := range m.clusters[i].listed.all() {

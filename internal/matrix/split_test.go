@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -21,10 +22,10 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(rows []Row) []Row
 		self   *Ref
-		want   [][]string
+		want   [][]hostid.ID
 	}{
-		"A founded its own":           {want: [][]string{{idC, idB}, {idA}}},
-		"for the newcomer that waits": {self: newcomer(), want: [][]string{{idC, idB}, {idA}}},
+		"A founded its own":           {want: [][]hostid.ID{{idC, idB}, {idA}}},
+		"for the newcomer that waits": {self: newcomer(), want: [][]hostid.ID{{idC, idB}, {idA}}},
 		"all in one":                  {change: func([]Row) []Row { return three() }},
 		"a broken network: all are listed": {change: func([]Row) []Row {
 			rows := three()
@@ -38,7 +39,7 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 		}},
 		"A's row is old":              {change: func(rows []Row) []Row { rows[0].Stale = Trouble{Code: StalePodGone}; return rows }},
 		"A still starts":              {change: func(rows []Row) []Row { rows[0].OperationMode = "STARTING"; return rows }},
-		"A is NORMAL by its own word": {change: func(rows []Row) []Row { rows[0].OperationMode = "NORMAL"; return rows }, want: [][]string{{idC, idB}, {idA}}},
+		"A is NORMAL by its own word": {change: func(rows []Row) []Row { rows[0].OperationMode = "NORMAL"; return rows }, want: [][]hostid.ID{{idC, idB}, {idA}}},
 		"A leaves":                    {change: func(rows []Row) []Row { rows[0].OperationMode, rows[0].State = "LEAVING", StateLeaving; return rows }},
 		"A does not find itself":      {change: func(rows []Row) []Row { rows[0].Observed[0].Status = Unknown; return rows }},
 		"A joins, and lists itself":   {change: func(rows []Row) []Row { rows[0].Observed[0].State = StateJoining; return rows }},
@@ -48,12 +49,12 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 			return rows
 		}},
 		"a node that speaks for another host ID than its Service records": {change: func(rows []Row) []Row {
-			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: TroubleOtherHostID, Object: strange}, Other: &Other{HostID: strange, HostIDs: []string{strange}}}
+			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: TroubleOtherHostID, Object: strange}, Other: &Other{HostID: strange, HostIDs: []hostid.ID{strange}}}
 			rows[1].Observed, rows[2].Observed = up(idA, idB, idC), up(idA, idB, idC)
 			return rows
-		}, want: [][]string{{idC, idB, idA}, {strange}}},
+		}, want: [][]hostid.ID{{idC, idB, idA}, {strange}}},
 		"one that has joined anew, and is not recorded yet": {change: func(rows []Row) []Row {
-			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: TroubleOtherHostID, Object: strange}, Other: &Other{HostID: strange, HostIDs: []string{idB, idC, strange}}}
+			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: TroubleOtherHostID, Object: strange}, Other: &Other{HostID: strange, HostIDs: []hostid.ID{idB, idC, strange}}}
 			rows[1].Observed, rows[2].Observed = up(strange, idB, idC), up(strange, idB, idC)
 			return rows
 		}},

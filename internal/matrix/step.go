@@ -63,7 +63,7 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 	case fate.Member != "":
 		return code.New(StepReplacementAsked).Do(code.Scylla(m.opts.Namespace, "replace", "status", fate.Member))
 	case m.opts.Self != nil && n.HostID == m.opts.Self.HostID:
-		return code.New(StepReplaceFormerNode).Do(code.Scylla(m.opts.Namespace, "replace", n.HostID))
+		return code.New(StepReplaceFormerNode).Do(code.Scylla(m.opts.Namespace, "replace", string(n.HostID)))
 	case fate.Joining:
 		return code.New(StepWaitForJoin).Do(m.logs(n, api.ContainerScyllaDB))
 	case f.reason == ReasonNodeUnknown:
@@ -115,7 +115,7 @@ func (m *Matrix) downStep(n *Node) code.Message {
 		return code.New(StepStartThere, "datacenter", n.Datacenter)
 	}
 	faulty := n.Row != nil && !n.Row.Trouble.IsZero() && n.Row.Trouble.Fault(api.ContainerScyllaDB) == FaultScyllaDB
-	replace := code.Scylla(m.namespace(n), "replace", n.HostID)
+	replace := code.Scylla(m.namespace(n), "replace", string(n.HostID))
 	switch may := m.replaceable(n); {
 	case n.Member == "":
 		return code.New(StepReportElsewhere).Do(m.status()) // only a member is replaced
@@ -167,7 +167,9 @@ func (m *Matrix) isElsewhere(n *Node) bool {
 	return !slices.ContainsFunc(m.nodes, func(o Node) bool { return o.Member != "" && o.Datacenter == n.Datacenter })
 }
 
-func removeNode(n *Node) code.Command { return code.Command{"nodetool", "removenode", n.HostID} }
+func removeNode(n *Node) code.Command {
+	return code.Command{"nodetool", "removenode", string(n.HostID)}
+}
 
 // namespace is that of commands about a node. It is empty for a node without a member's name: such a node is not of this namespace, or its namespace
 // is not known.

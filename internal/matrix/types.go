@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // Status is one cell: what a reporter says of an observed node. The zero value is Unknown, which is never Up.
@@ -32,16 +33,16 @@ const (
 
 // Ref names a node for people and machines. Every field but HostID may be empty when nobody knows it.
 type Ref struct {
-	HostID     string `json:"hostID,omitempty"`
-	Member     string `json:"member,omitempty"` // name of Pod and member Service
-	Datacenter string `json:"datacenter,omitempty"`
-	Rack       string `json:"rack,omitempty"`
-	Ordinal    *int32 `json:"ordinal,omitempty"`
+	HostID     hostid.ID `json:"hostID,omitempty"`
+	Member     string    `json:"member,omitempty"` // name of Pod and member Service
+	Datacenter string    `json:"datacenter,omitempty"`
+	Rack       string    `json:"rack,omitempty"`
+	Ordinal    *int32    `json:"ordinal,omitempty"`
 }
 
 // Observation is one cell of an input row.
 type Observation struct {
-	HostID string
+	HostID hostid.ID
 	Status Status
 	State  State
 	// Since is when the reporter first saw this status; zero when not known.
@@ -50,7 +51,7 @@ type Observation struct {
 
 // Membership is a set of distinct host IDs that several rows share by pointer, so that "all UP" is said once for all of them.
 type Membership struct {
-	HostIDs []string
+	HostIDs []hostid.ID
 }
 
 // Row is what one member says. A member that has not reported is a Row without Observed. Rows made by FromReports and
@@ -80,7 +81,7 @@ type Row struct {
 	// LegacyTopology is set where the node says that its cluster's topology is not managed by Raft.
 	LegacyTopology bool
 	// Coordinator is the host ID of the topology coordinator by the node's word; empty when it does not say.
-	Coordinator string
+	Coordinator hostid.ID
 	// Other is what the node says where that does not count, because it speaks for another host ID than Reporter's.
 	Other *Other
 	// Namespace of the reporter's Pod where it is not Options.Namespace; empty when not known.

@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
 )
 
 // vectorReport is the neutral form of a datacenter report in test/vectors; it has the fields of the wire.
@@ -76,7 +77,7 @@ func readVectors(t testing.TB, name string, into any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := json.Unmarshal([]byte(hostids.UUIDs(string(data))), into); err != nil {
 		t.Fatalf("decode %s: %v", name, err)
 	}
 }
@@ -97,7 +98,7 @@ func readOracle(t testing.TB) []oracleCase {
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		var c oracleCase
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+		if err := json.Unmarshal([]byte(hostids.UUIDs(lines.Text())), &c); err != nil {
 			t.Fatalf("decode oracle line %d: %v", len(cases)+1, err)
 		}
 		cases = append(cases, c)

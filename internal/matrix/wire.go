@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // maxShared is how many different memberships FromReports keeps in sight to recognise rows that list the same host IDs.
@@ -40,10 +41,15 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 					Reported: len(node.ObservedNodes) > 0, NoStates: true,
 				}
 				if node.HostID != nil {
-					row.Reporter.HostID = *node.HostID
+					row.Reporter.HostID = hostid.Known(*node.HostID)
 				}
 				cells = api.AppendCells(cells[:0], node.ObservedNodes)
-				row.Base, row.Observed, shared = share(cells, shared)
+				if base := listing(cells, shared); base != nil {
+					row.Base, row.Observed = base, exceptions(cells)
+				} else {
+					parse(cells)
+					row.Base, row.Observed, shared = share(cells, shared)
+				}
 				rows = append(rows, row)
 			}
 		}
@@ -62,15 +68,41 @@ func FromCells(lists [][]api.ObservedNodeStatusReport) []Row {
 	return rows
 }
 
-// share finds the membership that cells list in its own order, or starts a new one, and returns what is not plainly UP.
-func share(cells []api.ObservedNodeStatusReport, shared []*Membership) (*Membership, []Observation, []*Membership) {
-	for _, m := range shared {
-		if slices.EqualFunc(m.HostIDs, cells, func(id string, c api.ObservedNodeStatusReport) bool { return id == c.HostID }) {
-			return m, exceptions(cells), shared
+// parse makes host IDs of what a report of a datacenter lists. What is none is nobody's, and blocks.
+func parse(cells []api.ObservedNodeStatusReport) {
+	for i := range cells {
+		cells[i].HostID = hostid.Known(string(cells[i].HostID))
+	}
+}
+
+// known are the texts that are host IDs.
+func known(texts []string) []hostid.ID {
+	ids := make([]hostid.ID, 0, len(texts))
+	for _, text := range texts {
+		if id, err := hostid.Parse(text); err == nil {
+			ids = append(ids, id)
 		}
 	}
+	return ids
+}
+
+// listing is the membership that cells list in its own order; nil when it is none of those that are known.
+func listing(cells []api.ObservedNodeStatusReport, shared []*Membership) *Membership {
+	for _, m := range shared {
+		if slices.EqualFunc(m.HostIDs, cells, func(id hostid.ID, c api.ObservedNodeStatusReport) bool { return id == c.HostID }) {
+			return m
+		}
+	}
+	return nil
+}
+
+// share finds the membership that cells list in its own order, or starts a new one, and returns what is not plainly UP.
+func share(cells []api.ObservedNodeStatusReport, shared []*Membership) (*Membership, []Observation, []*Membership) {
+	if m := listing(cells, shared); m != nil {
+		return m, exceptions(cells), shared
+	}
 	if len(shared) < maxShared && len(cells) > 0 {
-		ids, known := make([]string, len(cells)), make(map[string]struct{}, len(cells))
+		ids, known := make([]hostid.ID, len(cells)), make(map[hostid.ID]struct{}, len(cells))
 		for i := range cells {
 			ids[i] = cells[i].HostID
 			known[ids[i]] = struct{}{}
@@ -104,10 +136,12 @@ func observation(c *api.ObservedNodeStatusReport) Observation {
 // Observed is one cell as it came over the wire.
 func Observed(c api.ObservedNodeStatusReport) Observation { return observation(&c) }
 
+// observations are the cells of a row of our own kind, which lists them as they were written.
 func observations(cells []api.ObservedNodeStatusReport) []Observation {
 	list := make([]Observation, len(cells))
 	for i := range cells {
 		list[i] = observation(&cells[i])
+		list[i].HostID = hostid.Known(string(cells[i].HostID))
 	}
 	return list
 }
@@ -132,19 +166,19 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 	damage := Trouble{Code: TroubleReportDamaged}
 	if m := report.Membership; m != nil {
 		if want := api.NewMembership(m.HostIDs); want.Digest == m.Digest {
-			base, damage = &Membership{HostIDs: want.HostIDs}, Trouble{}
+			base, damage = &Membership{HostIDs: known(want.HostIDs)}, Trouble{}
 		} else {
 			damage.Object = m.Digest
 		}
 	}
-	byName, byHostID := map[string]*api.StatusReportMember{}, map[string]*api.StatusReportMember{}
+	byName, byHostID := map[string]*api.StatusReportMember{}, map[hostid.ID]*api.StatusReportMember{}
 	for i := range report.Status.Members {
 		m := &report.Status.Members[i]
 		if m.Name != "" {
 			byName[m.Name] = m
 		}
-		if m.HostID != "" {
-			byHostID[m.HostID] = m
+		if id := hostid.Known(m.HostID); id != "" {
+			byHostID[id] = m
 		}
 	}
 	var rows []Row
@@ -154,13 +188,13 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 		for j := range dc.Nodes {
 			node := &dc.Nodes[j]
 			row := Row{
-				Reporter: Ref{HostID: node.HostID, Datacenter: dc.Name, Member: node.Member},
+				Reporter: Ref{HostID: hostid.Known(node.HostID), Datacenter: dc.Name, Member: node.Member},
 				Observed: observations(node.ObservedNodes),
 				Reported: node.MembershipDigest != "" || len(node.ObservedNodes) > 0,
 			}
 			m := byName[node.Member]
 			if m == nil {
-				m = byHostID[node.HostID]
+				m = byHostID[row.Reporter.HostID]
 			}
 			if m != nil {
 				describe(&row, m)
@@ -182,7 +216,7 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 				row.Base = base
 				for c := range row.Observed {
 					if node.ObservedNodes[c].Status == api.NodeStatusMissing {
-						row.Observed[c] = Observation{HostID: node.ObservedNodes[c].HostID, Status: Missing}
+						row.Observed[c] = Observation{HostID: row.Observed[c].HostID, Status: Missing}
 					}
 				}
 			}
@@ -194,7 +228,7 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 		if !m.Joined || seen[m] {
 			continue
 		}
-		row := Row{Reporter: Ref{HostID: m.HostID}}
+		row := Row{Reporter: Ref{HostID: hostid.Known(m.HostID)}}
 		describe(&row, m)
 		rows = append(rows, row)
 	}
@@ -204,7 +238,7 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 func describe(row *Row, m *api.StatusReportMember) {
 	r := &row.Reporter
 	r.Member, r.Datacenter, r.Rack, r.Ordinal = m.Name, m.Datacenter, m.Rack, &m.Ordinal
-	row.OperationMode, row.Version, row.Coordinator = m.OperationMode, m.ScyllaVersion, m.Coordinator
+	row.OperationMode, row.Version, row.Coordinator = m.OperationMode, m.ScyllaVersion, hostid.Known(m.Coordinator)
 	row.State, row.Namespace = StateOfMode(m.OperationMode), m.Namespace
 }
 
@@ -267,7 +301,7 @@ func StateOfMode(mode string) State {
 func (r *Row) Each() iter.Seq[Observation] {
 	return func(yield func(Observation) bool) {
 		if r.Base != nil {
-			except := make(map[string]struct{}, len(r.Observed))
+			except := make(map[hostid.ID]struct{}, len(r.Observed))
 			for i := range r.Observed {
 				except[r.Observed[i].HostID] = struct{}{}
 			}

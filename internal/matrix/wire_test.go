@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -28,25 +29,25 @@ func decodeReport(t testing.TB, text string) api.ScyllaDBDatacenterNodesStatusRe
 }
 
 func TestFromReports(t *testing.T) {
-	report := decodeReport(t, `{"datacenterName": "dc1", "racks": [
+	report := decodeReport(t, strings.NewReplacer(`"a"`, `"`+idA+`"`, `"b"`, `"`+idB+`"`, `"d"`, `"`+idX+`"`).Replace(`{"datacenterName": "dc1", "racks": [
 		{"name": "rack1", "nodes": [
 			{"ordinal": 0, "hostID": "a", "observedNodes": [{"hostID": "a", "status": "UP"}, {"hostID": "b", "status": "UP"}]},
 			{"ordinal": 1, "hostID": "b", "observedNodes": [{"hostID": "a", "status": "DOWN", "since": "2026-11-21T11:59:48Z"}, {"hostID": "b", "status": "UP", "state": "LEAVING"}]},
 			{"ordinal": 2},
 			{"ordinal": 3, "hostID": "d", "observedNodes": [{"hostID": "d", "status": "Up"}, {"hostID": "d", "status": "UP"}]}]},
-		{"name": "rack2"}]}`)
+		{"name": "rack2"}]}`))
 	rows := FromReports([]api.ScyllaDBDatacenterNodesStatusReport{report})
 	ref := func(ordinal int32, hostID string) Ref {
-		return Ref{HostID: hostID, Datacenter: "dc1", Rack: "rack1", Ordinal: &ordinal}
+		return Ref{HostID: hostid.ID(hostID), Datacenter: "dc1", Rack: "rack1", Ordinal: &ordinal}
 	}
-	ab := &Membership{HostIDs: []string{"a", "b"}}
+	ab := &Membership{HostIDs: []hostid.ID{idA, idB}}
 	want := []Row{
-		{NoStates: true, Reporter: ref(0, "a"), Reported: true, Base: ab},
-		{NoStates: true, Reporter: ref(1, "b"), Reported: true, Base: ab, Observed: []Observation{
-			{HostID: "a", Status: Down}, // without what the Scylla Operator's kind does not know
+		{NoStates: true, Reporter: ref(0, idA), Reported: true, Base: ab},
+		{NoStates: true, Reporter: ref(1, idB), Reported: true, Base: ab, Observed: []Observation{
+			{HostID: idA, Status: Down}, // without what the Scylla Operator's kind does not know
 		}},
 		{NoStates: true, Reporter: ref(2, "")},
-		{NoStates: true, Reporter: ref(3, "d"), Reported: true, Observed: []Observation{{HostID: "d"}, {HostID: "d", Status: Up}}},
+		{NoStates: true, Reporter: ref(3, idX), Reported: true, Observed: []Observation{{HostID: idX}, {HostID: idX, Status: Up}}},
 	}
 	for i := range rows {
 		if len(rows[i].Observed) == 0 {
@@ -65,7 +66,7 @@ func TestFromReports(t *testing.T) {
 func TestSharedRowsSayWhatTheWireSays(t *testing.T) {
 	genCell := rapid.Custom(func(t *rapid.T) api.ObservedNodeStatusReport {
 		return api.ObservedNodeStatusReport{
-			HostID: rapid.SampledFrom([]string{"a", "b", "c", ""}).Draw(t, "host ID"),
+			HostID: hostid.ID(rapid.SampledFrom([]string{idA, idB, idC, ""}).Draw(t, "host ID")),
 			Status: rapid.SampledFrom([]api.NodeStatus{"UP", "UP", "UP", "DOWN", "UNKNOWN", "odd", ""}).Draw(t, "status"),
 			State:  rapid.SampledFrom([]api.NodeState{"", "", "JOINING", "odd"}).Draw(t, "state"),
 		}
@@ -75,11 +76,11 @@ func TestSharedRowsSayWhatTheWireSays(t *testing.T) {
 		var plain []Row
 		report.Racks = make([]api.RackReport, 1)
 		for i := range rapid.IntRange(0, 8).Draw(t, "rows") {
-			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "reporter")
+			id := rapid.SampledFrom([]string{idA, idB, idC}).Draw(t, "reporter")
 			cells := rapid.SliceOfN(genCell, 0, 4).Draw(t, "cells")
 			ordinal := int32(i)
 			report.Racks[0].Nodes = append(report.Racks[0].Nodes, api.NodeReport{Ordinal: ordinal, HostID: &id, ObservedNodes: api.Plain(cells)})
-			r := Row{Reporter: Ref{HostID: id, Ordinal: &ordinal}, Reported: len(cells) > 0}
+			r := Row{Reporter: Ref{HostID: hostid.ID(id), Ordinal: &ordinal}, Reported: len(cells) > 0}
 			for _, c := range cells {
 				r.Observed = append(r.Observed, Observation{HostID: c.HostID, Status: ParseStatus(string(c.Status))})
 			}
@@ -91,7 +92,7 @@ func TestSharedRowsSayWhatTheWireSays(t *testing.T) {
 		}
 		for i := range rows {
 			want, got := slices.Clone(plain[i].Observed), slices.Collect(rows[i].Each())
-			byHostID := func(a, b Observation) int { return strings.Compare(a.HostID, b.HostID) }
+			byHostID := func(a, b Observation) int { return strings.Compare(string(a.HostID), string(b.HostID)) }
 			slices.SortStableFunc(want, byHostID)
 			slices.SortStableFunc(got, byHostID)
 			if !slices.Equal(want, got) {
@@ -102,7 +103,7 @@ func TestSharedRowsSayWhatTheWireSays(t *testing.T) {
 }
 
 func TestEachStopsWhenAsked(t *testing.T) {
-	r := Row{Base: &Membership{HostIDs: []string{"a", "b"}}, Observed: []Observation{{HostID: "b"}, {HostID: "c"}}}
+	r := Row{Base: &Membership{HostIDs: []hostid.ID{"a", "b"}}, Observed: []Observation{{HostID: "b"}, {HostID: "c"}}}
 	for stop := 1; stop <= 3; stop++ {
 		n := 0
 		for range r.Each() {
@@ -143,21 +144,21 @@ func TestFromStatusReport(t *testing.T) {
 		},
 		"the proposal's plain rows": {
 			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{
-				{HostID: "a", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: "UP"}, {HostID: "b", Status: "UP"}}},
+				{HostID: idA, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idA, Status: "UP"}, {HostID: idB, Status: "UP"}}},
 			}}}},
-			want: []string{"no status report from host ID b"},
+			want: []string{"no status report from host ID " + idB},
 		},
 		"a row over another membership": {
-			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: "feed"}}}}},
-			want:   []string{"the report of host ID a cannot be used: the report does not carry the membership feed of its rows, or carries it wrongly"},
+			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA, MembershipDigest: "feed"}}}}},
+			want:   []string{"the report of host ID " + idA + " cannot be used: the report does not carry the membership feed of its rows, or carries it wrongly"},
 		},
 		"a row over a membership that is not there": {
-			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: "feed"}}}}},
-			want:   []string{"the report of host ID a cannot be used: the report does not carry the membership of its rows, or carries it wrongly"},
+			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA, MembershipDigest: "feed"}}}}},
+			want:   []string{"the report of host ID " + idA + " cannot be used: the report does not carry the membership of its rows, or carries it wrongly"},
 		},
 		"a membership that somebody edited": {
-			report: &api.ScyllaDBStatusReport{Membership: &api.Membership{Digest: "feed", HostIDs: []string{"a"}}, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: "feed"}}}}},
-			want:   []string{"the report of host ID a cannot be used: the report does not carry the membership feed of its rows, or carries it wrongly"},
+			report: &api.ScyllaDBStatusReport{Membership: &api.Membership{Digest: "feed", HostIDs: []string{idA}}, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA, MembershipDigest: "feed"}}}}},
+			want:   []string{"the report of host ID " + idA + " cannot be used: the report does not carry the membership feed of its rows, or carries it wrongly"},
 		},
 		"a vanished datacenter keeps its rows and blocks": {
 			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{
@@ -189,8 +190,8 @@ func TestFromStatusReport(t *testing.T) {
 			},
 		},
 		"rows without observations have not reported": {
-			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a"}}}}},
-			want:   []string{"no status report from host ID a"},
+			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA}}}}},
+			want:   []string{"no status report from host ID " + idA},
 		},
 	}
 	for name, tc := range tests {
@@ -232,8 +233,8 @@ func FuzzReport(f *testing.F) {
 			f.Add(b)
 		}
 	}
-	m, err := json.Marshal(api.ScyllaDBStatusReport{Membership: api.NewMembership([]string{"a", "b"}), Datacenters: []api.StatusReportDatacenter{{
-		Name: "dc1", Nodes: []api.StatusReportNode{{HostID: "a", MembershipDigest: api.NewMembership([]string{"a", "b"}).Digest}},
+	m, err := json.Marshal(api.ScyllaDBStatusReport{Membership: api.NewMembership([]string{idA, idB}), Datacenters: []api.StatusReportDatacenter{{
+		Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA, MembershipDigest: api.NewMembership([]string{idA, idB}).Digest}},
 	}}})
 	if err != nil {
 		f.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // What a person is about to do.
@@ -28,7 +29,7 @@ func Purposes() []string { return []string{ForRestart, ForDrain, ForScale, ForUp
 // Keyspace is where the replicas of a keyspace are, as distinct sets of host IDs.
 type Keyspace struct {
 	Name     string
-	Replicas [][]string
+	Replicas [][]hostid.ID
 }
 
 // Now is what was read to say whether something is safe now.
@@ -124,13 +125,13 @@ func (s *safety) underWay() {
 	s.fine(from, "operations", s.subject, code.New(NothingUnderWayNow))
 }
 
-func (s *safety) name(hostID string) string {
+func (s *safety) name(hostID hostid.ID) string {
 	for _, m := range s.Cluster.Members() {
 		if m.HostID == hostID && m.Member != "" {
 			return m.Member
 		}
 	}
-	return hostID
+	return string(hostID)
 }
 
 // data: every range keeps a quorum of replicas that are UP while the nodes are stopped; of an upgrade, while any one of them is.
@@ -153,7 +154,7 @@ func (s *safety) data() {
 	for _, stopped := range rounds {
 		var hurt, names []string
 		for _, k := range s.Keyspaces {
-			if slices.ContainsFunc(k.Replicas, func(set []string) bool { return s.losesQuorum(set, stopped) }) {
+			if slices.ContainsFunc(k.Replicas, func(set []hostid.ID) bool { return s.losesQuorum(set, stopped) }) {
 				hurt = append(hurt, k.Name)
 			}
 		}
@@ -168,8 +169,8 @@ func (s *safety) data() {
 }
 
 // losesQuorum is true for replicas of which one stops, and of which too few are UP then: of all, or of those in the datacenter of the one that stops.
-func (s *safety) losesQuorum(set []string, stopped []cluster.Member) bool {
-	stops := func(id string) bool {
+func (s *safety) losesQuorum(set []hostid.ID, stopped []cluster.Member) bool {
+	stops := func(id hostid.ID) bool {
 		return slices.ContainsFunc(stopped, func(m cluster.Member) bool { return m.HostID == id })
 	}
 	alive, all := 0, map[string]int{}
@@ -193,7 +194,7 @@ func (s *safety) losesQuorum(set []string, stopped []cluster.Member) bool {
 	return false
 }
 
-func (s *safety) datacenter(id string) string {
+func (s *safety) datacenter(id hostid.ID) string {
 	if i, known := s.Cluster.Matrix().Index(id); known {
 		return s.Cluster.Matrix().Nodes()[i].Datacenter
 	}
@@ -201,7 +202,7 @@ func (s *safety) datacenter(id string) string {
 }
 
 // up is true for a node that some row sees UP, and none in any other way.
-func (s *safety) up(id string) bool {
+func (s *safety) up(id hostid.ID) bool {
 	m := s.Cluster.Matrix()
 	i, known := m.Index(id)
 	if !known {

@@ -41,7 +41,7 @@ func NewAfterwards(list []diagnosis.Afterwards) []Afterwards {
 	for i := range list {
 		a := &list[i]
 		d := Afterwards{
-			Operation: string(a.Operation), Node: a.Node, Original: a.Original, FinishedAt: TimePtr(a.Finished),
+			Operation: string(a.Operation), Node: a.Node, Original: string(a.Original), FinishedAt: TimePtr(a.Finished),
 			Summary: words.Text(a.Message), Wait: words.Text(a.Wait),
 		}
 		for _, t := range a.Tasks {

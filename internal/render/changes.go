@@ -31,7 +31,7 @@ func Changes(before, after *ClusterStatus) []string {
 		}
 		for _, c := range []struct{ what, from, to string }{
 			{"is seen", seenStatus(o.Seen), seenStatus(n.Seen)}, {"row", string(o.Row.Status), string(n.Row.Status)}, {"Pod", o.Pod, n.Pod},
-			{"host ID", o.HostID, n.HostID}, {"version", o.Version, n.Version}, {"Kubernetes node", o.on(), n.on()},
+			{"host ID", string(o.HostID), string(n.HostID)}, {"version", o.Version, n.Version}, {"Kubernetes node", o.on(), n.on()},
 		} {
 			if c.from != c.to {
 				out = append(out, fmt.Sprintf("%s %s %s → %s", n.Name(), c.what, dash(c.from), dash(c.to)))
@@ -51,7 +51,7 @@ func (n *Node) key() string {
 	if n.Member != "" {
 		return n.Member
 	}
-	return n.HostID
+	return string(n.HostID)
 }
 
 func (n *Node) on() string {

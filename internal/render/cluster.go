@@ -5,13 +5,13 @@ package render
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -30,10 +30,14 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 	members := s.Members()
 	d := &ClusterStatus{Header: header(KindClusterStatus, s.Name, s, now), ManagedBy: managedBy(s), View: viewOf(s)}
 
-	staleSince := map[string]time.Time{}
+	type key struct {
+		hostID hostid.ID
+		member string
+	}
+	staleSince := map[key]time.Time{}
 	for _, n := range m.Nodes() {
 		if n.Row != nil && !n.Row.Stale.IsZero() {
-			staleSince[n.HostID+"\x00"+n.Member] = n.Row.StaleSince
+			staleSince[key{n.HostID, n.Member}] = n.Row.StaleSince
 		}
 	}
 	placed := make([]bool, len(m.Nodes()))
@@ -48,7 +52,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 		if i, ok := find(m, member.Ref); ok {
 			placed[i] = true
 			node.addView(m, i)
-			node.Row.StaleSince = TimePtr(staleSince[m.Nodes()[i].HostID+"\x00"+m.Nodes()[i].Member])
+			node.Row.StaleSince = TimePtr(staleSince[key{m.Nodes()[i].HostID, m.Nodes()[i].Member}])
 		}
 		d.Nodes = append(d.Nodes, node)
 		d.addSections(j, member, node)
@@ -105,7 +109,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 func (d *ClusterStatus) addLeftovers(ghosts []Leftover) {
 	d.Leftovers = ghosts
 	for _, g := range ghosts {
-		if !slices.ContainsFunc(d.GossipOnly, func(id string) bool { return strings.EqualFold(id, g.HostID) }) {
+		if !slices.Contains(d.GossipOnly, g.HostID) {
 			d.GossipOnly = append(d.GossipOnly, g.HostID)
 		}
 	}
@@ -321,7 +325,7 @@ func (d *ClusterStatus) UnderWay() []string {
 	return out
 }
 
-func short(hostID string) string { return matrix.Ref{HostID: hostID}.Short() }
+func short(id hostid.ID) string { return id.Short() }
 
 // addRows lists, for each node that reports, who is not UP in its row.
 func (d *ClusterStatus) addRows(m *matrix.Matrix) {

@@ -16,6 +16,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -98,7 +99,8 @@ type painter struct {
 	o Options
 	g glyphs
 	// number of a host ID or member name in the table of nodes, from 1; cells that are not UP by observer and observed number.
-	number map[string]int
+	number map[hostid.ID]int
+	place  map[string]int // by member
 	notUp  map[[2]int]Pair
 	// reports is set for the numbers of nodes that have a row.
 	reports map[int]bool
@@ -109,14 +111,14 @@ type painter struct {
 }
 
 func (p *painter) index() {
-	p.number, p.notUp, p.reports = map[string]int{}, map[[2]int]Pair{}, map[int]bool{}
+	p.number, p.place, p.notUp, p.reports = map[hostid.ID]int{}, map[string]int{}, map[[2]int]Pair{}, map[int]bool{}
 	p.trouble, p.parted = p.d.troubledRefs(), p.d.parted()
 	for i, n := range p.d.Nodes {
 		if n.HostID != "" {
 			p.number[n.HostID] = i + 1
 		}
 		if n.Member != "" {
-			p.number[n.Member] = i + 1
+			p.place[n.Member] = i + 1
 		}
 	}
 	for _, r := range p.d.Rows {
@@ -132,7 +134,7 @@ func (p *painter) of(r matrix.Ref) int {
 	if i, ok := p.number[r.HostID]; ok && r.HostID != "" {
 		return i
 	}
-	return p.number[r.Member]
+	return p.place[r.Member]
 }
 
 func (p *painter) draw(level detail) string {
@@ -354,7 +356,7 @@ func dash(s string) string { return cmp.Or(s, "-") }
 
 func (p *painter) hostID(r matrix.Ref) string {
 	if p.o.Wide || r.HostID == "" {
-		return dash(r.HostID)
+		return dash(string(r.HostID))
 	}
 	return r.Short()
 }
@@ -823,7 +825,7 @@ func (p *painter) replacements(level detail) []string {
 	list := slices.Clone(p.d.Replacements)
 	if !p.o.Wide && !p.o.All {
 		// A failed one is a finding, with its step.
-		list = slices.DeleteFunc(list, func(r Replacement) bool { return r.Failure != nil && p.trouble[r.Original] })
+		list = slices.DeleteFunc(list, func(r Replacement) bool { return r.Failure != nil && p.trouble[string(r.Original)] })
 	}
 	if len(list) == 0 {
 		return nil
@@ -863,14 +865,14 @@ func (p *painter) gossipOnly(level detail) []string {
 		if level.maxList > 0 && i >= level.maxList {
 			return append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with --all)", len(ids)-i)))
 		}
-		at := slices.IndexFunc(p.d.Leftovers, func(g Leftover) bool { return strings.EqualFold(g.HostID, id) })
+		at := slices.IndexFunc(p.d.Leftovers, func(g Leftover) bool { return g.HostID == id })
 		if at < 0 {
-			lines = append(lines, "  "+Clean(id))
+			lines = append(lines, "  "+Clean(string(id)))
 			continue
 		}
 		g := p.d.Leftovers[at]
 		if level.terse {
-			lines = append(lines, "  "+Clean(id))
+			lines = append(lines, "  "+Clean(string(id)))
 		} else {
 			lines = append(lines, p.wrap("  "+Clean(g.Evidence), "    ")...)
 		}

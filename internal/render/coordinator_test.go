@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
@@ -19,7 +20,7 @@ import (
 func TestC3TheCoordinatorIsShown(t *testing.T) {
 	c := plugintest.New(3, 1)
 	coordinator := c.Node("demo-dc1-rack3-0")
-	c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Coordinator = coordinator.HostID })
+	c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Coordinator = hostid.ID(coordinator.HostID) })
 	since := plugintest.Now.Add(-10 * time.Second)
 	for _, observer := range []string{"demo-dc1-rack1-0", "demo-dc1-rack3-0"} {
 		c.Sees(observer, "demo-dc1-rack2-0", api.NodeStatusDown, since)
@@ -41,7 +42,7 @@ func TestC3TheCoordinatorIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	assembled := byAnnotation.ClusterReport(nil, nil)
-	if got := matrix.New(matrix.FromStatusReport(assembled), matrix.Options{}).Coordinator(); got.HostID != coordinator.HostID || got.Named != 3 {
+	if got := matrix.New(matrix.FromStatusReport(assembled), matrix.Options{}).Coordinator(); string(got.HostID) != coordinator.HostID || got.Named != 3 {
 		t.Errorf("by the cluster report alone: %+v", got)
 	}
 	for source, s := range map[string]*cluster.Cluster{"report": s, "annotation": byAnnotation, "live": asked} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -134,17 +135,17 @@ type ClusterStatus struct {
 	// Operations are the topology operations that ScyllaDB's task manager shows as open, and those that failed a while ago.
 	Operations []Operation `json:"operations,omitempty"`
 	// Ghosts are members without a Pod, GossipOnly host IDs that peers list and nobody in Kubernetes knows; by name or host ID.
-	Ghosts     []string `json:"ghosts,omitempty"`
-	GossipOnly []string `json:"gossipOnly,omitempty"`
+	Ghosts     []string    `json:"ghosts,omitempty"`
+	GossipOnly []hostid.ID `json:"gossipOnly,omitempty"`
 	// Leftovers are those of GossipOnly that are ghosts, as failed replacements and joins leave behind: each with who lists it, and the
 	// command that removes it or why it must not be removed.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
 	// Afterwards are the operations that ended within a day, the latest first, each with what ScyllaDB's documentation asks for next.
 	Afterwards []Afterwards `json:"afterwards,omitempty"`
 	// Partition lists the parts, by host ID, when the nodes that report fall apart into parts that do not see each other; empty otherwise.
-	Partition [][]string `json:"partition,omitempty"`
+	Partition [][]hostid.ID `json:"partition,omitempty"`
 	// Split lists by host ID the clusters of one name that the nodes belong to, when it is more than one; empty otherwise.
-	Split [][]string `json:"split,omitempty"`
+	Split [][]hostid.ID `json:"split,omitempty"`
 	// Schemas maps schema versions to the addresses of the nodes that have them; only ScyllaDB itself tells (source live), and only
 	// disagreement is listed.
 	Schemas map[string][]string `json:"schemas,omitempty"`
@@ -251,7 +252,7 @@ type Row struct {
 // Pair is one pair that is not UP.
 type Pair struct {
 	// Observed is the host ID.
-	Observed string `json:"observed"`
+	Observed hostid.ID `json:"observed"`
 	// Status is DOWN, UNKNOWN or MISSING (the row lacks the node).
 	Status string       `json:"status"`
 	State  string       `json:"state,omitempty"`
@@ -275,8 +276,8 @@ type Newcomer struct {
 type Replacement struct {
 	matrix.Ref `json:",inline"`
 	// Requested is true while the request label is there, Original the host ID that is being replaced once that is recorded.
-	Requested bool   `json:"requested"`
-	Original  string `json:"original,omitempty"`
+	Requested bool      `json:"requested"`
+	Original  hostid.ID `json:"original,omitempty"`
 	// Summary says how far it is.
 	Summary string `json:"summary"`
 	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done or Failed; absent under the Scylla Operator, which has

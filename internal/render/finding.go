@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -53,7 +54,7 @@ func newFindings(findings []diagnosis.Finding) []Finding {
 
 // known is what package replacement told, for the diagnosis.
 func (d *ClusterStatus) known(j *judge) diagnosis.Known {
-	k := diagnosis.Known{Failed: map[string]code.Message{}, Newcomers: map[string]string{}}
+	k := diagnosis.Known{Failed: map[hostid.ID]code.Message{}, Newcomers: map[hostid.ID]hostid.ID{}}
 	for i := range d.Replacements {
 		r := &d.Replacements[i]
 		if r.Failure != nil && r.Original != "" {
@@ -151,7 +152,7 @@ func (d *ClusterStatus) troubledRefs() map[string]bool {
 		}
 		for _, r := range f.Scope.Nodes {
 			if r.HostID != "" {
-				out[r.HostID] = true
+				out[string(r.HostID)] = true
 			}
 			if r.Member != "" {
 				out[r.Member] = true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
@@ -23,7 +24,7 @@ func TestIssue9C1OpenOperationsAreShown(t *testing.T) {
 	}{
 		"up to 2025.4, queued":  {[]api.NodeOperation{{State: "created"}}, []string{"an unnamed operation is under way: ScyllaDB does not say of which node"}, 1},
 		"up to 2025.4, running": {[]api.NodeOperation{{Type: "replace", State: "running"}}, []string{`an unnamed operation is under way ("replace"): ScyllaDB does not say of which node`}, 1},
-		"named": {[]api.NodeOperation{{Type: "decommission", State: "running", HostID: plugintest.HostID(1)}},
+		"named": {[]api.NodeOperation{{Type: "decommission", State: "running", HostID: hostid.ID(plugintest.HostID(1))}},
 			[]string{`ScyllaDB works on "decommission" of demo-dc1-rack2-0 (36d1f2a1)`}, 1},
 		"one that failed is over": {[]api.NodeOperation{{Type: "bootstrap", State: "failed", Error: "x"}}, nil, 1},
 		"none":                    {},

@@ -205,7 +205,7 @@ func (p *painter) foldedLegend(used map[string]bool) []string {
 // troubled says whether a node deserves a line of its own when racks stand for the rest.
 func (p *painter) troubled(n Node) bool {
 	switch {
-	case p.trouble[n.HostID] && n.HostID != "" || p.trouble[n.Member] && n.Member != "":
+	case p.trouble[string(n.HostID)] && n.HostID != "" || p.trouble[n.Member] && n.Member != "":
 		return true
 	case p.parted:
 		return n.Row.Status != RowOK && n.Row.Status != RowNone

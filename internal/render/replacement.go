@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -26,11 +27,11 @@ type judge struct {
 	logs    Logs
 	reading *replacement.Reading
 	// newcomer is the new node's host ID of the replacement that was judged last, empty while it has none.
-	newcomer string
+	newcomer hostid.ID
 	// steps are the exact next steps of nodes, by host ID.
-	steps map[string]code.Message
+	steps map[hostid.ID]code.Message
 	// newcomers maps the host IDs of nodes that replace others to those of the replaced.
-	newcomers map[string]string
+	newcomers map[hostid.ID]hostid.ID
 }
 
 // know re-judges a matrix with the exact next steps. The blockers stay as they are.
@@ -39,7 +40,7 @@ func (j *judge) know(m *matrix.Matrix) *matrix.Matrix {
 		return m
 	}
 	opts := m.Options()
-	fates := make(map[string]matrix.Fate, len(opts.Fates)+len(j.steps))
+	fates := make(map[hostid.ID]matrix.Fate, len(opts.Fates)+len(j.steps))
 	maps.Copy(fates, opts.Fates)
 	for id, step := range j.steps {
 		fate := fates[id]
@@ -50,12 +51,12 @@ func (j *judge) know(m *matrix.Matrix) *matrix.Matrix {
 	return m.Judge(opts)
 }
 
-func (j *judge) learn(hostID string, step code.Message) {
+func (j *judge) learn(hostID hostid.ID, step code.Message) {
 	if hostID == "" || step.IsZero() {
 		return
 	}
 	if j.steps == nil {
-		j.steps = map[string]code.Message{}
+		j.steps = map[hostid.ID]code.Message{}
 	}
 	j.steps[hostID] = step
 }
@@ -139,9 +140,9 @@ func (j *judge) replacementOf(m cluster.Member, podState string) *Replacement {
 		r.Summary = message
 	}
 	old := cmp.Or(r.Original, m.HostID)
-	if j.newcomer != "" && !strings.EqualFold(j.newcomer, old) {
+	if j.newcomer != "" && j.newcomer != old {
 		if j.newcomers == nil {
-			j.newcomers = map[string]string{}
+			j.newcomers = map[hostid.ID]hostid.ID{}
 		}
 		j.newcomers[j.newcomer] = old
 	}
@@ -172,7 +173,7 @@ func newFailure(d *replacement.Diagnosis) *Failure {
 
 // Leftover is a host ID that the cluster lists and no member has.
 type Leftover struct {
-	HostID string `json:"hostID"`
+	HostID hostid.ID `json:"hostID"`
 	// Evidence says who lists it and how.
 	Evidence string `json:"evidence"`
 	// Command removes it; empty while it must not be removed, with Why saying why.

@@ -30,7 +30,7 @@ func TestC5ASecondClusterIsTheFirstThingSaid(t *testing.T) {
 					return
 				}
 				for i := range r.ObservedNodes {
-					if r.ObservedNodes[i].HostID == old {
+					if string(r.ObservedNodes[i].HostID) == old {
 						r.ObservedNodes[i].Status = api.NodeStatusDown
 					}
 				}

@@ -121,7 +121,7 @@ func TestOneStepEverywhere(t *testing.T) {
 				t.Helper()
 				found := false
 				for _, x := range blockers {
-					if tc.hostID == "" || x.Observed.HostID == tc.hostID {
+					if tc.hostID == "" || string(x.Observed.HostID) == tc.hostID {
 						found = true
 						if got := words.Text(x.Step); got != want {
 							t.Errorf("%s, %s:\n got %s\nwant %s", who, x.Reason, got, want)

@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -29,7 +29,7 @@ func viewText(v *api.StatusReportView, now time.Time) string {
 	up := 0
 	var down, unknown []string
 	for _, m := range v.Members {
-		name := cmp.Or(m.Name, matrix.Ref{HostID: m.HostID}.Short())
+		name := cmp.Or(m.Name, hostid.Known(m.HostID).Short())
 		switch m.State {
 		case api.NodeStatusUp:
 			up++

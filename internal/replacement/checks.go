@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
@@ -162,8 +163,8 @@ type verification struct {
 func (v verification) blocked() bool { return slices.ContainsFunc(v.checks, Check.Blocks) }
 
 // verify makes all checks for replacing target.
-func verify(in *Input, rec Record, target string, resume bool) verification {
-	newcomer := ""
+func verify(in *Input, rec Record, target hostid.ID, resume bool) verification {
+	var newcomer hostid.ID
 	if resume {
 		newcomer = newcomerID(in, target)
 	}

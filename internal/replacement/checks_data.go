@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // checkData: what only the target holds is lost with its volume, and the new node streams from the nodes that hold the same. A keyspace with too few live
@@ -68,7 +69,7 @@ const (
 	dataSafe
 )
 
-func (v *verifier) copies(set []string) int {
+func (v *verifier) copies(set []hostid.ID) int {
 	others, alive, near, nearAlive, nearAll := 0, 0, 0, 0, 0
 	for _, id := range set {
 		here := v.datacenter(id) == v.in.Self.Datacenter
@@ -104,13 +105,13 @@ func (v *verifier) copies(set []string) int {
 }
 
 // holdsUp is true for a node that somebody sees UP and no majority DOWN.
-func (v *verifier) holdsUp(id string) bool {
+func (v *verifier) holdsUp(id hostid.ID) bool {
 	t := v.of(id)
 	return !v.ignored[id] && len(t.Up) > 0 && 2*len(t.Down) <= t.Total()
 }
 
 // datacenter of a node; the target's is the member's own.
-func (v *verifier) datacenter(id string) string {
+func (v *verifier) datacenter(id hostid.ID) string {
 	if id == v.target {
 		return v.in.Self.Datacenter
 	}
@@ -124,7 +125,7 @@ func (v *verifier) datacenter(id string) string {
 }
 
 // sharesData is true for a node that holds some range of the target; of unknown data everybody may.
-func (in *Input) sharesData(target, id string) bool {
+func (in *Input) sharesData(target, id hostid.ID) bool {
 	if in.Data == nil || !in.Data.Known {
 		return true
 	}

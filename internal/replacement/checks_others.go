@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -15,12 +16,12 @@ import (
 
 func (v *verifier) checkIgnoreList() finding {
 	var good []string
-	seen := map[string]bool{}
+	seen := map[hostid.ID]bool{}
 	for _, raw := range v.rec.IgnoreDead {
-		id, err := ParseHostID(raw)
+		id, err := hostid.Parse(raw)
 		switch {
 		case err != nil:
-			return failed(code.New(saysIgnoredMalformed, "value", raw, "why", err.Error()),
+			return failed(code.New(saysIgnoredMalformed, "value", raw, "why", hostid.Why(err)),
 				code.New(saysIgnoredListHostIDs).Do(code.Scylla(v.in.Namespace, "status", "-o", "wide")))
 		case id == v.target:
 			return failed(code.New(saysIgnoredIsTarget, "node", v.name(id)), code.New(saysIgnoredTakeOff))

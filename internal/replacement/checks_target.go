@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -50,10 +51,11 @@ func (v *verifier) checkHostID() finding {
 	case rec.HasOriginal:
 		return ok(code.New(saysReplaceOriginalRecorded, "hostID", v.target, "member", member))
 	}
-	if _, err := ParseHostID(in.Self.HostID); err != nil {
-		evidence := code.New(saysReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", in.Self.HostID, "member", member, "why", err.Error())
-		if in.Self.HostID == "" {
-			evidence = code.New(saysReplaceHostIDMissing, "annotation", api.AnnotationHostID, "member", member)
+	if in.Self.HostID == "" {
+		evidence := code.New(saysReplaceHostIDMissing, "annotation", api.AnnotationHostID, "member", member)
+		if recorded := in.Service.Annotations[api.AnnotationHostID]; recorded != "" {
+			_, err := hostid.Parse(recorded)
+			evidence = code.New(saysReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))
 		}
 		return failed(evidence, code.New(saysReplaceNeverHadHostID))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -53,7 +54,7 @@ const (
 )
 
 // diagnose recognises a failed attempt. It is asked only while the newcomer has not joined. newcomer may be empty.
-func diagnose(in *Input, original, newcomer string) *Diagnosis {
+func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	p := in.Pod
 	switch {
 	case p != nil && original != "" && p.HostID == original:
@@ -79,7 +80,7 @@ func diagnose(in *Input, original, newcomer string) *Diagnosis {
 	return diagnoseExit(in, original, newcomer)
 }
 
-func diagnoseExit(in *Input, original, newcomer string) *Diagnosis {
+func diagnoseExit(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	p, e := in.Pod, in.Pod.ScyllaDB.Exited
 	switch {
 	case e.Code == ExitLaunchRetry:
@@ -97,7 +98,7 @@ func diagnoseExit(in *Input, original, newcomer string) *Diagnosis {
 }
 
 // diagnoseLog gives what the log says the cure that fits a replacement.
-func diagnoseLog(in *Input, original, newcomer string) *Diagnosis {
+func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	d := *in.Log
 	switch {
 	case !d.Cure.IsZero():
@@ -105,7 +106,7 @@ func diagnoseLog(in *Input, original, newcomer string) *Diagnosis {
 		// ScyllaDB was started again before it had noted that it joined. Its data is a member's.
 		d.Code = DiagnosisNewcomerIsMember
 		d.Text = code.New(DiagnosisNewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
-		d.Cure = code.New(CureNewcomerIsMember).Do(code.Scylla(in.Namespace, "replace", newcomer))
+		d.Cure = code.New(CureNewcomerIsMember).Do(code.Scylla(in.Namespace, "replace", string(newcomer)))
 	case d.Code == DiagnosisUnknownTarget && original != "":
 		d.Cure = code.New(CureTakeBack, "hostID", original, "status", command(code.Scylla(in.Namespace, "status"))).Do(takeBack(in)...)
 	case d.Code == DiagnosisAliveTarget && original != "":
@@ -126,7 +127,7 @@ func diagnoseLog(in *Input, original, newcomer string) *Diagnosis {
 func command(c code.Command) code.Message { return code.New(saysCommand).Do(c) }
 
 // newcomerIsMember is true when a fresh row lists the newcomer as a normal member and none any more lists the node that it replaced.
-func newcomerIsMember(in *Input, original, newcomer string) bool {
+func newcomerIsMember(in *Input, original, newcomer hostid.ID) bool {
 	if newcomer == "" || original == "" {
 		return false
 	}
@@ -136,7 +137,7 @@ func newcomerIsMember(in *Input, original, newcomer string) bool {
 
 // Superseded is the host ID of the newcomer of an open replacement that is a normal member while the original is gone; empty when there is none.
 // Such a newcomer can itself be replaced, which ends the open replacement (SupersedePatch). The Scylla Operator's end is its own.
-func Superseded(in Input) string {
+func Superseded(in Input) hostid.ID {
 	if in.Operator {
 		return ""
 	}
@@ -149,7 +150,7 @@ func Superseded(in Input) string {
 }
 
 // resumeCure is another attempt, after what would make that fail as well.
-func resumeCure(in *Input, original, newcomer string) code.Message {
+func resumeCure(in *Input, original, newcomer hostid.ID) code.Message {
 	down, ids := othersDown(in, original, newcomer)
 	if len(down) == 0 {
 		return code.New(CureResume).Do(resumeCommand(in, nil))
@@ -159,7 +160,7 @@ func resumeCure(in *Input, original, newcomer string) code.Message {
 
 // othersDown are the nodes besides the replaced and the ignored that a majority sees DOWN, by name and by host ID; ids begins with those that are
 // ignored already, since the list is given anew.
-func othersDown(in *Input, original, newcomer string) (names, ids []string) {
+func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ids []hostid.ID) {
 	v := newOpinions(in, original, newcomer, ReadRecord(in.Service.Labels, in.Service.Annotations).IgnoreDead)
 	for _, id := range v.expected() {
 		if v.of(id).MajorityDown() {
@@ -172,10 +173,10 @@ func othersDown(in *Input, original, newcomer string) (names, ids []string) {
 	return names, ids
 }
 
-func resumeCommand(in *Input, ignore []string) code.Command {
+func resumeCommand(in *Input, ignore []hostid.ID) code.Command {
 	args := []string{"replace", "resume", in.Self.Member}
 	if len(ignore) > 0 {
-		args = append(args, "--ignore-dead="+strings.Join(ignore, ","))
+		args = append(args, "--ignore-dead="+hostid.Join(ignore))
 	}
 	return code.Scylla(in.Namespace, args...)
 }

@@ -4,16 +4,16 @@ package replacement
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
 // Ghost is a host ID that the cluster still lists and that belongs to no member: what a failed replacement or join leaves behind.
 type Ghost struct {
-	HostID string
+	HostID hostid.ID
 	// Evidence says who lists it and how.
 	Evidence code.Message
 	// Command removes it; nil while it must not be removed, with Why saying why.
@@ -24,16 +24,16 @@ type Ghost struct {
 // ghosts lists the host IDs that fresh rows mention and that no member has, is, or replaces: the same for the input of any member of a cluster.
 // A newcomer on its way is none, though its peers list it before its Service does, and neither is a node of which a datacenter elsewhere tells. stranger
 // says why a host ID must not be removed, zero when it may be: then no command is given.
-func ghosts(in Input, stranger func(hostID string) code.Message) []Ghost {
-	known := map[string]bool{}
+func ghosts(in Input, stranger func(hostID hostid.ID) code.Message) []Ghost {
+	known := map[hostid.ID]bool{}
 	here := map[string]bool{in.Self.Datacenter: true}
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
-	ids := []string{in.Self.HostID, rec.Original}
+	ids := []hostid.ID{in.Self.HostID, rec.Original}
 	if in.Pod != nil {
 		ids = append(ids, in.Pod.HostID)
 	}
 	for _, o := range in.Others {
-		ids = append(ids, o.HostID, o.PodHostID, o.Replacing)
+		ids = append(ids, o.HostID, o.PodHostID, hostid.Known(o.Replacing))
 		here[o.Datacenter] = true
 	}
 	for _, id := range ids {
@@ -67,8 +67,8 @@ func ghosts(in Input, stranger func(hostID string) code.Message) []Ghost {
 }
 
 // removeNode is the exact command, run on a member that everybody sees UP, with every other dead node named; nil when there is no such member.
-func (v *opinions) removeNode(id string) code.Command {
-	var dead []string
+func (v *opinions) removeNode(id hostid.ID) code.Command {
+	var dead []hostid.ID
 	from := ""
 	for _, other := range v.expected() {
 		if other == id {
@@ -88,7 +88,7 @@ func (v *opinions) removeNode(id string) code.Command {
 	c = append(c, "-c", api.ContainerScyllaDB, "--", "nodetool", "removenode")
 	if len(dead) > 0 {
 		slices.Sort(dead)
-		c = append(c, "--ignore-dead-nodes", strings.Join(dead, ","))
+		c = append(c, "--ignore-dead-nodes", hostid.Join(dead))
 	}
-	return append(c, id)
+	return append(c, string(id))
 }

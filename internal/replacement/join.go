@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
 // newcomerID is the host ID of the member's new node: the Pod's own word, else what the Service records when it is not the old one.
-func newcomerID(in *Input, original string) string {
+func newcomerID(in *Input, original hostid.ID) hostid.ID {
 	if in.Pod != nil {
-		if id, err := ParseHostID(in.Pod.HostID); err == nil && id != original {
+		if id := in.Pod.HostID; id != "" && id != original {
 			return id
 		}
 	}
-	if id, err := ParseHostID(in.Self.HostID); err == nil && id != original {
+	if id := in.Self.HostID; id != original {
 		return id
 	}
 	return ""
@@ -54,7 +55,7 @@ func (m *machine) join() Step {
 }
 
 // joining is a new node that has not joined, or that has failed to.
-func (m *machine) joining(id string, waiting []code.Message) Step {
+func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 	in, p := m.in, m.in.Pod
 	s := Step{Action: ActionWaitJoin, NewHostID: id, Waiting: waiting}
 	if d := diagnose(in, m.original, id); d != nil {
@@ -81,17 +82,17 @@ func (m *machine) joining(id string, waiting []code.Message) Step {
 
 // withoutTheOther is the way out for a new node that waits at its barrier for another dead node, whose replacement was asked for and waits for this one: a person
 // has said already that the other is lost. Zero where nobody has.
-func withoutTheOther(in *Input, original string) code.Message {
+func withoutTheOther(in *Input, original hostid.ID) code.Message {
 	if len(in.Pod.Barrier) == 0 {
 		return code.Message{}
 	}
-	asked := map[string]bool{}
+	asked := map[hostid.ID]bool{}
 	for _, o := range in.Others {
 		asked[o.HostID] = asked[o.HostID] || o.Requested
 	}
 	names, ids := othersDown(in, original, "")
 	down := ids[len(ids)-len(names):]
-	if len(names) == 0 || slices.ContainsFunc(down, func(id string) bool { return !asked[id] }) {
+	if len(names) == 0 || slices.ContainsFunc(down, func(id hostid.ID) bool { return !asked[id] }) {
 		return code.Message{}
 	}
 	return code.New(CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ids))
@@ -120,7 +121,7 @@ func standstill(in *Input) []code.Message {
 
 // notJoined lists what is missing until the newcomer has joined; empty when it has. It has when it has joined by its own word (or by
 // the member Service, for rows that are not ours), and is UP and a normal member in a fresh row of every other node that is not dead.
-func (v *opinions) notJoined(id string) []code.Message {
+func (v *opinions) notJoined(id hostid.ID) []code.Message {
 	if id == "" {
 		return []code.Message{code.New(saysNewcomerHasNoHostID)}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // TooLate says why a request can no longer be withdrawn; zero while it can. The point of no return is the deletion of a claim, by whoever deletes it: from
@@ -31,10 +32,10 @@ func TooLate(in Input) code.Message {
 // says any more why. Zero where nothing is lost, or nothing is known that could be put back.
 func LostRecord(in Input) code.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
-	id, err := ParseHostID(in.Self.HostID)
+	id := in.Self.HostID
 	_, leaves := in.Service.Labels[api.LabelDecommissioned]
 	switch {
-	case !in.Operator || rec.Requested || rec.HasOriginal || err != nil || leaves || in.Joined == nil || !*in.Joined:
+	case !in.Operator || rec.Requested || rec.HasOriginal || id == "" || leaves || in.Joined == nil || !*in.Joined:
 		return code.Message{}
 	case !slices.ContainsFunc(in.Claims, func(c Claim) bool { return c.Deleting }):
 		return code.Message{}
@@ -45,7 +46,7 @@ func LostRecord(in Input) code.Message {
 }
 
 // PutBack is the command that records again whom a member's new node replaces.
-func PutBack(namespace, member, original string) code.Message {
+func PutBack(namespace, member string, original hostid.ID) code.Message {
 	return code.New(SaysPutLabelBack, "hostID", original).Do(
-		code.Kubectl(namespace, "label", "service", member, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+original))
+		code.Kubectl(namespace, "label", "service", member, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+string(original)))
 }

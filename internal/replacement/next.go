@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // Next derives the state of the member's replacement and the one thing to do about it. It is a function of its input alone.
@@ -34,7 +35,7 @@ type machine struct {
 	in        *Input
 	rec       Record
 	procedure Procedure
-	original  string
+	original  hostid.ID
 }
 
 func (m *machine) request() string {
@@ -66,7 +67,7 @@ func (m *machine) next() Step {
 		if addr, ok := rec.Address(); ok && m.begunByAddress(addr) {
 			return m.adopt(addr)
 		}
-		id, _ := ParseHostID(in.Self.HostID)
+		id, _ := hostid.Parse(string(in.Self.HostID))
 		m.original = id
 		return m.start(id, false)
 	}
@@ -186,7 +187,7 @@ func (m *machine) restoreLabel() Step {
 	msg := code.New(saysReplaceLabelRestored, "label", api.LabelReplacingNodeHostID, "member", m.in.Self.Member)
 	return Step{
 		Action: ActionRecord, Message: msg,
-		Patch:  &Patch{SetLabels: map[string]string{api.LabelReplacingNodeHostID: m.rec.Original}},
+		Patch:  &Patch{SetLabels: map[string]string{api.LabelReplacingNodeHostID: string(m.rec.Original)}},
 		Events: []Event{{Warning: true, Reason: EventLabelRestored, Note: msg}},
 	}
 }
@@ -196,7 +197,7 @@ func (m *machine) restoreLabel() Step {
 // of the newcomer, whose address is another.
 func (m *machine) begunByAddress(addr string) bool {
 	in := m.in
-	id, err := ParseHostID(in.Self.HostID)
+	id, err := hostid.Parse(string(in.Self.HostID))
 	if err != nil {
 		return true
 	}

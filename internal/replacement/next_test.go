@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -27,7 +28,7 @@ func logged(diagnosis code.Code, text string) *Diagnosis {
 }
 
 func operation(typ, state, id string) []api.NodeOperation {
-	return []api.NodeOperation{{Type: typ, State: state, HostID: id, Error: "Rolled back: Failed stream ranges"}}
+	return []api.NodeOperation{{Type: typ, State: state, HostID: hostid.ID(id), Error: "Rolled back: Failed stream ranges"}}
 }
 
 func TestNext(t *testing.T) {
@@ -276,8 +277,8 @@ func TestChecks(t *testing.T) {
 		says   string
 	}{
 		"no host ID":                     {change(requested(), func(in *Input) { in.Self.HostID = "" }), CheckHostID, Failed, "never joined"},
-		"empty host ID":                  {change(requested(), func(in *Input) { in.Self.HostID = " " }), CheckHostID, Failed, "not a host ID"},
-		"zero host ID":                   {change(requested(), func(in *Input) { in.Self.HostID = "00000000-0000-0000-0000-000000000000" }), CheckHostID, Failed, "zero UUID"},
+		"empty host ID":                  {change(requested(), recordedAs("h0")), CheckHostID, Failed, "not a host ID"},
+		"zero host ID":                   {change(requested(), recordedAs("00000000-0000-0000-0000-000000000000")), CheckHostID, Failed, "zero UUID"},
 		"garbage in the label":           {change(requested(), func(in *Input) { in.Service.Labels[api.LabelReplace] = "yes" }), CheckRequest, Failed, "neither empty nor an IP address"},
 		"unknown check skipped":          {change(requested(), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceSkipChecks] = "luck" }), CheckRequest, Failed, "does not exist"},
 		"down cannot be skipped":         {change(requested(), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceSkipChecks] = "down" }), CheckRequest, Failed, "cannot be skipped"},
@@ -305,7 +306,7 @@ func TestChecks(t *testing.T) {
 		"a row is old":                      {change(requested(), func(in *Input) { in.Rows[0].Stale = matrix.Trouble{Code: matrix.StalePodGone} }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod demo-a-0 (aaaaaaaa) is gone"},
 		"a datacenter that cannot be asked": {change(requested(), func(in *Input) { in.NotVerified = []string{"dc2"} }), CheckRows, Unknown, "datacenter dc2 cannot be asked"},
 		"rows that share their membership": {change(requested(), func(in *Input) {
-			all := &matrix.Membership{HostIDs: []string{hostA, hostB, hostC, hostOld}}
+			all := &matrix.Membership{HostIDs: []hostid.ID{hostA, hostB, hostC, hostOld}}
 			for i := range 3 {
 				in.Rows[i].Base, in.Rows[i].Observed = all, []matrix.Observation{down(hostOld)}
 			}
@@ -321,14 +322,14 @@ func TestChecks(t *testing.T) {
 		"ignored is nobody":              {ignore(requested(), hostNew), CheckIgnoreList, Failed, "no member"},
 		"ignored is nonsense":            {ignore(requested(), "demo-c-0"), CheckIgnoreList, Failed, "not a host ID"},
 		"data nobody looked at":          {change(requested(), func(in *Input) { in.Data = &Data{Why: "nobody answers"} }), CheckData, Unknown, "not known: nobody answers"},
-		"data with copies":               {holds(requested(), []string{hostOld, hostA, hostB}, []string{hostA}), CheckData, OK, "all its data has live copies on other nodes, and a quorum (keyspaces: 1)"},
-		"data of RF 1":                   {holds(requested(), []string{hostOld}, []string{hostA}), CheckData, Failed, "the only copy of data of app: that is lost"},
-		"data of RF 2":                   {holds(requested(), []string{hostOld, hostA}), CheckData, Failed, "too few copies of app are alive for a quorum"},
-		"data of RF 1 here": {change(holds(requested(), []string{hostOld, hostA, hostB}), func(in *Input) {
+		"data with copies":               {holds(requested(), []hostid.ID{hostOld, hostA, hostB}, []hostid.ID{hostA}), CheckData, OK, "all its data has live copies on other nodes, and a quorum (keyspaces: 1)"},
+		"data of RF 1":                   {holds(requested(), []hostid.ID{hostOld}, []hostid.ID{hostA}), CheckData, Failed, "the only copy of data of app: that is lost"},
+		"data of RF 2":                   {holds(requested(), []hostid.ID{hostOld, hostA}), CheckData, Failed, "too few copies of app are alive for a quorum"},
+		"data of RF 1 here": {change(holds(requested(), []hostid.ID{hostOld, hostA, hostB}), func(in *Input) {
 			in.Others[0].Datacenter, in.Others[1].Datacenter = "dc2", "dc2"
 		}), CheckData, Failed, "no other node of its datacenter dc1 has a copy of data of app"},
-		"data whose copies are dead": {holds(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-c-0", hostB, matrix.Down, 0), []string{hostOld, hostB}), CheckData, Failed, "no node that is alive has another copy"},
-		"data, and another is dead":  {holds(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-c-0", hostB, matrix.Down, 0), []string{hostOld, hostA, hostB}), CheckData, Failed, "too few copies"},
+		"data whose copies are dead": {holds(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-c-0", hostB, matrix.Down, 0), []hostid.ID{hostOld, hostB}), CheckData, Failed, "no node that is alive has another copy"},
+		"data, and another is dead":  {holds(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-c-0", hostB, matrix.Down, 0), []hostid.ID{hostOld, hostA, hostB}), CheckData, Failed, "too few copies"},
 		"no quorum": {ignore(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-a-0", hostC, matrix.Down, 0), hostB+","+hostC), CheckQuorum, Failed,
 			"only 1 of 4 members are alive"},
 		"another replacement": {change(requested(), func(in *Input) { in.Others[1].ReplacingOpen, in.Others[1].Replacing = true, hostB }), CheckNoOperation, Failed, "demo-b-0 is being replaced"},
@@ -364,8 +365,7 @@ func TestChecks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := ReadRecord(tc.in.Service.Labels, tc.in.Service.Annotations)
-			id, _ := ParseHostID(tc.in.Self.HostID)
-			v := verify(&tc.in, rec, id, false)
+			v := verify(&tc.in, rec, tc.in.Self.HostID, false)
 			for _, c := range v.checks {
 				if c.Name != tc.check {
 					continue
@@ -432,7 +432,7 @@ func TestTwoReplacementsAreOrdered(t *testing.T) {
 
 func TestGhosts(t *testing.T) {
 	in := base()
-	none := func(string) code.Message { return code.Message{} }
+	none := func(hostid.ID) code.Message { return code.Message{} }
 	if got := ghosts(in, none); len(got) != 0 {
 		t.Errorf("ghosts in a plain cluster: %+v", got)
 	}
@@ -443,20 +443,28 @@ func TestGhosts(t *testing.T) {
 		t.Errorf("got %+v, want command %s", got, want)
 	}
 	why := code.New("StrangerElsewhere", "datacenter", "dc2")
-	if got := ghosts(in, func(string) code.Message { return why }); got[0].Command != nil || got[0].Why.Key() != why.Key() {
+	if got := ghosts(in, func(hostid.ID) code.Message { return why }); got[0].Command != nil || got[0].Why.Key() != why.Key() {
 		t.Errorf("a command for a node that may live elsewhere: %+v", got)
 	}
 }
 
+// recordedAs is a member whose Service has a text as its host ID that is none.
+func recordedAs(text string) func(*Input) {
+	return func(in *Input) {
+		in.Self.HostID = ""
+		in.Service.Annotations[api.AnnotationHostID] = text
+	}
+}
+
 // holds is the input with where the data of keyspace app is.
-func holds(in Input, replicas ...[]string) Input {
+func holds(in Input, replicas ...[]hostid.ID) Input {
 	in.Data = &Data{Known: true, Keyspaces: []KeyspaceData{{Name: "app", Replicas: replicas}}}
 	return in
 }
 
 // The plan promises only what the nodes that hold the data can keep.
 func TestThePlanStreamsFromWhoHoldsTheData(t *testing.T) {
-	p := MakePlan(holds(requested(), []string{hostOld, hostB}, []string{hostA, hostC}))
+	p := MakePlan(holds(requested(), []hostid.ID{hostOld, hostB}, []hostid.ID{hostA, hostC}))
 	if got := strings.Join(p.Streams, ","); !p.StreamsKnown || !strings.Contains(got, "demo-b-0") || len(p.Streams) != 1 {
 		t.Errorf("streams from %s, known: %v; want demo-b-0 alone", got, p.StreamsKnown)
 	}

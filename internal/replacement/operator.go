@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // State is the member's replacement for people: Next, and under the Scylla Operator its own procedure as its labels tell it. What an attempt waits
@@ -71,7 +72,7 @@ func operatorOff(in Input, s Step) Step {
 }
 
 // operatorJoin judges the new node as it would be judged under our controller. The end is the operator's: it takes the labels away.
-func operatorJoin(in Input, s Step, id string) Step {
+func operatorJoin(in Input, s Step, id hostid.ID) Step {
 	in.Operator = false
 	ours := Next(in)
 	s.Action, s.NewHostID, s.Message, s.Waiting, s.Cure, s.Diagnosis = ours.Action, id, ours.Message, ours.Waiting, ours.Cure, ours.Diagnosis

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -16,19 +17,19 @@ import (
 // member itself, the target, the newcomer, the ignored) and names the rest.
 type opinions struct {
 	in       *Input
-	target   string // host ID that is replaced
-	newcomer string // host ID of the member's new node, empty when none is known
-	ignored  map[string]bool
+	target   hostid.ID // host ID that is replaced
+	newcomer hostid.ID // host ID of the member's new node, empty when none is known
+	ignored  map[hostid.ID]bool
 
 	m     *matrix.Matrix
-	names map[string]matrix.Ref     // by host ID
-	asked map[string]matrix.Opinion // by host ID: each check asks about everybody
+	names map[hostid.ID]matrix.Ref     // by host ID
+	asked map[hostid.ID]matrix.Opinion // by host ID: each check asks about everybody
 }
 
-func newOpinions(in *Input, target, newcomer string, ignored []string) *opinions {
-	v := &opinions{in: in, target: target, newcomer: newcomer, ignored: map[string]bool{}, names: map[string]matrix.Ref{}, asked: map[string]matrix.Opinion{}}
+func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opinions {
+	v := &opinions{in: in, target: target, newcomer: newcomer, ignored: map[hostid.ID]bool{}, names: map[hostid.ID]matrix.Ref{}, asked: map[hostid.ID]matrix.Opinion{}}
 	for _, raw := range ignored {
-		if id, err := ParseHostID(raw); err == nil {
+		if id, err := hostid.Parse(raw); err == nil {
 			v.ignored[id] = true
 		}
 	}
@@ -49,7 +50,7 @@ func newOpinions(in *Input, target, newcomer string, ignored []string) *opinions
 			v.names[o.HostID] = o.Ref
 		}
 	}
-	for _, id := range []string{target, newcomer} {
+	for _, id := range []hostid.ID{target, newcomer} {
 		if id != "" {
 			v.names[id] = in.Self
 		}
@@ -59,7 +60,7 @@ func newOpinions(in *Input, target, newcomer string, ignored []string) *opinions
 }
 
 // apart is true for a host ID that the replacement itself is about.
-func (v *opinions) apart(id string) bool {
+func (v *opinions) apart(id hostid.ID) bool {
 	return id != "" && (id == v.target || id == v.newcomer || v.ignored[id])
 }
 
@@ -72,7 +73,7 @@ func (v *opinions) isSelf(r matrix.Ref) bool {
 	return r.Ordinal != nil && s.Ordinal != nil && *r.Ordinal == *s.Ordinal && r.Datacenter == s.Datacenter && r.Rack == s.Rack
 }
 
-func (v *opinions) of(id string) matrix.Opinion {
+func (v *opinions) of(id hostid.ID) matrix.Opinion {
 	o, asked := v.asked[id]
 	if !asked {
 		o = v.m.Opinion(id)
@@ -93,8 +94,8 @@ func (v *opinions) heard() bool {
 
 // expected are the host IDs, sorted, that must speak: members by their Services and everybody who has a row or is listed by a witness. A node that was
 // removed is none of them, though its Service still records it.
-func (v *opinions) expected() []string {
-	ids := map[string]bool{}
+func (v *opinions) expected() []hostid.ID {
+	ids := map[hostid.ID]bool{}
 	nodes := v.m.Nodes()
 	for i := range nodes {
 		n := &nodes[i]
@@ -112,7 +113,7 @@ func (v *opinions) expected() []string {
 }
 
 // silence says why a host ID is no witness; zero when it is one.
-func (v *opinions) silence(id string) code.Message {
+func (v *opinions) silence(id hostid.ID) code.Message {
 	i, known := v.m.Index(id)
 	if known && v.m.Witness(i) {
 		return code.Message{}
@@ -151,14 +152,14 @@ func (v *opinions) labels(witnesses ...[]int) []string {
 }
 
 // name of a host ID for people: "demo-rack1-0 (8ebd0c1a)".
-func (v *opinions) name(id string) string {
+func (v *opinions) name(id hostid.ID) string {
 	ref := v.names[id]
 	ref.HostID = id
 	return refName(ref)
 }
 
 // holder names the member that has a host ID by its row or its Service, which is another than the replaced one where that was a mistake.
-func (v *opinions) holder(id string) string {
+func (v *opinions) holder(id hostid.ID) string {
 	for _, o := range v.in.Others {
 		if o.HostID == id || o.PodHostID == id {
 			return refName(matrix.Ref{Member: o.Member, HostID: id})
@@ -184,7 +185,7 @@ func refName(r matrix.Ref) string {
 }
 
 // short is the first 8 characters of a host ID, enough to tell nodes apart and what the CLI asks a person to type.
-func short(id string) string { return id[:min(8, len(id))] }
+func short(id hostid.ID) string { return id.Short() }
 
 // compareMessages is a stable order of messages, by code and parameters.
 func compareMessages(a, b code.Message) int {

@@ -7,12 +7,13 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // Plan is what a replacement would do, before anybody has asked for it.
 type Plan struct {
 	// Original is the host ID that would be replaced, Procedure and Address how.
-	Original  string
+	Original  hostid.ID
 	Procedure Procedure
 	Address   string
 	// Resume is set when it would be another attempt at an open replacement.
@@ -27,13 +28,13 @@ type Plan struct {
 	// StreamsKnown is set where a live node said who holds copies.
 	StreamsKnown bool
 	// Banned are the host IDs that can never come back once the new node has asked, even when it fails: the original and those ignored.
-	Banned []string
+	Banned []hostid.ID
 }
 
 // MakePlan verifies as the controller will, for the labels and annotations that are in the input (apply RequestPatch or ResumePatch first).
 func MakePlan(in Input) Plan {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
-	target, _ := ParseHostID(in.Self.HostID)
+	target := in.Self.HostID
 	if rec.HasOriginal {
 		target = rec.Original
 	}
@@ -53,7 +54,7 @@ func MakePlan(in Input) Plan {
 		p.Banned = append(p.Banned, target)
 	}
 	for _, id := range rec.IgnoreDead {
-		if id, err := ParseHostID(id); err == nil {
+		if id, err := hostid.Parse(id); err == nil {
 			p.Banned = append(p.Banned, id)
 		}
 	}
@@ -74,7 +75,7 @@ func OpenAlready(in Input) code.Message {
 	if !rec.StartedAt.IsZero() {
 		since = stamp(rec.StartedAt)
 	}
-	return code.New(saysReplaceIsOpen, "original", cmp.Or(rec.Original, addr), "member", in.Self.Member, "since", since)
+	return code.New(saysReplaceIsOpen, "original", cmp.Or(string(rec.Original), addr), "member", in.Self.Member, "since", since)
 }
 
 // Phase is a step for people, who follow it in this order.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -175,7 +176,7 @@ func FuzzReadRecord(f *testing.F) {
 		if s.Action == ActionFinish {
 			t.Fatal("finished without a join")
 		}
-		if id, err := ParseHostID(original); err == nil && s.Original != id {
+		if id, err := hostid.Parse(original); err == nil && s.Original != id {
 			t.Fatalf("original %q became %q", original, s.Original)
 		}
 	})

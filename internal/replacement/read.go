@@ -268,7 +268,7 @@ func (r *Reading) other(svc *corev1.Service) Other {
 		return out
 	}
 	addr, _ := rec.Address()
-	out.ReplacingOpen, out.Replacing, out.ReplacingSince = true, cmp.Or(rec.Original, addr), rec.StartedAt
+	out.ReplacingOpen, out.Replacing, out.ReplacingSince = true, cmp.Or(string(rec.Original), addr), rec.StartedAt
 	out.ReplacingDeleted = rec.Accepted == "" || rec.Attempt > 1 || len(rec.PVCUIDs) == 0
 	for _, uid := range rec.PVCUIDs {
 		if p := r.Claim(uid); p == nil || p.DeletionTimestamp != nil {

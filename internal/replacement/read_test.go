@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
@@ -68,7 +69,7 @@ func pod(rack string, report *api.NodeStatusReport) *corev1.Pod {
 }
 
 func says(id, version string, seen ...api.ObservedNodeStatusReport) *api.NodeStatusReport {
-	return &api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", ScyllaVersion: version, ObservedNodes: seen}
+	return &api.NodeStatusReport{HostID: hostid.ID(id), OperationMode: "NORMAL", ScyllaVersion: version, ObservedNodes: seen}
 }
 
 func claim(name, uid string) *corev1.PersistentVolumeClaim {
@@ -122,7 +123,7 @@ func TestPodsSpeakBeforeReports(t *testing.T) {
 	for _, r := range in.Rows {
 		for o := range r.Each() {
 			if o.HostID == hostB {
-				seen[r.Reporter.HostID] = o.Status
+				seen[string(r.Reporter.HostID)] = o.Status
 			}
 		}
 	}
@@ -290,7 +291,7 @@ func TestOthersHaveTheirPodsWord(t *testing.T) {
 // TestA1SeedsAreKnownBeforeAnythingIsDeleted: the choice that launch will make, once the target's volume is gone, is among what the checks look at.
 func TestA1SeedsAreKnownBeforeAnythingIsDeleted(t *testing.T) {
 	up := func(id string) api.ObservedNodeStatusReport {
-		return api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp}
+		return api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: api.NodeStatusUp}
 	}
 	down := api.ObservedNodeStatusReport{HostID: hostB, Status: api.NodeStatusDown}
 	launch := []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"}

@@ -5,7 +5,6 @@ package replacement
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -13,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // Record is what a member Service's labels and annotations say of a replacement.
@@ -29,7 +27,7 @@ type Record struct {
 	// HasOriginal is set while the original host ID is recorded, in the label or (by address) in the annotation. Original may still be empty
 	// or malformed: then OriginalError says so.
 	HasOriginal   bool
-	Original      string
+	Original      hostid.ID
 	OriginalError code.Message
 	// LabelLost is set when the label is gone or differs from what was recorded beside it.
 	LabelLost bool
@@ -126,25 +124,6 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	return r
 }
 
-// ParseHostID returns a host ID in ScyllaDB's own spelling: 36 characters, lower case. The zero UUID, which old versions answer before
-// they have an identity, is no host ID.
-func ParseHostID(s string) (string, error) {
-	if s == "" {
-		return "", fmt.Errorf("is empty, want a host ID (UUID)")
-	}
-	if len(s) != 36 {
-		return "", fmt.Errorf("is not a host ID (UUID)")
-	}
-	id, err := uuid.Parse(s)
-	if err != nil {
-		return "", fmt.Errorf("is not a host ID (UUID)")
-	}
-	if id == uuid.Nil {
-		return "", fmt.Errorf("is the zero UUID, which is no host ID")
-	}
-	return id.String(), nil
-}
-
 // readOriginal reads whom the replacement is of.
 func (r *Record) readOriginal(labels, annotations map[string]string) {
 	r.RecordedAddress = annotations[api.AnnotationReplaceAddress]
@@ -153,14 +132,14 @@ func (r *Record) readOriginal(labels, annotations map[string]string) {
 	beside, recorded := annotations[api.AnnotationReplaceOriginalHostID]
 	r.HasOriginal = inLabel || recorded
 	if r.HasOriginal {
-		if _, err := ParseHostID(beside); recorded && (err == nil || !inLabel) {
+		if _, err := hostid.Parse(beside); recorded && (err == nil || !inLabel) {
 			// What was written once before anything was deleted outlives the label.
 			r.LabelLost = r.RecordedAddress == "" && !sameHostID(original, beside)
 			key, original = api.AnnotationReplaceOriginalHostID, beside
 		}
-		id, err := ParseHostID(original)
+		id, err := hostid.Parse(original)
 		if err != nil {
-			r.OriginalError = code.New(saysReplaceOriginalMalformed, "key", key, "value", original, "why", err.Error())
+			r.OriginalError = code.New(saysReplaceOriginalMalformed, "key", key, "value", original, "why", hostid.Why(err))
 		}
 		r.Original = id
 	}
@@ -168,8 +147,8 @@ func (r *Record) readOriginal(labels, annotations map[string]string) {
 
 // sameHostID compares two spellings of a host ID, or two texts that are none.
 func sameHostID(a, b string) bool {
-	x, errA := ParseHostID(a)
-	y, errB := ParseHostID(b)
+	x, errA := hostid.Parse(a)
+	y, errB := hostid.Parse(b)
 	return errA == nil && errB == nil && x == y || a == b
 }
 
@@ -205,7 +184,7 @@ func RequestPatch(id string, ignoreDead, skipChecks []string) *Patch {
 
 // ResumePatch is what asks for another attempt. A non-empty original writes down the original host ID where it was lost (label present but
 // empty); it never overwrites one that is there.
-func ResumePatch(r Record, id, original string, ignoreDead, skipChecks []string) *Patch {
+func ResumePatch(r Record, id string, original hostid.ID, ignoreDead, skipChecks []string) *Patch {
 	p := &Patch{
 		SetLabels:      map[string]string{},
 		SetAnnotations: map[string]string{api.AnnotationReplaceResume: id},
@@ -214,14 +193,14 @@ func ResumePatch(r Record, id, original string, ignoreDead, skipChecks []string)
 		p.SetLabels[api.LabelReplace] = ""
 	}
 	if original != "" && (!r.HasOriginal || !r.OriginalError.IsZero()) {
-		p.SetLabels[api.LabelReplacingNodeHostID] = original
+		p.SetLabels[api.LabelReplacingNodeHostID] = string(original)
 	}
 	p.choices(ignoreDead, skipChecks)
 	return p
 }
 
 // SupersedePatch asks for the replacement of the newcomer that Superseded names, and ends the replacement that brought it in the same write.
-func SupersedePatch(r Record, newcomer, id string, ignoreDead, skipChecks []string, now time.Time) *Patch {
+func SupersedePatch(r Record, newcomer hostid.ID, id string, ignoreDead, skipChecks []string, now time.Time) *Patch {
 	end := endPatch(Last{
 		Request: cmp.Or(r.Accepted, r.Request), Outcome: OutcomeReplaced, HostID: r.Original, NewHostID: newcomer,
 		StartedAt: r.StartedAt, FinishedAt: now.UTC().Truncate(time.Second), Attempts: r.Attempt,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -233,7 +234,7 @@ func TestState(t *testing.T) {
 
 // Whoever is asked about, the ghosts of a cluster are the same; newcomers on their way are none.
 func TestGhostsDoNotDependOnTheMember(t *testing.T) {
-	none := func(string) code.Message { return code.Message{} }
+	none := func(hostid.ID) code.Message { return code.Message{} }
 	a := setCell(base(), "*", hostNew, matrix.Down, 0)
 	b := a
 	b.Self, b.Pod, b.Service = a.Others[0].Ref, nil, Service{}

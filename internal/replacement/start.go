@@ -9,10 +9,11 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // start verifies and records: a new replacement of target, or another attempt at it.
-func (m *machine) start(target string, resume bool) Step {
+func (m *machine) start(target hostid.ID, resume bool) Step {
 	in, rec := m.in, m.rec
 	v := verify(in, rec, target, resume)
 	m.procedure = v.procedure
@@ -32,12 +33,12 @@ func (m *machine) start(target string, resume bool) Step {
 	patch := m.recordPatch(request, attempt)
 	patch.SetAnnotations[api.AnnotationReplaceStartedAt] = stamp(started)
 	if !resume || rec.Accepted == "" {
-		patch.SetAnnotations[api.AnnotationReplaceOriginalHostID] = target
+		patch.SetAnnotations[api.AnnotationReplaceOriginalHostID] = string(target)
 	}
 	s := Step{Action: ActionRecord, Request: request, Checks: v.checks, Patch: patch, Address: v.address, Message: code.New(saysReplaceRecord, "hostID", target)}
 	switch v.procedure {
 	case ByHostID:
-		patch.SetLabels[api.LabelReplacingNodeHostID] = target
+		patch.SetLabels[api.LabelReplacingNodeHostID] = string(target)
 	case ByAddress:
 		patch.SetLabels[api.LabelReplace] = v.address
 		patch.SetAnnotations[api.AnnotationReplaceAddress] = v.address

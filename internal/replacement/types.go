@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
@@ -95,7 +96,7 @@ type Pod struct {
 	// ScyllaDB is the state of the ScyllaDB container.
 	ScyllaDB Container
 	// HostID, Joined and OperationMode are the reporter's own word in the Pod's annotation. Joined is nil when unknown.
-	HostID        string
+	HostID        hostid.ID
 	Joined        *bool
 	OperationMode string
 }
@@ -132,7 +133,7 @@ type Other struct {
 	// ReplacingDeleted is set when that replacement has already deleted a claim, or may have.
 	ReplacingDeleted bool
 	// PodHostID is the host ID of its Pod's node by that node's own word; its Service may still have another.
-	PodHostID string
+	PodHostID hostid.ID
 	// Decommissioning is set while the member is asked to leave.
 	Decommissioning bool
 	// Addresses of the member: its Service's ClusterIP, its Pod's IP.
@@ -205,7 +206,7 @@ type Data struct {
 type KeyspaceData struct {
 	Name string
 	// Replicas are the distinct sets of nodes, by host ID, that hold the same ranges.
-	Replicas [][]string
+	Replicas [][]hostid.ID
 }
 
 // Result of a check.
@@ -330,8 +331,9 @@ type Step struct {
 	// Attempt counts from 1; 0 before the first was accepted.
 	Attempt int
 	// Original is the host ID that is replaced, NewHostID that of the newcomer; empty while unknown. Address is set in the procedure by address.
-	Original, NewHostID, Address string
-	StartedAt                    time.Time
+	Original, NewHostID hostid.ID
+	Address             string
+	StartedAt           time.Time
 	// Message is the state in one sentence; Cure what a person can do about it, if anything.
 	Message, Cure code.Message
 	// Waiting lists what a waiting step waits for.
@@ -357,8 +359,8 @@ func (s Step) Held() bool {
 type Last struct {
 	Request    string    `json:"request"`
 	Outcome    Outcome   `json:"outcome"`
-	HostID     string    `json:"hostID,omitempty"`
-	NewHostID  string    `json:"newHostID,omitempty"`
+	HostID     hostid.ID `json:"hostID,omitempty"`
+	NewHostID  hostid.ID `json:"newHostID,omitempty"`
 	StartedAt  time.Time `json:"startedAt,omitzero"`
 	FinishedAt time.Time `json:"finishedAt,omitzero"`
 	Attempts   int       `json:"attempts,omitempty"`

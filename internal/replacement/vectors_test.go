@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -48,7 +49,7 @@ func (v vector) toInput() Input {
 	for k, val := range v.Input.ServiceAnnotations {
 		in.Service.Annotations[k] = id(val)
 	}
-	in.Self.HostID = in.Service.Annotations[api.AnnotationHostID]
+	in.Self.HostID = hostid.ID(in.Service.Annotations[api.AnnotationHostID])
 	if !v.Input.PVCExists {
 		in.Claims = nil
 	}

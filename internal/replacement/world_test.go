@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -32,19 +33,19 @@ func all(s Step) string {
 func ptr[T any](v T) *T { return &v }
 
 func ref(member, rack, hostID string) matrix.Ref {
-	return matrix.Ref{HostID: hostID, Member: member, Datacenter: "dc1", Rack: rack, Ordinal: ptr(int32(0))}
+	return matrix.Ref{HostID: hostid.ID(hostID), Member: member, Datacenter: "dc1", Rack: rack, Ordinal: ptr(int32(0))}
 }
 
 func up(ids ...string) []matrix.Observation {
 	var out []matrix.Observation
 	for _, id := range ids {
-		out = append(out, matrix.Observation{HostID: id, Status: matrix.Up})
+		out = append(out, matrix.Observation{HostID: hostid.ID(id), Status: matrix.Up})
 	}
 	return out
 }
 
 func down(id string) matrix.Observation {
-	return matrix.Observation{HostID: id, Status: matrix.Down, Since: t0.Add(-10 * time.Minute)}
+	return matrix.Observation{HostID: hostid.ID(id), Status: matrix.Down, Since: t0.Add(-10 * time.Minute)}
 }
 
 // base is a cluster of four racks: demo-a-0, demo-b-0 and demo-c-0 are UP and see demo-d-0 DOWN, whose replacement is not requested yet.
@@ -137,7 +138,7 @@ func cloneRows(rows []matrix.Row) []matrix.Row {
 func without(obs []matrix.Observation, id string) []matrix.Observation {
 	var out []matrix.Observation
 	for _, o := range obs {
-		if o.HostID != id {
+		if string(o.HostID) != id {
 			out = append(out, o)
 		}
 	}
@@ -151,7 +152,7 @@ func setCell(in Input, reporter, id string, status matrix.Status, state matrix.S
 		if in.Rows[i].Reporter.Member == in.Self.Member || reporter != "*" && in.Rows[i].Reporter.Member != reporter {
 			continue
 		}
-		in.Rows[i].Observed = append(without(in.Rows[i].Observed, id), matrix.Observation{HostID: id, Status: status, State: state, Since: t0.Add(-10 * time.Minute)})
+		in.Rows[i].Observed = append(without(in.Rows[i].Observed, id), matrix.Observation{HostID: hostid.ID(id), Status: status, State: state, Since: t0.Add(-10 * time.Minute)})
 	}
 	return in
 }
@@ -273,7 +274,7 @@ func (w *world) kubelet() {
 		if rec.Requested && !rec.HasOriginal {
 			return // the launcher waits
 		}
-		w.started, w.argument = true, rec.Original
+		w.started, w.argument = true, string(rec.Original)
 		if w.empty && w.argument != hostOld {
 			w.complain("ScyllaDB started on an empty volume with argument %q", w.argument)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
@@ -107,7 +108,7 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newReporter(o Options) *reporter {
-	r := &reporter{Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[string]sighting{}, metrics: newMetrics()}
+	r := &reporter{Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[hostid.ID]sighting{}, metrics: newMetrics()}
 	r.started = o.Clock.Now()
 	r.Log = r.Log.With("namespace", o.Namespace, "pod", o.Pod)
 	return r
@@ -130,7 +131,7 @@ type reporter struct {
 	// Of the loop alone.
 	restored    bool   // the annotation was read back once
 	written     string // what the annotation holds
-	since       map[string]sighting
+	since       map[hostid.ID]sighting
 	lastError   string // of the row, for logging changes only
 	failedTries int
 	nextTry     time.Time
@@ -251,7 +252,7 @@ func (r *reporter) stamp(row *api.NodeStatusReport) {
 		return
 	}
 	now := metav1.NewTime(r.Clock.Now().UTC().Truncate(time.Second))
-	next := make(map[string]sighting, len(r.since))
+	next := make(map[hostid.ID]sighting, len(r.since))
 	for i, o := range row.ObservedNodes {
 		if o.Status == api.NodeStatusUp {
 			continue

@@ -32,6 +32,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
@@ -559,7 +560,7 @@ func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
 func TestReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
-		r := &reporter{Options: w.o, reader: scylla.NewReader(w.o.ScyllaDB), since: map[string]sighting{}, metrics: newMetrics()}
+		r := &reporter{Options: w.o, reader: scylla.NewReader(w.o.ScyllaDB), since: map[hostid.ID]sighting{}, metrics: newMetrics()}
 		r.Clock = clock.RealClock{}
 		if err := r.ready(); err == nil {
 			t.Error("ready before the first poll")

@@ -6,12 +6,13 @@ import (
 	"context"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
 // coordinator is the host ID of the topology coordinator, as a node that serves knows it; empty where it knows none. A node that is on its way in may not
 // be in group 0 yet, and where topology is not managed by Raft nobody coordinates it, whoever leads group 0.
-func (r *Reader) coordinator(ctx context.Context, row *api.NodeStatusReport) string {
+func (r *Reader) coordinator(ctx context.Context, row *api.NodeStatusReport) hostid.ID {
 	if row.OperationMode != modeNormal || row.LegacyTopology {
 		return ""
 	}
@@ -22,10 +23,7 @@ func (r *Reader) coordinator(ctx context.Context, row *api.NodeStatusReport) str
 		}
 		return ""
 	}
-	if !api.IsHostID(leader) {
-		return ""
-	}
-	return leader
+	return hostid.Known(leader)
 }
 
 // legacy is true where the node serves and says that its cluster's topology is not managed by Raft, or where its version does not know of that.

@@ -42,7 +42,7 @@ func TestC3EveryVersionThatHasACoordinatorSaysWhoItIs(t *testing.T) {
 			if has {
 				want = c.Node(0).HostID()
 			}
-			if row.Coordinator != want {
+			if string(row.Coordinator) != want {
 				t.Errorf("coordinator %q, want %q", row.Coordinator, want)
 			}
 			text, err := api.EncodeNodeStatusReport(&row)
@@ -50,7 +50,7 @@ func TestC3EveryVersionThatHasACoordinatorSaysWhoItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			back, err := api.DecodeNodeStatusReport(text)
-			if err != nil || back.Coordinator != want {
+			if err != nil || string(back.Coordinator) != want {
 				t.Errorf("%+v, %v", back, err)
 			}
 		})

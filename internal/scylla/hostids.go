@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // checkHostIDs is nil when every member has a host ID that is one: of a row with another text nobody would read anything.
@@ -16,8 +16,8 @@ func (p *picture) checkHostIDs() error {
 		return fmt.Errorf("member %s has no host ID yet", p.anonymous[0])
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.addresses)) {
-		if !api.IsHostID(id) {
-			return fmt.Errorf("member %s has host ID %.80q, which is no UUID", p.addresses[id][0], id)
+		if _, err := hostid.Parse(id); err != nil {
+			return fmt.Errorf("host ID of member %s: %w", p.addresses[id][0], err)
 		}
 	}
 	return nil

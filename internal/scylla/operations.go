@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // named gives tasks the node that they named while they were open.
@@ -51,10 +52,7 @@ func (r *Reader) operations(ctx context.Context, tasks []Task) []api.NodeOperati
 	failures := map[string]string{}
 	var out []api.NodeOperation
 	for _, t := range relevant {
-		op := api.NodeOperation{Type: t.Type, State: t.State}
-		if api.IsHostID(t.HostID) {
-			op.HostID = t.HostID
-		}
+		op := api.NodeOperation{Type: t.Type, State: t.State, HostID: hostid.Known(t.HostID)}
 		if t.State == "failed" {
 			text, known := r.failures[t.ID]
 			if !known {
@@ -165,7 +163,7 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 			}
 		}
 		// The newcomer itself knows whom it replaces, whatever the addresses.
-		if id == row.HostID && row.OperationMode != modeNormal {
+		if id == string(row.HostID) && row.OperationMode != modeNormal {
 			if target, err := r.c.ReplaceTarget(ctx); err == nil && target != "" && target != id {
 				out[target] = api.NodeStateBeingReplaced
 			}

@@ -107,7 +107,7 @@ func TestNeverUpWithoutGossipsWord(t *testing.T) {
 			t.Fatalf("%d members, %d in the row", len(c.members), len(row.ObservedNodes))
 		}
 		for i, e := range c.endpoints {
-			k := slices.IndexFunc(row.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.HostID == c.ids[i] })
+			k := slices.IndexFunc(row.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return string(o.HostID) == c.ids[i] })
 			if k < 0 {
 				continue
 			}
@@ -194,10 +194,10 @@ func FuzzReadRow(f *testing.F) {
 		gossip, lerr := decodeStrings(bytes.NewReader(live))
 		seen := map[string]bool{}
 		for _, o := range row.ObservedNodes {
-			if o.HostID == "" || seen[o.HostID] {
+			if o.HostID == "" || seen[string(o.HostID)] {
 				t.Fatalf("empty or repeated host ID: %s", a)
 			}
-			seen[o.HostID] = true
+			seen[string(o.HostID)] = true
 			if o.Status == api.NodeStatusUp && (lerr != nil || len(gossip) == 0) {
 				t.Fatalf("UP though gossip has nobody alive: %s", a)
 			}

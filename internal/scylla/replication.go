@@ -14,13 +14,14 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // Keyspace is where the replicas of a keyspace are.
 type Keyspace struct {
 	Name string `json:"name"`
 	// Replicas are the distinct sets of nodes that hold the same data, by host ID, sorted.
-	Replicas [][]string `json:"replicas,omitempty"`
+	Replicas [][]hostid.ID `json:"replicas,omitempty"`
 }
 
 const (
@@ -83,26 +84,27 @@ func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
 }
 
 // byAddress maps addresses to host IDs. Two members behind one address cannot be told apart, and neither can a member that has none.
-func byAddress(members []Member) (map[netip.Addr]string, error) {
-	out := make(map[netip.Addr]string, len(members))
+func byAddress(members []Member) (map[netip.Addr]hostid.ID, error) {
+	out := make(map[netip.Addr]hostid.ID, len(members))
 	for _, m := range members {
 		ip, err := netip.ParseAddr(m.Address)
+		id := hostid.Known(m.HostID)
 		switch {
-		case err != nil || m.HostID == "":
+		case err != nil || id == "":
 			return nil, fmt.Errorf("member %q at address %q cannot be found in a ring", m.HostID, m.Address)
-		case out[ip.Unmap()] != "" && out[ip.Unmap()] != m.HostID:
+		case out[ip.Unmap()] != "" && out[ip.Unmap()] != id:
 			return nil, fmt.Errorf("members %s and %s have one address, %s: whose the replicas there are cannot be told", out[ip.Unmap()], m.HostID, m.Address)
 		}
-		out[ip.Unmap()] = m.HostID
+		out[ip.Unmap()] = id
 	}
 	return out, nil
 }
 
 // ringReader keeps the distinct replica sets of ranges.
 type ringReader struct {
-	hosts map[netip.Addr]string
+	hosts map[netip.Addr]hostid.ID
 	seen  map[string]bool
-	sets  [][]string
+	sets  [][]hostid.ID
 }
 
 func (r *ringReader) read(b io.Reader) error {
@@ -110,7 +112,7 @@ func (r *ringReader) read(b io.Reader) error {
 		Endpoints []string `json:"endpoints"`
 	}
 	return bounded.Each(limitRing, b, theAnswer, func(i int, s span) error {
-		var set []string
+		var set []hostid.ID
 		for _, text := range s.Endpoints {
 			ip, err := netip.ParseAddr(text)
 			if err != nil || r.hosts[ip.Unmap()] == "" {
@@ -119,7 +121,7 @@ func (r *ringReader) read(b io.Reader) error {
 			set = append(set, r.hosts[ip.Unmap()])
 		}
 		slices.Sort(set)
-		if key := strings.Join(set, ","); !r.seen[key] {
+		if key := hostid.Join(set); !r.seen[key] {
 			r.seen[key] = true
 			r.sets = append(r.sets, set)
 		}

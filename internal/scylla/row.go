@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
@@ -59,7 +60,7 @@ func NewReader(c *Client) *Reader {
 func (r *Reader) Remember(row api.NodeStatusReport) {
 	for _, o := range row.ObservedNodes {
 		if o.HostID != "" {
-			r.seen[o.HostID] = ""
+			r.seen[string(o.HostID)] = ""
 		}
 	}
 }
@@ -72,14 +73,14 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	r.gaps = nil
 	// Each of these has its own stage of starting at which it appears; that it is not there yet is no error of the row. When nobody
 	// answers at all, nobody will answer the other questions.
-	var err error
-	if row.HostID, err = r.c.LocalHostID(ctx); IsUnreachable(err) {
+	own, err := r.c.LocalHostID(ctx)
+	if IsUnreachable(err) {
 		return failed(row, err)
 	}
-	if row.HostID != "" && !api.IsHostID(row.HostID) {
-		return failed(api.NodeStatusReport{}, fmt.Errorf("host ID %.80q of this node is no UUID", row.HostID))
-	}
 	r.gap(err)
+	if row.HostID, err = hostid.Optional(own); err != nil {
+		return failed(row, fmt.Errorf("host ID of this node: %w", err))
+	}
 	row.OperationMode, err = r.c.OperationMode(ctx)
 	r.gap(err)
 	row.ScyllaVersion, err = r.c.ReleaseVersion(ctx)
@@ -404,15 +405,15 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.addresses)) {
 		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{
-			HostID: id, Status: p.status(id, p.addresses[id], replacing), State: states[id],
+			HostID: hostid.ID(id), Status: p.status(id, p.addresses[id], replacing), State: states[id],
 		})
 	}
-	if _, listed := p.addresses[row.HostID]; row.HostID != "" && !listed && row.OperationMode == modeNormal {
+	if _, listed := p.addresses[string(row.HostID)]; row.HostID != "" && !listed && row.OperationMode == modeNormal {
 		// It serves, and does not find itself among the members: whatever the reason, its picture of the cluster is not whole.
 		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: row.HostID, Status: api.NodeStatusUnknown})
 		slices.SortFunc(row.ObservedNodes, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
 	}
-	row.OwnsTokens = r.ownsTokens(ctx, row.HostID, p)
+	row.OwnsTokens = r.ownsTokens(ctx, string(row.HostID), p)
 
 	r.seen = map[string]string{}
 	for id, a := range p.addresses {

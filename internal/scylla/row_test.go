@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 func seen(row api.NodeStatusReport) string {
 	var out []string
 	for _, o := range row.ObservedNodes {
-		s := o.HostID[:min(4, len(o.HostID))] + "=" + string(o.Status)
+		s := string(o.HostID[:min(4, len(o.HostID))]+"=") + string(o.Status)
 		if o.State != "" {
 			s += "/" + string(o.State)
 		}
@@ -138,7 +139,7 @@ func TestRowAtEachStageOfStarting(t *testing.T) {
 			if row.Error != nil && !strings.Contains(*row.Error, c.error) {
 				t.Errorf("error %q, want %q in it", *row.Error, c.error)
 			}
-			if row.HostID != c.hostID {
+			if string(row.HostID) != c.hostID {
 				t.Errorf("host ID %q, want %q", row.HostID, c.hostID)
 			}
 		})
@@ -522,11 +523,11 @@ func TestEntityOfTasks(t *testing.T) {
 			if got := seen(row); !strings.HasPrefix(got, c.state) {
 				t.Errorf("open: %s, want %s", got, c.state)
 			}
-			if diff := cmp.Diff([]api.NodeOperation{{Type: "replace", State: "running", HostID: c.open}}, row.Operations); diff != "" {
+			if diff := cmp.Diff([]api.NodeOperation{{Type: "replace", State: "running", HostID: hostid.ID(c.open)}}, row.Operations); diff != "" {
 				t.Error(diff)
 			}
 			n.set(pathTasks, list(task{"t", "replace", "cluster", "failed", c.over, ""}))
-			if diff := cmp.Diff([]api.NodeOperation{{Type: "replace", State: "failed", HostID: c.failedOf, Error: "Rolled back: x"}}, r.Read(t.Context()).Operations); diff != "" {
+			if diff := cmp.Diff([]api.NodeOperation{{Type: "replace", State: "failed", HostID: hostid.ID(c.failedOf), Error: "Rolled back: x"}}, r.Read(t.Context()).Operations); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -546,8 +547,8 @@ func TestOperationsAreBoundedAndOpenOnesComeFirst(t *testing.T) {
 		t.Fatalf("%d operations", len(ops))
 	}
 	if !slices.ContainsFunc(ops, func(o api.NodeOperation) bool { return o.HostID == idC }) ||
-		!slices.ContainsFunc(ops, func(o api.NodeOperation) bool { return strings.HasPrefix(o.HostID, "00000100") }) ||
-		slices.ContainsFunc(ops, func(o api.NodeOperation) bool { return strings.HasPrefix(o.HostID, "00000001") }) {
+		!slices.ContainsFunc(ops, func(o api.NodeOperation) bool { return strings.HasPrefix(string(o.HostID), "00000100") }) ||
+		slices.ContainsFunc(ops, func(o api.NodeOperation) bool { return strings.HasPrefix(string(o.HostID), "00000001") }) {
 		t.Errorf("not the open and the latest: %v", ops)
 	}
 }

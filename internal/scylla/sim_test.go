@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
 )
 
@@ -37,7 +38,7 @@ func TestRowsWhileANodeIsReplacedAtItsOwnAddress(t *testing.T) {
 			reader := NewReader(NewClient(c.Node(0).APIURL(), nil))
 			status := func(row api.NodeStatusReport, id string) (api.NodeStatus, api.NodeState) {
 				for _, o := range row.ObservedNodes {
-					if o.HostID == id {
+					if string(o.HostID) == id {
 						return o.Status, o.State
 					}
 				}
@@ -67,7 +68,7 @@ func TestRowsWhileANodeIsReplacedAtItsOwnAddress(t *testing.T) {
 			}
 			a, b, dead := c.Node(0).HostID(), c.Node(1).HostID(), c.Node(2).HostID()
 			row := until("all UP", func(r api.NodeStatusReport) bool { return up(r, a, b, dead) })
-			if row.HostID != a || row.OwnsTokens == nil || !*row.OwnsTokens || row.OperationMode != "NORMAL" || !strings.HasPrefix(row.ScyllaVersion, version) {
+			if string(row.HostID) != a || row.OwnsTokens == nil || !*row.OwnsTokens || row.OperationMode != "NORMAL" || !strings.HasPrefix(row.ScyllaVersion, version) {
 				t.Errorf("own facts: %+v", row)
 			}
 
@@ -243,8 +244,8 @@ func TestIssue9C1TheClientReadsTheTasksOfEachVersion(t *testing.T) {
 	}
 	named := func(replace func(dead, newcomer string) string) func(dead, newcomer, joiner string) (open, failed operations) {
 		return func(dead, newcomer, joiner string) (open, failed operations) {
-			running := api.NodeOperation{Type: "replace", State: "running", HostID: replace(dead, newcomer)}
-			return operations{running, {Type: "bootstrap", State: "running", HostID: joiner}}, operations{running, {Type: "bootstrap", State: "failed", HostID: joiner}}
+			running := api.NodeOperation{Type: "replace", State: "running", HostID: hostid.ID(replace(dead, newcomer))}
+			return operations{running, {Type: "bootstrap", State: "running", HostID: hostid.ID(joiner)}}, operations{running, {Type: "bootstrap", State: "failed", HostID: hostid.ID(joiner)}}
 		}
 	}
 	requesting := named(func(_, newcomer string) string { return newcomer })
@@ -280,7 +281,9 @@ func TestIssue9C1TheClientReadsTheTasksOfEachVersion(t *testing.T) {
 			dead := c.Node(2).HostID()
 			c.Node(2).Kill()
 			until("the dead node is DOWN", func(r api.NodeStatusReport) bool {
-				return slices.ContainsFunc(r.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.HostID == dead && o.Status == api.NodeStatusDown })
+				return slices.ContainsFunc(r.ObservedNodes, func(o api.ObservedNodeStatusReport) bool {
+					return string(o.HostID) == dead && o.Status == api.NodeStatusDown
+				})
 			})
 			if err := c.Wipe(2); err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
 )
 
@@ -42,10 +43,10 @@ var rowDifferences = map[string]struct {
 		"a member without a host ID cannot be joined to anything: the row says so instead of reporting node \"\" UP", nil, true},
 	"status-report/two addresses share a host ID": {
 		"one host ID is one node: which of the addresses is the present one is not known without gossip's own word",
-		[]api.ObservedNodeStatusReport{{HostID: hostids.UUID("h"), Status: api.NodeStatusUnknown}}, false},
+		[]api.ObservedNodeStatusReport{{HostID: hostid.ID(hostids.UUID("h")), Status: api.NodeStatusUnknown}}, false},
 	"status-report/IPv6 written in two forms does not match": {
 		"addresses are compared as addresses and not as text",
-		[]api.ObservedNodeStatusReport{{HostID: hostids.UUID("h"), Status: api.NodeStatusUp}}, false},
+		[]api.ObservedNodeStatusReport{{HostID: hostid.ID(hostids.UUID("h")), Status: api.NodeStatusUp}}, false},
 }
 
 func TestStatusReportVectors(t *testing.T) {
@@ -172,7 +173,7 @@ func TestSidecarAnnotationVectors(t *testing.T) {
 			got := map[string]string{}
 			row := ReadRow(t.Context(), n.client())
 			if row.HostID != "" {
-				got[api.AnnotationHostID] = row.HostID
+				got[api.AnnotationHostID] = string(row.HostID)
 			}
 			if row.OwnsTokens != nil {
 				got[api.AnnotationNodeJoined] = map[bool]string{true: "true", false: "false"}[*row.OwnsTokens]

@@ -50,7 +50,7 @@ func TestB1AZeroTokenNodeSaysThatItHasJoined(t *testing.T) {
 	}
 	peer := scylla.ReadRow(ctx, scylla.NewClient(c.Node(0).APIURL(), nil))
 	for _, o := range peer.ObservedNodes {
-		if o.HostID == n.HostID() && o.State != "" && o.State != api.NodeStateNormal {
+		if string(o.HostID) == n.HostID() && o.State != "" && o.State != api.NodeStateNormal {
 			t.Errorf("its peer has it as %s", o.State)
 		}
 	}

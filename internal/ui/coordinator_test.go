@@ -11,15 +11,16 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 func TestC3TheDashboardNamesTheCoordinator(t *testing.T) {
 	w := newWorld(3, 1)
 	live := map[string]*api.NodeStatusReport{}
 	for _, p := range w.places() {
-		row := &api.NodeStatusReport{HostID: p.id, OperationMode: "NORMAL", Coordinator: w.places()[0].id}
+		row := &api.NodeStatusReport{HostID: hostid.ID(p.id), OperationMode: "NORMAL", Coordinator: hostid.ID(w.places()[0].id)}
 		for _, q := range w.places() {
-			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: q.id, Status: api.NodeStatusUp})
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(q.id), Status: api.NodeStatusUp})
 		}
 		live[p.name] = row
 	}

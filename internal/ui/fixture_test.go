@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
 
@@ -137,7 +138,7 @@ func (w *world) snapshot() *cluster.Cluster {
 		var cells []api.ObservedNodeStatusReport
 		if !w.silent[p.name] && w.failed[p.name] == "" {
 			for _, q := range all {
-				c := api.ObservedNodeStatusReport{HostID: q.id, Status: api.NodeStatusUp}
+				c := api.ObservedNodeStatusReport{HostID: hostid.ID(q.id), Status: api.NodeStatusUp}
 				switch st, ok := w.not[[2]string{p.name, q.name}]; {
 				case ok && st == "MISSING":
 					continue

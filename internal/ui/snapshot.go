@@ -172,7 +172,7 @@ func newFacts(s *cluster.Cluster, now time.Time) *facts {
 	f.addNodes(s, doc)
 	if c := doc.Coordinator; c != nil {
 		f.coordinator = clean(c.Text)
-		if j := f.find(c.HostID, ""); j >= 0 {
+		if j := f.find(string(c.HostID), ""); j >= 0 {
 			f.nodes[j].coordinates = true
 		}
 	}
@@ -181,7 +181,7 @@ func newFacts(s *cluster.Cluster, now time.Time) *facts {
 	for _, part := range doc.Partition {
 		nodes := make([]int, len(part))
 		for i, id := range part {
-			nodes[i] = f.byID[id]
+			nodes[i] = f.byID[string(id)]
 		}
 		f.partition = append(f.partition, nodes)
 	}
@@ -245,7 +245,7 @@ func (f *facts) addNodes(s *cluster.Cluster, doc *render.ClusterStatus) {
 // newNode is what the document says of a node.
 func newNode(d *render.Node) node {
 	n := node{
-		id: clean(d.HostID), short: clean(d.Short()), member: clean(d.Member), datacenter: clean(d.Datacenter), rack: clean(d.Rack),
+		id: clean(string(d.HostID)), short: clean(d.Short()), member: clean(d.Member), datacenter: clean(d.Datacenter), rack: clean(d.Rack),
 		pod: clean(d.Pod), version: clean(d.Version), mode: clean(d.OperationMode), membership: string(d.Membership), state: clean(d.State),
 		force: clean(d.Force), detail: clean(d.Detail), index: -1, flag: cmp.Or(flags[d.State], flags[string(d.Membership)], ' '), joined: d.Membership == cluster.MemberJoined,
 		ghost: d.Membership == cluster.MemberGhost, gossip: d.Membership == cluster.MemberGossipOnly, known: d.Membership != cluster.MemberUnknown,
@@ -280,12 +280,12 @@ func (f *facts) addEnded(n *node, pod *corev1.Pod) {
 func (f *facts) addRows(doc *render.ClusterStatus) {
 	worst := make([][]int, len(f.nodes))
 	for _, r := range doc.Rows {
-		i := f.find(r.Observer.HostID, r.Observer.Member)
+		i := f.find(string(r.Observer.HostID), r.Observer.Member)
 		if i < 0 {
 			continue
 		}
 		for _, p := range r.NotUp {
-			j, ok := f.byID[p.Observed]
+			j, ok := f.byID[string(p.Observed)]
 			if !ok {
 				continue
 			}
@@ -307,14 +307,14 @@ func (f *facts) addBlockers(doc *render.ClusterStatus) {
 	for i := range groups {
 		g := &groups[i]
 		b := blocker{
-			key: string(g.Reason) + " " + g.Observed.String(), observed: f.find(g.Observed.HostID, g.Observed.Member), step: clean(words.Text(g.Step)),
+			key: string(g.Reason) + " " + g.Observed.String(), observed: f.find(string(g.Observed.HostID), g.Observed.Member), step: clean(words.Text(g.Step)),
 			text: func(now time.Time) string { return clean(words.Group(*g, now)) },
 		}
 		if len(g.Step.Commands) > 0 {
 			b.command = words.Shell(g.Step.Commands[0])
 		}
 		for _, o := range g.Observers {
-			if j := f.find(o.HostID, o.Member); j >= 0 {
+			if j := f.find(string(o.HostID), o.Member); j >= 0 {
 				b.observers = append(b.observers, j)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -57,9 +58,9 @@ func (e *Evidence) Contact() api.ViewContact {
 // Key tells members apart: the host ID, or the name while there is none.
 func (e *Evidence) Key() string { return key(e.HostID, e.Member) }
 
-func key(hostID, name string) string {
+func key(hostID hostid.ID, name string) string {
 	if hostID != "" {
-		return hostID
+		return string(hostID)
 	}
 	return "/" + name
 }

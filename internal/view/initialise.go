@@ -109,7 +109,7 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionInitialized)
 	recovering := was == nil && joined || was != nil && was.Reason == ReasonRecovering
 	if first.Member != "" && now.Sub(since) >= Stabilisation {
-		done := &api.StatusReportInitialization{FirstHostID: first.HostID, At: metav1.NewTime(now.UTC().Truncate(time.Second)), Recovered: recovering}
+		done := &api.StatusReportInitialization{FirstHostID: string(first.HostID), At: metav1.NewTime(now.UTC().Truncate(time.Second)), Recovered: recovering}
 		if recovering && len(Of(c)) > 1 {
 			done.FirstHostID = ""
 		}

@@ -78,7 +78,7 @@ func Replaceable(c *cluster.Cluster) (Condition, bool) {
 	for i := range nodes {
 		if n := &nodes[i]; c.Matrix().NodeReplaceable(n.HostID) {
 			names = append(names, n.Ref.String())
-			commands = append(commands, code.Scylla(c.Namespace, "replace", n.HostID))
+			commands = append(commands, code.Scylla(c.Namespace, "replace", string(n.HostID)))
 		}
 	}
 	return Condition{

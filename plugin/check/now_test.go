@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -48,7 +49,7 @@ func live(silent ...string) func(context.Context, *cluster.Cluster, kube.LiveOpt
 	}
 }
 
-func keyspaces(sets ...[]string) func(*cli.Deps) {
+func keyspaces(sets ...[]hostid.ID) func(*cli.Deps) {
 	return func(d *cli.Deps) {
 		d.Replication = func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error) {
 			if sets == nil {
@@ -61,10 +62,10 @@ func keyspaces(sets ...[]string) func(*cli.Deps) {
 
 func TestSafeNow(t *testing.T) {
 	a, b, c := plugintest.HostID(0), plugintest.HostID(1), plugintest.HostID(2)
-	all := []string{a, b, c}
+	all := []hostid.ID{hostid.ID(a), hostid.ID(b), hostid.ID(c)}
 	operation := func() *plugintest.Cluster {
 		return scene(1).Says(func(_ plugintest.Node, said *api.NodeStatusReport) {
-			said.Operations = []api.NodeOperation{{Type: "decommission", State: "running", HostID: b}}
+			said.Operations = []api.NodeOperation{{Type: "decommission", State: "running", HostID: hostid.ID(b)}}
 		})
 	}
 	replacing := func() *plugintest.Cluster {
@@ -83,36 +84,36 @@ func TestSafeNow(t *testing.T) {
 		cluster *plugintest.Cluster
 		args    []string
 		live    func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error)
-		sets    [][]string
+		sets    [][]hostid.ID
 		code    int
 		says    []string
 	}{
-		"a restart":               {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]string{all}, 0, []string{"every node sees every node UP", "asked: 3 nodes", "every range keeps a quorum", "no disruption budget"}},
-		"a restart, data of RF 1": {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]string{{a}, {c}}, 3, []string{"without demo-dc1-rack3-0, too few copies of app are UP for a quorum"}},
+		"a restart":               {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 0, []string{"every node sees every node UP", "asked: 3 nodes", "every range keeps a quorum", "no disruption budget"}},
+		"a restart, data of RF 1": {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{{hostid.ID(a)}, {hostid.ID(c)}}, 3, []string{"without demo-dc1-rack3-0, too few copies of app are UP for a quorum"}},
 		"a restart, RF 1 in its datacenter": {
-			plugintest.New(2, 1).AddDatacenter("dc2", 3, 1), []string{"--for=restart", "dc1/rack1/0"}, live(), [][]string{{a, plugintest.HostID(2), plugintest.HostID(3), plugintest.HostID(4)}}, 3,
+			plugintest.New(2, 1).AddDatacenter("dc2", 3, 1), []string{"--for=restart", "dc1/rack1/0"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(plugintest.HostID(2)), hostid.ID(plugintest.HostID(3)), hostid.ID(plugintest.HostID(4))}}, 3,
 			[]string{"without demo-dc1-rack1-0, too few copies of app"},
 		},
-		"a restart, RF 1 of another": {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]string{{a}}, 0, nil},
-		"a restart, another DOWN":    {scene(1).Down("demo-dc1-rack2-0"), []string{"--for=restart", "rack3/0"}, live(), [][]string{all}, 3, []string{"demo-dc1-rack2-0 is DOWN", "without demo-dc1-rack3-0, too few copies of app"}},
-		"a restart, one is silent":   {scene(1), []string{"--for=restart", "rack3/0"}, live("demo-dc1-rack1-0"), [][]string{all}, 3, []string{"member demo/demo-dc1-rack1-0: ", "no answer in time"}},
+		"a restart, RF 1 of another": {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{{hostid.ID(a)}}, 0, nil},
+		"a restart, another DOWN":    {scene(1).Down("demo-dc1-rack2-0"), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"demo-dc1-rack2-0 is DOWN", "without demo-dc1-rack3-0, too few copies of app"}},
+		"a restart, one is silent":   {scene(1), []string{"--for=restart", "rack3/0"}, live("demo-dc1-rack1-0"), [][]hostid.ID{all}, 3, []string{"member demo/demo-dc1-rack1-0: ", "no answer in time"}},
 		"a restart, nobody knows":    {scene(1), []string{"--for=restart", "rack3/0"}, live(), nil, 3, []string{"no other node runs that could be asked", "look yourself"}},
-		"a restart, no budget left":  {scene(0), []string{"--for=restart", "rack3/0"}, live(), [][]string{all}, 3, []string{"budget demo/demo: disruptions that it allows now: 0; demo-dc1-rack3-0 would be stopped"}},
-		"a restart, an operation":    {operation(), []string{"--for=restart", "rack3/0"}, live(), [][]string{all}, 3, []string{"decommission", "demo-dc1-rack2-0"}},
-		"a restart, a replacement":   {replacing(), []string{"--for=restart", "rack3/0"}, live(), [][]string{all}, 3, []string{"member demo/demo-dc1-rack2-0: its replacement is asked for or under way"}},
-		"a restart, a rollout":       {rolled(), []string{"--for=restart", "rack3/0"}, live(), [][]string{all}, 3, []string{"statefulset demo/demo-dc1-rack2: it is being rolled"}},
-		"a drain of three":           {scene(1), []string{"--for=drain", "worker-1"}, live(), [][]string{all}, 3, []string{"too few copies of app", "disruptions that it allows now: 1; demo-dc1-rack1-0, demo-dc1-rack2-0, demo-dc1-rack3-0 would be stopped"}},
-		"a drain of nobody":          {scene(1), []string{"--for=drain", "worker-2"}, live(), [][]string{all}, 0, []string{"Kubernetes node worker-2: no ScyllaDB node of this namespace is on it"}},
-		"a drain of no node":         {scene(1), []string{"--for=drain", "worker-9"}, live(), [][]string{all}, 2, []string{`there is no Kubernetes node "worker-9"`}},
-		"an unknown member":          {scene(1), []string{"--for=restart", "rack9/0"}, live(), [][]string{all}, 2, []string{`no member "rack9/0"`}},
+		"a restart, no budget left":  {scene(0), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"budget demo/demo: disruptions that it allows now: 0; demo-dc1-rack3-0 would be stopped"}},
+		"a restart, an operation":    {operation(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"decommission", "demo-dc1-rack2-0"}},
+		"a restart, a replacement":   {replacing(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"member demo/demo-dc1-rack2-0: its replacement is asked for or under way"}},
+		"a restart, a rollout":       {rolled(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"statefulset demo/demo-dc1-rack2: it is being rolled"}},
+		"a drain of three":           {scene(1), []string{"--for=drain", "worker-1"}, live(), [][]hostid.ID{all}, 3, []string{"too few copies of app", "disruptions that it allows now: 1; demo-dc1-rack1-0, demo-dc1-rack2-0, demo-dc1-rack3-0 would be stopped"}},
+		"a drain of nobody":          {scene(1), []string{"--for=drain", "worker-2"}, live(), [][]hostid.ID{all}, 0, []string{"Kubernetes node worker-2: no ScyllaDB node of this namespace is on it"}},
+		"a drain of no node":         {scene(1), []string{"--for=drain", "worker-9"}, live(), [][]hostid.ID{all}, 2, []string{`there is no Kubernetes node "worker-9"`}},
+		"an unknown member":          {scene(1), []string{"--for=restart", "rack9/0"}, live(), [][]hostid.ID{all}, 2, []string{`no member "rack9/0"`}},
 		"a scale":                    {scene(0), []string{"--for=scale"}, live(), nil, 0, []string{"every node sees every node UP"}},
 		"a scale, one DOWN":          {scene(1).Down("demo-dc1-rack2-0"), []string{"--for=scale"}, live(), nil, 3, []string{"demo-dc1-rack2-0 is DOWN"}},
-		"an upgrade":                 {scene(0), []string{"--for=upgrade"}, live(), [][]string{all}, 0, []string{"every range keeps a quorum"}},
-		"an upgrade, data of RF 2":   {scene(0), []string{"--for=upgrade"}, live(), [][]string{{a, b}}, 3, []string{"without demo-dc1-rack1-0, too few", "without demo-dc1-rack2-0, too few"}},
-		"an upgrade in JUnit":        {scene(0), []string{"--for=upgrade", "-o", "junit"}, live(), [][]string{{a, b}}, 3, []string{`<failure message="without demo-dc1-rack1-0, too few copies of app`}},
-		"a restart of nobody":        {scene(0), []string{"--for=restart"}, live(), [][]string{all}, 2, []string{"--for=restart wants a name"}},
-		"a purpose of nobody":        {scene(0), []string{"--for=fun"}, live(), [][]string{all}, 2, []string{`--for "fun" is not known`}},
-		"a name too many":            {scene(0), []string{"--for=scale", "x"}, live(), [][]string{all}, 2, []string{`"x" is one too many`}},
+		"an upgrade":                 {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{all}, 0, []string{"every range keeps a quorum"}},
+		"an upgrade, data of RF 2":   {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{"without demo-dc1-rack1-0, too few", "without demo-dc1-rack2-0, too few"}},
+		"an upgrade in JUnit":        {scene(0), []string{"--for=upgrade", "-o", "junit"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{`<failure message="without demo-dc1-rack1-0, too few copies of app`}},
+		"a restart of nobody":        {scene(0), []string{"--for=restart"}, live(), [][]hostid.ID{all}, 2, []string{"--for=restart wants a name"}},
+		"a purpose of nobody":        {scene(0), []string{"--for=fun"}, live(), [][]hostid.ID{all}, 2, []string{`--for "fun" is not known`}},
+		"a name too many":            {scene(0), []string{"--for=scale", "x"}, live(), [][]hostid.ID{all}, 2, []string{`"x" is one too many`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -106,7 +106,7 @@ func memberWords(s *cluster.Cluster, begun string) []string {
 		what := fmt.Sprintf("\t%s, Pod %s", m.State, m.PodState)
 		names = append(names, m.Member+what)
 		others = append(others, "pod/"+m.Member+what)
-		for _, form := range append(m.PlaceNames(), m.HostID) {
+		for _, form := range append(m.PlaceNames(), string(m.HostID)) {
 			if form != "" {
 				others = append(others, form+"\t"+m.Member)
 			}

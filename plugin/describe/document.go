@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -147,7 +148,7 @@ func (d *Document) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
 func newDocument(s *cluster.Cluster, m *cluster.Member, status *render.ClusterStatus, a *around, now time.Time) *Document {
 	d := &Document{
 		TypeMeta:    metav1.TypeMeta{APIVersion: render.APIVersion, Kind: Kind},
-		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: cmp.Or(m.Member, m.HostID)},
+		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: cmp.Or(m.Member, string(m.HostID))},
 		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), TakenAt: render.TimePtr(s.TakenAt),
 		Cluster: s.Name, Source: string(s.Source), Node: nodeOf(status, m), Partial: slices.Concat(status.PartialLines(0), a.missing),
 	}
@@ -214,7 +215,7 @@ func (d *Document) find(status *render.ClusterStatus, m *cluster.Member) {
 }
 
 // views are the member's column and row of the matrix.
-func (d *Document) views(m *matrix.Matrix, hostID string) {
+func (d *Document) views(m *matrix.Matrix, hostID hostid.ID) {
 	self, ok := m.Index(hostID)
 	if !ok || hostID == "" {
 		return

@@ -55,7 +55,7 @@ func (p *page) more(s render.Style, text string) {
 
 func (d *Document) head(p *page) {
 	n := &d.Node
-	name := cmp.Or(n.Member, n.HostID)
+	name := cmp.Or(n.Member, string(n.HostID))
 	verdict, style := "no problem is known of it", render.Good
 	problems := slices.DeleteFunc(slices.Clone(d.Findings), func(f render.Finding) bool { return f.Remark })
 	switch {
@@ -92,7 +92,7 @@ func (d *Document) head(p *page) {
 		p.line(render.Warn, "Elsewhere", which+": "+p.o.Words.Shell(code.Scylla(d.Namespace, "status", d.Cluster)))
 	}
 	p.WriteString("\n")
-	p.line(render.Plain, "Host ID", cmp.Or(n.HostID, "not known"))
+	p.line(render.Plain, "Host ID", cmp.Or(string(n.HostID), "not known"))
 	place := n.Datacenter
 	if n.Rack != "" {
 		place += "/" + n.Rack
@@ -178,7 +178,7 @@ func (p *page) opinions(name string, all []Opinion, none string) {
 	}
 }
 
-func nameOf(r *matrix.Ref) string { return cmp.Or(r.Member, r.HostID) }
+func nameOf(r *matrix.Ref) string { return cmp.Or(r.Member, string(r.HostID)) }
 
 func (p *page) list(names []string) string {
 	if more := len(names) - maxNames; more > 0 && !p.o.Wide {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // Now is the moment of every run; everything started an hour before.
@@ -180,7 +181,7 @@ func (c *Cluster) Sees(observer, observed string, status api.NodeStatus, since t
 	if c.not[from.HostID] == nil {
 		c.not[from.HostID] = map[string]api.ObservedNodeStatusReport{}
 	}
-	o := api.ObservedNodeStatusReport{HostID: to.HostID, Status: status}
+	o := api.ObservedNodeStatusReport{HostID: hostid.ID(to.HostID), Status: status}
 	if !since.IsZero() {
 		t := metav1.NewTime(since)
 		o.Since = &t
@@ -294,7 +295,7 @@ func (c *Cluster) row(n Node) []api.ObservedNodeStatusReport {
 		cell, ok := c.not[n.HostID][o.HostID]
 		switch {
 		case !ok:
-			cell = api.ObservedNodeStatusReport{HostID: o.HostID, Status: api.NodeStatusUp}
+			cell = api.ObservedNodeStatusReport{HostID: hostid.ID(o.HostID), Status: api.NodeStatusUp}
 		case cell.Status == "":
 			continue // the row lacks it
 		}
@@ -353,7 +354,7 @@ func (c *Cluster) annotate(n Node) {
 	if p == nil {
 		return
 	}
-	said := &api.NodeStatusReport{ObservedNodes: c.row(n), HostID: n.HostID, OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version}
+	said := &api.NodeStatusReport{ObservedNodes: c.row(n), HostID: hostid.ID(n.HostID), OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version}
 	if text := c.failed[n.Name]; text != "" {
 		said = &api.NodeStatusReport{Error: &text}
 	}

@@ -32,6 +32,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
@@ -207,7 +208,7 @@ func Replicated(pods []corev1.Pod) []scylla.Keyspace {
 		if err != nil || said == nil || len(said.ObservedNodes) == 0 {
 			continue
 		}
-		var up, others []string
+		var up, others []hostid.ID
 		for _, o := range said.ObservedNodes {
 			if o.Status == api.NodeStatusUp {
 				up = append(up, o.HostID)

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -41,7 +42,7 @@ func (o *options) apply(ctx context.Context, s *subject, patch *replacement.Patc
 		}
 		now := *s.in
 		now.Service.Labels, now.Service.Annotations = svc.Labels, svc.Annotations
-		now.Self.HostID = svc.Annotations[api.AnnotationHostID]
+		now.Self.HostID = hostid.Known(svc.Annotations[api.AnnotationHostID])
 		if err := check(&now); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -35,6 +36,7 @@ type options struct {
 	target                 string
 	ignoreDead, skipChecks []string
 	hostID                 string
+	original               hostid.ID // by hostID
 	yes                    bool
 	resume                 bool // the command is `replace resume`
 	list                   bool // the command is `replace status`, which needs no node
@@ -240,11 +242,11 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("--from reads saved objects, which cannot be changed: use it with replace status")
 	}
 	if o.hostID != "" {
-		id, err := replacement.ParseHostID(o.hostID)
+		id, err := hostid.Parse(o.hostID)
 		if err != nil {
-			return exit.Usagef("--host-id %q %w", o.hostID, err)
+			return exit.Usagef("--host-id %w", err)
 		}
-		o.hostID = id
+		o.original = id
 	}
 	for _, name := range o.skipChecks {
 		if !slices.Contains(replacement.CheckNames(), name) {

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -50,7 +51,7 @@ type PlanDocument struct {
 	// Streams are the nodes that the new one streams from: those that hold copies of its data where StreamsKnown, else those that may; Banned the host IDs that can never come back once it has asked.
 	Streams      []string    `json:"streams"`
 	StreamsKnown bool        `json:"streamsKnown"`
-	Banned       []string    `json:"banned"`
+	Banned       []hostid.ID `json:"banned"`
 	Checks       []CheckInfo `json:"checks"`
 	// Partial is what could not be read.
 	Partial []cluster.Problem `json:"partial,omitempty"`
@@ -104,8 +105,8 @@ type StatusDocument struct {
 	Waiting []words.Message `json:"waiting,omitempty"`
 	Cure    *words.Message  `json:"cure,omitempty"`
 	// OriginalHostID is replaced by NewHostID.
-	OriginalHostID string       `json:"originalHostID,omitempty"`
-	NewHostID      string       `json:"newHostID,omitempty"`
+	OriginalHostID hostid.ID    `json:"originalHostID,omitempty"`
+	NewHostID      hostid.ID    `json:"newHostID,omitempty"`
 	StartedAt      *metav1.Time `json:"startedAt,omitempty"`
 	FinishedAt     *metav1.Time `json:"finishedAt,omitempty"`
 	// Diagnosis is why the attempt failed.
@@ -136,7 +137,7 @@ type StatusList struct {
 // GhostInfo is a ghost of a cluster.
 type GhostInfo struct {
 	Cluster  string         `json:"cluster"`
-	HostID   string         `json:"hostID"`
+	HostID   hostid.ID      `json:"hostID"`
 	Evidence *words.Message `json:"evidence"`
 	// Command removes it; absent while it must not be removed, with Why saying why.
 	Command *words.Command `json:"command,omitempty"`

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -48,7 +49,7 @@ func (o *options) showPlan(d *PlanDocument, last bool) error {
 }
 
 // follow shows phases until the request is over. It is bound to the request by its identity: an older outcome, or somebody else's, is not taken for it.
-func (o *options) follow(ctx context.Context, s *subject, id, original string) error {
+func (o *options) follow(ctx context.Context, s *subject, id string, original hostid.ID) error {
 	f := &follower{o: o, s: s, id: id, original: original, start: o.d.Clock.Now()}
 	return f.run(ctx, f.check)
 }
@@ -60,15 +61,16 @@ func (o *options) followCancel(ctx context.Context, s *subject, id string) error
 }
 
 type follower struct {
-	o            *options
-	s            *subject
-	id, original string
-	start        time.Time
-	phase        string
-	since        time.Time
-	progress     *cli.Progress
-	said         map[string]bool
-	eventsAt     time.Time
+	o        *options
+	s        *subject
+	id       string
+	original hostid.ID
+	start    time.Time
+	phase    string
+	since    time.Time
+	progress *cli.Progress
+	said     map[string]bool
+	eventsAt time.Time
 }
 
 // verdict is what one look gives.
@@ -302,7 +304,7 @@ func (o *options) finalDocument(ctx context.Context, s *subject) error {
 // it replaces.
 func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocument) verdict {
 	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
-	id, _ := replacement.ParseHostID(s.in.Self.HostID)
+	id := s.in.Self.HostID
 	switch {
 	case !rec.Requested && !rec.HasOriginal && id != "" && id != f.original:
 		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replacement.PhaseDone

@@ -81,7 +81,7 @@ func (d *PlanDocument) Text(o render.Options) string {
 	if d.Procedure == replacement.ByAddress {
 		how = fmt.Sprintf("by its address %s, which is deprecated: upgrade to ScyllaDB 5.2, 2023.1 or later", d.Address)
 	}
-	b.line("  host ID   %s", render.Clean(orDash(d.Member.HostID)))
+	b.line("  host ID   %s", render.Clean(orDash(string(d.Member.HostID))))
 	b.line("  place     %s/%s", render.Clean(orDash(d.Member.Datacenter)), render.Clean(orDash(d.Member.Rack)))
 	b.line("  how       ScyllaDB %s, %s, done by %s", render.Clean(orDash(d.Version)), render.Clean(how), d.ManagedBy)
 	b.line("")
@@ -105,7 +105,7 @@ func (d *PlanDocument) Text(o render.Options) string {
 	b.line("%s", render.Strong.Paint("Cannot be undone"))
 	b.line("  the deleted data; and as soon as the new node asks, whether it succeeds or not, the cluster bans for ever")
 	for _, id := range d.Banned {
-		b.line("    %s", render.Clean(id))
+		b.line("    %s", render.Clean(string(id)))
 	}
 	b.line("")
 	b.WriteString(checksTable(d.Checks, o))

@@ -34,7 +34,7 @@ func (o *options) patch(in *replacement.Input, id string) *replacement.Patch {
 	rec := replacement.ReadRecord(in.Service.Labels, in.Service.Annotations)
 	switch {
 	case o.resume:
-		return replacement.ResumePatch(rec, id, o.hostID, o.ignoreDead, o.skipChecks)
+		return replacement.ResumePatch(rec, id, o.original, o.ignoreDead, o.skipChecks)
 	case rec.Open() && replacement.Superseded(*in) != "" && !in.Operator:
 		return replacement.SupersedePatch(rec, replacement.Superseded(*in), id, o.ignoreDead, o.skipChecks, in.Now)
 	case in.Operator:
@@ -74,7 +74,7 @@ func (o *options) runReplace(ctx context.Context) error {
 		return refusal(plan)
 	}
 	if o.dryRun == cli.DryRunNone && !o.yes {
-		err := o.d.Confirm(ctx, fmt.Sprintf("Replace %s? These are the first 8 characters of its host ID.", s.member()), plan.Original[:8])
+		err := o.d.Confirm(ctx, fmt.Sprintf("Replace %s? These are the first 8 characters of its host ID.", s.member()), plan.Original.Short())
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (o *options) mayAsk(s *subject) error {
 	case o.resume && !rec.Open():
 		return exit.WithHint(exit.Refusedf("no replacement of %s is open: there is nothing to resume", s.member()),
 			"start one: "+words.Shell(code.Scylla(s.key.Namespace, "replace", s.member())))
-	case o.hostID != "" && rec.HasOriginal && rec.OriginalError.IsZero() && rec.Original != o.hostID:
+	case o.original != "" && rec.HasOriginal && rec.OriginalError.IsZero() && rec.Original != o.original:
 		return exit.Refusedf("the original host ID %s is recorded on %s; it is never overwritten, leave --host-id out", rec.Original, s.member())
 	case !o.resume:
 		if err := open(*s.in); err != nil {

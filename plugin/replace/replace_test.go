@@ -18,6 +18,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -77,7 +78,7 @@ func TestGoldenPlans(t *testing.T) {
 		"old_version.txt": run(t, old(), target, "--dry-run=client"),
 		"operator.txt":    run(t, dead().Operator(), target, "--dry-run=client"),
 		"refused_data.txt": data(run(t, dead(), target, "--yes"), func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error) {
-			return []scylla.Keyspace{{Name: "app", Replicas: [][]string{{oldID, plugintest.HostID(0), plugintest.HostID(2)}}}, {Name: "log", Replicas: [][]string{{oldID}, {plugintest.HostID(0)}}}}, nil
+			return []scylla.Keyspace{{Name: "app", Replicas: [][]hostid.ID{{hostid.ID(oldID), hostid.ID(plugintest.HostID(0)), hostid.ID(plugintest.HostID(2))}}}, {Name: "log", Replicas: [][]hostid.ID{{hostid.ID(oldID)}, {hostid.ID(plugintest.HostID(0))}}}}, nil
 		}),
 		"refused_data_unknown.txt": data(run(t, dead(), target, "--yes"), func(_ context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error) {
 			return nil, fmt.Errorf("ask %s: no answer within 30s", pods[0].Name)
@@ -214,7 +215,7 @@ func TestFollowsToTheEnd(t *testing.T) {
 		t.Errorf("events %q", notes)
 	}
 	last := replacement.ReadRecord(s.service().Labels, s.service().Annotations).Last
-	if last == nil || last.HostID != oldID || last.NewHostID != newID(1) {
+	if last == nil || string(last.HostID) != oldID || string(last.NewHostID) != newID(1) {
 		t.Errorf("outcome %+v", last)
 	}
 }
@@ -307,7 +308,7 @@ func TestFailedThenResumed(t *testing.T) {
 		t.Fatalf("resume: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	golden(t, "resumed.txt", transcript(resume.Args, res))
-	if last := replacement.ReadRecord(s.service().Labels, s.service().Annotations).Last; last.HostID != oldID || last.Attempts != 2 {
+	if last := replacement.ReadRecord(s.service().Labels, s.service().Annotations).Last; string(last.HostID) != oldID || last.Attempts != 2 {
 		t.Errorf("%+v", last)
 	}
 }
@@ -406,9 +407,9 @@ func TestOperatorsFailureIsInTheTaskManager(t *testing.T) {
 		live := map[string]*api.NodeStatusReport{}
 		for _, n := range c.Nodes {
 			if n.Name != target {
-				live[n.Name] = &api.NodeStatusReport{HostID: n.HostID, OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
-					ObservedNodes: []api.ObservedNodeStatusReport{{HostID: n.HostID, Status: api.NodeStatusUp}},
-					Operations:    []api.NodeOperation{{Type: "replace", State: "failed", HostID: newID(1), Error: "Canceled. Dead nodes: {" + plugintest.HostID(3) + "}"}}}
+				live[n.Name] = &api.NodeStatusReport{HostID: hostid.ID(n.HostID), OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
+					ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostid.ID(n.HostID), Status: api.NodeStatusUp}},
+					Operations:    []api.NodeOperation{{Type: "replace", State: "failed", HostID: hostid.ID(newID(1)), Error: "Canceled. Dead nodes: {" + plugintest.HostID(3) + "}"}}}
 			}
 		}
 		return s.WithLive(live, nil, nil), nil

@@ -28,6 +28,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -300,7 +301,7 @@ func (s *stage) cluster(ctx context.Context) {
 }
 
 func (s *stage) self(ctx context.Context, pod *corev1.Pod, mode string, tokens bool) {
-	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: newID(s.pods), OperationMode: mode, OwnsTokens: &tokens})
+	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(newID(s.pods)), OperationMode: mode, OwnsTokens: &tokens})
 	s.must(err)
 	pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: text}
 	s.must(s.raw.Update(ctx, pod))
@@ -313,20 +314,20 @@ func (s *stage) peers(ctx context.Context, state api.NodeState, old bool, operat
 		if n.Name == target {
 			continue
 		}
-		row := &api.NodeStatusReport{HostID: n.HostID, OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version}
+		row := &api.NodeStatusReport{HostID: hostid.ID(n.HostID), OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version}
 		for _, o := range c.Nodes {
 			if o.Name != target {
-				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: o.HostID, Status: api.NodeStatusUp})
+				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(o.HostID), Status: api.NodeStatusUp})
 			}
 		}
 		if old {
-			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: oldID, Status: api.NodeStatusDown, Since: &downSince})
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(oldID), Status: api.NodeStatusDown, Since: &downSince})
 		}
 		if state != "" {
-			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: newID(s.pods), Status: api.NodeStatusUp, State: state})
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(newID(s.pods)), Status: api.NodeStatusUp, State: state})
 		}
 		if operation != "" {
-			op := api.NodeOperation{Type: "replace", State: operation, HostID: newID(s.pods)}
+			op := api.NodeOperation{Type: "replace", State: operation, HostID: hostid.ID(newID(s.pods))}
 			if operation == "failed" {
 				op.Error = "Canceled. Dead nodes: {" + plugintest.HostID(3) + "}"
 			}

@@ -230,10 +230,10 @@ func (d *StatusDocument) Text(now time.Time, o render.Options) string {
 func (d *StatusDocument) facts(now time.Time) []string {
 	var facts []string
 	if d.OriginalHostID != "" {
-		facts = append(facts, "replaces "+d.OriginalHostID)
+		facts = append(facts, "replaces "+string(d.OriginalHostID))
 	}
 	if d.NewHostID != "" {
-		facts = append(facts, "new host ID "+d.NewHostID)
+		facts = append(facts, "new host ID "+string(d.NewHostID))
 	}
 	if d.StartedAt != nil {
 		until := now

@@ -6,10 +6,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -35,8 +35,8 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 	if m.Service == nil {
 		return nil, o.noService(s, m)
 	}
-	typed := strings.ToLower(cluster.MemberName(o.target))
-	if len(typed) < leastPrefix && typed != m.Member && !o.list && (strings.HasPrefix(m.HostID, typed) || strings.HasPrefix(m.Replacing, typed)) {
+	typed := cluster.MemberName(o.target)
+	if len(typed) < leastPrefix && typed != m.Member && !o.list && (m.HostID.Begins(typed) || m.Replacing.Begins(typed)) {
 		return nil, exit.Refusedf("%q is too short a beginning of a host ID to replace a node by: give %d characters of %s, or name it %s", o.target, leastPrefix, m.HostID, m.Member)
 	}
 	r := replacement.Read(s)
@@ -64,9 +64,9 @@ func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 // nameDead makes host IDs of the names in --ignore-dead. Whether they are members and DOWN is a check.
 func (o *options) nameDead(s *subject) error {
 	for i, raw := range o.ignoreDead {
-		id, err := replacement.ParseHostID(strings.TrimSpace(raw))
+		id, err := hostid.Parse(raw)
 		if err == nil {
-			o.ignoreDead[i] = id
+			o.ignoreDead[i] = string(id)
 			continue
 		}
 		m, err := s.reading.Cluster.ResolveTarget(raw)
@@ -76,9 +76,9 @@ func (o *options) nameDead(s *subject) error {
 		if m.HostID == "" {
 			return exit.Refusedf("--ignore-dead: the host ID of %s is not known: name it by its host ID", raw)
 		}
-		o.ignoreDead[i] = m.HostID
+		o.ignoreDead[i] = string(m.HostID)
 	}
-	if target := replacement.MakePlan(*s.in).Original; slices.Contains(o.ignoreDead, target) {
+	if target := replacement.MakePlan(*s.in).Original; slices.Contains(o.ignoreDead, string(target)) {
 		return exit.Refusedf("--ignore-dead: %s is the node to be replaced; it cannot be ignored", target)
 	}
 	return nil

@@ -36,6 +36,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
@@ -367,8 +368,8 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 	live := func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
 		rows := map[string]*api.NodeStatusReport{}
 		for i := range s.Pods {
-			rows[s.Pods[i].Name] = &api.NodeStatusReport{HostID: plugintest.HostID(i), OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
-				ObservedNodes: []api.ObservedNodeStatusReport{{HostID: plugintest.HostID(0), Status: api.NodeStatusUp}, {HostID: plugintest.HostID(1), Status: api.NodeStatusDown}}}
+			rows[s.Pods[i].Name] = &api.NodeStatusReport{HostID: hostid.ID(plugintest.HostID(i)), OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
+				ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostid.ID(plugintest.HostID(0)), Status: api.NodeStatusUp}, {HostID: hostid.ID(plugintest.HostID(1)), Status: api.NodeStatusDown}}}
 		}
 		facts := map[string]cluster.LiveFacts{s.Pods[0].Name: {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}}}}
 		return s.WithLive(rows, facts, nil), nil

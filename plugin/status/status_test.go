@@ -27,6 +27,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
@@ -155,7 +156,7 @@ func older(c *plugintest.Cluster) []client.Object {
 			r.Status.Members = r.Status.Members[:1]
 			row := &r.Datacenters[0].Nodes[0]
 			row.MembershipDigest, row.ObservedNodes = "", []api.ObservedNodeStatusReport{
-				{HostID: plugintest.HostID(0), Status: api.NodeStatusUp}, {HostID: plugintest.HostID(1), Status: api.NodeStatusUp, State: api.NodeStateJoining},
+				{HostID: hostid.ID(plugintest.HostID(0)), Status: api.NodeStatusUp}, {HostID: hostid.ID(plugintest.HostID(1)), Status: api.NodeStatusUp, State: api.NodeStateJoining},
 			}
 		}
 	}
@@ -265,9 +266,9 @@ func TestLiveWhenNothingElseSpeaks(t *testing.T) {
 		asked++
 		rows := map[string]*api.NodeStatusReport{}
 		for i, n := range c.Nodes {
-			row := &api.NodeStatusReport{HostID: n.HostID, OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2026.1.0"}
+			row := &api.NodeStatusReport{HostID: hostid.ID(n.HostID), OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2026.1.0"}
 			for _, m := range c.Nodes {
-				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: m.HostID, Status: api.NodeStatusUp})
+				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(m.HostID), Status: api.NodeStatusUp})
 			}
 			rows[n.Name] = row
 			o.Progress(i+1, len(c.Nodes))

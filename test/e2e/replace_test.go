@@ -417,8 +417,8 @@ func (f *fixture) watchRows(dead string) (both <-chan int, stop func()) {
 			}
 			has, joins := false, false
 			for _, o := range row.ObservedNodes {
-				has, joins = has || o.HostID == dead, joins || o.State == api.NodeStateReplacing
-				if o.HostID == dead && o.Status == api.NodeStatusUp {
+				has, joins = has || string(o.HostID) == dead, joins || o.State == api.NodeStateReplacing
+				if string(o.HostID) == dead && o.Status == api.NodeStatusUp {
 					f.t.Errorf("%s has the dead node UP: %s", p.Name, p.Annotations[api.AnnotationNodeStatusReport])
 				}
 			}

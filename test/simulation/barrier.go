@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
@@ -222,7 +223,7 @@ func (w *world) verdict(p *pod) (bootstrap.Verdict, bool) {
 
 // input adds what only the Pod knows.
 func (w *world) input(p *pod, in bootstrap.Input) bootstrap.Input {
-	in.Disk, in.Volume, in.VolumeHostID = p.query.disk, p.query.volume, p.query.hostID
+	in.Disk, in.Volume, in.VolumeHostID = p.query.disk, p.query.volume, hostid.ID(p.query.hostID)
 	in.ControllerSilent, in.ControllerSilentSince = code.Message{}, time.Time{}
 	if !p.barrier.advanced {
 		in.ControllerSilent = code.New(bootstrap.CauseController, "controller", "controller-0")

@@ -91,7 +91,7 @@ func operatorRecord(annotations map[string]string, row *api.NodeStatusReport, _ 
 	if row.HostID == "" {
 		return nil
 	}
-	want := map[string]string{api.AnnotationHostID: row.HostID}
+	want := map[string]string{api.AnnotationHostID: string(row.HostID)}
 	listed := slices.ContainsFunc(row.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.HostID == row.HostID })
 	if row.OwnsTokens != nil && listed {
 		want[api.AnnotationNodeJoined] = "false"

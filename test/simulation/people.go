@@ -210,8 +210,8 @@ func (w *world) ghostCommand() func() {
 			ignore = api.SplitList(ghost.Command[i+1])
 		}
 		for _, g := range w.groups {
-			if g.members[id] == normal {
-				return func() { w.removeNode(g, id, ignore) }
+			if g.members[string(id)] == normal {
+				return func() { w.removeNode(g, string(id), ignore) }
 			}
 		}
 	}
@@ -382,7 +382,7 @@ func (w *world) supersede(name string, in replacement.Input) {
 		return
 	}
 	w.lost[name] = true
-	w.tracef("kubectl scylla replace %s, the newcomer of %s", short(id), name)
+	w.tracef("kubectl scylla replace %s, the newcomer of %s", short(string(id)), name)
 	w.annotate(name, func(labels, annotations map[string]string) {
 		rec := replacement.ReadRecord(labels, annotations)
 		replacement.SupersedePatch(rec, id, fmt.Sprintf("person-%d", w.version), w.otherLost(name), nil, w.now).Apply(&labels, &annotations)

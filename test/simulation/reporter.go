@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 type reporterState int
@@ -101,7 +102,7 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 	if s == nil {
 		return failed("connection refused")
 	}
-	row := api.NodeStatusReport{HostID: s.id, OperationMode: s.mode, ScyllaVersion: "2026.2.0-0.20260801.abc"}
+	row := api.NodeStatusReport{HostID: hostid.ID(s.id), OperationMode: s.mode, ScyllaVersion: "2026.2.0-0.20260801.abc"}
 	if !s.gossips {
 		if !s.disk.complete {
 			row.OwnsTokens = new(false)
@@ -113,7 +114,7 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 	row.OwnsTokens = new(s.seen.states[s.id] == normal)
 	for _, id := range s.seen.ids {
 		st := s.seen.states[id]
-		o := api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusDown}
+		o := api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: api.NodeStatusDown}
 		if w.alive(s, id) {
 			o.Status = api.NodeStatusUp
 		}
@@ -144,7 +145,7 @@ func (g *group) operations() []api.NodeOperation {
 		if r.kind == join {
 			t = "bootstrap"
 		}
-		out = append(out, api.NodeOperation{Type: t, State: "running", HostID: r.id})
+		out = append(out, api.NodeOperation{Type: t, State: "running", HostID: hostid.ID(r.id)})
 	}
 	return out
 }
@@ -161,10 +162,10 @@ func (w *world) stamp(r *reporter, row *api.NodeStatusReport) {
 			continue
 		}
 		at := now
-		if r.status[o.HostID] == o.Status {
-			at = r.since[o.HostID]
+		if r.status[string(o.HostID)] == o.Status {
+			at = r.since[string(o.HostID)]
 		}
-		since[o.HostID], status[o.HostID] = at, o.Status
+		since[string(o.HostID)], status[string(o.HostID)] = at, o.Status
 		row.ObservedNodes[i].Since = &at
 	}
 	r.since, r.status = since, status

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
 )
 
@@ -57,7 +58,7 @@ func New(t testing.TB, racks, nodes int) *Stage {
 	var cells []api.ObservedNodeStatusReport
 	for r := 1; r <= racks; r++ {
 		for o := range nodes {
-			cells = append(cells, api.ObservedNodeStatusReport{HostID: HostID(r, o), Status: api.NodeStatusUp})
+			cells = append(cells, api.ObservedNodeStatusReport{HostID: hostid.ID(HostID(r, o)), Status: api.NodeStatusUp})
 		}
 	}
 	report := &api.ScyllaDBDatacenterNodesStatusReport{
@@ -75,7 +76,7 @@ func New(t testing.TB, racks, nodes int) *Stage {
 			id := HostID(r, o)
 			st.Services[name] = NewService(name, r, id)
 			st.Pods[name] = NewPod(t, name, r, &api.NodeStatusReport{
-				ObservedNodes: cells, HostID: id, OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: "2026.2.0",
+				ObservedNodes: cells, HostID: hostid.ID(id), OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: "2026.2.0",
 			})
 			st.PVCs["data-"+name] = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
 				Namespace: Namespace, Name: "data-" + name, Labels: PlaceLabels(r),
@@ -217,7 +218,7 @@ func RowText(t interface{ Fatal(...any) }, r api.NodeStatusReport) *string {
 func Sees(status api.NodeStatus, hostIDs ...string) []api.ObservedNodeStatusReport {
 	var out []api.ObservedNodeStatusReport
 	for _, id := range hostIDs {
-		out = append(out, api.ObservedNodeStatusReport{HostID: id, Status: status})
+		out = append(out, api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: status})
 	}
 	return out
 }

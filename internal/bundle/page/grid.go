@@ -109,7 +109,7 @@ func indexRows(r *Report) *rows {
 	x := &rows{r: r, index: make(map[string]int, 2*len(r.Nodes)), reports: make(map[int]bool, len(r.Rows))}
 	for i, n := range r.Nodes {
 		if n.HostID != "" {
-			x.index[n.HostID] = i
+			x.index[string(n.HostID)] = i
 		}
 		if n.Member != "" {
 			x.index["member "+n.Member] = i
@@ -124,7 +124,7 @@ func indexRows(r *Report) *rows {
 }
 
 func (x *rows) observer(row render.Row) (int, bool) {
-	if i, ok := x.index[row.Observer.HostID]; ok && row.Observer.HostID != "" {
+	if i, ok := x.index[string(row.Observer.HostID)]; ok && row.Observer.HostID != "" {
 		return i, true
 	}
 	i, ok := x.index["member "+row.Observer.Member]
@@ -185,7 +185,7 @@ func (g *grid) count(x *rows, into func(node int) []pairs) {
 			continue
 		}
 		for _, p := range row.NotUp {
-			j, known := x.index[p.Observed]
+			j, known := x.index[string(p.Observed)]
 			b, ok := g.place[j]
 			if !known || !ok || i == j {
 				continue

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
@@ -27,12 +28,12 @@ func report(racks, perRack int, notUp map[int]map[int]string) *Report {
 	n := racks * perRack
 	id := func(i int) string { return fmt.Sprintf("%08d-0000-0000-0000-000000000000", i) }
 	for i := range n {
-		ref := matrix.Ref{Datacenter: "dc1", Rack: fmt.Sprintf("rack%d", i/perRack), Member: fmt.Sprintf("demo-%d", i), HostID: id(i)}
+		ref := matrix.Ref{Datacenter: "dc1", Rack: fmt.Sprintf("rack%d", i/perRack), Member: fmt.Sprintf("demo-%d", i), HostID: hostid.ID(id(i))}
 		r.Nodes = append(r.Nodes, render.Node{Ref: ref, Membership: cluster.MemberJoined, Seen: &render.Seen{Status: "UP", Up: n - 1}, Row: render.RowState{Status: render.RowOK}, Pod: "Running 1/1"})
 		row := render.Row{Observer: ref}
 		for j := range n {
 			if s, ok := notUp[i][j]; ok && i != j {
-				row.NotUp = append(row.NotUp, render.Pair{Observed: id(j), Status: s})
+				row.NotUp = append(row.NotUp, render.Pair{Observed: hostid.ID(id(j)), Status: s})
 			}
 		}
 		r.Rows = append(r.Rows, row)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -74,7 +75,7 @@ func (r *Report) partitionText() string {
 		return ""
 	}
 	const cure = " Mend the network; replace no node."
-	if slices.ContainsFunc(r.Partition, func(part []string) bool { return len(part) > maxNamed }) {
+	if slices.ContainsFunc(r.Partition, func(part []hostid.ID) bool { return len(part) > maxNamed }) {
 		// Four names of hundreds tell nothing: the finding names datacenters and racks.
 		for i := range r.Findings {
 			if f := &r.Findings[i]; f.Partition() {
@@ -82,7 +83,7 @@ func (r *Report) partitionText() string {
 			}
 		}
 	}
-	names := map[string]string{}
+	names := map[hostid.ID]string{}
 	for _, n := range r.Nodes {
 		names[n.HostID] = n.Name()
 	}
@@ -90,7 +91,7 @@ func (r *Report) partitionText() string {
 	for i, part := range r.Partition {
 		var who []string
 		for _, id := range part[:min(maxNamed, len(part))] {
-			who = append(who, cmp.Or(names[id], id))
+			who = append(who, cmp.Or(names[id], string(id)))
 		}
 		parts[i] = strings.Join(who, ", ")
 		if more := len(part) - len(who); more > 0 {
@@ -200,7 +201,7 @@ func (r *Report) lists() []list {
 	add("To do after what has ended", items)
 	add("Topology operations under way", r.UnderWay())
 	add("Members without a Pod", r.Ghosts)
-	add("Host IDs that only their peers know", r.GossipOnly)
+	add("Host IDs that only their peers know", hostid.Texts(r.GossipOnly))
 	items = nil
 	for _, v := range slices.Sorted(maps.Keys(r.Schemas)) {
 		items = append(items, v+": "+strings.Join(r.Schemas[v], ", "))

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hostid has the identity of a ScyllaDB node. Texts become IDs where they come in: in the codec of annotations and reports, from ScyllaDB's answers, from
+// labels and annotations, from the command line. Everywhere else two IDs are the same node where they are equal.
+package hostid
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ID is a host ID in ScyllaDB's own spelling: a UUID of 36 characters in lower case. Empty where a node has none, or nobody knows it.
+type ID string
+
+// Zero is ScyllaDB's "not set", which is no host ID.
+const Zero = "00000000-0000-0000-0000-000000000000"
+
+// Error is a text that is no host ID.
+type Error struct {
+	Text string
+	// Why completes "the text ...".
+	Why string
+}
+
+func (e *Error) Error() string {
+	if e.Text == "" {
+		return e.Why
+	}
+	return fmt.Sprintf("%.80q %s", e.Text, e.Why)
+}
+
+// Why is what is wrong with a text that Parse did not take, without the text: "is not a host ID (UUID)". Empty for nil.
+func Why(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Why
+	}
+	return ""
+}
+
+// Parse reads a host ID, in upper or lower case and with blanks around it. The error is an *Error.
+func Parse(text string) (ID, error) {
+	id := strings.TrimSpace(text)
+	if !lower(id) {
+		id = strings.ToLower(id)
+	}
+	switch {
+	case id == "":
+		return "", &Error{text, "is empty, want a host ID (UUID)"}
+	case !lower(id):
+		return "", &Error{text, "is not a host ID (UUID)"}
+	case id == Zero:
+		return "", &Error{text, "is the zero UUID, which is no host ID"}
+	}
+	return ID(id), nil
+}
+
+// Optional is Parse of a text that may be empty, which is the empty ID.
+func Optional(text string) (ID, error) {
+	if strings.TrimSpace(text) == "" {
+		return "", nil
+	}
+	return Parse(text)
+}
+
+// Known is Parse where a text that is no host ID says as little as none: it is the empty ID.
+func Known(text string) ID {
+	id, _ := Parse(text)
+	return id
+}
+
+// lower is true for a UUID of 36 characters in lower case.
+func lower(text string) bool {
+	if len(text) != len(Zero) {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if dash := Zero[i] == '-'; dash != (c == '-') || !dash && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// String is the ID as text.
+func (id ID) String() string { return string(id) }
+
+// Begins is true where a person may have typed the beginning of the ID: fewer characters than it has, in whatever case.
+func (id ID) Begins(typed string) bool {
+	return len(typed) < len(id) && strings.EqualFold(string(id[:len(typed)]), typed)
+}
+
+// Join lists IDs as ScyllaDB's arguments and our annotations do, with commas.
+func Join(ids []ID) string { return strings.Join(Texts(ids), ",") }
+
+// Texts are IDs as they are written.
+func Texts(ids []ID) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = string(id)
+	}
+	return texts
+}
+
+// Short is the beginning by which people tell nodes apart.
+func (id ID) Short() string { return string(id[:min(8, len(id))]) }
