@@ -216,6 +216,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 	}
 	tracker := views.New(views.Options{
 		Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v),
+		MaxPermits: v.MaxPermits, Window: v.Stabilisation,
 		Heartbeats: heartbeats.New(heartbeats.Options{
 			Clock: v.Clock, Log: log.With("controller", "heartbeats"),
 			Missed: func(t heartbeats.Target, why heartbeats.Why) {
@@ -228,6 +229,15 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 		options.Views = tracker
 		if err := mgr.Add(tracker); err != nil {
 			return fmt.Errorf("register the tracker of views: %w", err)
+		}
+	}
+	served, err := newViewServer(v.ViewBindAddress, mgr.Elected(), tracker.Served, log.With("controller", "views"))
+	if err != nil {
+		return err
+	}
+	if served != nil {
+		if err := mgr.Add(served); err != nil {
+			return fmt.Errorf("register the server of views: %w", err)
 		}
 	}
 	sources := []source.Source{p.source(), tracker.Source()}
@@ -243,15 +253,21 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 		sources = append(sources, set.Source())
 	}
 	var keeper *keep.Keeper
-	if v.LeaderElect {
-		options.Kept = func(key types.NamespacedName, began time.Time, err error) { keeper.Assembled(key, began, err) }
+	options.Kept = func(key types.NamespacedName, began time.Time, err error) {
+		if keeper != nil {
+			keeper.Assembled(key, began, err)
+		}
+		if err == nil {
+			tracker.Written(key)
+		}
 	}
 	r := reports.New(options)
 	if v.LeaderElect {
 		keeper = keep.New(keep.Options{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Log: log.With("controller", "keep"),
 			Namespace: v.LeaseNamespace, Holder: holder(), Duration: v.LeaseDuration, Interval: v.RetryPeriod, Clusters: r.Clusters,
-			Alive: func() error { return errors.Join(progress.Check(), p.silent(max(v.LeaseDuration, 3*pulseInterval))) },
+			ViewAt: served.at(v.PodIP),
+			Alive:  func() error { return errors.Join(progress.Check(), p.silent(max(v.LeaseDuration, 3*pulseInterval))) },
 		})
 		if err := errors.Join(mgr.Add(keeper), mgr.AddReadyzCheck("kept", keeper.Check(mgr.Elected()))); err != nil {
 			return fmt.Errorf("register the keeper of the Lease: %w", err)

@@ -43,9 +43,9 @@ func (p *place) kept(what string, want bool) {
 	})
 }
 
-// TestBarriersTrustOnlyWhatIsKept puts a proxy between the controller and the API server. What barriers read says that the reports are kept while
+// TestAttack1And2BarriersTrustOnlyWhatIsKept puts a proxy between the controller and the API server. What barriers read says that the reports are kept while
 // they are, and not while they are not, whatever else of the controller lives.
-func TestBarriersTrustOnlyWhatIsKept(t *testing.T) {
+func TestAttack1And2BarriersTrustOnlyWhatIsKept(t *testing.T) {
 	p := start(t)
 	p.install()
 	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rack("rack1"), rack("rack2"))

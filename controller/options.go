@@ -4,6 +4,7 @@ package controller
 
 import (
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/barrier"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
 // Options of the controller. DefaultOptions has the defaults; the zero value is not usable.
@@ -32,6 +34,9 @@ type Options struct {
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// MetricsBindAddress and HealthProbeBindAddress are host:port; "0" or empty turns the endpoint off.
 	MetricsBindAddress, HealthProbeBindAddress string
+	// ViewBindAddress is where views are served by TLS, host:port; "0" or empty serves none. PodIP is the address by which others reach it; empty where there is
+	// none, as outside a cluster: then the Lease says nothing of it.
+	ViewBindAddress, PodIP string
 	// Concurrency is how many objects of a kind are reconciled at once.
 	Concurrency int
 	// FeatureGates is "BootstrapSynchronisation=true|false".
@@ -39,6 +44,10 @@ type Options struct {
 	// RemoteKubeconfigSelector selects the Secrets with kubeconfigs of remote Kubernetes clusters; empty turns remotes off, and no
 	// right on Secrets is needed. RemoteKubeconfigNamespace is where they are; the Lease's namespace when empty.
 	RemoteKubeconfigSelector, RemoteKubeconfigNamespace string
+	// MaxPermits is how many nodes may join at once where their versions allow it. Stabilisation is how long all must hold without a break before a permit
+	// is given.
+	MaxPermits    int
+	Stabilisation time.Duration
 	// RemoteStaleAfter is how long a remote may be silent before its rows count as old.
 	RemoteStaleAfter time.Duration
 
@@ -52,10 +61,12 @@ func DefaultOptions() Options {
 	return Options{
 		LeaderElect: true, LeaseNamespace: barrier.DefaultLeaseNamespace,
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
-		MetricsBindAddress: ":8080", HealthProbeBindAddress: ":8081",
+		MetricsBindAddress: ":8080", HealthProbeBindAddress: ":8081", ViewBindAddress: "0",
 		Concurrency:              4,
 		RemoteKubeconfigSelector: api.LabelRemoteKubeconfig,
 		RemoteStaleAfter:         remote.StaleAfter,
+		MaxPermits:               1,
+		Stabilisation:            view.Stabilisation,
 	}
 }
 
@@ -71,7 +82,12 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod, "how often the Lease is renewed, or looked at")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, `address of /metrics; "0" for none`)
 	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress, `address of /healthz and /readyz; "0" for none`)
+	fs.StringVar(&o.ViewBindAddress, "view-bind-address", o.ViewBindAddress, `address of GET /view, by TLS, which the leader alone answers; "0" for none`)
+	fs.StringVar(&o.PodIP, "pod-ip", os.Getenv("POD_IP"), "address by which Pods reach this one (env POD_IP): the Lease says it, with the certificate's fingerprint")
 	fs.IntVar(&o.Concurrency, "concurrency", o.Concurrency, "how many clusters are worked on at once")
+	fs.IntVar(&o.MaxPermits, "max-permits", o.MaxPermits,
+		"how many nodes may join a cluster at once, by permits; more than 1 counts only where every node runs ScyllaDB 2026.2 or newer")
+	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation, "how long all must be UP without a break before a member gets its permit; 0 gives it at once")
 	fs.StringVar(&o.FeatureGates, "feature-gates", o.FeatureGates,
 		barrier.GateBootstrapSynchronisation+"=true|false (default true); false removes the reports, so that nobody judges by one that is not kept")
 	fs.StringVar(&o.RemoteKubeconfigSelector, "remote-kubeconfig-selector", o.RemoteKubeconfigSelector,
@@ -86,6 +102,9 @@ type validated struct {
 	synchronise    bool
 	remoteSelector labels.Selector // nil when remotes are off
 }
+
+// maxPermits is what a view has room for.
+const maxPermits = 64
 
 // minStaleAfter leaves room for the interval at which remotes are asked, twice.
 const minStaleAfter = 20 * time.Second
@@ -110,6 +129,12 @@ func (o Options) validate() (validated, error) {
 	v.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	if o.Concurrency < 1 {
 		return v, exit.Usagef("--concurrency is %d: give 1 or more", o.Concurrency)
+	}
+	if o.MaxPermits < 1 || o.MaxPermits > maxPermits {
+		return v, exit.Usagef("--max-permits is %d: give 1 to %d", o.MaxPermits, maxPermits)
+	}
+	if o.Stabilisation < 0 {
+		return v, exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", o.Stabilisation, view.Stabilisation)
 	}
 	if o.LeaderElect {
 		if o.LeaseNamespace == "" {

@@ -180,7 +180,7 @@ func streaming(t *testing.T, row []api.ObservedNodeStatusReport) *httptest.Serve
 
 // The cache of a controller that starts beside a cluster of 1,000 nodes, and the rows decoded, within the limit of the shipped Deployment. The API server
 // that sends them is in the same process.
-func TestAThousandPodsInLittleMemory(t *testing.T) {
+func TestAttack9AThousandPodsInLittleMemory(t *testing.T) {
 	const nodes, limit = 1000, 256 << 20
 	memory.Under(t, limit, func(t *testing.T) {
 		row := make([]api.ObservedNodeStatusReport, nodes)

@@ -15,7 +15,7 @@ import (
 )
 
 // A pipe that nobody writes to cannot be interrupted while it is opened or read; the command ends all the same, and at once.
-func TestInterruptWhileReadingSavedObjects(t *testing.T) {
+func TestAttack6InterruptWhileReadingSavedObjects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	silent, unopened := filepath.Join(dir, "silent"), filepath.Join(dir, "unopened")

@@ -36,6 +36,7 @@
 //	--scylla-image IMAGE, --scylla-version VERSION   which ScyllaDB the query ran in; the version wins
 //	--lease-namespace NAMESPACE         of the controller's Lease; default kubectl-scylla
 //	--stabilisation 10s                 how long all must be UP without a break before it opens; 0 opens at once
+//	--policy reports                    permits: ask the controller for a permit as well, one newcomer at a time
 //	--single-report-allow-non-reporting-host-ids     as with the Scylla Operator, for clusters with external seeds
 //	--feature-gates BootstrapSynchronisation=true|false   off: ends at once
 //	--metrics-bind-address :8082        /metrics and /healthz while waiting; 0 serves nothing

@@ -204,7 +204,7 @@ func (a *agent) barrierCommand() *cobra.Command {
 		QueryFile: api.FileBootstrappedQuery, DataDir: barrier.DefaultDataDir,
 		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog, Stabilisation: barrier.DefaultStabilisation,
 	}
-	var gates, address string
+	var gates, address, policy string
 	cmd := &cobra.Command{
 		Use:   "barrier",
 		Short: "End when this member may start ScyllaDB, say why it waits (init container)",
@@ -221,6 +221,9 @@ func (a *agent) barrierCommand() *cobra.Command {
 			}
 			if o.Stabilisation < 0 {
 				return exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", o.Stabilisation, barrier.DefaultStabilisation)
+			}
+			if o.Policy, err = barrier.ParsePolicy(policy); err != nil {
+				return exit.Usagef("--policy: %w", err)
 			}
 			o.Disabled, o.NewClient, o.Log = !enabled, a.client, a.log
 			o.Namespace, o.Pod, o.PodUID = own.namespace, own.name, types.UID(own.uid)
@@ -247,6 +250,8 @@ func (a *agent) barrierCommand() *cobra.Command {
 	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
 		"with one report only, accept host IDs that do not report when all who report see them UP (external seeds)")
 	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation, "how long all must be UP without a break before the barrier opens; 0 opens at once")
+	fs.StringVar(&policy, "policy", string(api.PolicyReports),
+		"reports: go by the reports alone, as beside the Scylla Operator; permits: ask the controller for a permit as well, one newcomer at a time")
 	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false; default true")
 	fs.StringVar(&address, "metrics-bind-address", ":8082", "address of /metrics and /healthz while waiting; 0 serves nothing")
 	return cmd

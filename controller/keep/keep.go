@@ -56,6 +56,8 @@ type Options struct {
 	Duration, Interval time.Duration
 	// Clusters lists those whose reports are to be kept.
 	Clusters func(context.Context) ([]types.NamespacedName, error)
+	// ViewAt is what api.AnnotationViewAt says; empty where no views are served.
+	ViewAt string
 	// Alive says why what the loop reads may be older than it knows, or that it does not run; nil when all is well.
 	Alive func() error
 }
@@ -252,6 +254,9 @@ func (k *Keeper) renew(ctx context.Context, marks []string) error {
 	}
 	l.Spec.RenewTime, l.Spec.LeaseDurationSeconds = &now, ptr.To(int32(max(1, k.o.Duration/time.Second)))
 	metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationKeeps, strings.Join(marks, " "))
+	if delete(l.Annotations, api.AnnotationViewAt); k.o.ViewAt != "" {
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationViewAt, k.o.ViewAt)
+	}
 	return k.write(ctx, l)
 }
 
@@ -293,6 +298,7 @@ func (k *Keeper) giveUp(ctx context.Context) {
 	now := metav1.NewMicroTime(k.o.Clock.Now())
 	l.Spec.HolderIdentity, l.Spec.RenewTime = ptr.To(""), &now
 	delete(l.Annotations, api.AnnotationKeeps)
+	delete(l.Annotations, api.AnnotationViewAt)
 	if err := k.write(ctx, l); err != nil {
 		k.o.Log.WarnContext(ctx, "the Lease could not be given up; it lapses", "error", err)
 		return

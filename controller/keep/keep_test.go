@@ -284,3 +284,30 @@ func TestStartGivesTheLeaseBack(t *testing.T) {
 	}
 	w.want("stopped", "")
 }
+
+// Where views are served stands on the Lease while its holder leads, and is taken off with it.
+func TestTheLeaseSaysWhereViewsAreServed(t *testing.T) {
+	w := newWorld(t, a)
+	at := func() string {
+		l := &coordinationv1.Lease{}
+		if err := w.client.Get(t.Context(), types.NamespacedName{Namespace: sys, Name: api.LeaseName}, l); err != nil {
+			t.Fatal(err)
+		}
+		return l.Annotations[api.AnnotationViewAt]
+	}
+	k := w.keeper("one")
+	k.o.ViewAt = "10.0.0.7:8443 abc"
+	k.Assembled(a, w.clock.Now(), nil)
+	if w.round(k); at() != k.o.ViewAt {
+		t.Errorf("the Lease says %q", at())
+	}
+	if k.giveUp(t.Context()); at() != "" {
+		t.Errorf("nobody leads, and the Lease says %q", at())
+	}
+	w.clock.Step(time.Second)
+	other := w.keeper("two")
+	other.Assembled(a, w.clock.Now(), nil)
+	if w.round(other); at() != "" {
+		t.Errorf("one that serves no views took over, and the Lease says %q", at())
+	}
+}

@@ -21,6 +21,7 @@ const (
 	reason    = "reason"
 	kind      = "kind"
 	remote    = "remote"
+	what      = "what"
 	why       = "why"
 )
 
@@ -37,9 +38,10 @@ type Metrics struct {
 	nodes, nodesUp, allUp, rowsStale, rowsMalformed, forced *prometheus.GaugeVec
 	blockers                                                *prometheus.GaugeVec
 	remoteReachable                                         *prometheus.GaugeVec
+	permits, permitQueue                                    *prometheus.GaugeVec
+	reportWrites, permitChanges                             *prometheus.CounterVec
 	heartbeatAge, heartbeatsMissing, heartbeatsNone         *prometheus.GaugeVec
 	heartbeatsMissed                                        *prometheus.CounterVec
-	reportWrites                                            *prometheus.CounterVec
 	lastAssembly                                            prometheus.Gauge
 }
 
@@ -59,6 +61,11 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	gauge(&m.blockers, "cluster_blockers", "Reasons why a newcomer would have to wait.", namespace, cluster, reason)
 	gauge(&m.forced, "members_forced", "Members whose Service tells the barrier to open whatever the reports say.", namespace, cluster)
 	gauge(&m.remoteReachable, "remote_reachable", "1 when the remote's reports have been read lately.", namespace, cluster, remote)
+	gauge(&m.permits, "cluster_permits", "Members that may start ScyllaDB for the first time, or are on their way in by a permit.", namespace, cluster)
+	gauge(&m.permitQueue, "cluster_permit_queue", "Members that wait for a permit.", namespace, cluster)
+	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: prefix + "permits_total", Help: "Permits by kind (Form, Join, Replace) and by what became of them (Granted, Withdrawn, Used)."},
+		[]string{namespace, cluster, kind, what}), &m.permitChanges))
 	gauge(&m.heartbeatAge, "cluster_heartbeat_age_seconds", "How long ago the member that is silent for longest was last heard to ask its ScyllaDB.", namespace, cluster)
 	gauge(&m.heartbeatsMissing, "cluster_heartbeats_missing", "Members that serve a heartbeat of which the last look heard nothing.", namespace, cluster)
 	gauge(&m.heartbeatsNone, "cluster_members_without_heartbeat", "Members whose reporter serves no heartbeat: their rows count as long as their Pods say that it runs.", namespace, cluster)
@@ -114,10 +121,11 @@ func (m *Metrics) Set(ns, name string, c Cluster) {
 // Forget takes a cluster that is gone out of the series.
 func (m *Metrics) Forget(ns, name string) {
 	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable,
-		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone} {
+		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone, m.permits, m.permitQueue} {
 		v.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 	}
 	m.heartbeatsMissed.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
+	m.permitChanges.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 }
 
 // SetHeartbeats publishes what was heard of a cluster's members.
@@ -130,6 +138,17 @@ func (m *Metrics) SetHeartbeats(ns, name string, h Heartbeats) {
 // HeartbeatMissed counts a look at a member of a cluster that missed its heartbeat.
 func (m *Metrics) HeartbeatMissed(ns, name, why string) {
 	m.heartbeatsMissed.WithLabelValues(ns, name, why).Inc()
+}
+
+// SetPermits says how many members of a cluster have a permit, and how many wait for one.
+func (m *Metrics) SetPermits(ns, name string, permits, queue int) {
+	m.permits.WithLabelValues(ns, name).Set(float64(permits))
+	m.permitQueue.WithLabelValues(ns, name).Set(float64(queue))
+}
+
+// Permit counts a permit that was given, withdrawn or used.
+func (m *Metrics) Permit(ns, name, kindName, became string) {
+	m.permitChanges.WithLabelValues(ns, name, kindName, became).Inc()
 }
 
 // SetForced says how many members of a cluster are told to start whatever the reports say.

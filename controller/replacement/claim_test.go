@@ -42,7 +42,7 @@ func (w *world) untouched() {
 }
 
 // A DELETE that is held back on its way for five or thirty seconds meets a node that has returned meanwhile.
-func TestADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing.T) {
+func TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing.T) {
 	t.Parallel()
 	for name, restarted := range map[string]bool{"the same controller": false, "its successor": true} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing.T) {
 }
 
 // A target that returns shortly after somebody has asked keeps its claim.
-func TestATargetThatReturnsRightAfterTheLabelKeepsItsClaim(t *testing.T) {
+func TestAttack8ATargetThatReturnsRightAfterTheLabelKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	for after := 100 * time.Millisecond; after <= 3*time.Second; after += 300 * time.Millisecond {
 		w := newWorld(t)
@@ -122,7 +122,7 @@ func TestAnOldMarkIsMadeAnew(t *testing.T) {
 }
 
 // The claim is Terminating when the node comes back: its Pod is left alone, Ready or not, and it is said how the data is saved.
-func TestTheNodeReturnsAfterItsClaimWasDeleted(t *testing.T) {
+func TestAttack8TheNodeReturnsAfterItsClaimWasDeleted(t *testing.T) {
 	t.Parallel()
 	for name, returns := range map[string]func(*world){
 		"its peers see it":     (*world).back,

@@ -96,7 +96,7 @@ func TestWhatCannotBeReadIsNotKept(t *testing.T) {
 }
 
 // A row that an attacker makes unwritable costs that row, and the other members' reports are written on.
-func TestATimeThatNoReportCanSayCostsItsRow(t *testing.T) {
+func TestAttack1ATimeThatNoReportCanSayCostsItsRow(t *testing.T) {
 	b := newBench(t, two()...)
 	b.reconcile()
 	b.say("demo-r1-0", strings.Replace(oneDn, "2026-11-21T11:59:00Z", "9999-12-31T23:59:59-23:00", 1))
@@ -107,7 +107,7 @@ func TestATimeThatNoReportCanSayCostsItsRow(t *testing.T) {
 }
 
 // Rows that flap cost one write of each report within two seconds.
-func TestFlappingRowsCostAWriteInTwoSeconds(t *testing.T) {
+func TestAttack9FlappingRowsCostAWriteInTwoSeconds(t *testing.T) {
 	b := newBench(t, two()...)
 	b.reconcile()
 	b.writes = nil

@@ -49,6 +49,9 @@ type Remotes interface {
 // Views makes the view of a cluster that was just assembled; stored is the one in its report.
 type Views interface {
 	View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView
+	// Scene is told of those who want to join before View is asked; MaxPermits is how many may at once.
+	Scene(key types.NamespacedName, stored *api.StatusReportView, s view.Scene)
+	MaxPermits() int
 	Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation
 	Forget(key types.NamespacedName)
 }
@@ -96,6 +99,7 @@ type memory struct {
 	renewed map[string]renewal
 	allUp   metav1.ConditionStatus
 	pruned  pruning
+	claims  map[claimOf]types.UID
 }
 
 // renewal is when a pushed copy was last seen to change its mark, by our clock.

@@ -38,7 +38,7 @@ func (r *Reconciler) bringStatus(
 	want.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs}
 	judged := w.WithReport(want)
 	allUp, reasons, health := judge(judged, want)
-	init, initConditions := r.view(ctx, key, judged, w, want)
+	init, initConditions := r.view(ctx, key, m, judged, w, want)
 	conditions := []metav1.Condition{allUp, rowsDecoded(w.Malformed()), remotesReachable(w.remotes, foreign, r.o.Remotes != nil)}
 	if failed != nil && !onlyConflicts(failed) {
 		conditions = append(conditions, notWritten(failed))
@@ -69,6 +69,7 @@ func (r *Reconciler) bringStatus(
 		return err
 	}
 	r.announce(ctx, m, obj, allUp)
+	r.announcePermits(ctx, w, obj)
 	return nil
 }
 

@@ -21,7 +21,9 @@ import (
 )
 
 // view puts into the wanted status what is not in the rows: the view and the initialisation, which once set stays whatever else happens.
-func (r *Reconciler) view(ctx context.Context, key types.NamespacedName, judged *cluster.Cluster, w *world, want *api.ScyllaDBStatusReport) (view.Initialisation, []metav1.Condition) {
+func (r *Reconciler) view(
+	ctx context.Context, key types.NamespacedName, m *memory, judged *cluster.Cluster, w *world, want *api.ScyllaDBStatusReport,
+) (view.Initialisation, []metav1.Condition) {
 	stored := &api.ScyllaDBStatusReportStatus{}
 	if w.status != nil {
 		stored = w.status.Status.DeepCopy()
@@ -30,6 +32,8 @@ func (r *Reconciler) view(ctx context.Context, key types.NamespacedName, judged 
 	if r.o.Views == nil {
 		return view.Initialisation{}, nil
 	}
+	scene := view.SceneOf(judged, stored, r.claims(ctx, m, judged), r.o.Views.MaxPermits())
+	r.o.Views.Scene(key, stored.View, scene)
 	want.Status.View = r.o.Views.View(ctx, key, judged, stored.View)
 	init := r.o.Views.Initialisation(key, judged, stored)
 	if init.Now != nil {

@@ -37,6 +37,10 @@ type Options struct {
 	Log   *slog.Logger
 	// Epoch is which term of the leadership this is, from 1, by the Lease of the election.
 	Epoch func(context.Context) (int64, error)
+	// MaxPermits is how many may join at once where their versions allow it, 1 when zero. Window is how long all must hold without a break before a permit is
+	// given.
+	MaxPermits int
+	Window     time.Duration
 	// Heartbeats asks the members' reporters; nil where nobody does, so that no heartbeat is ever heard.
 	Heartbeats Heartbeats
 	// Observe is told after each look what is known of a cluster's heartbeats; nil tells nobody. It must not wait.
@@ -76,6 +80,12 @@ type state struct {
 	members  map[string]view.Debounced
 	digests  map[string]digest
 	shown    *api.StatusReportView
+
+	leads   bool                  // this process made its views at the last assembly
+	offered *api.StatusReportView // what is served: the view that is written; nil for none
+	held    time.Time             // when offered was last found to say what is so
+
+	permits permits
 
 	initialised bool       // by what is stored
 	first       matrix.Ref // the node by which it may come to be, without a break since
@@ -159,8 +169,10 @@ func (t *Tracker) Look() {
 		if h := s.look(now, t.heard(key.Namespace)); t.o.Observe != nil {
 			t.o.Observe(key, h)
 		}
-		due := !s.initialised && s.first.Member != "" && now.Sub(s.since) >= view.Stabilisation
-		if t.queue != nil && (due || now.Sub(s.read) >= refresh || !view.Same(s.make(now), s.shown)) {
+		v := t.make(s, now)
+		s.confirm(v, now)
+		due := s.renew(v, now) || !s.initialised && s.first.Member != "" && now.Sub(s.since) >= view.Stabilisation
+		if t.queue != nil && (due || now.Sub(s.read) >= refresh || !view.Same(v, s.shown)) {
 			t.queue.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
@@ -205,21 +217,28 @@ func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) 
 func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportView, epoch epoch) *api.StatusReportView {
 	now := t.o.Clock.Now()
 	s.stored.Adopt(stored, now)
-	if !t.lead(s, epoch) {
+	s.permits.from = stored
+	if s.leads = t.lead(s, epoch); !s.leads {
 		return s.stored.Latest()
 	}
 	s.assembled(c, now)
-	v := s.make(now)
-	if view.Same(v, stored) {
-		s.shown = stored
-		return stored
+	v := t.make(s, now)
+	if !s.renew(v, now) {
+		if view.Same(v, stored) {
+			s.shown = stored
+			return stored
+		}
+		// What was written has come back with less in it: the kind that is installed is an older one.
+		if s.shown != nil && view.StampOf(stored) == view.StampOf(s.shown) && view.Same(v, s.shown) {
+			return s.shown
+		}
 	}
 	if latest := view.StampOf(s.stored.Latest()); latest.Epoch == s.epoch {
 		s.seq = max(s.seq, latest.Seq)
 	}
 	s.seq++
 	v.Seq = s.seq
-	s.shown = v
+	s.shown, s.permits.made = v, now
 	s.stored.Adopt(v, now)
 	return v
 }
@@ -339,8 +358,8 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 	return h
 }
 
-// make is the view as it would be written now, without its seq.
-func (s *state) make(now time.Time) *api.StatusReportView {
+// summary is the view as it would be written now, without its seq and its permits.
+func (s *state) summary(now time.Time) *api.StatusReportView {
 	v := &api.StatusReportView{Epoch: s.epoch, ObservedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), Hold: s.hold}
 	stalled := now.Sub(s.looked) > view.MissedLimit*view.Interval
 	for i := range s.evidence {

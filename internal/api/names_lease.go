@@ -5,6 +5,7 @@ package api
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 )
 
 // LeaseName is the Lease in our controller's own namespace that proves that reports are kept: it is renewed by the loop that assembles and
@@ -18,6 +19,16 @@ const (
 // KeepMarks, separated by blanks. Written by the controller, read by barriers and the CLI. A cluster that is not in it has nobody who keeps
 // its reports.
 const AnnotationKeeps = "kubectl-scylla.scylladb.com/keeps"
+
+// AnnotationViewAt on the Lease LeaseName is where its holder serves the views: address with port, a blank, and the fingerprint of the certificate there.
+// Written by the controller that leads, read by whoever asks for a view.
+const AnnotationViewAt = "kubectl-scylla.scylladb.com/view-at"
+
+// ViewAt reads AnnotationViewAt; false where nobody serves views or the annotation is none.
+func ViewAt(annotations map[string]string) (address, fingerprint string, ok bool) {
+	address, fingerprint, ok = strings.Cut(annotations[AnnotationViewAt], " ")
+	return address, fingerprint, ok && address != "" && IsFingerprint(fingerprint)
+}
 
 // KeepMark stands for a cluster in AnnotationKeeps. It is a digest: every Pod's ServiceAccount may read the Lease, and need not learn from
 // it which namespaces and clusters there are.

@@ -2,7 +2,10 @@
 
 package api
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // StatusReportView is the controller's stamped summary of a cluster. Of two views the one with the higher epoch is the newer one, of one epoch the
 // one with the higher seq; no two clocks are compared.
@@ -19,6 +22,86 @@ type StatusReportView struct {
 	// Members that have joined, in the order datacenter, rack, ordinal, host ID.
 	// +optional
 	Members []StatusReportViewMember `json:"members,omitempty"`
+	// Policy is "permits" where the controller that made the view gives permits. A controller that knows none writes no policy.
+	// +optional
+	// +kubebuilder:validation:Enum=permits;reports
+	Policy Policy `json:"policy,omitempty"`
+	// Permits are the leaves that members have for starting ScyllaDB for the first time. A member that has none waits, where its barrier goes by permits.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	Permits []StatusReportViewPermit `json:"permits,omitempty"`
+	// Queue are the members that wait for a permit, the next one first; Waiting is how many there are, where they are more than the queue lists.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	Queue []StatusReportViewWaiting `json:"queue,omitempty"`
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Waiting int32 `json:"waiting,omitempty"`
+	// Founder is the one member that has ever had a permit to found the cluster. Nobody else gets one, whatever happens, while this report exists.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Founder string `json:"founder,omitempty"`
+}
+
+// Policy is what a barrier goes by.
+type Policy string
+
+const (
+	// PolicyPermits asks for a permit beside everything that PolicyReports asks for.
+	PolicyPermits Policy = "permits"
+	// PolicyReports goes by the reports alone.
+	PolicyReports Policy = "reports"
+)
+
+// PermitKind is what a member may do that has a permit.
+type PermitKind string
+
+const (
+	// PermitForm is for the first node of all: it founds the cluster.
+	PermitForm PermitKind = "Form"
+	// PermitJoin is for a further node.
+	PermitJoin PermitKind = "Join"
+	// PermitReplace is for a node that takes the place of a dead one.
+	PermitReplace PermitKind = "Replace"
+)
+
+// StatusReportViewPermit is leave for one member to start ScyllaDB for the first time.
+type StatusReportViewPermit struct {
+	// +kubebuilder:validation:Enum=Form;Join;Replace
+	Kind PermitKind `json:"kind"`
+	// Member is the name of its Service and Pod.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Member string `json:"member"`
+	// PVCUID is the UID of its data claim: on another volume the permit is worth nothing. Empty for a member without a claim.
+	// +optional
+	PVCUID types.UID `json:"pvcUID,omitempty"`
+	// PodUID is the Pod that waited when the permit was given. The permit ends with that Pod; barriers do not compare it.
+	// +optional
+	PodUID types.UID `json:"podUID,omitempty"`
+	// Seeds are the addresses that it was to start with when the permit was given.
+	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	Seeds []string `json:"seeds,omitempty"`
+	// Since is when the permit was given, by the controller's clock. It is for people.
+	Since metav1.Time `json:"since"`
+}
+
+// StatusReportViewWaiting is one member that waits for a permit.
+type StatusReportViewWaiting struct {
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Member string `json:"member"`
+	// +kubebuilder:validation:Enum=Form;Join;Replace
+	Kind PermitKind `json:"kind"`
+	// Reason why it has none yet, as a code.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+	// Nodes are those that the reason is about: the member ahead, or those that are not UP; at most three.
+	// +optional
+	// +kubebuilder:validation:MaxItems=3
+	Nodes []string `json:"nodes,omitempty"`
 }
 
 // StatusReportViewMember is one member in a view.

@@ -79,6 +79,8 @@ type Options struct {
 	LeaseNamespace string
 	// Image of ScyllaDB's container and Version of ScyllaDB, either may be empty; Version wins.
 	Image, Version string
+	// Policy is what the barrier goes by; empty is api.PolicyReports.
+	Policy api.Policy
 	// Stabilisation is how long all must be UP without a break before the barrier opens; 0 opens at once.
 	Stabilisation time.Duration
 	// Ask is nil for a reporter at host:port that is ready; over the network when nil.
@@ -172,6 +174,7 @@ type barrier struct {
 	started time.Time
 
 	stability stability
+	permits   permits
 
 	disk       bootstrap.Bootstrapped
 	diskDetail code.Message
@@ -230,6 +233,8 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonControllerSilent }):
 		// A controller that lives renews its Lease every two seconds.
 		return time.Second
+	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return slices.Contains(aboutPermits, x.Reason) }):
+		return view.Renewal // and at once when the view changes, which is watched
 	case b.stability.refused > 0:
 		return max(time.Millisecond, b.stability.next.Sub(b.Clock.Now()))
 	case !b.stability.since.IsZero():
@@ -259,8 +264,9 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	taken := b.Clock.Now()
 	objects, err := kube.Load(ctx, b.client, key, opts)
 	if err != nil {
-		return b.blocked(b.unread(err)), nil, nil
+		return b.blocked(b.isolated(b.unread(err))), nil, nil
 	}
+	b.permits.heard = taken
 	snap := cluster.New(objects, opts.Source, taken)
 	in, err := b.input(snap)
 	if err != nil {
@@ -298,6 +304,7 @@ func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 		in.Version = v // as it was given to this barrier
 	}
 	in.ControllerSilent, in.ControllerSilentSince, in.Held = code.Message{}, time.Time{}, nil
+	in.Permission = nil // settle asks for it, beside the time for which all must stay UP
 	return in, nil
 }
 
@@ -313,7 +320,7 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 		x := noService("", code.New(causeNoService, "namespace", b.Namespace, "service", b.Service))
 		return cluster.Key{}, &x
 	case err != nil:
-		x := b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err))
+		x := b.isolated(b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err)))
 		return cluster.Key{}, &x
 	case svc.Labels[api.LabelCluster] == "":
 		return cluster.Key{}, &matrix.Blocker{

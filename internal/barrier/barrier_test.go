@@ -722,7 +722,7 @@ func TestControllerThatIsSilentBlocks(t *testing.T) {
 }
 
 // A renewed Lease proves nothing about reports that its holder does not say it keeps: it cannot write them, or has taken over and not assembled yet.
-func TestARenewedLeaseIsNotAKeptReport(t *testing.T) {
+func TestAttack1ARenewedLeaseIsNotAKeptReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := lease("controller-1")
 		l.Annotations[api.AnnotationKeeps] = api.KeepMark(ns, "another") + " " + api.KeepMark("other", "demo")

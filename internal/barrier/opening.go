@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -54,6 +55,10 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 	if s.since.IsZero() {
 		s.since = now
 	}
+	if blockers := b.unpermitted(ctx, key, v, known); len(blockers) > 0 {
+		return b.close(v, blockers)
+	}
+	b.permits.had = b.Policy == api.PolicyPermits
 	if s.refused > 0 && now.Before(s.next) {
 		return s.refusal
 	}
@@ -74,7 +79,19 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 			return b.held(v, bootstrap.Stabilising(b.Stabilisation, 0))
 		}
 	}
+	if blockers := b.permitted(ctx, key, looked, known); len(blockers) > 0 {
+		return b.close(v, blockers)
+	}
 	return looked
+}
+
+// close is for a member that the controller's view does not let start. All may stay UP meanwhile, and that counts; not so after a permit that was there and is
+// withdrawn, or not fresh any more: then all has to hold anew.
+func (b *barrier) close(v bootstrap.Verdict, blockers []matrix.Blocker) bootstrap.Verdict {
+	if b.permits.had {
+		b.stability, b.permits.had = stability{since: b.Clock.Now()}, false
+	}
+	return b.held(v, blockers...)
 }
 
 // unstable is how long it must still hold that all is UP.

@@ -65,6 +65,9 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 		since := metav1.NewTime(b.stability.since.UTC().Truncate(time.Second))
 		return &api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: b.Stabilisation}}
 	}
+	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonPermitPending }) {
+		return nil // the view says it to everybody
+	}
 	w := &api.BarrierWait{}
 	for _, x := range v.Blockers[:min(len(v.Blockers), api.MaxBarrierRefusals)] {
 		r := api.BarrierRefusal{Reason: string(x.Reason), Observed: nameOf(x.Observed), Observer: nameOf(x.Observer), Words: x.Detail}

@@ -63,10 +63,18 @@ func Decide(in Input) Verdict {
 	v.Blockers = append(v.Blockers, in.malformed(forced)...)
 	matrix.SortBlockers(v.Blockers)
 	replaces := in.replaces()
+	removed := replaces.IsZero() && !m.Empty() && in.wasRemoved(m)
+	var unpermitted []matrix.Blocker
+	if in.Permission != nil && !removed && len(v.Blockers) == 0 {
+		unpermitted = in.Permission.Blockers(in.Self, in.Namespace, kindOf(replaces, m), in.Dead())
+	}
 	switch {
 	case len(v.Blockers) > 0:
 		v.Decision = DecisionWait
 		v = v.Only(slices.Clip(v.Blockers))
+	case len(unpermitted) > 0:
+		v.Decision = DecisionWait
+		v = v.Only(unpermitted)
 	case len(in.Held) > 0:
 		held := slices.Clone(in.Held)
 		matrix.SortBlockers(held)
@@ -76,7 +84,7 @@ func Decide(in Input) Verdict {
 		return v.open(DecisionReplacing, replaces)
 	case m.Empty():
 		return v.open(DecisionGenesis, code.New(SummaryFirstNode))
-	case in.wasRemoved(m):
+	case removed:
 		b := matrix.Blocker{Reason: matrix.ReasonDataDirectory, Observed: in.Self, Cause: code.New(CauseRemoved, "hostID", in.Self.HostID), Step: in.discard()}
 		v.Decision, v.Blockers, v.Summary = DecisionRefuse, []matrix.Blocker{b}, code.New(SummaryUnusable, "why", b.Cause)
 	default:

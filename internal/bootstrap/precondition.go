@@ -85,12 +85,7 @@ func (in *Input) first() matrix.Ref {
 // because ScyllaDB cancels a replacement like a join, after it has banned the target.
 func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matrix.Blocker {
 	dead := map[hostid.ID]bool{}
-	if id := hostid.Known(in.ServiceLabels[api.LabelReplacingNodeHostID]); id != "" {
-		dead[id] = true
-	} else if in.Self.HostID != "" {
-		dead[in.Self.HostID] = true // by address: the Service still records the old node
-	}
-	for _, id := range IgnoredDead(in.ServiceAnnotations) {
+	for _, id := range in.Dead() {
 		dead[id] = true
 	}
 	blockers = slices.DeleteFunc(blockers, func(b matrix.Blocker) bool { return dead[b.Observed.HostID] || dead[b.Observer.HostID] })
@@ -114,6 +109,20 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 		}
 	}
 	return blockers
+}
+
+// Dead are the host IDs that must be DOWN: of a member that replaces a node that one and the ignored ones, of any other none.
+func (in *Input) Dead() []hostid.ID {
+	if in.replaces().IsZero() {
+		return nil
+	}
+	var dead []hostid.ID
+	if id := hostid.Known(in.ServiceLabels[api.LabelReplacingNodeHostID]); id != "" {
+		dead = append(dead, id)
+	} else if in.Self.HostID != "" {
+		dead = append(dead, in.Self.HostID) // by address: the Service still records the old node
+	}
+	return append(dead, IgnoredDead(in.ServiceAnnotations)...)
 }
 
 // IgnoredDead returns the host IDs that the annotations of a member Service name as dead nodes for a replacement to ignore.

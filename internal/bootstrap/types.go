@@ -96,6 +96,8 @@ type Input struct {
 	Rollouts []Rollout
 	// Initialized is true where the cluster report says that the cluster has had its first node: nobody founds it again.
 	Initialized bool
+	// Permission is what is known of Self's permit; nil where none is asked for. It is one more condition, and never a way round the others.
+	Permission *Permission
 	// Held is what the member's own barrier waits for beyond all of this, where it said so. It counts only while nothing else is in the way.
 	Held []matrix.Blocker
 	// Doubts are blockers that say why the reports may not be what the nodes say now: their controller is off, or the Pods say something else.

@@ -43,7 +43,7 @@ func TestNodeLost(t *testing.T) {
 }
 
 // A Pod whose readiness gate is shut looks the same before and after its Kubernetes node is lost.
-func TestAReadinessGateDoesNotHideALostKubernetesNode(t *testing.T) {
+func TestAttack10AReadinessGateDoesNotHideALostKubernetesNode(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		machine string

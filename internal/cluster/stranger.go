@@ -61,6 +61,27 @@ func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 	return code.Message{}
 }
 
+// LostHostID is the host ID that a member's node must have had, whose Service does not record it, as one that was made anew: the only one that nobody here
+// has and that its peers see DOWN, while this is the only member whose host ID is not known. Empty where that does not tell it.
+func (c *Cluster) LostHostID(member string) hostid.ID {
+	var found hostid.ID
+	for i := range c.all.Nodes() {
+		n := &c.all.Nodes()[i]
+		if n.HostID == "" || n.Member != "" || n.Row != nil || !n.Joined {
+			continue
+		}
+		why := c.Stranger(n.HostID)
+		if members, _ := why.Params["members"].([]string); why.Code != StrangerMayBeOurs || !slices.Equal(members, []string{member}) {
+			continue
+		}
+		if o := c.all.Opinion(n.HostID); len(o.Up) > 0 || len(o.Down) == 0 || found != "" {
+			return ""
+		}
+		found = n.HostID
+	}
+	return found
+}
+
 // datacenterOf is the datacenter of a host ID that no member here has, by its own row or by the cluster report; empty when nothing tells it.
 func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 	if i, ok := c.all.Index(hostID); ok && c.all.Nodes()[i].Datacenter != "" {

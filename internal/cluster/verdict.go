@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
@@ -50,6 +48,7 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 		in.PodUID = string(pod.UID)
 	}
 	in.Held = c.held(member)
+	in.Permission = c.permission(member)
 	in.Initialized = c.StatusReport != nil && c.StatusReport.Status.Initialized
 	in.Doubts = c.doubts(member)
 	in.Banned = c.banned(member)
@@ -158,13 +157,6 @@ func (c *Cluster) Ours() bool {
 
 // allowNonReporting reads the flag that the member's own barrier runs with.
 func (c *Cluster) allowNonReporting(member string) bool {
-	var spec *corev1.PodSpec
-	if p := c.ix.pods[member]; p != nil {
-		spec = &p.Spec
-	} else if set := c.ix.set(member); set != nil {
-		spec = &set.Spec.Template.Spec
-	} else {
-		return false
-	}
-	return lenientBarrier(spec)
+	spec := c.podSpec(member)
+	return spec != nil && lenientBarrier(spec)
 }

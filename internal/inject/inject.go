@@ -43,6 +43,8 @@ type Options struct {
 	Cluster, Datacenter, Rack string
 	// ControllerNamespace is where the controller's Lease is.
 	ControllerNamespace string
+	// Policy is what the barriers go by; empty leaves that to the barrier's own default.
+	Policy api.Policy
 	// Namespace is where objects that name none will be applied.
 	Namespace string
 }

@@ -105,6 +105,9 @@ func (p *plan) initContainers() (before, after []any, err error) {
 			"--scylla-data-dir=" + p.dataDir, fmt.Sprintf("--metrics-bind-address=:%d", p.barrierPort)},
 		"env": agentEnv(), "volumeMounts": append(slices.Clone(data), shared), "resources": agentResources(),
 	}
+	if p.o.Policy != "" {
+		barrier["args"] = append(barrier["args"].([]any), "--policy="+string(p.o.Policy)) //nolint:forcetypeassert // made above
+	}
 	if p.scylla.ImagePullPolicy != "" {
 		asks["imagePullPolicy"] = string(p.scylla.ImagePullPolicy)
 	}

@@ -25,6 +25,7 @@ var gravity = [...]Reason{
 	ReasonLabelMissing,
 	ReasonVolumeUnread,
 	ReasonVersionTooOld,
+	ReasonIsolated,
 	ReasonControllerSilent,
 	ReasonReportMissing,
 	ReasonTargetUp,
@@ -45,6 +46,9 @@ var gravity = [...]Reason{
 	ReasonNodeUnknown,
 	ReasonNodeNotSeen,
 	ReasonDatacenterUnverified,
+	ReasonPermitOther,
+	ReasonViewHeld,
+	ReasonPermitPending,
 	ReasonStabilising,
 }
 

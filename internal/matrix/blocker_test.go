@@ -17,10 +17,10 @@ import (
 
 func TestReasonsAreStableAndRanked(t *testing.T) {
 	want := []Reason{
-		"SplitCluster", "DataDirectoryUnusable", "ForeignVolume", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "VolumeUnreadable", "VersionTooOld", "ControllerSilent",
+		"SplitCluster", "DataDirectoryUnusable", "ForeignVolume", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "VolumeUnreadable", "VersionTooOld", "Isolated", "ControllerSilent",
 		"ReportMissing", "ReplacedNodeUp", "PodToBeReplaced", "NodeDown", "NoOtherSeed", "SeedsOfAnotherCluster", "ReportOutdated", "OperatorDegraded", "RolloutInProgress",
 		"FirstNodePending", "OneNewcomerAtATime", "ReporterSilent", "RowError", "RowMissing", "HostIDMissing", "RowStale", "NodeUnknown", "NodeNotSeen", "DatacenterNotVerified",
-		"Stabilising",
+		"PermitForOther", "ViewHeld", "PermitPending", "Stabilising",
 	}
 	if diff := cmp.Diff(want, Reasons()); diff != "" {
 		t.Errorf("reasons (-want +got):\n%s", diff)

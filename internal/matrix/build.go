@@ -365,7 +365,10 @@ func (r Ref) filled(other Ref) Ref {
 	return r
 }
 
-// compareRefs orders by datacenter, rack, ordinal, host ID, member; what is not known comes last.
+// Compare orders nodes by datacenter, rack, ordinal, host ID and member; what is not known comes last.
+func (r Ref) Compare(other Ref) int { return compareRefs(&r, &other) }
+
+// compareRefs is Compare.
 func compareRefs(a, b *Ref) int {
 	if c := compareKnown(a.Datacenter, b.Datacenter); c != 0 {
 		return c

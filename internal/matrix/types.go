@@ -118,6 +118,10 @@ const (
 	ReasonOtherCluster         Reason = "SeedsOfAnotherCluster" // the first node of a cluster would join another one
 	ReasonVersionTooOld        Reason = "VersionTooOld"         // the member's image is older than the oldest node that runs
 	ReasonOneAtATime           Reason = "OneNewcomerAtATime"    // topology is not managed by Raft, and another newcomer is on its way
+	ReasonPermitPending        Reason = "PermitPending"         // the controller has not given the member its permit yet
+	ReasonPermitOther          Reason = "PermitForOther"        // the member's permit is for another claim, or for another kind of start
+	ReasonViewHeld             Reason = "ViewHeld"              // the controller's view holds everybody
+	ReasonIsolated             Reason = "Isolated"              // the Pod has heard neither of the API server nor of the controller for too long
 	ReasonStabilising          Reason = "Stabilising"           // everything is UP, and not for long enough yet
 	ReasonReportOutdated       Reason = "ReportOutdated"        // the Pods' own annotations say something else than the reports made of them
 	ReasonOperatorDegraded     Reason = "OperatorDegraded"      // the Scylla Operator says that it cannot do its work

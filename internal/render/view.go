@@ -7,14 +7,20 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// summaryView sums the controller's view up. Parameters: epoch, seq, up, members, down, unknown, age, hold.
-const summaryView code.Code = "ControllerView"
+// What is said of the controller's view.
+const (
+	summaryView   code.Code = "ControllerView"    // epoch, seq, up, members, down, unknown, age, hold, permitted, waiting
+	viewPermitted code.Code = "ViewPermitted"     // member, kind, age
+	viewQueued    code.Code = "ViewQueued"        // place, member, kind, why
+	viewQueueRest code.Code = "ViewQueueIsLonger" // more
+)
 
 // viewOf is the controller's view of the cluster; nil where the cluster report has none, or is not ours.
 func viewOf(s *cluster.Cluster) *api.StatusReportView {
@@ -39,7 +45,15 @@ func viewText(v *api.StatusReportView, now time.Time) string {
 			unknown = append(unknown, name)
 		}
 	}
-	return words.Text(code.New(summaryView, "epoch", v.Epoch, "seq", v.Seq, "up", up, "members", len(v.Members),
+	var permitted []string
+	for _, x := range v.Permits {
+		permitted = append(permitted, x.Member)
+	}
+	var waiting any // nothing is said where nobody waits
+	if n := max(len(v.Queue), int(v.Waiting)); n > 0 {
+		waiting = n
+	}
+	return words.Text(code.New(summaryView, "permitted", permitted, "waiting", waiting, "epoch", v.Epoch, "seq", v.Seq, "up", up, "members", len(v.Members),
 		"down", down, "unknown", unknown, "age", words.Ago(v.ObservedAt.Time, now), "hold", v.Hold))
 }
 
@@ -52,5 +66,30 @@ func (p *painter) view(level detail) []string {
 	if level.terse {
 		return []string{Dim.Paint(p.one(line))}
 	}
-	return p.each(Dim, p.wrap(line, "  "))
+	lines := p.each(Dim, p.wrap(line, "  "))
+	for _, m := range queueTexts(p.d.View, p.d.at(), queueLines) {
+		lines = append(lines, p.each(Dim, p.wrap("  "+m, "    "))...)
+	}
+	return lines
+}
+
+// queueLines is how much of the queue a text shows; -o json has all that the view has.
+const queueLines = 5
+
+// queueTexts say who may start, and who waits for which reason, in the order of their turns.
+func queueTexts(v *api.StatusReportView, now time.Time, enough int) []string {
+	var out []string
+	for _, x := range v.Permits {
+		out = append(out, words.Text(code.New(viewPermitted, "member", x.Member, "kind", string(x.Kind), "age", words.Ago(x.Since.Time, now))))
+	}
+	for i, x := range v.Queue {
+		if i == enough {
+			break
+		}
+		out = append(out, words.Text(code.New(viewQueued, "place", i+1, "member", x.Member, "kind", string(x.Kind), "why", bootstrap.Waits(x))))
+	}
+	if more := max(len(v.Queue), int(v.Waiting)) - enough; more > 0 {
+		out = append(out, words.Text(code.New(viewQueueRest, "more", more)))
+	}
+	return out
 }

@@ -33,9 +33,14 @@ func TooLate(in Input) code.Message {
 func LostRecord(in Input) code.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	id := in.Self.HostID
+	joined := in.Joined != nil && *in.Joined
+	if id == "" && in.LostHostID != "" {
+		// The operator has made the Service anew, and it says nothing.
+		id, joined = in.LostHostID, true
+	}
 	_, leaves := in.Service.Labels[api.LabelDecommissioned]
 	switch {
-	case !in.Operator || rec.Requested || rec.HasOriginal || id == "" || leaves || in.Joined == nil || !*in.Joined:
+	case !in.Operator || rec.Requested || rec.HasOriginal || id == "" || leaves || !joined:
 		return code.Message{}
 	case !slices.ContainsFunc(in.Claims, func(c Claim) bool { return c.Deleting }):
 		return code.Message{}

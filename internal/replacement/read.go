@@ -76,6 +76,9 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		Rows: r.rows, Operations: r.operations, OperationsKnown: r.known, NotVerified: r.notVerified,
 		Operator: c.Operator || cluster.OwnedByOperator(svc),
 	}
+	if in.Operator && in.Self.HostID == "" {
+		in.LostHostID = c.LostHostID(member)
+	}
 	in.OperatorOff, _ = c.OperatorOff()
 	if o := c.OperatorState; o != nil {
 		in.Conditions = cluster.ConditionWords(o.Conditions)

@@ -117,7 +117,7 @@ func TestAnUnnamedOperationBlocks(t *testing.T) {
 	}
 }
 
-func TestTheAddressMustBeItsOwn(t *testing.T) {
+func TestAttack10TheAddressMustBeItsOwn(t *testing.T) {
 	old := func(f func(*Input)) Input {
 		return change(requested(), func(in *Input) {
 			in.Version, in.ByHostID = "5.1.18", release.No
@@ -223,7 +223,7 @@ func TestAZeroTokenNodeIsReplaced(t *testing.T) {
 }
 
 // Five minutes are for people to overrule, thirty seconds are not: gossip itself needs twenty-two to be sure.
-func TestNobodyOverrulesTheFirstThirtySecondsOfADeath(t *testing.T) {
+func TestAttack8NobodyOverrulesTheFirstThirtySecondsOfADeath(t *testing.T) {
 	t.Parallel()
 	for after, action := range map[time.Duration]Action{
 		0: ActionRefuse, 29 * time.Second: ActionRefuse, 30 * time.Second: ActionRecord, 4 * time.Minute: ActionRecord,

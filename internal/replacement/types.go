@@ -157,6 +157,8 @@ type Input struct {
 	Service Service
 	// Joined is the Service's joined annotation; nil when absent.
 	Joined *bool
+	// LostHostID is that of the member's node where its Service does not record it and the cluster tells it all the same; under the Scylla Operator only.
+	LostHostID hostid.ID
 	// Claims that exist now. They must have been read before Service and Pod: see the package documentation.
 	Claims      []Claim
 	Pod         *Pod

@@ -112,7 +112,7 @@ func Digest(report string) string { return api.ReportDigest(report) }
 
 // Same is true when two views of one epoch say the same; when they were made does not matter.
 func Same(a, b *api.StatusReportView) bool {
-	if a == nil || b == nil || a.Epoch != b.Epoch || a.Hold != b.Hold {
+	if a == nil || b == nil || a.Epoch != b.Epoch || a.Hold != b.Hold || !samePermits(a, b) {
 		return false
 	}
 	return slices.EqualFunc(a.Members, b.Members, func(x, y api.StatusReportViewMember) bool {

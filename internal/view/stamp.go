@@ -56,6 +56,22 @@ func (r *Receiver) Confirm(of Stamp, now time.Time) {
 	}
 }
 
+// Handed takes a view that says its own age, by the clock of whoever handed it on, counted from the moment at which it was asked for: it need not be seen to
+// advance. It says whether the view was newer than the latest one. One that is the latest may be younger than was known; an older one counts for nothing, whatever
+// its age.
+func (r *Receiver) Handed(v *api.StatusReportView, age time.Duration, asked time.Time) bool {
+	if v == nil || age < 0 || StampOf(r.latest).Newer(StampOf(v)) {
+		return false
+	}
+	newer, at := StampOf(v).Newer(StampOf(r.latest)), asked.Add(-age)
+	if newer {
+		r.latest, r.advanced = v, at
+	} else if r.advanced.IsZero() || at.After(r.advanced) {
+		r.advanced = at
+	}
+	return newer
+}
+
 // Latest is the newest view that was adopted; nil when there is none.
 func (r *Receiver) Latest() *api.StatusReportView { return r.latest }
 

@@ -13,7 +13,7 @@ import (
 
 // sentences is the catalogue: one English sentence for each code.
 var sentences = join(facts, steps, verdicts, rowSentences, clusterWords, sourceWords, barrierWords, renderWords, replacementSentences, preflightSentences, adoptWords,
-	findingWords, viewWords)
+	findingWords, viewWords, permitWords)
 
 func join(catalogues ...map[code.Code]string) map[code.Code]string {
 	all := map[code.Code]string{}
@@ -52,6 +52,10 @@ var facts = map[code.Code]string{
 	code.Code(matrix.ReasonOneAtATime):       "one newcomer at a time, as topology is not managed by Raft[: {why}]",
 	code.Code(matrix.ReasonStabilising):      "everything is UP, and not for long enough yet[: {why}]",
 	code.Code(matrix.ReasonNoOtherSeed):      "{name} would have nobody but itself as seed[: {why}]",
+	code.Code(matrix.ReasonPermitPending):    "{name} has no permit yet[: {why}]",
+	code.Code(matrix.ReasonPermitOther):      "the permit of {name} is not for this start[: {why}]",
+	code.Code(matrix.ReasonViewHeld):         "the controller's view holds newcomers[: {why}]",
+	code.Code(matrix.ReasonIsolated):         "this Pod has heard neither of the API server nor of the controller for too long[: {why}]",
 	code.Code(matrix.ReasonOtherCluster):     "{name} would not found its cluster but join another one[: {why}]",
 	code.Code(matrix.ReasonPodToGo):          "{observed} is about to be replaced: this Pod goes first",
 	code.Code(matrix.ReasonTargetUp):         "{observed} is to be replaced or ignored, and is UP[: {why}]",

@@ -26,5 +26,9 @@ var viewWords = map[code.Code]string{
 	"LimitDead":          "how long a node must have been DOWN before anything suggests to replace it",
 
 	"ControllerView": "view {epoch}.{seq} of the controller: {up} of {members} members UP[, DOWN: {down}][, UNKNOWN: {unknown}][; held: {hold}]" +
+		"[; permit: {permitted&}][; {waiting} in the queue for a permit]" +
 		"[; it has said so for {age}, its clock against this one]",
+	"ViewPermitted":     "{member} has its permit ({kind})[, since {age}]",
+	"ViewQueued":        "{place}. {member} waits for its permit ({kind}): {why}",
+	"ViewQueueIsLonger": "and {more} more wait",
 }

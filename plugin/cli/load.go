@@ -351,11 +351,9 @@ func silent(s *cluster.Cluster) bool {
 // running names the Pods that could answer.
 func running(s *cluster.Cluster) []string {
 	var names []string
-	for _, p := range s.Pods {
-		for _, st := range p.Status.ContainerStatuses {
-			if st.Name == api.ContainerScyllaDB && st.State.Running != nil {
-				names = append(names, p.Name)
-			}
+	for i := range s.Pods {
+		if st := cluster.ScyllaDBStatus(&s.Pods[i]); st != nil && st.State.Running != nil {
+			names = append(names, s.Pods[i].Name)
 		}
 	}
 	return names

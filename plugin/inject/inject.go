@@ -14,6 +14,7 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
@@ -27,6 +28,7 @@ type options struct {
 	d      *cli.Deps
 	files  []string
 	output string
+	policy string
 	undo   bool
 	o      inject.Options
 }
@@ -72,9 +74,11 @@ HEALTHY, and only then apply the next.`,
 	f.StringVar(&o.o.Datacenter, "datacenter", "", "ScyllaDB's name of the datacenter, where the manifest does not say it.")
 	f.StringVar(&o.o.Rack, "rack", "", "ScyllaDB's name of the rack, where the manifest does not say it.")
 	f.StringVar(&o.o.ControllerNamespace, "controller-namespace", cli.DefaultControllerNamespace, "Namespace of the controller.")
+	f.StringVar(&o.policy, "policy", string(api.PolicyReports), "What the barriers go by. reports: the reports alone. permits: a permit of the controller as well, one newcomer at a time.")
 	f.BoolVar(&o.undo, "undo", false, "Take out what was injected.")
 	f.StringVarP(&o.output, "output", "o", "yaml", "yaml: the manifest. diff: what changes in it.")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "diff"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{string(api.PolicyReports), string(api.PolicyPermits)}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	return cmd
 }
@@ -86,6 +90,9 @@ func (o *options) Complete(*cobra.Command, []string) error {
 		return err
 	}
 	o.o.Namespace = ns
+	if o.policy == string(api.PolicyPermits) {
+		o.o.Policy = api.PolicyPermits // the other one is the barrier's own default
+	}
 	return nil
 }
 
@@ -98,6 +105,8 @@ func (o *options) Validate(*cobra.Command) error {
 		return exit.Usagef("--image does not go with --undo, which adds nothing")
 	case !o.undo && o.o.Image == "":
 		return exit.Usagef("give the image of scylla-agent with --image")
+	case o.policy != string(api.PolicyReports) && o.policy != string(api.PolicyPermits):
+		return exit.Usagef("policy %q is not known: use one of reports, permits", o.policy)
 	case o.output != "yaml" && o.output != "diff":
 		return exit.Usagef("output format %q is not known: use one of yaml, diff", o.output)
 	}

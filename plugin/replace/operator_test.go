@@ -206,3 +206,32 @@ func TestBesideOperator8StatusWhileTheOperatorIsHeld(t *testing.T) {
 		})
 	}
 }
+
+// TestBesideOperator5AServiceThatIsMadeAnewHasLostItsLabel: the operator makes a member Service that somebody deleted anew, without the request and without the host
+// ID, while the claim is being deleted. What nobody else is tells whom the new node replaces.
+func TestBesideOperator5AServiceThatIsMadeAnewHasLostItsLabel(t *testing.T) {
+	anew := func(also func(*plugintest.Cluster)) []client.Object {
+		c := dead().Operator()
+		svc := c.Service(target)
+		delete(svc.Annotations, api.AnnotationHostID)
+		delete(svc.Annotations, api.AnnotationNodeJoined)
+		also(c)
+		return terminating(c.Objects())
+	}
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		offered bool
+	}{
+		"one host ID is nobody's": {anew(func(*plugintest.Cluster) {}), true},
+		"it is scaled away":       {anew(func(c *plugintest.Cluster) { c.Service(target).Labels[api.LabelDecommissioned] = "false" }), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, args := range [][]string{{"replace", "status", target, "-n", "demo"}, {"replace", "status", "-n", "demo"}} {
+				got := plugintest.Run{Args: args, Objects: tc.objects}.Do(t)
+				if strings.Contains(got.Stdout, putBack) != tc.offered {
+					t.Errorf("%v: exit %d\n%s%s", args, got.Code, got.Stdout, got.Stderr)
+				}
+			}
+		})
+	}
+}

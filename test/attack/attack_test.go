@@ -303,6 +303,10 @@ counts. One that sees a node UP that is DOWN outweighs nobody: every other row m
 cannot be written is not trusted ([controller.md](controller.md)). A host ID that is no UUID, or another member's, is not recorded on its Service (Event
 ` + "`HostIDRefused`" + `).
 
+Its heartbeat ([view.md](view.md#heartbeats-without-writes)) proves no more than its row: it says that the reporter still stands by it. Nobody else can beat for it. The certificate's
+fingerprint is in the annotation that only the member's own token may write, the private key never leaves the reporter's memory, and an answer with another certificate, of
+another row, or with a number that does not advance counts as none. What a reporter answers is read within limits of size and time.
+
 ## What an Event proves
 
 Who wrote it, where the ValidatingAdmissionPolicy ` + "`kubectl-scylla-own-events-only`" + ` is bound, as ` + "`install`" + ` binds it: an Event whose reporting controller is

@@ -154,6 +154,8 @@ func TestNeededConnectionsArePossibleAndOthersAreNot(t *testing.T) {
 
 		"the controller asks reporters for heartbeats": {controller, node, tcp, []int{8083}, true},
 
+		"a node asks the controller for the view":         {node, controller, tcp, []int{8443}, true},
+		"a stranger does not":                             {stranger, controller, tcp, []int{8443}, false},
 		"nobody else asks for a heartbeat":                {other, node, tcp, []int{8083}, false},
 		"nor a Pod of the controller's namespace":         {pod("kubectl-scylla", "app", "x"), node, tcp, []int{8083}, false},
 		"nobody reaches ScyllaDB's own API":               {other, node, tcp, []int{10000}, false},

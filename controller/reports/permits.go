@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// claimsAtOnce bounds how many claims one reconciliation asks the API server for; the others' turn is later anyway.
+const claimsAtOnce = 16
+
+// claimOf is a claim as one Pod has it: while that Pod exists, Kubernetes keeps its claim, so it is asked for once.
+type claimOf struct {
+	pod   types.UID
+	claim string
+}
+
+// claims are the UIDs of the data claims of those who want to join, empty for one that is not there. A claim that could not be read is left out: its member gets no
+// permit.
+func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster) map[string]types.UID {
+	out, known := map[string]types.UID{}, map[claimOf]types.UID{}
+	asked := 0
+	for _, a := range c.Applicants() {
+		if a.PodUID == "" {
+			continue
+		}
+		k := claimOf{a.PodUID, a.Claim}
+		uid, ok := m.claims[k]
+		if !ok {
+			if asked++; asked > claimsAtOnce {
+				break
+			}
+			// By name, and its metadata alone: a cache of all claims would be kept for this.
+			p := &metav1.PartialObjectMetadata{}
+			p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
+			switch err := r.o.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: a.Claim}, p); {
+			case err == nil:
+				uid = p.UID
+			case !apierrors.IsNotFound(err):
+				r.o.Log.WarnContext(ctx, "claim not read: its member gets no permit", "namespace", c.Namespace, "claim", a.Claim, "error", err)
+				continue
+			}
+		}
+		known[k], out[a.Claim] = uid, uid
+	}
+	m.claims = known
+	return out
+}
+
+// announcePermits leaves Events and counts permits, once they are persisted: what is not written was never given.
+func (r *Reconciler) announcePermits(ctx context.Context, w *world, written *api.ScyllaDBStatusReport) {
+	is := written.Status.View
+	if r.o.Views == nil || is == nil {
+		return
+	}
+	var was *api.StatusReportView
+	if w.status != nil {
+		was = w.status.Status.View
+	}
+	r.o.Metrics.SetPermits(written.Namespace, written.Name, len(is.Permits), max(len(is.Queue), int(is.Waiting)))
+	joined := func(member string) bool {
+		for _, p := range w.Peers() {
+			if p.Member == member {
+				return p.Joined != nil && *p.Joined
+			}
+		}
+		return false
+	}
+	for _, change := range view.Changes(was, is, joined) {
+		typ := corev1.EventTypeNormal
+		if change.What == view.PermitWithdrawn {
+			typ = corev1.EventTypeWarning
+		}
+		r.o.Metrics.Permit(written.Namespace, written.Name, string(change.Kind), string(change.What))
+		text := words.Text(change.Message)
+		r.o.Notice.Emit(ctx, written, typ, "Permit"+string(change.What), "GrantPermit", text)
+		r.o.Log.InfoContext(ctx, "permit "+text, "namespace", written.Namespace, "cluster", written.Name, "member", change.Member, "kind", string(change.Kind),
+			"epoch", is.Epoch, "seq", is.Seq)
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+)
+
+// viewServer answers GET /view. It runs in every controller, and only the leader's tells anything.
+type viewServer struct {
+	listener net.Listener
+	key      *pinned.Key
+	elected  <-chan struct{}
+	of       viewwire.Source
+	log      *slog.Logger
+}
+
+// newViewServer listens; nil where no views are served.
+func newViewServer(address string, elected <-chan struct{}, of viewwire.Source, log *slog.Logger) (*viewServer, error) {
+	if address == "" || address == "0" {
+		return nil, nil
+	}
+	key, err := pinned.NewKey("kubectl-scylla controller")
+	if err != nil {
+		return nil, fmt.Errorf("serve views: %w", err)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("serve views: %w", err)
+	}
+	return &viewServer{listener: l, key: key, elected: elected, of: of, log: log}, nil
+}
+
+// at is what the Lease says of it; empty for an address that nobody knows.
+func (s *viewServer) at(podIP string) string {
+	if s == nil || podIP == "" {
+		return ""
+	}
+	_, port, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(podIP, port) + " " + s.key.Fingerprint
+}
+
+// NeedLeaderElection is false: who does not lead says so.
+func (s *viewServer) NeedLeaderElection() bool { return false }
+
+// Start answers until ctx ends. That nobody can ask is no reason to end: the views are in the reports, too.
+func (s *viewServer) Start(ctx context.Context) error {
+	if err := pinned.Serve(ctx, s.listener, s.key, viewwire.Handler(s.view), s.log); err != nil {
+		s.log.ErrorContext(ctx, "views are not served any more", "error", err)
+	}
+	return nil
+}
+
+func (s *viewServer) view(key types.NamespacedName) (*viewwire.View, error) {
+	select {
+	case <-s.elected:
+		return s.of(key)
+	default:
+		return nil, viewwire.ErrNotLeading
+	}
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package views
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+// permits is what is remembered of those who want to join. Who has a permit is not among it: that is what the API server has.
+type permits struct {
+	granter view.Granter
+	scene   view.Scene
+	from    *api.StatusReportView // as it was read last
+	open    bool                  // somebody may start by a permit and has not
+	made    time.Time             // the last view
+}
+
+// MaxPermits is how many may join at once.
+func (t *Tracker) MaxPermits() int { return max(1, t.o.MaxPermits) }
+
+// Scene takes what a cluster that was just assembled says of those who want to join; the view that is made next goes by it.
+func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, s view.Scene) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state(key, stored).permits.scene = s
+}
+
+// make is the view as it would be written now, without its seq. The caller holds mu.
+func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
+	v := s.summary(now)
+	p := s.permits.granter.Next(&s.permits.scene, view.Standing{
+		Members: v.Members, Old: now.Sub(s.read) > view.ContactLimit, Stored: s.permits.from, Most: t.o.MaxPermits, Window: t.o.Window, Now: now,
+	})
+	v.Policy, v.Permits, v.Queue, v.Waiting, v.Founder = api.PolicyPermits, p.Permits, p.Queue, p.Waiting, p.Founder
+	if s.permits.open = p.Open; p.Open {
+		// It keeps nobody out who may go: what holds the others is why they wait in the queue.
+		v.Hold = ""
+	}
+	return v
+}
+
+// renew is true where a view must be written although it says the same, because somebody may start by it who has to see it advance.
+func (s *state) renew(v *api.StatusReportView, now time.Time) bool {
+	return s.permits.open && s.shown != nil && len(v.Permits) > 0 && now.Sub(s.permits.made) >= view.Renewal
+}

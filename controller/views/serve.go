@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package views
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+)
+
+// Written is told that what View returned last for a cluster is in its report now. Only that is served: whoever takes over must not know less than was said.
+func (t *Tracker) Written(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.clusters[key]; s != nil && s.leads && s.shown != nil {
+		s.offered, s.held = s.shown, s.read
+	}
+}
+
+// confirm makes the served view young again while v, the last look's, says the same. One that does not grows old until the next one is written.
+func (s *state) confirm(v *api.StatusReportView, now time.Time) {
+	if s.offered != nil && view.Same(v, s.offered) {
+		s.held = now
+	}
+}
+
+// Served is the view of a cluster that is in its report, the caller's own copy, and how long ago it was last found to say what is so, by this process's clock. Errors:
+// viewwire.ErrNotLeading, viewwire.ErrUnknown, viewwire.ErrNone.
+func (t *Tracker) Served(key types.NamespacedName) (*viewwire.View, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.clusters[key]
+	switch {
+	case s == nil:
+		return nil, viewwire.ErrUnknown
+	case s.offered == nil:
+		return nil, viewwire.ErrNone
+	case !s.leads:
+		return nil, viewwire.ErrNotLeading
+	}
+	now := t.o.Clock.Now()
+	v := &viewwire.View{StatusReportView: *s.offered.DeepCopy(), AgeMillis: now.Sub(s.held).Milliseconds()}
+	heard := t.heard(key.Namespace)
+	for i := range s.evidence {
+		e := &s.evidence[i]
+		if h := heard(e.Member); e.Heartbeat != nil && !h.Advanced.IsZero() {
+			if v.HeartbeatAgeMillis == nil {
+				v.HeartbeatAgeMillis = map[string]int64{}
+			}
+			v.HeartbeatAgeMillis[e.Member] = now.Sub(h.Advanced).Milliseconds()
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package views_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+)
+
+// served is the stamp and age of what is served.
+func (b *bench) served(wantErr error) (view.Stamp, time.Duration) {
+	b.t.Helper()
+	v, err := b.Served(key)
+	if !errors.Is(err, wantErr) {
+		b.t.Fatalf("error %v, want %v", err, wantErr)
+	}
+	if err != nil {
+		return view.Stamp{}, 0
+	}
+	return view.StampOf(&v.StatusReportView), v.Age()
+}
+
+func TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.Served(types.NamespacedName{Namespace: "db", Name: "other"}); !errors.Is(err, viewwire.ErrUnknown) {
+		t.Errorf("an unknown cluster: %v", err)
+	}
+	b.assemble()
+	b.served(viewwire.ErrNone) // it is not known yet that it is written
+	b.Written(key)
+	if stamp, age := b.served(nil); stamp != view.StampOf(b.stored) || age != 0 {
+		t.Errorf("%v, %v old; want %v", stamp, age, view.StampOf(b.stored))
+	}
+	b.look(1)
+	b.clock.Step(time.Second)
+	if _, age := b.served(nil); age != time.Second {
+		t.Errorf("a second after a look that found it true it is %v old", age)
+	}
+	b.look(3)
+	b.assemble()
+	b.Written(key)
+	up := view.StampOf(b.stored)
+
+	// It says something else now, and that is not written yet: what is served grows old, however often it is looked at.
+	b.row("demo-rack1-0", stage.HostID(3, 0), api.NodeStatusDown)
+	b.assemble()
+	for range 3 {
+		b.look(1)
+	}
+	if stamp, age := b.served(nil); stamp != up || age < 3*view.Interval {
+		t.Errorf("%v, %v old; want %v, at least %v", stamp, age, up, 3*view.Interval)
+	}
+	b.Written(key)
+	if stamp, _ := b.served(nil); !stamp.Newer(up) {
+		t.Errorf("%v after %v", stamp, up)
+	}
+}
+
+// Another controller has written a newer view: this one serves none.
+func TestAFormerLeaderServesNoView(t *testing.T) {
+	b := newBench(t)
+	b.assemble()
+	b.Written(key)
+	b.served(nil)
+	b.stored = b.stored.DeepCopy()
+	b.stored.Epoch, b.epoch = 2, 2
+	b.assemble()
+	b.served(viewwire.ErrNotLeading)
+	b.Written(key)
+	b.served(viewwire.ErrNotLeading)
+}
+
+func TestTheServedViewSaysHowOldHeartbeatsAre(t *testing.T) {
+	b, all := withHeartbeats(t)
+	b.live(5, all)
+	b.assemble()
+	b.Written(key)
+	all[1].stop()
+	b.live(2, []*reporter{all[0], all[2]})
+	v, err := b.Served(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, c := v.HeartbeatAgeMillis["demo-rack1-0"], v.HeartbeatAgeMillis["demo-rack2-0"]; len(v.HeartbeatAgeMillis) != 3 || a != 0 || c != (2*view.Interval).Milliseconds() {
+		t.Errorf("%v", v.HeartbeatAgeMillis)
+	}
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+// ParsePolicy reads "permits" or "reports"; the error names the choices.
+func ParsePolicy(text string) (api.Policy, error) {
+	switch p := api.Policy(text); p {
+	case api.PolicyPermits, api.PolicyReports:
+		return p, nil
+	}
+	return "", fmt.Errorf("policy %q is not known: give %s or %s", text, api.PolicyPermits, api.PolicyReports)
+}
+
+// aboutPermits are the reasons of blockers that the controller's view has.
+var aboutPermits = []matrix.Reason{matrix.ReasonPermitPending, matrix.ReasonPermitOther, matrix.ReasonViewHeld}
+
+// permits is what the barrier has seen of the controller's views.
+type permits struct {
+	views view.Receiver
+	// had is true after a judgement that found a permit.
+	had bool
+	// heard is when the API server was last read, by the own clock.
+	heard time.Time
+}
+
+// unpermitted are why the controller's view does not let the member start; none where it does, or where nobody asks for a permit. A start that rests on nobody
+// else, a restart for one, takes none.
+func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
+	if b.Policy != api.PolicyPermits || v.Decision.Permit() == "" {
+		return nil
+	}
+	p := bootstrap.Permission{Claim: b.claim(known.ClaimName(b.Service))}
+	if r := known.StatusReport; r != nil && r.Name == key.Name && r.Status.View != nil {
+		now := b.Clock.Now()
+		b.permits.views.Adopt(r.Status.View, now)
+		// What was read last may be older than what was read before: then that counts.
+		p.View = b.permits.views.Latest()
+		p.Old = b.tooOld(now)
+	}
+	var dead []hostid.ID
+	if svc := serviceOf(known, b.Service); svc != nil {
+		in := bootstrap.Input{Self: v.Self, ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations}
+		dead = in.Dead()
+	}
+	blockers := p.Blockers(v.Self, b.Namespace, v.Decision.Permit(), dead)
+	if len(blockers) > 0 {
+		return blockers
+	}
+	// Only who has a permit has to know its claim.
+	claim := &metav1.PartialObjectMetadata{}
+	claim.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
+	switch err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: p.Claim}, claim); {
+	case err == nil:
+		p.ClaimUID = claim.UID
+	case apierrors.IsForbidden(err):
+		return []matrix.Blocker{{Reason: ReasonIncomplete, Detail: oneLine(err), Step: code.New(stepGrantMember)}}
+	case !apierrors.IsNotFound(err):
+		b.metrics.apiErrors.Inc()
+		return []matrix.Blocker{{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}}
+	}
+	p.ClaimKnown = true
+	return p.Blockers(v.Self, b.Namespace, v.Decision.Permit(), dead)
+}
+
+// tooOld says why the newest view may not be what the controller says now: only one that this barrier has seen to advance, by its own clock, counts.
+func (b *barrier) tooOld(now time.Time) code.Message {
+	age, seen := b.permits.views.Age(now)
+	switch {
+	case !seen:
+		return code.New(bootstrap.CauseViewUnseen)
+	case age > bootstrap.ViewLimit:
+		return code.New(bootstrap.CauseViewOld, "age", age.Truncate(time.Second).String(), "limit", bootstrap.ViewLimit.String())
+	}
+	return code.Message{}
+}
+
+// isolated makes of a reading that failed one that has failed for so long that no view could be fresh any more.
+func (b *barrier) isolated(x matrix.Blocker) matrix.Blocker {
+	now := b.Clock.Now()
+	if b.permits.heard.IsZero() {
+		b.permits.heard = b.started
+	}
+	if b.Policy == api.PolicyPermits && x.Reason == ReasonAPIUnreachable && now.Sub(b.permits.heard) > bootstrap.ViewLimit {
+		x.Reason, x.Since = matrix.ReasonIsolated, b.permits.heard
+	}
+	return x
+}
+
+// permitted asks once more, past what was read before the last look, right before opening: a newer view closes at once.
+func (b *barrier) permitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
+	if b.Policy != api.PolicyPermits || v.Decision.Permit() == "" {
+		return nil
+	}
+	r := &api.ScyllaDBStatusReport{}
+	if err := b.client.Get(ctx, types.NamespacedName(key), r); err != nil {
+		return []matrix.Blocker{b.unread(fmt.Errorf("read ScyllaDBStatusReport %s: %w", key, err))}
+	}
+	return b.unpermitted(ctx, key, v, known.WithReport(r))
+}

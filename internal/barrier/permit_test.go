@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// permittedView lets the newcomer join.
+func permittedView() *api.StatusReportView {
+	return &api.StatusReportView{
+		Epoch: 1, Seq: 1, Policy: api.PolicyPermits,
+		Members: []api.StatusReportViewMember{
+			{Name: "demo-rack1-0", HostID: idA, State: api.NodeStatusUp}, {Name: "demo-rack2-0", HostID: idB, State: api.NodeStatusUp},
+		},
+		Permits: []api.StatusReportViewPermit{{Kind: api.PermitJoin, Member: newcomer, PVCUID: "claim-1"}},
+	}
+}
+
+// withView is a world whose controller keeps a view, and whose barrier asks for a permit.
+func withView(t *testing.T, v *api.StatusReportView, objs ...client.Object) *world {
+	t.Helper()
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + newcomer, UID: "claim-1"}}
+	report := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
+	report.Status.View = v
+	if len(objs) == 0 {
+		objs = append(peers(), byOperator(allUp()))
+	}
+	w := newWorld(t, append(objs, claim, report)...)
+	w.o.Policy, w.o.Stabilisation = api.PolicyPermits, 10*time.Second
+	return w
+}
+
+// renew is the controller writing its view anew, changed or not.
+func (w *world) renew(change func(*api.StatusReportView)) {
+	w.t.Helper()
+	r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
+	w.update(r, func() {
+		if r.Status.View == nil {
+			return
+		}
+		r.Status.View.Seq++
+		if change != nil {
+			change(r.Status.View)
+		}
+	})
+}
+
+func TestAPermitOpensOnceTheViewIsSeenToAdvance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withView(t, permittedView())
+		_, done := running(t, w)
+		time.Sleep(time.Minute)
+		stillWaiting(t, done) // it may have been written an hour ago
+		if log := w.logged(); !strings.Contains(log, "its view has not been seen to advance yet") {
+			t.Errorf("does not say what it waits for:\n%s", log)
+		}
+		w.renew(nil)
+		began := time.Now()
+		opens(t, done)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("opened %v after the view advanced; all has been UP for a minute", took)
+		}
+	})
+}
+
+// The view is one more condition: nothing of what it lacks opens, however long it is kept.
+func TestAViewThatDoesNotPermitNeverOpens(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*api.StatusReportView)
+		want   string
+	}{
+		"no view":             {nil, "the controller has made no view of the cluster"},
+		"an older controller": {func(v *api.StatusReportView) { v.Policy = "" }, "the controller gives no permits"},
+		"no permit":           {func(v *api.StatusReportView) { v.Permits = nil }, "the controller has not put it into the queue yet"},
+		"its turn is later": {func(v *api.StatusReportView) {
+			v.Permits[0].Member = "demo-rack1-1"
+			v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForNewcomer", Nodes: []string{"demo-rack1-1"}}}
+		}, "place 1 of 1 in the queue: demo-rack1-1 is on its way in"},
+		"for another claim":     {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the claim with UID claim-2, and data-demo-rack3-1 has claim-1"},
+		"for another kind":      {func(v *api.StatusReportView) { v.Permits[0].Kind = api.PermitForm }, "it is of kind Form, and this would be Join"},
+		"the view holds":        {func(v *api.StatusReportView) { v.Hold = "RolloutInProgress" }, "RolloutInProgress"},
+		"a member is DOWN":      {func(v *api.StatusReportView) { v.Members[1].State = api.NodeStatusDown }, "demo-rack2-0 is not as it must be"},
+		"a member is not known": {func(v *api.StatusReportView) { v.Members[0].State = api.NodeStatusUnknown }, "demo-rack1-0 is not as it must be"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := permittedView()
+				if tc.change != nil {
+					tc.change(v)
+				} else {
+					v = nil
+				}
+				w := withView(t, v)
+				_, done := running(t, w)
+				for range 60 {
+					time.Sleep(5 * time.Second)
+					stillWaiting(t, done)
+					w.renew(nil)
+				}
+				if log := w.logged(); !strings.Contains(log, tc.want) {
+					t.Errorf("does not say %q:\n%s", tc.want, log)
+				}
+			})
+		})
+	}
+}
+
+// A newer view closes at once, and a permit that comes back begins a new window; one that stops to advance is worth nothing after 20 seconds.
+func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withView(t, permittedView())
+		w.o.Stabilisation = time.Minute
+		_, done := running(t, w)
+		pass := func(d time.Duration, change func(*api.StatusReportView)) {
+			for range int(d / (5 * time.Second)) {
+				time.Sleep(5 * time.Second)
+				stillWaiting(t, done)
+				w.renew(change)
+			}
+		}
+		pass(50*time.Second, nil)
+		pass(5*time.Second, func(v *api.StatusReportView) { v.Permits = nil })
+		pass(50*time.Second, nil) // past the minute since all is UP
+		back := permittedView()
+		w.renew(func(v *api.StatusReportView) { v.Permits = back.Permits })
+		opens(t, done)
+	})
+}
+
+func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withView(t, permittedView())
+		w.o.Stabilisation = time.Minute
+		_, done := running(t, w)
+		time.Sleep(5 * time.Second)
+		w.renew(nil)
+		time.Sleep(time.Hour) // the controller is away
+		stillWaiting(t, done)
+		if log := w.logged(); !strings.Contains(log, "ControllerSilent") || !strings.Contains(log, "its view has not advanced for") {
+			t.Errorf("does not say that the controller is silent:\n%s", log)
+		}
+		// An older view never opens.
+		w.renew(func(v *api.StatusReportView) { v.Epoch, v.Seq = 0, 900 })
+		time.Sleep(time.Minute)
+		stillWaiting(t, done)
+	})
+}
+
+// The hole that permits close: every report says UP, for nobody writes otherwise. The controller's view does not say so, and nobody joins.
+func TestAllRowsUPWhileReportersAreCutOffAndANodeDies(t *testing.T) {
+	dead := func(v *api.StatusReportView) {
+		v.Members[1].State, v.Permits = api.NodeStatusUnknown, nil
+		v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForMembers", Nodes: []string{"demo-rack2-0"}}}
+	}
+	for policy, safe := range map[api.Policy]bool{api.PolicyReports: false, api.PolicyPermits: true} {
+		t.Run(string(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := permittedView()
+				dead(v)
+				w := withView(t, v)
+				w.o.Policy = policy
+				_, done := running(t, w)
+				if !safe {
+					opens(t, done)
+					return
+				}
+				for range 120 {
+					time.Sleep(5 * time.Second)
+					stillWaiting(t, done)
+					w.renew(nil)
+				}
+				if log := w.logged(); !strings.Contains(log, "demo-rack2-0 is not UP by the controller's view") {
+					t.Errorf("does not name the node:\n%s", log)
+				}
+			})
+		})
+	}
+}
+
+// Nobody but newcomers needs a permit, nor a controller.
+func TestForceAndRestartsNeedNoPermit(t *testing.T) {
+	forced := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true"})
+	back := joinedService(newcomer, "rack3", idNew)
+	seen := saw(idA, "UP", idB, "UP", idNew, "DOWN")
+	for name, objs := range map[string][]client.Object{
+		"forced":    append(others(), forced, byOperator(allUp())),
+		"a restart": append(others(), back, byOperator(report(seen, seen))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := withView(t, nil, objs...)
+				w.query("", 1)
+				w.dataDir("commitlog/schema/SchemaLog-1.log")
+				_, done := running(t, w)
+				opens(t, done)
+			})
+		})
+	}
+}
+
+func TestIsolatedWhileTheAPIServerIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withView(t, permittedView())
+		_, done := running(t, w)
+		time.Sleep(5 * time.Second)
+		w.setFailure(errors.New("connection refused"))
+		time.Sleep(time.Minute)
+		stillWaiting(t, done)
+		if log := w.logged(); !strings.Contains(log, "Isolated") {
+			t.Errorf("does not say that it is isolated:\n%s", log)
+		}
+		w.setFailure(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			for ctx.Err() == nil {
+				time.Sleep(5 * time.Second)
+				w.renew(nil)
+			}
+		}()
+		opens(t, done)
+		cancel()
+		time.Sleep(6 * time.Second)
+	})
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// ViewLimit is how old a view may be that lets a member start, by the clock of who received it.
+const ViewLimit = 20 * time.Second
+
+// Permission is what is known of a member's permit.
+type Permission struct {
+	// View is the newest one that is known; nil where there is none.
+	View *api.StatusReportView
+	// Old says why the view is too old to go by; zero where it is fresh, and where that cannot be told, as from outside the Pod.
+	Old code.Message
+	// Claim is the name of the member's data claim, ClaimUID its UID, empty where there is no such claim. It counts where ClaimKnown
+	// is true: who judges from outside the Pod may not know it.
+	Claim      string
+	ClaimKnown bool
+	ClaimUID   types.UID
+}
+
+// Why a member waits for its permit: reasons of a view's queue, beside those of package matrix.
+const (
+	QueuePod           code.Code = "PermitWaitsForPod"           // nodes
+	QueueTurn          code.Code = "PermitWaitsForTurn"          // nodes
+	QueueOnItsWay      code.Code = "PermitWaitsForNewcomer"      // nodes
+	QueueMembersNotUp  code.Code = "PermitWaitsForMembers"       // nodes
+	QueueTargetNotDown code.Code = "PermitWaitsForTargetDown"    // nodes
+	QueueStabilising   code.Code = "PermitWaitsForStability"     // nodes
+	QueueFounder       code.Code = "PermitOfFounder"             // nodes
+	QueueLeaving       code.Code = "PermitWaitsForLeaving"       // nodes
+	QueueOld           code.Code = "PermitWaitsForReading"       // nodes
+	QueueRefused       code.Code = "PermitWaitsForReason"        // nodes, reason: one of package matrix
+	queueUnknown       code.Code = "PermitWaitsForUnknownReason" // reason
+)
+
+// Causes and steps of permits.
+const (
+	CauseNoView       code.Code = "NoViewYet"
+	CauseNoPermits    code.Code = "ControllerGivesNoPermits"
+	CauseNotQueued    code.Code = "PermitNotQueued"
+	CauseQueued       code.Code = "PermitQueued"        // place, waiting, why
+	CauseOtherClaim   code.Code = "PermitForOtherClaim" // claim, uid, permitted
+	CauseOtherKind    code.Code = "PermitForOtherKind"  // kind, permitted
+	CauseHold         code.Code = "ViewHolds"           // reason
+	CauseViewNotUp    code.Code = "ViewHasNotUp"        // nodes
+	CauseViewUnseen   code.Code = "ViewNotSeenToAdvance"
+	CauseViewOld      code.Code = "ViewTooOld"        // age, limit
+	StepWaitForPermit code.Code = "WaitForPermit"     // command: status
+	StepPermitKinds   code.Code = "UpgradeForPermits" // command: install --upgrade
+	StepOtherFounder  code.Code = "StartFounder"      // founder
+)
+
+// kindOf is which permit it takes.
+func kindOf(replaces code.Message, m *matrix.Matrix) api.PermitKind {
+	switch {
+	case !replaces.IsZero():
+		return api.PermitReplace
+	case m.Empty():
+		return api.PermitForm
+	}
+	return api.PermitJoin
+}
+
+// Permit is which permit a start by this decision takes; empty for one that takes none: a restart, or a person's word.
+func (d Decision) Permit() api.PermitKind {
+	switch d {
+	case DecisionGenesis:
+		return api.PermitForm
+	case DecisionAllUp:
+		return api.PermitJoin
+	case DecisionReplacing:
+		return api.PermitReplace
+	}
+	return ""
+}
+
+// Blockers are why the view does not let the member start in this way; none where it does. dead are the host IDs that must be DOWN, all others must be UP.
+func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.PermitKind, dead []hostid.ID) []matrix.Blocker {
+	pending := func(cause, step code.Message) []matrix.Blocker {
+		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: cause, Step: step}}
+	}
+	see := code.New(StepWaitForPermit).Do(code.Scylla(namespace, "status"))
+	switch v := p.View; {
+	case v == nil:
+		return pending(code.New(CauseNoView), code.New(StepStartController))
+	case !p.Old.IsZero():
+		return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: p.Old, Step: code.New(StepStartController)}}
+	case v.Policy != api.PolicyPermits:
+		step := code.New(StepPermitKinds).Do(code.Scylla("", "install", "--upgrade"))
+		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: code.New(CauseNoPermits), Step: step}}
+	}
+	at := slices.IndexFunc(p.View.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == self.Member })
+	if at < 0 {
+		if founder := p.View.Founder; kind == api.PermitForm && founder != "" && founder != self.Member {
+			see = code.New(StepOtherFounder, "founder", founder)
+		}
+		return pending(p.queued(self.Member), see)
+	}
+	var list []matrix.Blocker
+	other := func(cause code.Message) {
+		list = append(list, matrix.Blocker{Reason: matrix.ReasonPermitOther, Observed: self, Cause: cause, Step: see})
+	}
+	permit := &p.View.Permits[at]
+	if p.ClaimKnown && permit.PVCUID != p.ClaimUID {
+		other(code.New(CauseOtherClaim, "claim", p.Claim, "uid", string(p.ClaimUID), "permitted", string(permit.PVCUID)))
+	}
+	if permit.Kind != kind {
+		other(code.New(CauseOtherKind, "kind", string(kind), "permitted", string(permit.Kind)))
+	}
+	held := func(cause code.Message) {
+		list = append(list, matrix.Blocker{Reason: matrix.ReasonViewHeld, Cause: cause, Step: see})
+	}
+	if p.View.Hold != "" {
+		held(code.New(CauseHold, "reason", p.View.Hold))
+	}
+	if bad := NotUp(p.View.Members, dead); len(bad) > 0 {
+		held(code.New(CauseViewNotUp, "nodes", bad[:min(3, len(bad))]))
+	}
+	return list
+}
+
+// queued says which place the member has in the queue, and what it waits for.
+func (p *Permission) queued(member string) code.Message {
+	at := slices.IndexFunc(p.View.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == member })
+	if at < 0 {
+		return code.New(CauseNotQueued)
+	}
+	return code.New(CauseQueued, "place", at+1, "waiting", max(len(p.View.Queue), int(p.View.Waiting)), "why", Waits(p.View.Queue[at]))
+}
+
+// Waits says why a member in the queue waits.
+func Waits(w api.StatusReportViewWaiting) code.Message {
+	reason := code.Code(w.Reason)
+	switch reason {
+	case QueuePod, QueueTurn, QueueOnItsWay, QueueMembersNotUp, QueueTargetNotDown, QueueStabilising, QueueFounder, QueueLeaving, QueueOld:
+		return code.Message{Code: reason, Params: code.Params{"nodes": w.Nodes}}
+	}
+	if slices.Contains(matrix.Reasons(), matrix.Reason(w.Reason)) {
+		return code.New(QueueRefused, "reason", w.Reason, "nodes", w.Nodes)
+	}
+	return code.New(queueUnknown, "reason", w.Reason) // of a newer controller
+}
+
+// NotUp are the members of a view that are not as a start needs them: UP, or DOWN where their host ID is among dead.
+func NotUp(members []api.StatusReportViewMember, dead []hostid.ID) []string {
+	var bad []string
+	for i := range members {
+		m := &members[i]
+		want := api.NodeStatusUp
+		if slices.Contains(dead, hostid.Known(m.HostID)) {
+			want = api.NodeStatusDown
+		}
+		if m.State != want {
+			bad = append(bad, matrix.Ref{Member: m.Name, HostID: hostid.Known(m.HostID)}.Name())
+		}
+	}
+	return bad
+}

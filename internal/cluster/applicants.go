@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+)
+
+// Applicant is a member whose node has not joined: a further one, or one that takes the place of a dead node.
+type Applicant struct {
+	matrix.Ref
+	Created time.Time
+	// Claim is the name of its data claim, whether or not it exists.
+	Claim string
+	// PodUID is empty while it has no Pod.
+	PodUID types.UID
+	// Waits is true while its barrier runs, Past once nothing holds it back any more, also while its ScyllaDB crashes.
+	Waits, Past bool
+	// Replaces is true for one that takes the place of a dead node, Dead then has the host IDs that must be DOWN: the replaced and the ignored ones.
+	Replaces bool
+	Dead     []hostid.ID
+	// Parallel is true where its own image may join beside others.
+	Parallel bool
+}
+
+// Applicants are the members that have a Service and have not joined, in the order in which they are let in: replacements first, because nobody joins while
+// a node is DOWN; then rack by rack, then by ordinal.
+func (c *Cluster) Applicants() []Applicant {
+	var out []Applicant
+	for i := range c.Services {
+		v := &c.Services[i]
+		if _, leaves := v.Labels[api.LabelDecommissioned]; leaves || v.DeletionTimestamp != nil {
+			continue
+		}
+		n := Applicant{Ref: c.ix.refs[v.Name], Created: v.CreationTimestamp.Time, Claim: c.ix.pvcName(v.Name)}
+		n.Replaces, n.Dead = replacedBy(v)
+		if !n.Replaces && c.isMember(v) {
+			continue
+		}
+		if pod := c.ix.pods[v.Name]; pod != nil && pod.DeletionTimestamp == nil {
+			n.PodUID, n.Waits, n.Past = pod.UID, waitsInBarrier(pod), pastBarrier(pod)
+		}
+		n.Parallel = c.imageVersion(v.Name).SupportsParallelBootstrap() == release.Yes
+		out = append(out, n)
+	}
+	slices.SortStableFunc(out, func(a, b Applicant) int {
+		if a.Replaces != b.Replaces {
+			if a.Replaces {
+				return -1
+			}
+			return 1
+		}
+		return a.Compare(b.Ref)
+	})
+	return out
+}
+
+func (c *Cluster) isMember(v *corev1.Service) bool {
+	if j := joined(v); j != nil && *j {
+		return true
+	}
+	at, ok := c.all.Index(hostid.Known(v.Annotations[api.AnnotationHostID]))
+	return ok && c.all.Nodes()[at].Joined && !c.all.Nodes()[at].Removed
+}
+
+// replacedBy is whether the member replaces a node, and the host IDs that must be DOWN for it: by the recorded original host ID, or in the old procedure by
+// address, where the Service still records the old node.
+func replacedBy(v *corev1.Service) (replaces bool, dead []hostid.ID) {
+	id := hostid.Known(v.Labels[api.LabelReplacingNodeHostID])
+	if v.Labels[api.LabelReplacingNodeHostID] == "" {
+		if _, err := netip.ParseAddr(v.Labels[api.LabelReplace]); err != nil {
+			return false, nil
+		}
+		id = hostid.Known(v.Annotations[api.AnnotationHostID])
+	}
+	if id != "" {
+		dead = append(dead, id)
+	}
+	return true, append(dead, bootstrap.IgnoredDead(v.Annotations)...)
+}
+
+// pastBarrier is true where a Pod's barrier has let it through. A Pod without a barrier has passed it once its ScyllaDB has been started.
+func pastBarrier(pod *corev1.Pod) bool {
+	if !slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier }) {
+		return started(pod)
+	}
+	st := containerStatus(pod.Status.InitContainerStatuses, api.ContainerBarrier)
+	return st != nil && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0
+}
+
+// flagPolicy is the barrier's own.
+const flagPolicy = "--policy"
+
+// goesByPermits is true for Pods whose barrier asks for a permit.
+func goesByPermits(spec *corev1.PodSpec) bool {
+	for i := range spec.InitContainers {
+		gate := &spec.InitContainers[i]
+		if gate.Name != api.ContainerBarrier {
+			continue
+		}
+		policy := ""
+		words := slices.Concat(gate.Command, gate.Args)
+		for at, w := range words {
+			if v, ok := strings.CutPrefix(w, flagPolicy+"="); ok {
+				policy = v // the last one counts, as for the barrier itself
+			} else if w == flagPolicy && at+1 < len(words) {
+				policy = words[at+1]
+			}
+		}
+		return policy == string(api.PolicyPermits)
+	}
+	return false
+}
+
+// podSpec is the spec of the member's Pod, or where that is not there of its StatefulSet; nil without either.
+func (c *Cluster) podSpec(member string) *corev1.PodSpec {
+	if p := c.ix.pods[member]; p != nil {
+		return &p.Spec
+	}
+	if set := c.ix.set(member); set != nil {
+		return &set.Spec.Template.Spec
+	}
+	return nil
+}
+
+// permission is what the controller's view says of the member's permit, as far as that is known outside its Pod; nil where its barrier asks for none. How old
+// the view is only who watches it can tell.
+func (c *Cluster) permission(member string) *bootstrap.Permission {
+	spec := c.podSpec(member)
+	if spec == nil || !goesByPermits(spec) {
+		return nil
+	}
+	p := &bootstrap.Permission{Claim: c.ix.pvcName(member)}
+	// A report that an override names is another cluster's, and its permits are too.
+	if c.StatusReport != nil && c.StatusReport.Name == c.Name {
+		p.View = c.StatusReport.Status.View
+	}
+	if claim := c.ix.pvcs[p.Claim]; claim != nil && claim.UID != "" {
+		p.ClaimKnown, p.ClaimUID = true, claim.UID
+	}
+	return p
+}
+
+// ClaimName is the name of the member's data claim, whether or not it exists.
+func (c *Cluster) ClaimName(member string) string { return c.ix.pvcName(member) }

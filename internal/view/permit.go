@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+)
+
+const (
+	// Renewal is how often a view is written anew, although it says the same, while a member may start by it: so its barrier sees it advance.
+	Renewal = 5 * time.Second
+	// queueLimit bounds the queue in a view.
+	queueLimit = 64
+)
+
+// Applicant is a member that needs a permit, with what one look at the cluster says of it.
+type Applicant struct {
+	cluster.Applicant
+	Kind     api.PermitKind
+	ClaimUID types.UID
+	// Refused is the reason why bootstrap.Decide holds it back, with at most three nodes that it is about; empty where it does not.
+	Refused string
+	Nodes   []string
+	Seeds   []string
+	// Later is set where nobody has judged it, because others are before it.
+	Later bool
+}
+
+// Scene is what one look at a cluster says of those who want to join. The zero value has nobody.
+type Scene struct {
+	// Applicants, in the order of their turns.
+	Applicants []Applicant
+	// Strangers are nodes on their way in that have no member Service here, Leaving are nodes on their way out.
+	Strangers, Leaving []string
+	// Parallel is true where every node that runs takes several joins at once.
+	Parallel bool
+}
+
+// SceneOf looks at a cluster. stored is the status of its report, claims has the UIDs of the data claims that were read by name, empty for one that is not
+// there, and most is how many may join at once.
+func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims map[string]types.UID, most int) Scene {
+	var s Scene
+	kind := api.PermitForm
+	if Joined(c) {
+		kind = api.PermitJoin
+	}
+	names := map[string]bool{}
+	fit := 0
+	for _, one := range c.Applicants() {
+		uid, read := claims[one.Claim]
+		holds := slices.ContainsFunc(carried(stored.View), func(p api.StatusReportViewPermit) bool { return p.Member == one.Member })
+		a := Applicant{Applicant: one, Kind: kind, ClaimUID: uid, Later: !read || fit >= max(most, 1) && !holds}
+		if a.Replaces {
+			a.Kind = api.PermitReplace
+		}
+		names[a.Member] = true
+		if a.Waits && !a.Later {
+			if !judge(c, &a, stored.Initialized) {
+				continue
+			}
+			if a.Refused == "" {
+				fit++
+			}
+		}
+		s.Applicants = append(s.Applicants, a)
+	}
+	s.Parallel = true
+	nodes := c.Matrix().Nodes()
+	for i := range nodes {
+		n := &nodes[i]
+		switch n.State {
+		case matrix.StateJoining, matrix.StateReplacing:
+			if !names[n.Member] {
+				s.Strangers = append(s.Strangers, n.Name())
+			}
+		case matrix.StateLeaving:
+			s.Leaving = append(s.Leaving, n.Name())
+		}
+		if n.Row != nil && n.Joined {
+			v, err := release.Parse(n.Row.Version)
+			s.Parallel = s.Parallel && err == nil && v.SupportsParallelBootstrap() == release.Yes && !n.Row.LegacyTopology
+		}
+	}
+	return s
+}
+
+// judge asks the decision that the member's barrier makes too. False for a member that needs no permit: it comes back, or a person lets it start.
+func judge(c *cluster.Cluster, a *Applicant, initialized bool) bool {
+	in, err := c.BootstrapInput(a.Member)
+	if err != nil {
+		a.Refused = string(matrix.ReasonReportMissing)
+		return true
+	}
+	// What the barrier waits for beyond the decision is among other things the permit.
+	in.Permission, in.Held, in.Initialized = nil, nil, initialized
+	v := bootstrap.Decide(in)
+	if !v.Satisfied {
+		a.Refused = string(v.Blockers[0].Reason)
+		for _, b := range v.Blockers {
+			name := b.Observed.Name()
+			if b.Reason == v.Blockers[0].Reason && b.Observed != (matrix.Ref{}) && name != a.Member && !slices.Contains(a.Nodes, name) && len(a.Nodes) < 3 {
+				a.Nodes = append(a.Nodes, name)
+			}
+		}
+		return true
+	}
+	needs := v.Decision.Permit()
+	if needs == "" {
+		return false
+	}
+	a.Kind = needs
+	if choice, launched := c.SeedChoice(a.Member); launched {
+		a.Seeds = choice.Seeds
+		if !choice.Usable() || choice.Code == bootstrap.SeedsFirstNode && needs != api.PermitForm {
+			a.Refused = string(matrix.ReasonNoOtherSeed)
+		}
+	}
+	return true
+}
+
+// Standing is what a grant goes by beside the scene.
+type Standing struct {
+	// Members with their debounced states. What the view's hold is about the decision knows too, for each member: a rollout that waits for the newcomer itself
+	// holds everybody else.
+	Members []api.StatusReportViewMember
+	// Old is true while what is known of the cluster is older than ContactLimit.
+	Old bool
+	// Stored is the view that the API server has; nil where it has none. Permits are carried on from there and from nowhere else: what was not
+	// persisted was never given.
+	Stored *api.StatusReportView
+	// Most is how many may join at once where their versions allow it; Window how long all must hold without a break before a permit is given.
+	Most   int
+	Window time.Duration
+	Now    time.Time
+}
+
+// Granter remembers since when each applicant could have had a permit. The zero value remembers nothing; a process that takes over begins anew.
+type Granter struct {
+	ready map[string]time.Time
+}
+
+// Permits are what a view says of them.
+type Permits struct {
+	Permits []api.StatusReportViewPermit
+	Queue   []api.StatusReportViewWaiting
+	Waiting int32
+	Founder string
+	// Open is true while somebody may start by a permit and has not.
+	Open bool
+}
+
+// Next settles who has a permit now, and why everybody else waits.
+func (g *Granter) Next(s *Scene, by Standing) Permits {
+	var out Permits
+	if by.Stored != nil {
+		out.Founder = by.Stored.Founder
+	}
+	turn := turn{scene: s, by: by, founder: out.Founder}
+	active := slices.Clone(s.Strangers) // on their way in, or free to start
+	joins := len(active) == 0           // and all of them plain joins
+	held := map[string]bool{}
+	for _, p := range carried(by.Stored) {
+		a := s.applicant(p.Member)
+		if a == nil || a.PodUID != p.PodUID || a.ClaimUID != p.PVCUID {
+			continue // it has joined, or its Pod or its claim is gone
+		}
+		if why := turn.against(a); !a.Past && (!a.Waits || a.Kind != p.Kind || why.Reason != "") {
+			continue // withdrawn: the view has turned
+		}
+		out.Permits, held[a.Member] = append(out.Permits, p), true
+		active, joins = append(active, a.Member), joins && p.Kind == api.PermitJoin
+		out.Open = out.Open || !a.Past
+	}
+	for i := range s.Applicants {
+		if a := &s.Applicants[i]; a.Past && !held[a.Member] {
+			active, joins = append(active, a.Member), joins && a.Kind == api.PermitJoin
+		}
+	}
+	ready := map[string]time.Time{}
+	for i := range s.Applicants {
+		a := &s.Applicants[i]
+		if a.Past || held[a.Member] {
+			continue
+		}
+		why := turn.against(a)
+		switch most := turn.most(a, joins); {
+		case why.Reason != "":
+		case len(active) >= most:
+			why = waits(a, ahead(s, active), active...)
+		case !since(g.ready, ready, a, by):
+			why = waits(a, bootstrap.QueueStabilising)
+			active, joins = append(active, a.Member), joins && a.Kind == api.PermitJoin
+		default:
+			out.Permits = append(out.Permits, api.StatusReportViewPermit{
+				Kind: a.Kind, Member: a.Member, PVCUID: a.ClaimUID, PodUID: a.PodUID, Seeds: a.Seeds[:min(16, len(a.Seeds))],
+				Since: metav1.NewTime(by.Now.UTC().Truncate(time.Second)),
+			})
+			if a.Kind == api.PermitForm {
+				out.Founder, turn.founder = a.Member, a.Member
+			}
+			out.Open, active, joins = true, append(active, a.Member), joins && a.Kind == api.PermitJoin
+			continue
+		}
+		out.Waiting++
+		if len(out.Queue) < queueLimit {
+			out.Queue = append(out.Queue, why)
+		}
+	}
+	g.ready = ready
+	return out
+}
+
+// since keeps since when the applicant could have had a permit, and is true when that is long enough ago.
+func since(was, is map[string]time.Time, a *Applicant, by Standing) bool {
+	key := string(a.Kind) + "/" + a.Member + "/" + string(a.PodUID) + "/" + string(a.ClaimUID)
+	from, ok := was[key]
+	if !ok {
+		from = by.Now
+	}
+	is[key] = from
+	return by.Now.Sub(from) >= by.Window
+}
+
+func carried(v *api.StatusReportView) []api.StatusReportViewPermit {
+	if v == nil {
+		return nil
+	}
+	return v.Permits
+}
+
+func (s *Scene) applicant(member string) *Applicant {
+	for i := range s.Applicants {
+		if s.Applicants[i].Member == member {
+			return &s.Applicants[i]
+		}
+	}
+	return nil
+}
+
+// ahead is what those do that are active: one that is on its way in is a longer wait than one whose turn it is.
+func ahead(s *Scene, active []string) code.Code {
+	for _, name := range active {
+		if a := s.applicant(name); a == nil || a.Past {
+			return bootstrap.QueueOnItsWay
+		}
+	}
+	return bootstrap.QueueTurn
+}
+
+func waits(a *Applicant, reason code.Code, nodes ...string) api.StatusReportViewWaiting {
+	return api.StatusReportViewWaiting{Member: a.Member, Kind: a.Kind, Reason: string(reason), Nodes: slices.Clone(nodes[:min(3, len(nodes))])}
+}
+
+// turn is what is the same for all applicants of one step.
+type turn struct {
+	scene   *Scene
+	by      Standing
+	founder string
+}
+
+// against is what speaks against a permit for the applicant, were it alone; its Reason is empty where nothing does.
+func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
+	var dead []hostid.ID
+	if a.Kind == api.PermitReplace {
+		dead = a.Dead
+	}
+	notUp := bootstrap.NotUp(t.by.Members, dead)
+	switch {
+	case t.by.Old:
+		return waits(a, bootstrap.QueueOld)
+	case a.Kind == api.PermitForm && t.founder != "" && t.founder != a.Member:
+		return waits(a, bootstrap.QueueFounder, t.founder)
+	case a.Kind != api.PermitForm && len(t.by.Members) == 0:
+		return waits(a, code.Code(matrix.ReasonReportMissing))
+	case len(notUp) > 0:
+		return waits(a, t.notAsNeeded(dead), notUp...)
+	case len(t.scene.Leaving) > 0:
+		return waits(a, bootstrap.QueueLeaving, t.scene.Leaving...)
+	case !a.Waits:
+		return waits(a, bootstrap.QueuePod)
+	case a.Refused != "":
+		return waits(a, code.Code(a.Refused), a.Nodes...)
+	case a.Later:
+		return waits(a, bootstrap.QueueTurn, t.before(a)...)
+	}
+	return api.StatusReportViewWaiting{}
+}
+
+// notAsNeeded tells a member that is not UP from one that must be DOWN and is not.
+func (t *turn) notAsNeeded(dead []hostid.ID) code.Code {
+	others := slices.DeleteFunc(slices.Clone(t.by.Members), func(m api.StatusReportViewMember) bool { return slices.Contains(dead, hostid.Known(m.HostID)) })
+	if len(bootstrap.NotUp(others, nil)) == 0 {
+		return bootstrap.QueueTargetNotDown
+	}
+	return bootstrap.QueueMembersNotUp
+}
+
+// before are those whose turn comes before the applicant's.
+func (t *turn) before(a *Applicant) []string {
+	for i := range t.scene.Applicants {
+		if b := &t.scene.Applicants[i]; b.Waits && !b.Later && b.Refused == "" && b.Member != a.Member {
+			return []string{b.Member}
+		}
+	}
+	return nil
+}
+
+// most is how many may be on their way in with the applicant among them. Several only where all of them are plain joins and every version allows it.
+func (t *turn) most(a *Applicant, joins bool) int {
+	if a.Kind == api.PermitJoin && joins && a.Parallel && t.scene.Parallel {
+		return max(1, t.by.Most)
+	}
+	return 1
+}
+
+// samePermits is true when two views say the same of permits. Since is for people, and a controller whose views are not kept whole would give one again and again.
+func samePermits(a, b *api.StatusReportView) bool {
+	return a.Policy == b.Policy && a.Founder == b.Founder && a.Waiting == b.Waiting &&
+		slices.EqualFunc(a.Permits, b.Permits, func(x, y api.StatusReportViewPermit) bool {
+			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Member, y.Member), cmp.Compare(x.PVCUID, y.PVCUID), cmp.Compare(x.PodUID, y.PodUID),
+				slices.Compare(x.Seeds, y.Seeds)) == 0
+		}) &&
+		slices.EqualFunc(a.Queue, b.Queue, func(x, y api.StatusReportViewWaiting) bool {
+			return x.Member == y.Member && x.Kind == y.Kind && x.Reason == y.Reason && slices.Equal(x.Nodes, y.Nodes)
+		})
+}
+
+// What became of a permit.
+const (
+	PermitGranted   = "Granted"
+	PermitWithdrawn = "Withdrawn"
+	PermitUsed      = "Used" // its member has joined
+)
+
+// What is said of it.
+const (
+	NoteGranted   code.Code = "PermitIsGranted"   // member, kind, seeds
+	NoteWithdrawn code.Code = "PermitIsWithdrawn" // member, kind, why
+	NoteUsed      code.Code = "PermitIsUsed"      // member, kind
+)
+
+// Change is what became of one permit from one view to the next.
+type Change struct {
+	What    string
+	Member  string
+	Kind    api.PermitKind
+	Message code.Message
+}
+
+// Changes are the permits that were given, withdrawn or used. joined is whether a member has joined since.
+func Changes(was, is *api.StatusReportView, joined func(member string) bool) []Change {
+	same := func(x api.StatusReportViewPermit) func(api.StatusReportViewPermit) bool {
+		return func(y api.StatusReportViewPermit) bool {
+			return x.Member == y.Member && x.Kind == y.Kind && x.PVCUID == y.PVCUID && x.PodUID == y.PodUID
+		}
+	}
+	var out []Change
+	for _, p := range carried(was) {
+		if slices.ContainsFunc(carried(is), same(p)) {
+			continue
+		}
+		c := Change{What: PermitWithdrawn, Member: p.Member, Kind: p.Kind}
+		at := slices.IndexFunc(is.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == p.Member })
+		switch {
+		case at >= 0:
+			c.Message = code.New(NoteWithdrawn, "member", p.Member, "kind", string(p.Kind), "why", bootstrap.Waits(is.Queue[at]))
+		case joined(p.Member):
+			c.What, c.Message = PermitUsed, code.New(NoteUsed, "member", p.Member, "kind", string(p.Kind))
+		default:
+			c.Message = code.New(NoteWithdrawn, "member", p.Member, "kind", string(p.Kind), "why", code.Message{})
+		}
+		out = append(out, c)
+	}
+	for _, p := range carried(is) {
+		if !slices.ContainsFunc(carried(was), same(p)) {
+			out = append(out, Change{
+				What: PermitGranted, Member: p.Member, Kind: p.Kind, Message: code.New(NoteGranted, "member", p.Member, "kind", string(p.Kind), "seeds", p.Seeds),
+			})
+		}
+	}
+	return out
+}

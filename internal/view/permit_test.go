@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+const window = 10 * time.Second
+
+// play is a controller's memory, what the API server has, and a cluster that a test changes.
+type play struct {
+	granter view.Granter
+	scene   view.Scene
+	members []api.StatusReportViewMember
+	stored  *api.StatusReportView
+	most    int
+	old     bool
+	now     time.Time
+}
+
+func up(names ...string) []api.StatusReportViewMember {
+	var out []api.StatusReportViewMember
+	for _, n := range names {
+		out = append(out, api.StatusReportViewMember{Name: n, HostID: idOf(n), State: api.NodeStatusUp})
+	}
+	return out
+}
+
+// idOf is a host ID of the member's own.
+func idOf(name string) string {
+	return fmt.Sprintf("%08x-0000-4000-8000-000000000000", []byte(name + "+")[:4])
+}
+
+func applicant(member string, kind api.PermitKind) view.Applicant {
+	return view.Applicant{
+		Applicant: cluster.Applicant{Ref: matrix.Ref{Member: member}, PodUID: types.UID("pod-" + member), Waits: true, Parallel: true},
+		Kind:      kind, ClaimUID: types.UID("claim-" + member),
+	}
+}
+
+func joins(members ...string) *play {
+	p := &play{members: up("a-0", "b-0", "c-0"), stored: &api.StatusReportView{}, now: start}
+	for _, m := range members {
+		p.scene.Applicants = append(p.scene.Applicants, applicant(m, api.PermitJoin))
+	}
+	return p
+}
+
+// next settles once more and persists it.
+func (p *play) next() view.Permits {
+	got := p.granter.Next(&p.scene, view.Standing{Members: p.members, Old: p.old, Stored: p.stored, Most: p.most, Window: window, Now: p.now})
+	p.stored = &api.StatusReportView{Policy: api.PolicyPermits, Permits: got.Permits, Queue: got.Queue, Waiting: got.Waiting, Founder: got.Founder}
+	return got
+}
+
+// pass lets time go by, with a look every two seconds.
+func (p *play) pass(d time.Duration) view.Permits {
+	p.next()
+	for end := p.now.Add(d); p.now.Before(end); {
+		p.now = p.now.Add(view.Interval)
+		p.next()
+	}
+	return p.next()
+}
+
+func holders(p view.Permits) []string {
+	var out []string
+	for _, x := range p.Permits {
+		out = append(out, x.Member)
+	}
+	return out
+}
+
+func reasons(p view.Permits) []string {
+	var out []string
+	for _, x := range p.Queue {
+		out = append(out, fmt.Sprint(x.Member, " ", x.Reason, " ", x.Nodes))
+	}
+	return out
+}
+
+func wantHolders(t *testing.T, p view.Permits, want ...string) {
+	t.Helper()
+	if got := holders(p); !slices.Equal(got, want) {
+		t.Errorf("permits of %v, want %v; queue %q", got, want, reasons(p))
+	}
+}
+
+// Nobody has a permit before all has held for the window without a break.
+func TestAPermitIsGivenAfterTheWindowAndNotBefore(t *testing.T) {
+	p := joins("b-1")
+	p.next()
+	wantHolders(t, p.pass(8*time.Second))
+	p.members[0].State = api.NodeStatusUnknown
+	p.next()
+	p.members[0].State = api.NodeStatusUp
+	p.next()
+	wantHolders(t, p.pass(8*time.Second)) // it broke, and begins anew
+	wantHolders(t, p.pass(2*time.Second), "b-1")
+	got := p.stored.Permits[0]
+	if got.Kind != api.PermitJoin || got.PVCUID != "claim-b-1" || got.PodUID != "pod-b-1" {
+		t.Errorf("permit %+v", got)
+	}
+}
+
+// One at a time, in their order; the next one's window begins when the one before has joined.
+func TestPermitsGoRoundOneAfterTheOther(t *testing.T) {
+	p := joins("a-1", "b-1", "c-1")
+	wantHolders(t, p.pass(window), "a-1")
+	if got, want := reasons(p.next()), []string{"b-1 PermitWaitsForTurn [a-1]", "c-1 PermitWaitsForTurn [a-1]"}; !slices.Equal(got, want) {
+		t.Errorf("queue %q, want %q", got, want)
+	}
+	p.scene.Applicants[0].Waits, p.scene.Applicants[0].Past = false, true
+	wantHolders(t, p.pass(time.Hour), "a-1")
+	if got := reasons(p.next()); got[0] != "b-1 PermitWaitsForNewcomer [a-1]" {
+		t.Errorf("queue %q", got)
+	}
+	// It has joined.
+	p.scene.Applicants = p.scene.Applicants[1:]
+	p.members = up("a-0", "a-1", "b-0", "c-0")
+	wantHolders(t, p.next())
+	wantHolders(t, p.pass(8*time.Second))
+	wantHolders(t, p.pass(2*time.Second), "b-1")
+}
+
+// A permit is withdrawn at once when the view turns, and no other member gets one meanwhile.
+func TestAPermitIsWithdrawnAtOnceWhenTheViewTurns(t *testing.T) {
+	for name, turn := range map[string]func(*play){
+		"a member is DOWN":        func(p *play) { p.members[1].State = api.NodeStatusDown },
+		"a member is UNKNOWN":     func(p *play) { p.members[1].State = api.NodeStatusUnknown },
+		"a rollout begins":        func(p *play) { p.scene.Applicants[0].Refused = string(matrix.ReasonRollout) },
+		"a node leaves":           func(p *play) { p.scene.Leaving = []string{"c-0"} },
+		"nobody reads any more":   func(p *play) { p.old = true },
+		"its claim is another":    func(p *play) { p.scene.Applicants[0].ClaimUID = "another" },
+		"its Pod is another":      func(p *play) { p.scene.Applicants[0].PodUID = "another" },
+		"its barrier has crashed": func(p *play) { p.scene.Applicants[0].Waits = false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := joins("a-1", "b-1")
+			wantHolders(t, p.pass(window), "a-1")
+			turn(p)
+			wantHolders(t, p.next())
+		})
+	}
+}
+
+// A permit survives while its holder is on its way in, whatever the view says: what has begun cannot be called back. It ends with its Pod or its claim.
+func TestAPermitSurvivesWhileItsHolderJoins(t *testing.T) {
+	p := joins("a-1", "b-1")
+	p.pass(window)
+	p.scene.Applicants[0].Waits, p.scene.Applicants[0].Past = false, true
+	p.members[2].State = api.NodeStatusDown
+	wantHolders(t, p.pass(time.Hour), "a-1")
+	p.members[2].State = api.NodeStatusUp
+	wantHolders(t, p.pass(time.Hour), "a-1")
+	p.scene.Applicants[0].PodUID, p.scene.Applicants[0].Past, p.scene.Applicants[0].Waits = "", false, false
+	wantHolders(t, p.next())
+	wantHolders(t, p.pass(window), "b-1") // one whose Pod is not there holds up nobody
+}
+
+// A newcomer that came later and is before it in the order does not take a permit away.
+func TestANewcomerAheadTakesNoPermitAway(t *testing.T) {
+	p := joins("b-1")
+	wantHolders(t, p.pass(window), "b-1")
+	p.scene.Applicants = slices.Insert(p.scene.Applicants, 0, applicant("a-1", api.PermitJoin))
+	wantHolders(t, p.pass(window), "b-1")
+}
+
+// A replacement needs the replaced and the ignored nodes DOWN, and everybody else UP.
+func TestAReplacementNeedsItsNodesDownAndAllOthersUp(t *testing.T) {
+	tests := map[string]struct {
+		states string // of a-0, b-0, c-0; b-0 is replaced
+		want   []string
+	}{
+		"only the replaced one is DOWN": {"UP DOWN UP", []string{"b-0"}},
+		"another one is DOWN":           {"UP DOWN DOWN", nil},
+		"another one is UNKNOWN":        {"UNKNOWN DOWN UP", nil},
+		"the replaced one is UP":        {"UP UP UP", nil},
+		"the replaced one is UNKNOWN":   {"UP UNKNOWN UP", nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := joins()
+			r := applicant("b-0", api.PermitReplace)
+			r.Replaces, r.Dead = true, []hostid.ID{hostid.ID(idOf("b-0"))}
+			p.scene.Applicants = []view.Applicant{r, applicant("a-1", api.PermitJoin)}
+			var s [3]string
+			_, _ = fmt.Sscan(tc.states, &s[0], &s[1], &s[2])
+			for i := range s {
+				p.members[i].State = api.NodeStatus(s[i])
+			}
+			got := p.pass(window)
+			if name == "the replaced one is UP" { // the plain newcomer may join then
+				tc.want = []string{"a-1"}
+			}
+			wantHolders(t, got, tc.want...)
+		})
+	}
+}
+
+// The first node's permit goes to one member for ever, across controllers: one that crashed gets it again, and nobody else.
+func TestACrashedFirstBootGetsItsOwnFormPermitAgainAndNobodyElse(t *testing.T) {
+	p := &play{now: start}
+	p.scene.Applicants = []view.Applicant{applicant("a-0", api.PermitForm), applicant("b-0", api.PermitForm)}
+	p.scene.Applicants[1].Refused = string(matrix.ReasonFirstNodePending)
+	wantHolders(t, p.pass(window), "a-0")
+	// Its Pod is gone, and by then another member would be the first.
+	p.scene.Applicants[0].PodUID, p.scene.Applicants[0].Waits = "", false
+	p.scene.Applicants[1].Refused = ""
+	p.granter = view.Granter{} // another controller
+	wantHolders(t, p.pass(time.Hour))
+	if got := reasons(p.next()); got[1] != "b-0 PermitOfFounder [a-0]" {
+		t.Errorf("queue %q", got)
+	}
+	p.scene.Applicants[0] = applicant("a-0", api.PermitForm)
+	p.scene.Applicants[0].PodUID = "pod-2"
+	wantHolders(t, p.pass(window), "a-0")
+}
+
+// Several only where the flag says so, all are plain joins, and every version allows it.
+func TestSeveralAtOnceOnlyWhereEveryVersionAllowsIt(t *testing.T) {
+	p := joins("a-1", "b-1", "c-1")
+	p.most, p.scene.Parallel = 2, true
+	wantHolders(t, p.pass(window), "a-1", "b-1")
+	p = joins("a-1", "b-1", "c-1")
+	p.most = 2
+	wantHolders(t, p.pass(window), "a-1")
+	p = joins("a-1", "b-1")
+	p.most, p.scene.Parallel = 2, true
+	p.scene.Applicants[1].Parallel = false
+	wantHolders(t, p.pass(window), "a-1")
+	p = joins("a-1")
+	p.most, p.scene.Parallel, p.scene.Strangers = 2, true, []string{"x"}
+	wantHolders(t, p.pass(window))
+}
+
+// Whatever happens, in whatever order, with controllers that change and writes that are lost: never more permits than allowed, never a second founder, never a
+// permit while a member is DOWN or UNKNOWN, and always the first one of those who could.
+func TestPermitsAreSafe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &play{now: start, most: rapid.IntRange(1, 3).Draw(t, "most")}
+		p.scene.Parallel = rapid.Bool().Draw(t, "parallel")
+		form := rapid.Bool().Draw(t, "new cluster")
+		names := []string{"a-1", "b-1", "c-1"}
+		for _, n := range names {
+			kind := api.PermitJoin
+			if form {
+				kind = api.PermitForm
+			}
+			p.scene.Applicants = append(p.scene.Applicants, applicant(n, kind))
+		}
+		if !form {
+			p.members = up("a-0", "b-0")
+		}
+		founder, pods := "", 0
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			p.now = p.now.Add(view.Interval)
+			a := &p.scene.Applicants[rapid.IntRange(0, 2).Draw(t, "who")]
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				p.granter = view.Granter{}
+			case 1:
+				if len(p.members) > 0 {
+					p.members[rapid.IntRange(0, 1).Draw(t, "member")].State = rapid.SampledFrom([]api.NodeStatus{api.NodeStatusUp, api.NodeStatusDown, api.NodeStatusUnknown}).Draw(t, "state")
+				}
+			case 2: // a new Pod
+				pods++
+				a.PodUID, a.Waits, a.Past = types.UID(fmt.Sprint("pod", pods)), true, false
+			case 3: // its barrier opens, if it may
+				if p.stored != nil && slices.Contains(holders(view.Permits{Permits: p.stored.Permits}), a.Member) {
+					a.Waits, a.Past = false, true
+				}
+			case 4:
+				a.ClaimUID = types.UID(fmt.Sprint("claim", pods))
+			case 5:
+				a.Refused = rapid.SampledFrom([]string{"", "", string(matrix.ReasonFirstNodePending)}).Draw(t, "refused")
+			}
+			before := p.stored
+			got := p.granter.Next(&p.scene, view.Standing{Members: p.members, Stored: p.stored, Most: p.most, Window: window, Now: p.now})
+			most := 1
+			if p.scene.Parallel && !form {
+				most = p.most
+			}
+			if len(got.Permits) > most {
+				t.Fatalf("%d permits, at most %d: %v", len(got.Permits), most, holders(got))
+			}
+			allUp := !slices.ContainsFunc(p.members, func(m api.StatusReportViewMember) bool { return m.State != api.NodeStatusUp })
+			for _, x := range got.Permits {
+				i := slices.IndexFunc(p.scene.Applicants, func(a view.Applicant) bool { return a.Member == x.Member })
+				a := p.scene.Applicants[i]
+				if !a.Past && (!allUp || a.Refused != "") {
+					t.Fatalf("%s may start, and it is not so that all are UP and nothing speaks against it: %+v, %q", x.Member, p.members, a.Refused)
+				}
+				if x.PVCUID != a.ClaimUID || x.PodUID != a.PodUID {
+					t.Fatalf("permit %+v of %+v", x, a)
+				}
+				if was := before != nil && slices.Contains(holders(view.Permits{Permits: before.Permits}), x.Member); was {
+					continue
+				}
+				for _, b := range p.scene.Applicants[:i] { // nobody before it could have it as well and has none
+					if !b.Past && b.Waits && b.Refused == "" && !slices.Contains(holders(got), b.Member) &&
+						(!form || got.Founder == "" || got.Founder == b.Member) && !slices.ContainsFunc(got.Queue, func(w api.StatusReportViewWaiting) bool {
+						return w.Member == b.Member && w.Reason == "PermitWaitsForStability"
+					}) {
+						t.Fatalf("%s came before %s: %q", x.Member, b.Member, reasons(got))
+					}
+				}
+			}
+			if rapid.IntRange(0, 4).Draw(t, "write") == 0 {
+				continue // the write is refused: nobody has seen it
+			}
+			if form && got.Founder != "" {
+				if founder != "" && founder != got.Founder {
+					t.Fatalf("%s and %s had a permit to found the cluster", founder, got.Founder)
+				}
+				founder = got.Founder
+			}
+			p.stored = &api.StatusReportView{Permits: got.Permits, Queue: got.Queue, Founder: got.Founder}
+		}
+	})
+}

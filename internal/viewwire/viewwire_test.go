@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package viewwire_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+)
+
+var key = types.NamespacedName{Namespace: "db", Name: "demo"}
+
+func serve(t *testing.T, h http.Handler) (string, *http.Client) {
+	t.Helper()
+	k, err := pinned.NewKey("controller")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = pinned.Serve(ctx, l, k, h, slog.New(slog.DiscardHandler))
+	}()
+	c := pinned.NewClient(k.Fingerprint)
+	t.Cleanup(func() { c.CloseIdleConnections(); cancel(); <-ended })
+	return l.Addr().String(), c
+}
+
+func TestAViewIsHandedOnAsItIs(t *testing.T) {
+	want := &viewwire.View{
+		StatusReportView: api.StatusReportView{Epoch: 3, Seq: 44, Members: []api.StatusReportViewMember{{Name: "demo-rack1-0", State: api.NodeStatusDown, Contact: api.ContactHeartbeat}}},
+		AgeMillis:        1500, HeartbeatAgeMillis: map[string]int64{"demo-rack1-0": 7000},
+	}
+	address, c := serve(t, viewwire.Handler(func(k types.NamespacedName) (*viewwire.View, error) {
+		if k != key {
+			t.Errorf("asked for %s", k)
+		}
+		return want, nil
+	}))
+	got, err := viewwire.Fetch(t.Context(), c, address, key)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" || got.Age() != 1500*time.Millisecond {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+}
+
+func TestWhatTheServerAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		url  string
+		err  error
+		want int
+	}{
+		"the view":              {"/view?namespace=db&name=demo", nil, http.StatusOK},
+		"who does not lead":     {"/view?namespace=db&name=demo", viewwire.ErrNotLeading, http.StatusServiceUnavailable},
+		"an unknown cluster":    {"/view?namespace=db&name=demo", viewwire.ErrUnknown, http.StatusNotFound},
+		"no view yet":           {"/view?namespace=db&name=demo", viewwire.ErrNone, http.StatusNoContent},
+		"a failure":             {"/view?namespace=db&name=demo", errors.New("x"), http.StatusServiceUnavailable},
+		"no name":               {"/view?namespace=db", nil, http.StatusBadRequest},
+		"no namespace":          {"/view?name=demo", nil, http.StatusBadRequest},
+		"another path":          {"/views?namespace=db&name=demo", nil, http.StatusNotFound},
+		"nothing can be posted": {"POST /view?namespace=db&name=demo", nil, http.StatusMethodNotAllowed},
+	} {
+		method, url, ok := strings.Cut(c.url, " ")
+		if !ok {
+			method, url = http.MethodGet, c.url
+		}
+		w := httptest.NewRecorder()
+		viewwire.Handler(func(types.NamespacedName) (*viewwire.View, error) { return &viewwire.View{}, c.err }).ServeHTTP(w, httptest.NewRequest(method, url, http.NoBody))
+		if w.Code != c.want {
+			t.Errorf("%s: %d %s, want %d", name, w.Code, w.Body, c.want)
+		}
+	}
+}
+
+// Whatever is answered, what is no view is none: 404, 204 and garbage are tolerated, and nothing is read without end.
+func TestWhatTheClientTakes(t *testing.T) {
+	answer := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code); _, _ = w.Write([]byte(body)) }
+	}
+	for name, c := range map[string]struct {
+		h    http.HandlerFunc
+		want error
+	}{
+		"503":                      {answer(503, "not me"), viewwire.ErrNotLeading},
+		"404":                      {answer(404, ""), viewwire.ErrUnknown},
+		"204":                      {answer(204, ""), viewwire.ErrNone},
+		"500":                      {answer(500, "x"), viewwire.ErrGarbled},
+		"a redirect":               {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusFound) }, viewwire.ErrGarbled},
+		"garbage":                  {answer(200, "<html>"), viewwire.ErrGarbled},
+		"nothing":                  {answer(200, ""), viewwire.ErrGarbled},
+		"null":                     {answer(200, "null"), viewwire.ErrGarbled},
+		"no seq":                   {answer(200, `{"epoch":1,"ageMillis":0}`), viewwire.ErrGarbled},
+		"no epoch":                 {answer(200, `{"seq":1}`), viewwire.ErrGarbled},
+		"made in the future":       {answer(200, `{"epoch":1,"seq":1,"ageMillis":-1}`), viewwire.ErrGarbled},
+		"an age without a meaning": {answer(200, `{"epoch":1,"seq":1,"ageMillis":9223372036854775807}`), viewwire.ErrGarbled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, client := serve(t, c.h)
+			if v, err := viewwire.Fetch(t.Context(), client, address, key); !errors.Is(err, c.want) || v != nil {
+				t.Errorf("%v, %v; want %v", v, err, c.want)
+			}
+		})
+	}
+	t.Run("without end", func(t *testing.T) {
+		address, client := serve(t, func() http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				for chunk := []byte(strings.Repeat(" ", 64<<10)); ; {
+					if _, err := w.Write(chunk); err != nil {
+						return
+					}
+				}
+			}
+		}())
+		if _, err := viewwire.Fetch(t.Context(), client, address, key); !bounded.IsTooLarge(err) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("never", func(t *testing.T) {
+		release := make(chan struct{})
+		address, client := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+		defer close(release)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := viewwire.Fetch(ctx, client, address, key); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// Whatever is answered, what is taken has an order and an age.
+func TestAnyAnswerIsAViewOrAnError(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		body := rapid.OneOf(rapid.String(), rapid.Custom(func(t *rapid.T) string {
+			return `{"epoch":` + rapid.StringMatching(`-?[0-9]{1,20}`).Draw(t, "epoch") + `,"seq":` + rapid.StringMatching(`-?[0-9]{1,3}`).Draw(t, "seq") +
+				`,"ageMillis":` + rapid.StringMatching(`-?[0-9]{1,19}`).Draw(t, "age") + `}`
+		})).Draw(t, "body")
+		c := &http.Client{Transport: canned(body)}
+		v, err := viewwire.Fetch(context.Background(), c, "a:1", key)
+		if (err == nil) == (v == nil) || v != nil && (v.Epoch < 1 || v.Seq < 1 || v.Age() < 0 || v.Age() > 24*time.Hour) {
+			t.Errorf("%q was taken as %+v, %v", body, v, err)
+		}
+	})
+}
+
+type canned string
+
+func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	_, _ = w.WriteString(string(c))
+	return w.Result(), nil
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+)
+
+// Under permits a cluster founds itself by one Form permit, and two newcomers of two racks that are created at once join one after the other, in order, while
+// status shows the queue.
+func TestTwoNewcomersJoinOneAfterTheOtherUnderPermits(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
+		for i := range s.Spec.Template.Spec.InitContainers {
+			if c := &s.Spec.Template.Spec.InitContainers[i]; c.Name == api.ContainerBarrier {
+				c.Args = append(c.Args, "--policy="+string(api.PolicyPermits))
+			}
+		}
+	}})
+	report := &api.ScyllaDBStatusReport{}
+	view := func(ctx context.Context) *api.StatusReportView {
+		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: "demo"}, report); err != nil || report.Status.View == nil {
+			return &api.StatusReportView{}
+		}
+		return report.Status.View
+	}
+	founder := view(f.ctx).Founder
+	if founder == "" {
+		t.Errorf("three nodes have joined, and nobody had the permit to found the cluster: %+v", report.Status.View)
+	}
+
+	first, second := rack2+"-1", rack3+"-1"
+	f.must(f.Scale(f.ctx, f.namespace, rack3, 2)) // the later one by order is there first
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+	var order []string
+	queued, shown := false, ""
+	f.waitFor("both newcomers to join", func(ctx context.Context) (bool, string, error) {
+		v := view(ctx)
+		if len(v.Permits) > 1 {
+			return false, "", fmt.Errorf("%d permits at once: %+v", len(v.Permits), v.Permits)
+		}
+		for _, p := range v.Permits {
+			if (p.Member == first || p.Member == second) && !slices.Contains(order, p.Member) {
+				order = append(order, p.Member)
+			}
+		}
+		if waits := slices.ContainsFunc(v.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == second }); waits && len(v.Permits) == 1 && !queued {
+			queued = true
+			shown = f.plugin("status", "--all").Stdout + f.plugin("barrier", second).Stdout
+		}
+		joined := 0
+		for _, m := range v.Members {
+			if m.Name == first || m.Name == second {
+				joined++
+			}
+		}
+		return joined == 2, fmt.Sprintf("permits of %v, queue %+v", order, v.Queue), nil
+	})
+	if !slices.Equal(order, []string{first, second}) {
+		t.Errorf("permits of %v, want %s first", order, first)
+	}
+	if !queued {
+		t.Error("nobody was ever seen to wait for the other one's join")
+	}
+	t.Logf("status and barrier while one waits for the other:\n%s", shown)
+	contains(t, "status and barrier", shown, "waits for its permit", "has its permit", "has no permit yet: place 1 of 1")
+	f.ready(5)
+	if again := view(f.ctx).Founder; again != founder {
+		t.Errorf("the founder was %q and is %q", founder, again)
+	}
+}
