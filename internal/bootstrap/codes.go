@@ -32,8 +32,10 @@ const (
 	NoteWithoutRow    code.Code = "HostIDsTakenOnTrust" // count
 	NoteNewRack       code.Code = "RackIsNew"           // rack, datacenter
 	NoteState         code.Code = "NodeInState"         // node, state
-	NotePerhapsItself code.Code = "MayWaitForItself"    // member, hostID; command: force-proceed
-	NoteCoordinator   code.Code = "CoordinatorDecides"  // coordinator
+	// NoteNotRecorded is for a member that its peers list as joined while its Service does not say so, and whose volume does not tell.
+	NoteNotRecorded   code.Code = "JoinNotRecorded"    // member, hostID; command: force-proceed
+	NotePerhapsItself code.Code = "MayWaitForItself"   // member, hostID; command: force-proceed
+	NoteCoordinator   code.Code = "CoordinatorDecides" // coordinator
 )
 
 // Causes of blockers, and facts that are parts of other messages.

@@ -13,6 +13,9 @@ import (
 // perhapsItself is for a member that may wait for itself: its volume holds a node's files, no host ID is recorded of it, or one that was removed, because its
 // reporter was not there when it joined, and one host ID is DOWN that no member here has. Nothing in the volume can be read that tells (system.local is not flushed), so a person decides.
 func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
+	if in.unrecorded(m) {
+		return in.perhaps(NoteNotRecorded, in.Self.HostID)
+	}
 	if in.Self.HostID != "" && listed(m, in.Self.HostID) || in.Self.Member == "" || in.Volume != VolumeUsed || !in.replaces().IsZero() {
 		return nil
 	}
@@ -27,5 +30,23 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
 	if len(nobodys) != 1 {
 		return nil
 	}
-	return []code.Message{code.New(NotePerhapsItself, "member", in.Self.Name(), "hostID", nobodys[0]).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name()))}
+	return in.perhaps(NotePerhapsItself, nobodys[0])
+}
+
+func (in *Input) perhaps(note code.Code, hostID hostid.ID) []code.Message {
+	return []code.Message{code.New(note, "member", in.Self.Name(), "hostID", hostID).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name()))}
+}
+
+// unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, which does not say that it has joined: its machine failed
+// before that was seen. Its volume does not tell whose it is: it may be that of a later attempt, so the barrier does not open by itself.
+func (in *Input) unrecorded(m *matrix.Matrix) bool {
+	if in.SelfJoined == nil || *in.SelfJoined || in.Self.HostID == "" || in.Self.Member == "" || in.Volume != VolumeUsed || in.VolumeHostID != "" || !in.replaces().IsZero() {
+		return false
+	}
+	i, ok := m.Index(in.Self.HostID)
+	if !ok {
+		return false
+	}
+	n := &m.Nodes()[i]
+	return n.Joined && n.SeenDown > 0 && n.SeenUp == 0
 }

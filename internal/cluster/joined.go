@@ -5,7 +5,11 @@ package cluster
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -25,4 +29,60 @@ func SaysJoined(row *api.NodeStatusReport) *bool {
 		return new(true)
 	}
 	return row.OwnsTokens
+}
+
+// servesUnsaid is true for a node that has joined by what is seen of it, where its row says neither tokens nor mode, as those of the Scylla Operator's sidecar: its
+// ScyllaDB is ready, which there means that it finds itself UP and NORMAL and serves CQL (facts 2.5), and its row lists itself UP. The operator's annotation
+// says of a zero-token node for ever that it has not joined.
+func servesUnsaid(pod *corev1.Pod, s *statement) bool {
+	if s.said == nil || s.said.OperationMode != "" || s.said.OwnsTokens != nil || !s.trouble.IsZero() || s.ref.HostID == "" || !serving(pod) || !PodReady(pod) || nodeLost(pod) {
+		return false
+	}
+	return slices.ContainsFunc(s.said.ObservedNodes, func(o api.ObservedNodeStatusReport) bool {
+		return o.HostID == s.ref.HostID && o.Status == api.NodeStatusUp
+	})
+}
+
+// StepForceZeroToken is for a node that has joined, and whose row the Scylla Operator leaves out of its report for ever as it owns no tokens: nothing but the
+// force annotation opens a barrier there.
+const StepForceZeroToken code.Code = "ForcePastZeroToken" // node; command: force-proceed
+
+// leftOut is that step for a member, zero for any other: for one that a report does not say to be UP in every row, too.
+func (c *Cluster) leftOut(member string) code.Message {
+	svc := c.ix.services[member]
+	if j := joined(svc); !c.Operator || c.Source != SourceReport || j == nil || *j {
+		return code.Message{}
+	}
+	s := c.statement(member, c.annotations[member])
+	if !s.joined {
+		return code.Message{}
+	}
+	seen := false
+	for i := range c.Reports {
+		for _, rack := range c.Reports[i].Racks {
+			for _, n := range rack.Nodes {
+				if n.HostID != nil && isHostID(*n.HostID, s.ref.HostID) {
+					return code.Message{} // it is not left out
+				}
+				for _, o := range n.ObservedNodes {
+					if !isHostID(o.HostID, s.ref.HostID) {
+						continue
+					}
+					if seen = o.Status == api.NodeStatusUp; !seen {
+						return code.Message{}
+					}
+				}
+			}
+		}
+	}
+	if !seen {
+		return code.Message{}
+	}
+	return code.New(StepForceZeroToken, "node", member).Do(code.Scylla(c.Namespace, "force-proceed", "MEMBER"))
+}
+
+// isHostID is true for a text of a report that is this host ID in any spelling.
+func isHostID(text string, id hostid.ID) bool {
+	parsed, err := hostid.Parse(text)
+	return err == nil && parsed == id
 }

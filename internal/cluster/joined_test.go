@@ -3,9 +3,13 @@
 package cluster
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
 func TestB1SaysJoined(t *testing.T) {
@@ -63,5 +67,70 @@ func TestB1AZeroTokenNodeHoldsUpNobody(t *testing.T) {
 				t.Errorf("joined %q, by %s: %v %+v", recorded, source, err, v.Blockers)
 			}
 		}
+	}
+}
+
+// Under the Scylla Operator rows say no mode and no tokens, and its annotation says of a zero-token node for ever that it has not joined. That it serves and lists
+// itself UP proves that it has: its row counts, and where the operator's report leaves it out the next step says so.
+func TestB1AZeroTokenNodeOfTheScyllaOperator(t *testing.T) {
+	const zero = "demo-rack2-0"
+	for name, tc := range map[string]struct {
+		change    func(*scene)
+		satisfied bool // by annotations
+		forced    bool // by the report
+	}{
+		"it serves": {func(*scene) {}, true, true},
+		"it does not serve": {func(st *scene) {
+			for i := range st.Pods[zero].Status.ContainerStatuses {
+				st.Pods[zero].Status.ContainerStatuses[i].Ready = false
+			}
+		}, false, false},
+		"its row says that it is DOWN itself": {func(st *scene) {
+			st.Pods[zero].Annotations[api.AnnotationNodeStatusReport] = strings.ReplaceAll(st.Pods[zero].Annotations[api.AnnotationNodeStatusReport], `"UP"`, `"DOWN"`)
+		}, false, false},
+		"another sees it DOWN": {func(st *scene) {
+			cells := st.Reports["dc1"].Racks[0].Nodes[0].ObservedNodes
+			for i := range cells {
+				if cells[i].HostID == hostID(2, 0) {
+					cells[i].Status = api.NodeStatusDown
+				}
+			}
+		}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, 3, 1)
+			newcomer := st.Newcomer(t, 3, 1)
+			for _, set := range st.Sets {
+				set.Labels[api.LabelManagedBy] = api.ManagedByOperator
+			}
+			st.Services[zero].Annotations[api.AnnotationNodeJoined] = "false"
+			st.Reports["dc1"].Racks[1].Nodes = nil
+			for pod, p := range st.Pods {
+				row, err := api.DecodeNodeStatusReport(p.Annotations[api.AnnotationNodeStatusReport])
+				if err != nil || row == nil {
+					continue
+				}
+				plain := api.NodeStatusReport{ObservedNodes: row.ObservedNodes}
+				if p.Annotations[api.AnnotationNodeStatusReport], err = api.EncodeNodeStatusReport(&plain); err != nil {
+					t.Fatal(pod, err)
+				}
+			}
+			tc.change(st)
+			by := func(source Source) bootstrap.Verdict {
+				v, err := st.cluster(source).Verdict(newcomer)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			if v := by(SourceAnnotation); v.Satisfied != tc.satisfied {
+				t.Errorf("by annotations: %v %+v", v.Satisfied, v.Blockers)
+			}
+			v := by(SourceReport)
+			forced := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Step.Code == StepForceZeroToken })
+			if v.Satisfied || forced != tc.forced {
+				t.Errorf("by the report: %v %+v", v.Satisfied, v.Blockers)
+			}
+		})
 	}
 }

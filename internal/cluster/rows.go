@@ -197,7 +197,7 @@ func (c *Cluster) hasJoined(svc *corev1.Service, pod *corev1.Pod, s *statement) 
 	if j := joined(svc); j != nil {
 		// Who waits for tokens writes false of a zero-token node for ever.
 		zeroToken := says != nil && *says && s.said.OwnsTokens != nil && !*s.said.OwnsTokens
-		return *j || zeroToken && s.trouble.IsZero()
+		return *j || zeroToken && s.trouble.IsZero() || servesUnsaid(pod, s)
 	}
 	if serving(pod) {
 		return true
@@ -386,7 +386,8 @@ func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 			continue
 		}
 		if j := joined(v); j != nil && !*j && id != "" {
-			fates[id] = matrix.Fate{Joining: true}
+			step := c.leftOut(v.Name)
+			fates[id] = matrix.Fate{Joining: step.IsZero(), Step: step}
 		}
 	}
 	c.patience(fates)

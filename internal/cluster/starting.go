@@ -61,6 +61,7 @@ func (c *Cluster) passing(member string) code.Message {
 	pod := c.ix.pods[member]
 	switch {
 	case pod == nil:
+		return c.inOrder(member)
 	case c.NodeLost(pod):
 		return code.New(StepMendKubernetesNode, "kubernetesNode", pod.Spec.NodeName).Do(code.Kubectl("", "get", "node", pod.Spec.NodeName))
 	case Starting(pod):

@@ -408,6 +408,9 @@ func (s *scene) downMessage(n *node) (message, step code.Message) {
 	switch {
 	case pod == nil && s.knowsPods():
 		why = code.New(whyNoPod)
+		if step.Code == cluster.StepApplyParallel || step.Code == cluster.StepLowerFirst {
+			break // it is known why
+		}
 		step = code.New(stepSeeSet).Do(code.Kubectl(s.c.Namespace, "describe", "statefulset", cmp.Or(n.set(), "STATEFULSET")))
 	case pod == nil:
 	case s.c.KubernetesNode(pod).State == cluster.KubernetesNodeGone:

@@ -73,6 +73,13 @@ const (
 	stepSeeLeftover   code.Code = "SeeLeftover"     // command: status
 )
 
+// A newcomer that nobody has heard of.
+const (
+	sayUnheard     code.Code = "FindingNodeUnheard" // node
+	numbersUnheard code.Code = "NumbersUnheard"     // mode
+	stepNewSeeds   code.Code = "StartWithNewSeeds"  // command: delete the Pod
+)
+
 // What is to be done after an operation.
 const (
 	sayReplaced         code.Code = "AfterReplaced"        // node, original

@@ -40,13 +40,14 @@ const (
 	ReporterSilent     Kind = "ReporterSilent"     // a node that is UP has no row that counts
 	Unclear            Kind = "Unclear"            // a blocker that no other kind explains
 	NoNodes            Kind = "NoNodes"            // no node has joined yet
+	NodeUnheard        Kind = "NodeUnheard"        // remark: a newcomer runs, and no node has heard of it
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 )
 
 var gravity = []Kind{
 	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, KubernetesNodeDown, ReplacementFailed, NodeDown, LinkDown, Ghost,
-	ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, SchemaDisagreement, VersionMix,
+	ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, NodeUnheard, SchemaDisagreement, VersionMix,
 }
 
 // Kinds lists every kind, the gravest first.

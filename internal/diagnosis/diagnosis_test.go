@@ -164,6 +164,10 @@ func TestOf(t *testing.T) {
 				"and all of these nodes serve",
 			"Ghost: host ID 35d0f1a0-5ea1-4d00-8000-000000000000 is listed by the nodes and belongs to no member",
 		}},
+		"a newcomer that nobody has heard of": {
+			cluster: started(10*time.Minute, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "STARTING"}),
+			want:    []string{"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone"},
+		},
 		"different versions": {cluster: versions, want: []string{"remark VersionMix: the nodes run different versions: 2025.2.1 and 2025.3.0"}},
 		"different schemas": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Facts = map[string]cluster.LiveFacts{"demo-dc1-rack1-0": {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}, "UNREACHABLE": {"10.0.0.3"}}}}

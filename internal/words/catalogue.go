@@ -221,6 +221,8 @@ var verdicts = map[code.Code]string{
 	bootstrap.NoteWithoutRow:    "{count} host IDs without a row of their own were accepted by --single-report-allow-non-reporting-host-ids",
 	bootstrap.NoteNewRack: "rack {rack} is new in datacenter {datacenter}: ScyllaDB takes the join back where it would make a keyspace RF-rack-invalid " +
 		"(as many racks as its replication factor, or one)",
+	bootstrap.NoteNotRecorded: "the nodes list {hostID}, which the Service of {member} records, as a member that is DOWN, and the Service does not say that it has joined: its machine may have " +
+		"failed before that was seen. If the volume of {member} is that of this node, and no later attempt was begun on it, let it start: {1}",
 	bootstrap.NotePerhapsItself: "the volume of {member} holds a node's files, and no host ID of a member is recorded of it: it may be {hostID} itself, which is DOWN and which no member here has. If " +
 		"the volume is the one that it had, let it start: {1}",
 	bootstrap.NoteCoordinator: "{coordinator}, whose own view alone decides a join",

@@ -27,6 +27,9 @@ var findingWords = map[code.Code]string{
 	"FindingRollout":            "a rollout is in progress: {why}[; restarting: {nodes&}]",
 	"FindingReplacementOpen":    "{node} is being replaced",
 	"FindingReplacementFailed":  "the replacement of {node} failed: {why}",
+	"FindingNodeUnheard":        "{node} has been starting[ for {age}], and no node has heard of it: the addresses that it was started with as seeds may be gone",
+	"NumbersUnheard":            "it says {mode}, it lists nobody, nobody lists it, and no topology operation is under way",
+	"StartWithNewSeeds":         "make its Pod anew, which then gets the addresses of today: {1}",
 	"FindingGhost":              "{node} is listed by the nodes and belongs to no member",
 	"FindingRightsMissing":      "nobody could be asked: you have no right to {rights&}",
 	"FindingRightsMissingPart":  "a part was not read: you have no right to {rights&}",
@@ -66,6 +69,9 @@ var findingWords = map[code.Code]string{
 	"SeeLeftover":     "what is known of it: {1}",
 
 	"WaitForStart":       "it is starting: wait[; it waits for {waits}]: {1}",
+	"ApplyParallel":      "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady): {1}, which leaves its Pods, and apply it again with Parallel",
+	"ForcePastZeroToken": "{node} has joined and owns no tokens, and the Scylla Operator waits for ever for its tokens; where nothing else holds the newcomer up: {1}",
+	"LowerOrdinalFirst":  "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady); see what {lower} waits for: {1}",
 	"MendKubernetesNode": "bring Kubernetes node {kubernetesNode} back: {1}",
 
 	// What is to be done after an operation.

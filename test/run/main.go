@@ -43,17 +43,18 @@ type tally struct {
 func main() {
 	unit := flag.Bool("unit", false, "leave out the tests that need a real Kubernetes")
 	race := flag.Bool("race", true, "race detector for the unit tests, where a C compiler is there")
+	seeds := flag.Int("seeds", 2000, "how many seeds of the simulation to run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	code, err := run(ctx, os.Stdout, *unit, *race)
+	code, err := run(ctx, os.Stdout, *unit, *race, *seeds)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(code)
 }
 
-func run(ctx context.Context, out io.Writer, unitOnly, race bool) (int, error) {
+func run(ctx context.Context, out io.Writer, unitOnly, race bool, seeds int) (int, error) {
 	pkgs, bounding, err := packages(ctx)
 	if err != nil {
 		return 1, err
@@ -80,12 +81,10 @@ func run(ctx context.Context, out io.Writer, unitOnly, race bool) (int, error) {
 	} else if race {
 		fmt.Fprintln(out, "no C compiler on PATH: the unit tests run without the race detector")
 	}
-	// The race detector multiplies memory and time: the tests that bound memory run without it, and one package after the other.
-	const bounds = "LittleMemory$"
-	if err := t.test(ctx, out, cgo, append(append(args, "-skip="+bounds), units...)); err != nil {
+	if err := t.test(ctx, out, cgo, append(append(args, "-skip="+bounds+"|"+simulated), units...)); err != nil {
 		return 1, err
 	}
-	if err := t.test(ctx, out, "0", append([]string{"-vet=off", "-p=1", "-timeout=15m", "-run=" + bounds}, bounding...)); err != nil {
+	if err := t.withoutRace(ctx, out, bounding, seeds); err != nil {
 		return 1, err
 	}
 	if !unitOnly {
@@ -112,6 +111,20 @@ func run(ctx context.Context, out io.Writer, unitOnly, race bool) (int, error) {
 		return 1, nil
 	}
 	return 0, nil
+}
+
+// The race detector multiplies memory and time: the tests that bound memory run without it, and one package after the other. So do the seeds of the
+// simulation, each of which is one goroutine that shares nothing.
+const (
+	bounds    = "LittleMemory$"
+	simulated = "^TestSeeds$"
+)
+
+func (t *tally) withoutRace(ctx context.Context, out io.Writer, bounding []string, seeds int) error {
+	if err := t.test(ctx, out, "0", append([]string{"-vet=off", "-p=1", "-timeout=15m", "-run=" + bounds}, bounding...)); err != nil {
+		return err
+	}
+	return t.test(ctx, out, "0", []string{"-vet=off", "-timeout=30m", "-run=" + simulated, "./test/simulation", fmt.Sprintf("-seeds=%d", seeds)})
 }
 
 func buildKubernetes(ctx context.Context, out io.Writer) error {

@@ -80,6 +80,7 @@ func serverOptions(v Version, args []string, env func(string) string) (Options, 
 		ReplaceAddressFirstBoot: flags.get("replace-address-first-boot"),
 		ReplaceAddress:          flags.get("replace-address"),
 		IgnoreDeadNodes:         splitList(flags.get("ignore-dead-nodes-for-replace")),
+		ZeroToken:               slices.Contains([]string{"false", "0"}, flags.get("join-ring")),
 	}
 	if err := rackdc(&o, filepath.Join(rootFolder(env), rackdcFile)); err != nil {
 		return Options{}, err

@@ -396,8 +396,10 @@ func (w *world) load(m *machine) int {
 
 // sandbox starts the Pod anew on its machine, init containers included, as after a reboot.
 func (w *world) sandbox(p *pod) {
+	if p.stage >= launching {
+		p.restarts++ // the kubelet counts the starts of a container that there was
+	}
 	p.stage, p.next, p.barrier, p.args, p.opened = querying, w.now.Add(w.between(time.Second, 5*time.Second)), nil, nil, nil
-	p.restarts++
 	p.reporter.begin(w, p)
 }
 

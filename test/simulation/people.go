@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )
 
@@ -72,7 +73,7 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 	}
 	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
 	switch {
-	case p == nil && w.heldByOrder(name):
+	case p == nil && w.member(svc.Annotations[api.AnnotationHostID]) && w.heldByOrder(name):
 		// Documented: OrderedReady makes no Pod while a lower ordinal waits. Delete the StatefulSet with --cascade=orphan, apply it with Parallel.
 		return one("apply with podManagementPolicy Parallel", func() { w.applyParallel(name) })
 	case rec.Requested || rec.Open():
@@ -86,6 +87,8 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 			w.deleteClaim(p.claim)
 			w.deletePod(p, true)
 		})
+	case p != nil && p.stage == running && p.proc != nil && !p.proc.gossips && w.Rule == Ours:
+		return w.unheardCure(name)
 	case p != nil && p.stage == running && p.failed != "" && (p.proc == nil || !p.proc.disk.complete && p.proc.group == nil):
 		// The log says that this data directory can never be used again: delete the claim, the node joins anew.
 		return one("delete claim and Pod: "+p.failed, func() { w.wipe(p) })
@@ -95,6 +98,21 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 		}
 	case p != nil && p.stage == atBarrier && p.barrier != nil:
 		return w.barrierCure(p)
+	}
+	return nil
+}
+
+// unheardCure is what status prints of a newcomer that nobody has heard of.
+func (w *world) unheardCure(name string) map[string]func() {
+	for _, f := range diagnosis.Of(cluster.New(w.objects(everything), cluster.SourceAuto, w.now)) {
+		if f.Kind != diagnosis.NodeUnheard || f.Scope.Nodes[0].Member != name {
+			continue
+		}
+		for _, c := range f.Step.Commands {
+			if do := w.command(c); do != nil {
+				return map[string]func(){strings.Join(c, " "): do}
+			}
+		}
 	}
 	return nil
 }
@@ -127,7 +145,7 @@ func (w *world) barrierCure(p *pod) map[string]func() {
 		}
 	}
 	for _, note := range v.Notes {
-		if note.Code == bootstrap.NotePerhapsItself {
+		if note.Code == bootstrap.NotePerhapsItself || note.Code == bootstrap.NoteNotRecorded {
 			return map[string]func(){strings.Join(note.Commands[0], " "): w.command(note.Commands[0])}
 		}
 	}
@@ -214,7 +232,8 @@ func (w *world) replaceCommand(target string) func() {
 			continue
 		}
 		p := w.pods[name]
-		empty := p != nil && p.claim.disk.id != svc.Annotations[api.AnnotationHostID]
+		// A volume that is not COMPLETED never comes back (5.4): its barrier says so, which lets through whoever only restarts.
+		empty := p != nil && (p.claim.disk.id != svc.Annotations[api.AnnotationHostID] || p.stage == atBarrier && !p.claim.disk.complete)
 		if w.lost[name] || empty {
 			if w.choice[name] {
 				return func() { w.removeRecorded(name) }
@@ -393,9 +412,9 @@ func (w *world) setOf(name string) *set {
 	return nil
 }
 
+// heldByOrder is true where status says so.
 func (w *world) heldByOrder(name string) bool {
-	s := w.setOf(name)
-	return s.obj.Spec.PodManagementPolicy == appsv1.OrderedReadyPodManagement && w.member(w.service[name].Annotations[api.AnnotationHostID])
+	return cluster.New(w.objects(everything), cluster.SourceAuto, w.now).HeldByOrder(name) != ""
 }
 
 func (w *world) applyParallel(name string) {

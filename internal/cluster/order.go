@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// Next steps for a member whose Pod is not made because its StatefulSet waits for a lower ordinal (podManagementPolicy OrderedReady). Where that one waits
+// for the member, neither ever starts.
+const (
+	StepApplyParallel code.Code = "ApplyParallel"     // statefulSet, node, lower; command: delete the StatefulSet and leave its Pods
+	StepLowerFirst    code.Code = "LowerOrdinalFirst" // statefulSet, node, lower; command: what the lower one waits for
+)
+
+// HeldByOrder names the lowest ordinal that keeps a member's Pod from being made: the member has none, its StatefulSet makes Pods in order, and that one has no
+// Pod that is ready. Empty where that is not so, and where the Pods were not read.
+func (c *Cluster) HeldByOrder(member string) string {
+	set := c.ix.set(member)
+	if set == nil || c.ix.pods[member] != nil || set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement || len(c.Pods) == 0 && c.Read&KindPods == 0 {
+		return ""
+	}
+	_, ordinal, ok := cutOrdinal(member)
+	first, n := wantedOrdinals(set)
+	if !ok || int(ordinal) >= first+n {
+		return ""
+	}
+	for o := first; o < int(ordinal); o++ {
+		lower := fmt.Sprintf("%s-%d", set.Name, o)
+		if pod := c.ix.pods[lower]; pod == nil || !PodReady(pod) {
+			return lower
+		}
+	}
+	return ""
+}
+
+// inOrder is the next step for a member that is held by order, zero for any other. The Scylla Operator's StatefulSets are not ours to apply.
+func (c *Cluster) inOrder(member string) code.Message {
+	lower := c.HeldByOrder(member)
+	if lower == "" {
+		return code.Message{}
+	}
+	set := c.ix.set(member).Name
+	if c.Operator {
+		return code.New(StepLowerFirst, "statefulSet", set, "node", member, "lower", lower).Do(code.Scylla(c.Namespace, "barrier", lower))
+	}
+	return code.New(StepApplyParallel, "statefulSet", set, "node", member, "lower", lower).Do(code.Kubectl(c.Namespace, "delete", "statefulset", set, "--cascade=orphan"))
+}

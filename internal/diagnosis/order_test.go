@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
+)
+
+func ready(c *plugintest.Cluster, name string, is corev1.ConditionStatus) {
+	conditions := c.Pod(name).Status.Conditions
+	for i := range conditions {
+		if conditions[i].Type == corev1.PodReady {
+			conditions[i].Status = is
+		}
+	}
+}
+
+// A member without a Pod, whose StatefulSet makes Pods in order and waits for a lower ordinal, has that as its next step, at the barrier of whoever waits for it and
+// in status alike.
+func TestOrderedReadyHoldsAMember(t *testing.T) {
+	const lower, higher = "demo-dc1-rack1-0", "demo-dc1-rack1-1"
+	const parallel = "StatefulSet demo-dc1-rack1 makes no Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not ready (podManagementPolicy OrderedReady): " +
+		"kubectl delete statefulset demo-dc1-rack1 --cascade=orphan -n demo, which leaves its Pods, and apply it again with Parallel"
+	for name, tc := range map[string]struct {
+		change func(*plugintest.Cluster)
+		want   string
+	}{
+		"in order": {func(*plugintest.Cluster) {}, parallel},
+		"in parallel": {func(c *plugintest.Cluster) {
+			c.Set("dc1", "rack1").Spec.PodManagementPolicy = appsv1.ParallelPodManagement
+		}, ""},
+		"the lower one is ready": {func(c *plugintest.Cluster) { ready(c, lower, corev1.ConditionTrue) }, ""},
+		"the Scylla Operator's StatefulSet": {func(c *plugintest.Cluster) { c.Operator() },
+			"StatefulSet demo-dc1-rack1 makes no Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not ready (podManagementPolicy OrderedReady); " +
+				"see what demo-dc1-rack1-0 waits for: kubectl scylla barrier demo-dc1-rack1-0 -n demo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := plugintest.New(3, 3)
+			waits := c.Newcomer("dc1", "rack2", 3)
+			c.Set("dc1", "rack1").Spec.PodManagementPolicy = appsv1.OrderedReadyPodManagement
+			ready(c, lower, corev1.ConditionFalse)
+			c.Ghost(higher).NoRow(higher)
+			for _, n := range c.Nodes {
+				if n.Name != higher {
+					c.Sees(n.Name, higher, api.NodeStatusDown, scenes.Now.Add(-time.Hour))
+				}
+			}
+			tc.change(c)
+			snap := cluster.New(scenes.Objects(c), cluster.SourceAuto, scenes.Now)
+			v, err := snap.Verdict(waits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for where, blockers := range map[string][]matrix.Blocker{"barrier": v.Blockers, "status": snap.Health().Blockers} {
+				var got []string
+				for _, b := range blockers {
+					if b.Observed.Member == higher && (b.Step.Code == cluster.StepApplyParallel || b.Step.Code == cluster.StepLowerFirst) {
+						got = append(got, words.Text(b.Step))
+					}
+				}
+				slices.Sort(got)
+				got = slices.Compact(got)
+				var want []string
+				if tc.want != "" {
+					want = []string{tc.want}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", where, diff)
+				}
+			}
+			if tc.want == "" {
+				return
+			}
+			if f := diagnosis.Of(snap); !slices.ContainsFunc(f, func(f diagnosis.Finding) bool { return words.Text(f.Step) == tc.want }) {
+				t.Errorf("no finding has the step: %v", said(f))
+			}
+		})
+	}
+}
+
+// started is a cluster of three with a newcomer whose ScyllaDB runs, and says row.
+func started(running time.Duration, row *api.NodeStatusReport) *plugintest.Cluster {
+	c := plugintest.New(3, 1)
+	pod := c.Pod(c.Newcomer("dc1", "rack1", 1))
+	pod.Status.InitContainerStatuses[2].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	pod.Status.ContainerStatuses[0].State.Running.StartedAt.Time = scenes.Now.Add(-running)
+	text, err := api.EncodeNodeStatusReport(row)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: text}
+	return c
+}
+
+// A newcomer whose ScyllaDB nobody has heard of for a while is said aloud, with its Pod made anew as the cure; one that may be on its way in is left alone.
+func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
+	const id = "99d2f3a2-9999-4999-8999-999999999999"
+	for name, tc := range map[string]struct {
+		running time.Duration
+		row     api.NodeStatusReport
+		change  func(*plugintest.Cluster)
+		want    []string
+	}{
+		"for ten minutes": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, []string{
+			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone; " +
+				"make its Pod anew, which then gets the addresses of today: kubectl delete pod demo-dc1-rack1-1 -n demo",
+		}},
+		"for a minute":    {time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, nil},
+		"it streams":      {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "BOOTSTRAP"}, nil, nil},
+		"it lists others": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: id, Status: api.NodeStatusUp}}}, nil, nil},
+		"an operation is queued": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) {
+				r.Operations = []api.NodeOperation{{State: "created"}}
+			})
+		}, nil},
+		"nobody asked for those": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.OperationMode = "" })
+		}, nil},
+		"a node is DOWN meanwhile": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+			c.Sees("demo-dc1-rack2-0", "demo-dc1-rack3-0", api.NodeStatusDown, scenes.Now.Add(-time.Minute))
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := started(tc.running, &tc.row)
+			if tc.change != nil {
+				tc.change(c)
+			}
+			var got []string
+			for _, f := range diagnosis.Of(cluster.New(scenes.Objects(c), cluster.SourceAuto, scenes.Now)) {
+				if f.Kind == diagnosis.NodeUnheard {
+					got = append(got, said([]diagnosis.Finding{f})[0]+"; "+words.Text(f.Step))
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// unheardAfter is how long ScyllaDB may run without anybody having heard of it before that is said.
+const unheardAfter = 5 * time.Minute
+
+// modeStarting is ScyllaDB's word for a node whose request has not been taken up.
+const modeStarting = "STARTING"
+
+// unheard says of newcomers that ScyllaDB has run for a while and no node has heard of it: the addresses that it was started with as seeds are those of Pods that
+// are gone. It looks for its seeds for ever [derived]; its Pod made anew gets the addresses of today. Of one whose request is stored the task manager lists an
+// operation, and it is left alone: as is everybody while the task manager was not asked, or a node is not UP.
+func (s *scene) unheard() {
+	operations, known := s.c.Operations()
+	if !s.h.Healthy || !known || s.c.TakenAt.IsZero() {
+		return
+	}
+	for _, op := range operations {
+		if cluster.OperationOpen(op) {
+			return
+		}
+	}
+	members := s.c.Members()
+	for i := range members {
+		mb := &members[i]
+		since := s.runsSince(mb)
+		if since.IsZero() || s.c.TakenAt.Sub(since) < unheardAfter {
+			continue
+		}
+		s.remark(Finding{
+			Kind: NodeUnheard, Scope: Scope{Nodes: []matrix.Ref{mb.Ref}}, Since: since, Message: code.New(sayUnheard, "node", mb.Name()),
+			Evidence: code.New(numbersUnheard, "mode", modeStarting), Step: code.New(stepNewSeeds).Do(code.Kubectl(s.c.Namespace, "delete", "pod", mb.Member)),
+		})
+	}
+}
+
+// runsSince is since when the ScyllaDB of a newcomer runs that nobody lists and that lists nobody; zero for any other member.
+func (s *scene) runsSince(mb *cluster.Member) time.Time {
+	said := s.c.Said(mb.Member)
+	if mb.Service == nil || mb.Pod == nil || mb.Pod.DeletionTimestamp != nil || mb.Joined != nil && *mb.Joined || mb.ReplaceRequested || mb.Replacing != "" ||
+		said == nil || said.OperationMode != modeStarting || said.HostID == "" || len(said.ObservedNodes) > 0 {
+		return time.Time{}
+	}
+	if i, ok := s.m.Index(said.HostID); ok {
+		if n := &s.m.Nodes()[i]; n.SeenUp+n.SeenDown+n.SeenUnknown > 0 {
+			return time.Time{}
+		}
+	}
+	st := cluster.ScyllaDBStatus(mb.Pod)
+	if st == nil || st.State.Running == nil {
+		return time.Time{}
+	}
+	return st.State.Running.StartedAt.Time
+}

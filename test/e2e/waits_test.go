@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+)
+
+// anArbiterAndSilentDisks makes the node of rack3 one without tokens, and has no disk say that it is COMPLETED, as where system.local was not flushed.
+func anArbiterAndSilentDisks(s *appsv1.StatefulSet) {
+	shortGrace(s)
+	pod := &s.Spec.Template.Spec
+	for i := range pod.InitContainers {
+		if c := &pod.InitContainers[i]; c.Name == api.ContainerBootstrappedQuery {
+			c.Command[2] += "; said=$(cat " + api.FileBootstrappedQuery + "); printf '%s' \"${said/COMPLETED/IN_PROGRESS}\" > " + api.FileBootstrappedQuery
+		}
+	}
+	for i := range pod.Containers {
+		if c := &pod.Containers[i]; c.Name == api.ContainerScyllaDB && s.Name == rack3 {
+			c.Args = append(c.Args, "--join-ring=false")
+		}
+	}
+}
+
+// The joins that must not be let through, and the waits that must end, one after the other in one cluster.
+func TestA2A3B1B2B3OneCluster(t *testing.T) {
+	t.Parallel()
+	f := stageCluster(t, scenario.Cluster{Namespace: "waits", Mutate: anArbiterAndSilentDisks})
+	members := []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"}
+	part := func(name string, do func(f *fixture)) {
+		ok := t.Run(name, func(t *testing.T) { do(&fixture{World: f.World, t: t, ctx: f.ctx, namespace: f.namespace}) })
+		if !ok {
+			t.FailNow() // each part begins where the one before has ended
+		}
+	}
+	part("A2 one member alone founds the cluster", func(f *fixture) {
+		f.ready(3)
+		f.sameCluster()
+		founders := 0
+		for _, m := range members {
+			log, err := f.ContainerLog(f.ctx, f.namespace, m, api.ContainerScyllaDB)
+			f.must(err)
+			if strings.Contains(log, string(bootstrap.SeedsFirstNode)) {
+				founders++
+				if m != f.first() {
+					f.t.Errorf("%s founded the cluster, and %s is its first member", m, f.first())
+				}
+				continue
+			}
+			barrier, err := f.ContainerLog(f.ctx, f.namespace, m, api.ContainerBarrier)
+			f.must(err)
+			contains(f.t, "the log of "+m+"'s barrier", barrier, f.first())
+		}
+		if founders != 1 {
+			f.t.Errorf("%d members were the first node", founders)
+		}
+	})
+	part("B1 a node without tokens has joined", func(f *fixture) {
+		arbiter := rack3 + "-0"
+		f.untilRow(arbiter, `"ownsTokens":false`)
+		if a := f.service(arbiter).Annotations; a[api.AnnotationNodeJoined] != "true" {
+			f.t.Errorf("annotations of %s: %v", arbiter, a)
+		}
+		f.healthy()
+	})
+	part("A3 a newcomer waits for a rollout", func(f *fixture) { f.rolloutHolds(rack1, rack2+"-1") })
+	part("B2 a removed node is not waited for", func(f *fixture) { f.removedIsForgotten(rack2+"-1", rack1+"-0") })
+	part("B3 the whole cluster starts cold", func(f *fixture) {
+		ids := map[string]string{}
+		for _, m := range append(members, rack2+"-1") {
+			ids[m] = f.hostID(m)
+			f.must(f.Client.Delete(f.ctx, f.pod(m), client.GracePeriodSeconds(0)))
+		}
+		f.ready(4)
+		f.healthy()
+		for m, id := range ids {
+			if now := f.hostID(m); now != id {
+				f.t.Errorf("%s had host ID %s and has %s", m, id, now)
+			}
+		}
+	})
+}
+
+// rolloutHolds rolls a StatefulSet to where no Kubernetes node is, and has a newcomer of another one wait for it, until the rollout is taken back.
+func (f *fixture) rolloutHolds(rolled, newcomer string) {
+	f.t.Helper()
+	roll := func(selector map[string]string) {
+		s := &appsv1.StatefulSet{}
+		key := client.ObjectKey{Namespace: f.namespace, Name: rolled}
+		f.must(f.Client.Get(f.ctx, key, s))
+		changed := s.DeepCopy()
+		changed.Spec.Template.Spec.NodeSelector = selector
+		f.must(f.Client.Patch(f.ctx, changed, client.MergeFrom(s)))
+	}
+	s := &appsv1.StatefulSet{}
+	f.must(f.Client.Get(f.ctx, client.ObjectKey{Namespace: f.namespace, Name: rolled}, s))
+	before, old := s.Spec.Template.Spec.NodeSelector, f.pod(rolled+"-0").UID
+	roll(map[string]string{"nobody": "has-this-label"})
+	f.waitFor("the rollout to take the Pod", func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: rolled + "-0"}, p)
+		return err == nil && p.UID != old, scenario.Describe(p), client.IgnoreNotFound(err)
+	})
+	f.must(f.Scale(f.ctx, f.namespace, strings.TrimSuffix(newcomer, "-1"), 2))
+	f.untilBarrierRuns(newcomer)
+	f.waitFor("the newcomer's barrier to name the rollout", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "barrier", newcomer, "-n", f.namespace, "-o", "json")
+		return strings.Contains(r.Stdout, `"`+string(matrix.ReasonRollout)+`"`), r.Stdout, err
+	})
+	f.holdsFor(newcomer, 3*time.Second)
+	roll(before)
+	f.must(client.IgnoreNotFound(f.Client.Delete(f.ctx, f.pod(rolled+"-0")))) // a StatefulSet does not take back a Pod that was never ready
+	f.ready(4)
+	f.healthy()
+}
+
+// removedIsForgotten removes a member's node while its Service stays, and has the member join anew: its barrier does not wait for the node that was removed.
+func (f *fixture) removedIsForgotten(member, by string) {
+	f.t.Helper()
+	old := f.hostID(member)
+	f.freeze(member, by)
+	f.waitFor("the node to be removed", func(ctx context.Context) (bool, string, error) {
+		out, err := f.Cluster.Kubectl(ctx, "-n", f.namespace, "exec", by, "-c", api.ContainerScyllaDB, "--", "/usr/bin/nodetool", "removenode", old)
+		p := &corev1.Pod{}
+		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: by}, p); err != nil {
+			return false, "", err
+		}
+		row := p.Annotations[api.AnnotationNodeStatusReport]
+		said := out
+		if err != nil {
+			said += err.Error()
+		}
+		return row != "" && !strings.Contains(row, old), said, nil
+	})
+	if a := f.service(member).Annotations; a[api.AnnotationHostID] != old {
+		f.t.Fatalf("annotations of %s: %v, want the removed host ID %s", member, a, old)
+	}
+	f.must(f.Client.Delete(f.ctx, f.pvc(member)))
+	f.must(f.Client.Delete(f.ctx, f.pod(member), client.GracePeriodSeconds(0)))
+	f.waitFor(member+" to join anew", func(ctx context.Context) (bool, string, error) {
+		s := &corev1.Service{}
+		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: member}, s)
+		a := s.Annotations
+		return a[api.AnnotationHostID] != old && a[api.AnnotationNodeJoined] == "true", a[api.AnnotationHostID] + " joined " + a[api.AnnotationNodeJoined], err
+	})
+	f.ready(4)
+	f.healthy()
+}
