@@ -129,6 +129,9 @@ func TestTroubleshootingHasEverySymptom(t *testing.T) {
 			t.Errorf("package %s has no next steps: has it moved?", pkg)
 		}
 	}
+	if strings.Contains(string(page), " STRING") {
+		t.Error("a command is shown with its argument's type in place of what it is")
+	}
 	for _, k := range scylla.KnownFailures() {
 		if !strings.Contains(string(page), "`"+k.Code+"`") {
 			t.Errorf("ScyllaDB's %s is not on the page", k.Code)

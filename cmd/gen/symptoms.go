@@ -373,6 +373,9 @@ func (s *source) argument(p place, e ast.Expr) string {
 		return s.argument(p, b.X) + s.argument(p, b.Y)
 	}
 	id := name(e)
+	if c, ok := e.(*ast.CallExpr); ok && id == "string" { // string(n.HostID)
+		return s.argument(p, c.Args[0])
+	}
 	if c, ok := e.(*ast.CallExpr); ok && id == "Or" { // cmp.Or(value, "FOR WANT OF ONE")
 		if t, whole := s.text(p.pkg, c.Args[len(c.Args)-1]); whole && strings.ToUpper(t) == t {
 			return t
