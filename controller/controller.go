@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/force"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/keep"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
@@ -204,7 +205,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 	}
 
 	if err := members.Register(mgr, members.Options{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Notice: said, Log: log.With("controller", "members"), Concurrency: v.Concurrency,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said, Log: log.With("controller", "members"), Concurrency: v.Concurrency,
 	}); err != nil {
 		return err
 	}
@@ -213,7 +214,14 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said, Metrics: m, Log: log.With("controller", "reports"),
 		Off: !v.synchronise, StaleAfter: v.RemoteStaleAfter, Concurrency: v.Concurrency, Pulse: p.beat,
 	}
-	tracker := views.New(views.Options{Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v)})
+	tracker := views.New(views.Options{
+		Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v),
+		Heartbeats: heartbeats.New(heartbeats.Options{
+			Clock: v.Clock, Log: log.With("controller", "heartbeats"),
+			Missed: func(t heartbeats.Target, why heartbeats.Why) { m.HeartbeatMissed(t.Pod.Namespace, t.Cluster, string(why)) },
+		}),
+		Observe: func(key types.NamespacedName, h metrics.Heartbeats) { m.SetHeartbeats(key.Namespace, key.Name, h) },
+	})
 	if v.synchronise {
 		options.Views = tracker
 		if err := mgr.Add(tracker); err != nil {

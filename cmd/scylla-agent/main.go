@@ -21,9 +21,10 @@
 //
 // Flags of reporter
 //
-//	--status-report-interval 5s         between two polls, at least 1s
+//	--status-report-interval 5s         between two polls, at least 1s; with a heartbeat at most 5s
 //	--scylla-api http://localhost:10000 ScyllaDB's REST API
 //	--health-probe-bind-address :8081   /healthz, /readyz and /metrics; 0 serves nothing
+//	--heartbeat-bind-address :8083      the heartbeat, by TLS, for the controller; 0 serves none
 //
 // Flags of barrier
 //

@@ -164,7 +164,7 @@ func listen(address string) (net.Listener, error) {
 func (a *agent) reporterCommand() *cobra.Command {
 	var own pod
 	o := reporter.Options{Interval: reporter.DefaultInterval}
-	var base, address string
+	var base, address, heartbeats string
 	cmd := &cobra.Command{
 		Use:   "reporter",
 		Short: "Keep what the Pod's ScyllaDB sees in the Pod's annotation (native sidecar)",
@@ -180,6 +180,9 @@ func (a *agent) reporterCommand() *cobra.Command {
 			if o.Listener, err = listen(address); err != nil {
 				return err
 			}
+			if o.Heartbeat, err = listen(heartbeats); err != nil {
+				return exit.WithHint(err, "another port: --heartbeat-bind-address=:PORT")
+			}
 			o.Client, o.ScyllaDB, o.Log = c, scylla.NewClient(base, nil), a.log
 			o.Namespace, o.Pod, o.PodUID = own.namespace, own.name, types.UID(own.uid)
 			return working(reporter.Run(cmd.Context(), o))
@@ -187,9 +190,11 @@ func (a *agent) reporterCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	own.addFlags(fs)
-	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval, "time between two polls of ScyllaDB, at least 1s")
+	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval, "time between two polls of ScyllaDB, at least 1s; longer than 5s counts as 5s where the heartbeat is served")
 	fs.StringVar(&base, "scylla-api", scylla.DefaultBaseURL, "ScyllaDB's REST API")
 	fs.StringVar(&address, "health-probe-bind-address", ":8081", "address of /healthz, /readyz and /metrics; 0 serves nothing")
+	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",
+		"address of the heartbeat, which the controller asks for by TLS; 0 serves none, and the controller goes by the annotation alone")
 	return cmd
 }
 

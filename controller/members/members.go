@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -44,6 +45,7 @@ type Options struct {
 	// Client reads from the cache, Live from the API server.
 	Client client.Client
 	Live   client.Reader
+	Clock  clock.PassiveClock
 	Notice *notice.Recorder
 	Log    *slog.Logger
 	// Concurrency is how many StatefulSets are reconciled at once; 1 when zero.
@@ -261,7 +263,7 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 // record copies what the node says of itself from its Pod to its Service.
 func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) error {
 	row, _ := rowOf(w.pods[svc.Name])
-	set := Record(svc.Annotations, row)
+	set := Record(svc.Annotations, row, r.o.Clock.Now())
 	if len(set) == 0 {
 		return nil
 	}

@@ -86,8 +86,8 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 		},
 	})
 	log := slog.New(slog.DiscardHandler)
-	b.Reconciler = New(Options{Client: b.client, Live: b.client, Log: log,
-		Notice: notice.New(b.client, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)), log)})
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
+	b.Reconciler = New(Options{Client: b.client, Live: b.client, Clock: clock, Log: log, Notice: notice.New(b.client, clock, log)})
 	return b
 }
 

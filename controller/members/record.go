@@ -5,6 +5,7 @@ package members
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -19,7 +20,9 @@ const operationDecommissioned = "DECOMMISSIONED"
 //     replacement needs it.
 //   - joined never goes back to false because something could not be asked, nor because a restarting node does not own its tokens
 //     yet; only a node that says itself that it is decommissioned has left.
-func Record(annotations map[string]string, row *api.NodeStatusReport) map[string]string {
+//   - When a node joins that was recorded before without having joined, or that has taken the place of another, now is recorded with its host ID. A node
+//     that has joined before anything was recorded of it was not seen to join, and one that replaces another has the record of its replacement.
+func Record(annotations map[string]string, row *api.NodeStatusReport, now time.Time) map[string]string {
 	if row == nil || row.HostID == "" {
 		return nil
 	}
@@ -29,6 +32,10 @@ func Record(annotations map[string]string, row *api.NodeStatusReport) map[string
 	switch {
 	case says != nil && *says:
 		want[api.AnnotationHostID], want[api.AnnotationNodeJoined] = row.HostID, strconv.FormatBool(true)
+		notYet := recorded == row.HostID && annotations[api.AnnotationNodeJoined] == strconv.FormatBool(false)
+		if another := joined && recorded != "" && recorded != row.HostID; notYet || another {
+			want[api.AnnotationJoinedAt] = row.HostID + " " + now.UTC().Format(time.RFC3339)
+		}
 	case joined && recorded != "" && recorded != row.HostID:
 		return nil
 	case joined:

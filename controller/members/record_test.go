@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -16,6 +17,8 @@ import (
 )
 
 func flag(b bool) *bool { return &b }
+
+var at = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func TestRecord(t *testing.T) {
 	said := func(hostID, joined string) map[string]string {
@@ -28,6 +31,10 @@ func TestRecord(t *testing.T) {
 		}
 		return m
 	}
+	joins := func(hostID string, m map[string]string) map[string]string {
+		m[api.AnnotationJoinedAt] = hostID + " 2026-11-22T12:00:00Z"
+		return m
+	}
 	for name, c := range map[string]struct {
 		recorded map[string]string
 		row      *api.NodeStatusReport
@@ -37,11 +44,12 @@ func TestRecord(t *testing.T) {
 		"a node that does not know its host ID":       {recorded: said("a", "true"), row: &api.NodeStatusReport{}},
 		"a new node knows its host ID":                {row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
 		"a new node owns no tokens yet":               {row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false)}, want: said("a", "false")},
-		"a new node owns tokens":                      {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: said("", "true")},
+		"a new node owns tokens":                      {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: joins("a", map[string]string{api.AnnotationNodeJoined: "true"})},
+		"C4: a member from before anything was recorded":   {row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true)}, want: said("a", "true")},
 		"a new node tries again with another host ID": {recorded: said("a", "false"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}, want: said("b", "")},
 		"B1: a zero-token node serves": {recorded: said("a", "false"), row: &api.NodeStatusReport{
 			HostID: "a", OwnsTokens: flag(false), OperationMode: "NORMAL", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: api.NodeStatusUp}},
-		}, want: said("", "true")},
+		}, want: joins("a", said("", "true"))},
 		"B1: a zero-token node joins": {row: &api.NodeStatusReport{
 			HostID: "a", OwnsTokens: flag(false), OperationMode: "JOINING", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: api.NodeStatusUp}},
 		}, want: said("a", "false")},
@@ -52,11 +60,11 @@ func TestRecord(t *testing.T) {
 		"another host ID that has not joined":              {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}},
 		"another host ID of which that is not known":       {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b"}},
 		"another host ID that was decommissioned":          {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false), OperationMode: "DECOMMISSIONED"}},
-		"another host ID that has joined replaces it":      {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(true)}, want: said("b", "")},
+		"another host ID that has joined replaces it":      {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(true)}, want: joins("b", said("b", ""))},
 		"a member whose host ID was lost from its Service": {recorded: said("", "true"), row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Record(c.recorded, c.row)
+			got := Record(c.recorded, c.row, at)
 			if len(got) == 0 && len(c.want) == 0 {
 				return
 			}
@@ -109,7 +117,7 @@ func TestRecordAgreesWithTheScyllaOperatorsSidecar(t *testing.T) {
 			}
 			want := maps.Clone(c.Expected.AnnotationsWritten)
 			maps.DeleteFunc(want, func(k, _ string) bool { return strings.HasSuffix(k, "token-ring-hash") })
-			got := Record(nil, row)
+			got := Record(nil, row, at)
 			if got == nil {
 				got = map[string]string{}
 			}
@@ -130,7 +138,7 @@ func TestWhatIsRecordedNeverGetsWorse(t *testing.T) {
 				OperationMode: rapid.SampledFrom([]string{"", "STARTING", "JOINING", "NORMAL", "DECOMMISSIONED"}).Draw(t, "mode"),
 			}
 			before := maps.Clone(annotations)
-			maps.Copy(annotations, Record(annotations, row))
+			maps.Copy(annotations, Record(annotations, row, at))
 			joined := before[api.AnnotationNodeJoined] == "true"
 			if id := before[api.AnnotationHostID]; joined && annotations[api.AnnotationHostID] != id && id != "" && (row.OwnsTokens == nil || !*row.OwnsTokens) {
 				t.Fatalf("%v overwrote %v", row, before)
@@ -138,7 +146,7 @@ func TestWhatIsRecordedNeverGetsWorse(t *testing.T) {
 			if joined && annotations[api.AnnotationNodeJoined] != "true" && row.OperationMode != "DECOMMISSIONED" {
 				t.Fatalf("%v made %v not joined", row, before)
 			}
-			if again := Record(annotations, row); len(again) > 0 {
+			if again := Record(annotations, row, at); len(again) > 0 {
 				t.Fatalf("the same again writes %v", again)
 			}
 		}

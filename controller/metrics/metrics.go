@@ -7,6 +7,7 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -20,13 +21,24 @@ const (
 	reason    = "reason"
 	kind      = "kind"
 	remote    = "remote"
+	why       = "why"
 )
+
+// Heartbeats is what is known of a cluster's heartbeats.
+type Heartbeats struct {
+	// Missing are members whose heartbeat is served and was not heard, None those that serve none.
+	Missing, None int
+	// Oldest is how long ago the one that is silent for longest was last heard to advance, of those that ever were.
+	Oldest time.Duration
+}
 
 // Metrics of one controller process.
 type Metrics struct {
 	nodes, nodesUp, allUp, rowsStale, rowsMalformed, forced *prometheus.GaugeVec
 	blockers                                                *prometheus.GaugeVec
 	remoteReachable                                         *prometheus.GaugeVec
+	heartbeatAge, heartbeatsMissing, heartbeatsNone         *prometheus.GaugeVec
+	heartbeatsMissed                                        *prometheus.CounterVec
 	reportWrites                                            *prometheus.CounterVec
 	lastAssembly                                            prometheus.Gauge
 }
@@ -47,6 +59,11 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	gauge(&m.blockers, "cluster_blockers", "Reasons why a newcomer would have to wait.", namespace, cluster, reason)
 	gauge(&m.forced, "members_forced", "Members whose Service tells the barrier to open whatever the reports say.", namespace, cluster)
 	gauge(&m.remoteReachable, "remote_reachable", "1 when the remote's reports have been read lately.", namespace, cluster, remote)
+	gauge(&m.heartbeatAge, "cluster_heartbeat_age_seconds", "How long ago the member that is silent for longest was last heard to ask its ScyllaDB.", namespace, cluster)
+	gauge(&m.heartbeatsMissing, "cluster_heartbeats_missing", "Members that serve a heartbeat of which the last look heard nothing.", namespace, cluster)
+	gauge(&m.heartbeatsNone, "cluster_members_without_heartbeat", "Members whose reporter serves no heartbeat: their rows count as long as their Pods say that it runs.", namespace, cluster)
+	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: prefix + "heartbeats_missed_total", Help: "Looks at members that missed their heartbeat, by why: see view.md."}, []string{namespace, cluster, why}), &m.heartbeatsMissed))
 	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "report_writes_total", Help: "Reports written to the API server."}, []string{kind}), &m.reportWrites))
 	errs = append(errs, register(r, prometheus.NewGauge(prometheus.GaugeOpts{
@@ -96,9 +113,23 @@ func (m *Metrics) Set(ns, name string, c Cluster) {
 
 // Forget takes a cluster that is gone out of the series.
 func (m *Metrics) Forget(ns, name string) {
-	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable} {
+	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable,
+		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone} {
 		v.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 	}
+	m.heartbeatsMissed.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
+}
+
+// SetHeartbeats publishes what was heard of a cluster's members.
+func (m *Metrics) SetHeartbeats(ns, name string, h Heartbeats) {
+	m.heartbeatAge.WithLabelValues(ns, name).Set(h.Oldest.Seconds())
+	m.heartbeatsMissing.WithLabelValues(ns, name).Set(float64(h.Missing))
+	m.heartbeatsNone.WithLabelValues(ns, name).Set(float64(h.None))
+}
+
+// HeartbeatMissed counts a look at a member of a cluster that missed its heartbeat.
+func (m *Metrics) HeartbeatMissed(ns, name, why string) {
+	m.heartbeatsMissed.WithLabelValues(ns, name, why).Inc()
 }
 
 // SetForced says how many members of a cluster are told to start whatever the reports say.

@@ -338,7 +338,7 @@ func (w *world) members() {
 	if err != nil {
 		return
 	}
-	set := members.Record(svc.Annotations, row)
+	set := members.Record(svc.Annotations, row, w.clock.Now())
 	if len(set) == 0 {
 		return
 	}

@@ -318,10 +318,10 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	r.mu.Lock()
 	delete(r.clusters, key)
 	r.mu.Unlock()
-	r.o.Metrics.Forget(key.Namespace, key.Name)
 	if r.o.Views != nil {
-		r.o.Views.Forget(key)
+		r.o.Views.Forget(key) // first: a look sets what is forgotten next
 	}
+	r.o.Metrics.Forget(key.Namespace, key.Name)
 	var errs []error
 	for _, existing := range w.reports {
 		// What another controller pushed here is that controller's to take back.

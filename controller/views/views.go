@@ -7,6 +7,8 @@ package views
 import (
 	"context"
 	"log/slog"
+	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -32,6 +36,20 @@ type Options struct {
 	Log   *slog.Logger
 	// Epoch is which term of the leadership this is, from 1, by the Lease of the election.
 	Epoch func(context.Context) (int64, error)
+	// Heartbeats asks the members' reporters; nil where nobody does, so that no heartbeat is ever heard.
+	Heartbeats Heartbeats
+	// Observe is told after each look what is known of a cluster's heartbeats; nil tells nobody. It must not wait.
+	Observe func(key types.NamespacedName, h metrics.Heartbeats)
+}
+
+// Heartbeats asks reporters for their heartbeats. It must not keep anybody waiting, whatever the members do.
+type Heartbeats interface {
+	// Ask begins to ask all of them, and forgets every other one.
+	Ask(ctx context.Context, all []heartbeats.Target)
+	// Heard is what is known of a member's heartbeat now.
+	Heard(pod types.NamespacedName) view.Heartbeat
+	// Wait ends when nobody is asked any more.
+	Wait()
 }
 
 // Tracker remembers what was seen of the members of each cluster. It is safe for concurrent use.
@@ -84,7 +102,11 @@ func (t *Tracker) Source() source.Source {
 func (t *Tracker) Start(ctx context.Context) error {
 	tick := t.o.Clock.NewTicker(view.Interval)
 	defer tick.Stop()
+	if t.o.Heartbeats != nil {
+		defer t.o.Heartbeats.Wait()
+	}
 	for {
+		t.Ask(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -94,13 +116,48 @@ func (t *Tracker) Start(ctx context.Context) error {
 	}
 }
 
+// Ask begins to ask every reporter that serves a heartbeat, and returns at once: the next look goes by what has been heard by then.
+func (t *Tracker) Ask(ctx context.Context) {
+	if t.o.Heartbeats == nil {
+		return
+	}
+	var all []heartbeats.Target
+	t.mu.Lock()
+	for key, s := range t.clusters {
+		for i := range s.evidence {
+			e := &s.evidence[i]
+			if e.Heartbeat != nil && e.Address != "" {
+				all = append(all, heartbeats.Target{
+					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Member}, Cluster: key.Name,
+					Address:     net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port))),
+					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest,
+				})
+			}
+		}
+	}
+	t.mu.Unlock()
+	t.o.Heartbeats.Ask(ctx, all)
+}
+
+// heard is what is known of a member's heartbeat.
+func (t *Tracker) heard(namespace string) func(member string) view.Heartbeat {
+	return func(member string) view.Heartbeat {
+		if t.o.Heartbeats == nil {
+			return view.Heartbeat{}
+		}
+		return t.o.Heartbeats.Heard(types.NamespacedName{Namespace: namespace, Name: member})
+	}
+}
+
 // Look looks at the members of every cluster once.
 func (t *Tracker) Look() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.o.Clock.Now()
 	for key, s := range t.clusters {
-		s.look(now)
+		if h := s.look(now, t.heard(key.Namespace)); t.o.Observe != nil {
+			t.o.Observe(key, h)
+		}
 		due := !s.initialised && s.first.Member != "" && now.Sub(s.since) >= view.Stabilisation
 		if t.queue != nil && (due || now.Sub(s.read) >= refresh || !view.Same(s.make(now), s.shown)) {
 			t.queue.Add(reconcile.Request{NamespacedName: key})
@@ -239,6 +296,7 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 		if d := s.digests[k]; d.of != e.Report || d.is == "" {
 			s.digests[k] = digest{of: e.Report, is: view.Digest(e.Report)}
 		}
+		e.Digest = s.digests[k].is
 	}
 	for k := range s.members {
 		if !there[k] {
@@ -253,19 +311,31 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 }
 
 // look counts one look at each member.
-func (s *state) look(now time.Time) {
+func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h metrics.Heartbeats) {
 	s.seq++
 	s.looked = now
 	old := now.Sub(s.read) > view.ContactLimit
 	for i := range s.evidence {
 		e := &s.evidence[i]
-		l := e.Look
-		if old {
-			l = view.Missed
+		l, beat := view.Missed, heard(e.Member)
+		if !old {
+			l = e.Seen(beat, now)
+		}
+		switch {
+		case e.Heartbeat == nil:
+			h.None++
+		case !e.Beats(beat, now):
+			h.Missing++
+		}
+		if e.Heartbeat != nil && !beat.Advanced.IsZero() {
+			h.Oldest = max(h.Oldest, now.Sub(beat.Advanced))
+		}
+		if old || l == view.Missed && e.Heartbeat != nil && e.Member == s.first.Member {
 			s.first = matrix.Ref{} // nobody knows whether it was well in between
 		}
 		s.members[e.Key()] = s.members[e.Key()].Next(l, now)
 	}
+	return h
 }
 
 // make is the view as it would be written now, without its seq.
@@ -276,7 +346,7 @@ func (s *state) make(now time.Time) *api.StatusReportView {
 		e := &s.evidence[i]
 		d := s.members[e.Key()]
 		m := api.StatusReportViewMember{
-			Name: e.Member, HostID: e.HostID, Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: s.digests[e.Key()].is,
+			Name: e.Member, HostID: e.HostID, Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: e.Digest, Contact: e.Contact(),
 		}
 		if since := d.DownSince(); !since.IsZero() {
 			at := metav1.NewTime(since.UTC().Truncate(time.Second))

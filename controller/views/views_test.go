@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -35,6 +36,8 @@ type bench struct {
 	err    error
 	stored *api.StatusReportView
 	writes int
+	// poller asks for heartbeats, over real TLS; nil asks nobody.
+	poller *heartbeats.Poller
 }
 
 func newBench(t *testing.T) *bench {
@@ -45,8 +48,12 @@ func newBench(t *testing.T) *bench {
 
 // restart is another process that has taken over.
 func (b *bench) restart() {
-	b.Tracker = views.New(views.Options{Clock: b.clock, Log: slog.New(slog.DiscardHandler),
-		Epoch: func(context.Context) (int64, error) { return b.epoch, b.err }})
+	o := views.Options{Clock: b.clock, Log: slog.New(slog.DiscardHandler), Epoch: func(context.Context) (int64, error) { return b.epoch, b.err }}
+	if b.poller != nil {
+		b.poller = heartbeats.New(heartbeats.Options{Clock: b.clock, Log: o.Log})
+		o.Heartbeats = b.poller
+	}
+	b.Tracker = views.New(o)
 }
 
 func (b *bench) cluster() *cluster.Cluster {
@@ -87,6 +94,10 @@ func (b *bench) look(times int) {
 	for range times {
 		b.clock.Step(view.Interval)
 		b.Look()
+		if b.poller != nil {
+			b.Ask(b.t.Context())
+			b.poller.Wait()
+		}
 	}
 }
 

@@ -48,6 +48,10 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	if r.Coordinator = CanonicalHostID(r.Coordinator); r.Coordinator != "" && !IsHostID(r.Coordinator) {
 		return nil, fmt.Errorf("decode node status report: coordinator %.80q is no host ID", r.Coordinator)
 	}
+	// One that nobody could ask must not pass for a reporter that has none: that one is trusted with less.
+	if h := r.Heartbeat; h != nil && (h.Port < 1 || h.Port > 65535 || !IsFingerprint(h.Fingerprint)) {
+		return nil, fmt.Errorf("decode node status report: heartbeat has port %d and fingerprint %.80q, which is no port or no lower-case hex SHA-256", h.Port, h.Fingerprint)
+	}
 	for i := range r.ObservedNodes {
 		o := &r.ObservedNodes[i]
 		if o.HostID = CanonicalHostID(o.HostID); o.HostID != "" && !IsHostID(o.HostID) {
@@ -72,6 +76,8 @@ const (
 	maxRowItems = 4096
 	maxRowText  = 2000 // of an error, in bytes
 	maxRowWord  = 200
+	// maxRowRepairBased bounds the names of node operations, of which ScyllaDB has five.
+	maxRowRepairBased = 16
 )
 
 // boundTexts cuts what is shown to people and copied into reports: a report that is too large could not be written at all.
@@ -82,6 +88,10 @@ func (r *NodeStatusReport) boundTexts() {
 	}
 	for _, word := range []*string{&r.Fault, &r.OperationMode, &r.ScyllaVersion} {
 		*word = cut(*word, maxRowWord)
+	}
+	r.RepairBased = r.RepairBased[:min(len(r.RepairBased), maxRowRepairBased)]
+	for i := range r.RepairBased {
+		r.RepairBased[i] = cut(r.RepairBased[i], maxRowWord)
 	}
 	for i := range r.Operations {
 		o := &r.Operations[i]
@@ -124,6 +134,20 @@ func IsHostID(text string) bool {
 		}
 	}
 	return strings.Trim(text, "0-") != ""
+}
+
+// IsFingerprint says whether a text is a SHA-256 in lower-case hex.
+func IsFingerprint(text string) bool {
+	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// ReportDigest stands for a member's report, the annotation of its Pod: the first 16 characters of its lower-case hex SHA-256. Empty for none.
+func ReportDigest(report string) string {
+	if report == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(report))
+	return hex.EncodeToString(sum[:8])
 }
 
 // SplitList splits a comma list; blanks around items and empty items do not count.

@@ -32,6 +32,11 @@ const (
 	// makes the Service, read by it once no StatefulSet of the cluster is left: while a claim exists, the cluster does.
 	AnnotationMemberClaims = "kubectl-scylla.scylladb.com/member-claims"
 
+	// AnnotationJoinedAt, on a member Service, is when its node was seen to join: the node's host ID, a blank, and the time (RFC 3339). Written by our
+	// controller where it saw the node both before and after; never for a node that was a member when the controller first saw it. It counts while
+	// AnnotationHostID is the same host ID. Read to say what has to be done after a join.
+	AnnotationJoinedAt = "kubectl-scylla.scylladb.com/joined-at"
+
 	// AnnotationForceProceed set to exactly "true" opens the barrier whatever the reports say. Written by a person (on the
 	// member Service, on ScyllaCluster or ScyllaDBDatacenter, and with our controller on the StatefulSet), propagated to the
 	// member Services by the Scylla Operator (since 1.19) or our controller. Read by the barrier. Any other value blocks.

@@ -71,8 +71,21 @@ type NodeStatusReport struct {
 	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of group 0, whose own view of gossip alone decides a join.
 	// Empty where it knows none, as in every version before 6.0. Additive.
 	Coordinator string `json:"coordinator,omitempty"`
+	// RepairBased are the node operations (ScyllaDB's words: replace, bootstrap, ...) that this node's configuration has as repair-based, sorted. Empty
+	// where there are none, and where that could not be learned. Additive.
+	RepairBased []string `json:"repairBased,omitempty"`
 	// Operations lists topology operations that the task manager shows as open or failed.
 	Operations []NodeOperation `json:"operations,omitempty"`
+	// Heartbeat is where the reporter says that it still asks its ScyllaDB; nil where it does not, as the Scylla Operator's. Additive.
+	Heartbeat *ReportHeartbeat `json:"heartbeat,omitempty"`
+}
+
+// ReportHeartbeat is where a reporter serves the row of its Pod with a running number, over TLS.
+type ReportHeartbeat struct {
+	// Port at the Pod's address.
+	Port int32 `json:"port"`
+	// Fingerprint of the certificate there: the lower-case hex SHA-256 of its DER form. The reporter makes key and certificate when it starts.
+	Fingerprint string `json:"fingerprint"`
 }
 
 // NodeOperation is a topology operation as ScyllaDB's task manager lists it.

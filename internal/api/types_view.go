@@ -40,7 +40,20 @@ type StatusReportViewMember struct {
 	// Digest of the member's own report, the annotation of its Pod: the first 16 characters of its lower-case hex SHA-256.
 	// +optional
 	Digest string `json:"digest,omitempty"`
+	// Contact is how it is known that the member's row is still true: Heartbeat, or Row where its reporter serves no heartbeat, so that a row counts for as long as
+	// its Pod's word is that the reporter runs.
+	// +optional
+	Contact ViewContact `json:"contact,omitempty"`
 }
+
+// ViewContact is how it is known that a member's row is still true.
+type ViewContact string
+
+// Values of ViewContact.
+const (
+	ContactHeartbeat ViewContact = "Heartbeat"
+	ContactRow       ViewContact = "Row"
+)
 
 // StatusReportInitialization is how it was learned that a cluster has had its first node.
 type StatusReportInitialization struct {

@@ -85,3 +85,46 @@ func TestTheBudgetHoldsWhateverIsLogged(t *testing.T) {
 		}
 	}
 }
+
+// TestAttack9EventsOfAFlappingClusterAreAggregated: an Event tells of what has changed, ever more seldom, and soon again once it has been quiet.
+func TestAttack9EventsOfAFlappingClusterAreAggregated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, append(peers(), byOperator(report(saw(idA, "UP", idB, "DOWN"), nil)))...)
+		_, done := running(t, w)
+		says := func(status string) {
+			r := allUp()
+			w.update(r, func() { r.Racks = report(saw(idA, "UP", idB, "DOWN"), saw(idA, status, idB, "UP")).Racks })
+		}
+		told := func() int {
+			n := 0
+			for _, e := range w.events() {
+				n++
+				if e.Series != nil {
+					n += int(e.Series.Count) - 1
+				}
+			}
+			return n
+		}
+		flaps := func(d time.Duration) {
+			for i := range int(d / (7 * time.Second)) {
+				says([]string{"DOWN", "UP"}[i%2])
+				time.Sleep(7 * time.Second)
+			}
+		}
+		flaps(time.Hour)
+		stillWaiting(t, done)
+		if n := told(); n < 5 || n > 12 {
+			t.Errorf("%d times in an hour, at most each ten minutes once it goes on", n)
+		}
+		time.Sleep(25 * time.Minute)
+		before := told()
+		says("DOWN")
+		time.Sleep(15 * time.Second)
+		says("UP")
+		time.Sleep(time.Minute)
+		stillWaiting(t, done)
+		if n := told(); n == before {
+			t.Error("a change after a quiet time is not told within a minute")
+		}
+	})
+}

@@ -28,7 +28,8 @@ const (
 )
 
 const (
-	// eventPause is the least time between two Events about blockers; what changes in between is told by the next one.
+	// eventPause is the least time between two Events about blockers; what changes in between is told by the next one. It doubles with each change up to
+	// eventRepeat: nodes that go DOWN and come back all the time are one fact.
 	eventPause = 30 * time.Second
 	// settling is how long a blocker that is only about seeing the controller's Lease advance is not worth an Event, nor a shorter wait for all to stay UP.
 	settling = 10 * time.Second
@@ -44,7 +45,11 @@ type events struct {
 	told   string // the blockers of the last Event
 	toldAt time.Time
 	reason string // of the last one: it is told again under the same name
-	failed bool
+	// changes is how many Events told of other blockers than the one before, since it was last quiet; differed is when the blockers were last others than
+	// those that were told.
+	changes  int
+	differed time.Time
+	failed   bool
 }
 
 func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
@@ -61,7 +66,14 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	}
 	// Which nodes and why; ages and counts change all the time.
 	text := strings.Join(texts(v, time.Time{}), "\n")
-	pause := eventPause
+	if text != e.told {
+		e.differed = now
+	}
+	if now.Sub(e.differed) >= eventRepeat {
+		e.changes = 0
+	}
+	const doublings = 5 // beyond eventRepeat
+	pause := min(eventRepeat, eventPause<<min(e.changes, doublings))
 	if text == e.told {
 		pause = eventRepeat
 	}
@@ -70,6 +82,7 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	}
 	if e.told != "" && text != e.told {
 		e.reason = EventChanged
+		e.changes++
 	}
 	e.told, e.toldAt = text, now
 	reason := cmp.Or(e.reason, EventWaiting)

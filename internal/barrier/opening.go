@@ -99,12 +99,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	decoder := &cluster.Decoder{}
 	pods, err := kube.Pods(ctx, b.client, key, decoder.Condense)
 	if err != nil {
-		b.metrics.apiErrors.Inc()
-		x := matrix.Blocker{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}
-		if apierrors.IsForbidden(err) {
-			x.Reason, x.Step = ReasonIncomplete, code.New(stepGrantMember)
-		}
-		return b.held(v, x)
+		return b.held(v, b.unlisted(err))
 	}
 	objects := known.Objects
 	if !ours(known) {
@@ -127,7 +122,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		return v
 	}
 	carried := cluster.New(objects, cluster.SourceAnnotation, b.Clock.Now())
-	var blockers []matrix.Blocker
+	blockers := b.notFirst(ctx, v, carried)
 	if carriesRows(pods, b.Service) || ours(known) {
 		said, err := b.input(carried)
 		if err != nil {
@@ -149,6 +144,15 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		return b.held(v, blockers...)
 	}
 	return v
+}
+
+// unlisted is the blocker of what the last look could not list.
+func (b *barrier) unlisted(err error) matrix.Blocker {
+	b.metrics.apiErrors.Inc()
+	if apierrors.IsForbidden(err) {
+		return matrix.Blocker{Reason: ReasonIncomplete, Detail: oneLine(exit.Describe(err)), Step: code.New(stepGrantMember)}
+	}
+	return matrix.Blocker{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}
 }
 
 // carriesRows is true where Pods other than the member's own carry rows at all: reports of somebody else may be made of something else.

@@ -104,6 +104,22 @@ func (in *Input) replaces() code.Message {
 	return code.Message{}
 }
 
+// notOwnAddress is why a request to replace by address is not taken: the address must be the one that the dead node of this very member had, or the node
+// that ScyllaDB replaces is another's. Zero where it is, and where nothing is replaced by address.
+func (in *Input) notOwnAddress() code.Message {
+	if _, byHostID := in.ServiceLabels[api.LabelReplacingNodeHostID]; byHostID {
+		return code.Message{}
+	}
+	asked, err := netip.ParseAddr(in.ServiceLabels[api.LabelReplace])
+	switch {
+	case err != nil || slices.Contains(in.OwnAddresses, asked.Unmap()):
+		return code.Message{}
+	case len(in.OwnAddresses) == 0:
+		return code.New(CauseAddressUnknown, "address", asked.String())
+	}
+	return code.New(CauseAddressNotOwn, "address", asked.String(), "own", in.OwnAddresses[0].String())
+}
+
 func (v Verdict) open(d Decision, summary code.Message) Verdict {
 	v.Satisfied, v.Decision, v.Summary = true, d, summary
 	return v
@@ -235,7 +251,10 @@ func (in *Input) malformed(forced bool) []matrix.Blocker {
 		})
 	}
 	if target, replacing := in.ServiceLabels[api.LabelReplacingNodeHostID]; replacing && target == "" {
-		add(matrix.ReasonReplaceInvalid, code.Message{}, code.New(StepMendReplaceLabel))
+		add(matrix.ReasonReplaceInvalid, code.New(CauseReplacesNobody), code.New(StepMendReplaceLabel))
+	}
+	if why := in.notOwnAddress(); !why.IsZero() {
+		add(matrix.ReasonReplaceInvalid, why, code.New(StepEmptyReplaceLabel).Do(code.Kubectl(in.Namespace, "label", "--overwrite", "service", name, api.LabelReplace+"=")))
 	}
 	for _, label := range []struct{ key, value string }{
 		{api.LabelDatacenter, in.Self.Datacenter},

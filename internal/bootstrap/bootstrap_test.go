@@ -271,7 +271,7 @@ func TestDecide(t *testing.T) {
 			summary: "demo-rack4-0 must wait: demo-rack3-0 (1ffac2bb) is to be replaced or ignored, and is UP: by the rows of demo-rack1-0, demo-rack2-0",
 		},
 		"a replacement by address opens": {
-			in: label(api.LabelReplace, "10.0.0.3"), decision: DecisionReplacing, summary: "demo-rack4-0 may start: it replaces the node with address 10.0.0.3",
+			in: all(label(api.LabelReplace, "10.0.0.3"), ownAddress("10.0.0.3")), decision: DecisionReplacing, summary: "demo-rack4-0 may start: it replaces the node with address 10.0.0.3",
 		},
 		"a request to replace that nobody has taken up opens nothing": {
 			in: all(oneDown, label(api.LabelReplace, "")), decision: DecisionWait,
@@ -280,7 +280,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a replacement of nobody blocks": {
 			in: all(oneDown, label(api.LabelReplacingNodeHostID, "")), decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: label internal.scylla-operator.scylladb.com/replacing-node-hostid on the Service of demo-rack4-0 is empty, so the node to replace is not known, and one more reason",
+			summary: "demo-rack4-0 must wait: which node demo-rack4-0 replaces is not known: label internal.scylla-operator.scylladb.com/replacing-node-hostid on its Service is empty, and one more reason",
 			reasons: []matrix.Reason{matrix.ReasonReplaceInvalid, matrix.ReasonNodeDown},
 		},
 

@@ -58,6 +58,16 @@ const (
 	RolloutNotReady     code.Code = "FewerPodsReady"              // statefulSet, ready, joined
 	CauseController     code.Code = "ControllerNamed"             // controller
 
+	// Why a member is not the first node of its cluster, though that has none yet.
+	CauseSeedOfCluster code.Code = "SeedIsMemberOfCluster"          // seed, member, cluster
+	CauseSeedElsewhere code.Code = "SeedIsElsewhere"                // seed
+	CausePodOfCluster  code.Code = "PodIsOfCluster"                 // pod, service
+	CauseSetOfCluster  code.Code = "StatefulSetHasMembersOfCluster" // statefulSet, member, cluster
+	// Why the address in a request to replace is not taken.
+	CauseAddressNotOwn  code.Code = "ReplacedAddressIsNotOwn" // address, own
+	CauseAddressUnknown code.Code = "ReplacedAddressUnknown"  // address
+	CauseReplacesNobody code.Code = "ReplacingLabelIsEmpty"
+
 	CauseOperatorScaledDown   code.Code = "OperatorScaledDown"   // deployment
 	CauseOperatorNotAvailable code.Code = "OperatorNotAvailable" // deployment, replicas
 	CauseOperatorLease        code.Code = "OperatorLeaseSilent"  // lease, holder
@@ -80,7 +90,9 @@ const (
 	StepDiscardClaimOf       code.Code = "DiscardClaimOf" // member
 	StepMendForce            code.Code = "MendForceValue" // command: force-proceed
 	StepMendReplaceLabel     code.Code = "MendReplaceLabel"
-	StepLabelService         code.Code = "LabelService" // command: label
+	StepEmptyReplaceLabel    code.Code = "EmptyReplaceLabel" // command: label
+	StepNameOneCluster       code.Code = "NameOneCluster"    // command: force-proceed
+	StepLabelService         code.Code = "LabelService"      // command: label
 	StepNameService          code.Code = "NameService"
 	StepRunReporters         code.Code = "RunControllerAndReporters"     // command: report
 	StepCheckOtherDatacenter code.Code = "CheckOtherDatacenterThenForce" // command: force-proceed

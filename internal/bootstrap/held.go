@@ -45,3 +45,11 @@ func NoOtherSeed(self matrix.Ref, namespace string, choice SeedChoice) matrix.Bl
 		Step: code.New(StepOtherSeed).Do(code.Scylla(namespace, "status")),
 	}
 }
+
+// NotFirst is the blocker of a member that would be the first node of its cluster, but for why: its seeds, or what it belongs to, are another cluster's.
+func NotFirst(self matrix.Ref, namespace string, why code.Message) matrix.Blocker {
+	return matrix.Blocker{
+		Reason: matrix.ReasonOtherCluster, Observed: self, Cause: why,
+		Step: code.New(StepNameOneCluster).Do(code.Scylla(namespace, "force-proceed", self.Name())),
+	}
+}

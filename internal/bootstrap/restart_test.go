@@ -3,10 +3,12 @@
 package bootstrap_test
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -110,9 +112,54 @@ func TestBesideOperator9ReplaceByAddressWaits(t *testing.T) {
 			in := newcomer()
 			in.Self.HostID, in.SelfJoined = idOwn, ptr(true)
 			in.ServiceLabels = map[string]string{api.LabelReplace: "10.1.2.3"}
+			ownAddress("10.1.2.3")(&in)
 			in.Matrix = newMatrix(tc.rows)
 			if v := Decide(in); v.Decision != tc.want || v.Satisfied != (tc.want == DecisionReplacing) {
 				t.Errorf("decided %s (satisfied %t), want %s", v.Decision, v.Satisfied, tc.want)
+			}
+		})
+	}
+}
+
+func ownAddress(text string) func(*Input) {
+	return func(in *Input) { in.OwnAddresses = []netip.Addr{netip.MustParseAddr(text)} }
+}
+
+// TestAttack10TheReplacedAddressMustBeItsOwn: ScyllaDB replaces whoever had the address, so that of another node opens nothing, and neither does one that nobody
+// can tell to be its own. By host ID no address counts.
+func TestAttack10TheReplacedAddressMustBeItsOwn(t *testing.T) {
+	dead := matrix.Observation{HostID: idOwn, Status: matrix.Down}
+	tests := map[string]struct {
+		label, own string
+		byHostID   bool
+		want       Decision
+		says       code.Code
+	}{
+		"its own":                          {"10.1.2.3", "10.1.2.3", false, DecisionReplacing, ""},
+		"its own, written as IPv6":         {"::ffff:10.1.2.3", "10.1.2.3", false, DecisionReplacing, ""},
+		"another node's":                   {"10.1.2.4", "10.1.2.3", false, DecisionWait, CauseAddressNotOwn},
+		"nobody knows its own":             {"10.1.2.3", "", false, DecisionWait, CauseAddressUnknown},
+		"no address":                       {"yes", "10.1.2.3", false, DecisionWait, ""},
+		"another node's, with the host ID": {"10.1.2.4", "10.1.2.3", true, DecisionReplacing, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			in.Self.HostID, in.SelfJoined = idOwn, ptr(true)
+			in.ServiceLabels = map[string]string{api.LabelReplace: tc.label}
+			if tc.byHostID {
+				in.ServiceLabels[api.LabelReplacingNodeHostID] = idOwn
+			}
+			if tc.own != "" {
+				ownAddress(tc.own)(&in)
+			}
+			in.Matrix = newMatrix(cluster(dead))
+			v := Decide(in)
+			if v.Decision != tc.want {
+				t.Errorf("decided %s, want %s: %+v", v.Decision, tc.want, v.Blockers)
+			}
+			if tc.says != "" && (v.Blockers[0].Reason != matrix.ReasonReplaceInvalid || v.Blockers[0].Cause.Code != tc.says) {
+				t.Errorf("it waits for %+v, want cause %s", v.Blockers[0], tc.says)
 			}
 		})
 	}

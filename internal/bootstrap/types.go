@@ -3,6 +3,7 @@
 package bootstrap
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
@@ -85,6 +86,9 @@ type Input struct {
 	// Peers are the cluster's other members by their Services, in this namespace. Created is when Self's own Service was made.
 	Peers   []Peer
 	Created time.Time
+	// OwnAddresses are those that the dead node of this member had, where it is replaced by address: its Service's, or of a headless Service the one that
+	// was recorded before its Pod went.
+	OwnAddresses []netip.Addr
 	// Version is that of the image which Self would start; unknown where the image does not say.
 	Version release.Version
 	// Rollouts are the StatefulSets of the cluster that are not at rest.

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -50,12 +51,13 @@ func (c *Cluster) makeIndex() *index {
 	for i := range c.Pods {
 		p := &c.Pods[i]
 		ix.pods[p.Name] = p
-		ix.refs[p.Name] = placeOf(p.Name, p.Labels)
+		ix.refs[p.Name] = placeOfPod(p)
 	}
 	for i := range c.Services {
 		v := &c.Services[i]
 		ix.services[v.Name] = v
 		ref := placeOf(v.Name, v.Labels)
+		ref.Datacenter, ref.Rack = cmp.Or(ref.Datacenter, ix.refs[v.Name].Datacenter), cmp.Or(ref.Rack, ix.refs[v.Name].Rack)
 		ref.HostID = api.CanonicalHostID(v.Annotations[api.AnnotationHostID])
 		ix.refs[v.Name] = ref
 		if ref.HostID != "" {
@@ -99,6 +101,17 @@ func (ix *index) claims(name string) bool {
 func placeOf(name string, labels map[string]string) matrix.Ref {
 	ref := bootstrap.Place(name, labels)
 	ref.Member = name
+	return ref
+}
+
+// placeOfPod is a Pod's place by its labels, and where nobody prepared it by the arguments of its ScyllaDB.
+func placeOfPod(p *corev1.Pod) matrix.Ref {
+	ref := placeOf(p.Name, p.Labels)
+	if ref.Datacenter == "" && ref.Rack == "" {
+		if c := ScyllaDBContainer(&p.Spec); c != nil {
+			ref.Datacenter, ref.Rack = Argument(c, "--dc"), Argument(c, "--rack")
+		}
+	}
 	return ref
 }
 

@@ -241,3 +241,13 @@ func (c *Cluster) peerMember(n *matrix.Node) Member {
 	}
 	return mb
 }
+
+// MemberNames are the names of the members that a StatefulSet wants, in order.
+func MemberNames(set *appsv1.StatefulSet) []string {
+	first, n := wantedOrdinals(set)
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%d", set.Name, first+i)
+	}
+	return names
+}

@@ -292,24 +292,6 @@ func TestPVCNames(t *testing.T) {
 	}
 }
 
-func TestImagesOfScyllaDB(t *testing.T) {
-	t.Parallel()
-	got := map[string]bool{}
-	for image := range map[string]bool{
-		"scylladb/scylla:2025.1": true, "docker.io/scylladb/scylla@sha256:00": true, "mirror:5000/a/scylladb/scylla-enterprise:2023.1": true,
-		"scylladb/scylla-operator:1": true, "scylla": true, "": true, "scylladb/scylla-manager-agent:3": true,
-	} {
-		got[image] = isScyllaDBImage(image)
-	}
-	want := map[string]bool{
-		"scylladb/scylla:2025.1": true, "docker.io/scylladb/scylla@sha256:00": true, "mirror:5000/a/scylladb/scylla-enterprise:2023.1": true,
-		"scylladb/scylla-operator:1": false, "scylla": false, "": false, "scylladb/scylla-manager-agent:3": false,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestNearestNames(t *testing.T) {
 	t.Parallel()
 	known := []string{"demo-dc1-rack1-0", "demo-dc1-rack2-0", "demo-dc1-rack3-0", "demo-dc1-rack3-1", "unrelated"}

@@ -70,31 +70,6 @@ func IsNodePod(p *corev1.Pod) bool {
 	return ofSet || ScyllaDBContainer(&p.Spec) != nil
 }
 
-// RunsScyllaDB recognises a StatefulSet of ScyllaDB by its container's name or image.
-func RunsScyllaDB(s *appsv1.StatefulSet) bool { return ScyllaDBContainer(&s.Spec.Template.Spec) != nil }
-
-// ScyllaDBContainer is the container that runs ScyllaDB: the one of that name, else the first with ScyllaDB's image; nil when there is none.
-func ScyllaDBContainer(spec *corev1.PodSpec) *corev1.Container {
-	for i := range spec.Containers {
-		if spec.Containers[i].Name == api.ContainerScyllaDB {
-			return &spec.Containers[i]
-		}
-	}
-	for i := range spec.Containers {
-		if isScyllaDBImage(spec.Containers[i].Image) {
-			return &spec.Containers[i]
-		}
-	}
-	return nil
-}
-
-func isScyllaDBImage(image string) bool {
-	image, _, _ = strings.Cut(image, "@")
-	path := strings.Split(image, "/")
-	last, _, _ := strings.Cut(path[len(path)-1], ":")
-	return len(path) > 1 && path[len(path)-2] == "scylladb" && (last == "scylla" || last == "scylla-enterprise")
-}
-
 // own copies the lists, leaves out what is not a member's, drops all but the last of objects that were saved twice, and sorts: counted
 // twice, a report's rows would contradict themselves.
 func (o Objects) own() Objects {

@@ -168,6 +168,11 @@ var seedFlags = []string{"--external-seeds", "--seeds", "--seed-provider-paramet
 
 // externalSeeds are the seeds, in the command line of ScyllaDB's container, that are no member here.
 func (c *Cluster) externalSeeds(spec *corev1.PodSpec) []string {
+	return slices.DeleteFunc(seedWords(spec), c.isHere)
+}
+
+// seedWords are the seeds in the command line of ScyllaDB's container, each once.
+func seedWords(spec *corev1.PodSpec) []string {
 	container := ScyllaDBContainer(spec)
 	if container == nil {
 		return nil
@@ -187,7 +192,7 @@ func (c *Cluster) externalSeeds(spec *corev1.PodSpec) []string {
 		}
 		value = strings.TrimPrefix(strings.Trim(value, `"'`), "seeds=")
 		for seed := range strings.SplitSeq(value, ",") {
-			if seed = strings.Trim(seed, ` "'\`); seed != "" && !c.isHere(seed) && !slices.Contains(out, seed) {
+			if seed = strings.Trim(seed, ` "'\`); seed != "" && !slices.Contains(out, seed) {
 				out = append(out, seed)
 			}
 		}

@@ -39,6 +39,7 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 		Matrix:     c.all, Reports: c.reportCount(), NotVerified: c.all.Options().NotVerified,
 		AllowNonReporting: c.allowNonReporting(member),
 		Created:           svc.CreationTimestamp.Time, Rollouts: c.rollouts(svc), Version: c.imageVersion(member),
+		OwnAddresses: addressesToReplace(svc),
 	}
 	if err := c.knowsEnough(in.Self); err != nil {
 		return bootstrap.Input{}, fmt.Errorf("judge member %s/%s: without any row it cannot be told from the first node of all: %w", c.Namespace, member, err)

@@ -53,6 +53,11 @@ func (c *Cluster) refusal(member string, reason matrix.Reason, r api.BarrierRefu
 		b.Cause, b.Detail = code.Message{}, r.Words
 		return b
 	}
+	if reason == matrix.ReasonOtherCluster {
+		b := bootstrap.NotFirst(c.ix.refs[member], c.Namespace, code.Message{})
+		b.Detail = r.Words
+		return b
+	}
 	return matrix.Blocker{Reason: reason, Observed: observed, Observer: c.named(r.Observer), Detail: r.Words}
 }
 

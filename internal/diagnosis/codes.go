@@ -72,3 +72,17 @@ const (
 	stepWaitSchema    code.Code = "WaitForSchema"   //
 	stepSeeLeftover   code.Code = "SeeLeftover"     // command: status
 )
+
+// What is to be done after an operation.
+const (
+	sayReplaced         code.Code = "AfterReplaced"        // node, original
+	sayJoined           code.Code = "AfterJoined"          // node
+	taskRepair          code.Code = "AfterRepair"          // node
+	taskRepairCovered   code.Code = "AfterRepairCovered"   // node
+	taskCleanup         code.Code = "AfterCleanup"         // node
+	taskCleanupNewer    code.Code = "AfterCleanupNewer"    // node
+	taskCleanupNoTokens code.Code = "AfterCleanupNoTokens" // node
+	waitOperation       code.Code = "AfterWaitOperation"   // the task manager lists one
+	waitNewcomer        code.Code = "AfterWaitNewcomer"    // node
+	waitAllUp           code.Code = "AfterWaitAllUp"       // up, nodes
+)

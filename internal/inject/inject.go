@@ -144,6 +144,7 @@ type plan struct {
 	dataDir                   string               // ScyllaDB's working directory
 	mounts                    []corev1.VolumeMount // those below dataDir
 	reporterPort, barrierPort int
+	heartbeatPort             int
 }
 
 func (p *plan) refuse(format string, args ...any) {
@@ -159,7 +160,7 @@ func (p *plan) check() {
 	spec := &p.set.Spec.Template.Spec
 	p.scylla = cluster.ScyllaDBContainer(spec)
 	if p.scylla == nil {
-		p.refuse("spec.template.spec.containers: none is named %s or has an image scylladb/scylla", api.ContainerScyllaDB)
+		p.refuse("spec.template.spec.containers: none is named %s, has an image scylla, starts scylla or has its ports 7000, 9042 and 10000", api.ContainerScyllaDB)
 		return
 	}
 	if cluster.OwnedByOperator(p.set) {
@@ -182,6 +183,7 @@ func (p *plan) check() {
 	p.checkAPI()
 	p.reporterPort = freePort(spec, 8081)
 	p.barrierPort = freePort(spec, p.reporterPort+1)
+	p.heartbeatPort = freePort(spec, p.barrierPort+1)
 	p.account = spec.ServiceAccountName
 	if p.account == "" || p.account == "default" {
 		p.account = DefaultServiceAccount
@@ -190,7 +192,7 @@ func (p *plan) check() {
 		p.note("the Pods get the token of ServiceAccount %s mounted: reporter, barrier and launcher need it", p.account)
 	}
 	if spec.HostNetwork {
-		p.note("the Pods use the Kubernetes node's network: ports %d and %d must be free there", p.reporterPort, p.barrierPort)
+		p.note("the Pods use the Kubernetes node's network: ports %d, %d and %d must be free there", p.reporterPort, p.barrierPort, p.heartbeatPort)
 	}
 	if p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		p.note("its update strategy is OnDelete: Pods that run are guarded once they were deleted, one after the other")
@@ -338,20 +340,7 @@ func (p *plan) checkAPI() {
 }
 
 // argument is the value of one of ScyllaDB's options on the container's command line; empty when it is not there.
-func (p *plan) argument(names ...string) string {
-	line := append(slices.Clone(p.scylla.Command), p.scylla.Args...)
-	for i, arg := range line {
-		for _, name := range names {
-			if v, ok := strings.CutPrefix(arg, name+"="); ok {
-				return v
-			}
-			if arg == name && i+1 < len(line) {
-				return line[i+1]
-			}
-		}
-	}
-	return ""
-}
+func (p *plan) argument(names ...string) string { return cluster.Argument(p.scylla, names...) }
 
 // freePort is the first port from n on that no container of the Pod names.
 func freePort(spec *corev1.PodSpec, n int) int {

@@ -75,9 +75,11 @@ const none = "-"
 func (p *plan) initContainers() (before, after []any, err error) {
 	reporter := object{
 		"name": api.ContainerReporter, "image": p.o.Image, "restartPolicy": "Always",
-		"args":           []any{"reporter", fmt.Sprintf("--health-probe-bind-address=:%d", p.reporterPort)},
-		"env":            agentEnv(),
-		"ports":          []any{object{"name": "reporter", "containerPort": int64(p.reporterPort)}},
+		"args": []any{"reporter", fmt.Sprintf("--health-probe-bind-address=:%d", p.reporterPort), fmt.Sprintf("--heartbeat-bind-address=:%d", p.heartbeatPort)},
+		"env":  agentEnv(),
+		"ports": []any{
+			object{"name": "reporter", "containerPort": int64(p.reporterPort)}, object{"name": "heartbeat", "containerPort": int64(p.heartbeatPort)},
+		},
 		"startupProbe":   object{"httpGet": object{"path": "/healthz", "port": "reporter"}, "periodSeconds": int64(1), "failureThreshold": int64(60)},
 		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "reporter"}, "periodSeconds": int64(2)},
 		"resources":      agentResources(), "securityContext": p.agentSecurity(),

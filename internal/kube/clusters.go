@@ -26,7 +26,7 @@ import (
 
 // ListClusters finds the clusters in a namespace ("" = all) from member Services, StatefulSets and reports, sorted. A selector
 // (nil = everything) is applied to the labels of those objects. Only metadata travels. Where nothing carries the cluster label,
-// StatefulSets that run ScyllaDB count as clusters of their own name. The error is non-nil when nothing was found and something
+// StatefulSets that run ScyllaDB are clusters by cluster.NameOf. The error is non-nil when nothing was found and something
 // could not be read.
 //
 // Long: one list after the other, with what each tells of a cluster.
@@ -93,8 +93,8 @@ func ListClusters(ctx context.Context, c client.Reader, ns string, selector labe
 			problems = append(problems, *p)
 		}
 		for i := range list.Items {
-			if s := &list.Items[i]; cluster.RunsScyllaDB(s) {
-				found[cluster.Key{Namespace: s.Namespace, Name: s.Name}] = true
+			if name := cluster.NameOf(&list.Items[i]); name != "" {
+				found[cluster.Key{Namespace: list.Items[i].Namespace, Name: name}] = true
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -100,7 +102,7 @@ func (l *loader) set(k cluster.Kinds, store func(*cluster.Objects)) {
 }
 
 // Load reads one cluster with one list per kind, in parallel. A kind that is forbidden or not installed becomes a Problem and
-// the rest is read. Where nothing carries the label scylla/cluster, a StatefulSet of that name that runs ScyllaDB is the cluster.
+// the rest is read. Where nothing carries the label scylla/cluster, the cluster is made up of StatefulSets by cluster.NameOf.
 // Errors: *cluster.NotFoundError when there is no trace of the cluster; *UnreachableError when the API server does not answer or refuses the
 // credentials; the Problems, joined, when they leave nothing at all.
 func Load(ctx context.Context, c client.Reader, key cluster.Key, opts LoadOptions) (cluster.Objects, error) {
@@ -223,40 +225,98 @@ func (l *loader) readOverride(ctx context.Context) error {
 	return l.readStatusReport(ctx, ref, true)
 }
 
-// readUnlabelled finds a cluster that nobody prepared: a StatefulSet of that name that runs ScyllaDB, its Pods, and the Services
-// that are named as they are.
+// readUnlabelled finds a cluster that nobody prepared: the StatefulSets that make it up by cluster.NameOf, or by the name of one of them.
 func (l *loader) readUnlabelled(ctx context.Context) error {
-	var sts appsv1.StatefulSet
-	if err := l.c.Get(ctx, client.ObjectKey{Namespace: l.o.Namespace, Name: l.o.Name}, &sts); err != nil {
-		// That there is none, or that it may not be read, leaves the cluster not found.
-		_, fatal := classify(ctx, "get", cluster.ResourceStatefulSets, l.o.Namespace, l.o.Name, err)
-		return fatal
+	sets, err := l.unprepared(ctx)
+	if err != nil || len(sets) == 0 {
+		return err
 	}
-	if !cluster.RunsScyllaDB(&sts) || sts.Labels[api.LabelCluster] != "" {
-		return nil
+	if err := l.readSets(ctx, sets); err != nil {
+		return err
 	}
-	l.set(cluster.KindStatefulSets, func(o *cluster.Objects) { o.StatefulSets = []appsv1.StatefulSet{sts} })
-	selector, err := metav1.LabelSelectorAsSelector(sts.Spec.Selector)
+	names := make([]string, len(sets))
+	for i := range sets {
+		names[i] = sets[i].Name
+	}
+	what := "StatefulSet"
+	if len(sets) > 1 {
+		what += "s"
+	}
+	l.o.Notes = append(l.o.Notes, fmt.Sprintf("nothing carries the label %s=%s; showing %s %s", api.LabelCluster, l.o.Name, what, strings.Join(names, ", ")))
+	return nil
+}
+
+// unprepared are the StatefulSets of the cluster. That they may not be listed leaves the one of the cluster's name, and then none.
+func (l *loader) unprepared(ctx context.Context) ([]appsv1.StatefulSet, error) {
+	var list appsv1.StatefulSetList
+	err := l.c.List(ctx, &list, client.InNamespace(l.o.Namespace))
+	if apierrors.IsForbidden(err) {
+		list.Items = make([]appsv1.StatefulSet, 1)
+		err = l.c.Get(ctx, client.ObjectKey{Namespace: l.o.Namespace, Name: l.o.Name}, &list.Items[0])
+	}
 	if err != nil {
-		return fmt.Errorf("read StatefulSet %s/%s: selector: %w", sts.Namespace, sts.Name, err)
+		_, fatal := classify(ctx, "list", cluster.ResourceStatefulSets, l.o.Namespace, "", err)
+		return nil, fatal
 	}
-	var pods corev1.PodList
-	if err := l.c.List(ctx, &pods, client.InNamespace(l.o.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return l.note(ctx, "list", cluster.ResourcePods, l.o.Namespace, "", err)
+	if sets := cluster.Unprepared(list.Items, l.o.Name); len(sets) > 0 {
+		return sets, nil
 	}
-	l.set(cluster.KindPods, func(o *cluster.Objects) { o.Pods = pods.Items })
+	for i := range list.Items {
+		if s := &list.Items[i]; s.Name == l.o.Name && s.Labels[api.LabelCluster] == "" && cluster.RunsScyllaDB(s) {
+			return cluster.Unprepared(list.Items, cluster.NameOf(s)), nil
+		}
+	}
+	return nil, nil
+}
+
+// readSets reads the Pods of StatefulSets by their selectors, and the Services that are named as these or as members that have none.
+func (l *loader) readSets(ctx context.Context, sets []appsv1.StatefulSet) error {
+	l.set(cluster.KindStatefulSets, func(o *cluster.Objects) { o.StatefulSets = sets })
+	mine := map[string]bool{}
+	for i := range sets {
+		s := &sets[i]
+		selector, err := metav1.LabelSelectorAsSelector(s.Spec.Selector)
+		if err != nil {
+			return fmt.Errorf("read StatefulSet %s/%s: selector: %w", s.Namespace, s.Name, err)
+		}
+		var pods corev1.PodList
+		if err := l.c.List(ctx, &pods, client.InNamespace(l.o.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+			return l.note(ctx, "list", cluster.ResourcePods, l.o.Namespace, "", err)
+		}
+		// Two StatefulSets whose selectors overlap have each its own Pods.
+		pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
+			owner := metav1.GetControllerOf(&p)
+			return owner != nil && owner.Name != s.Name
+		})
+		l.set(cluster.KindPods, func(o *cluster.Objects) { o.Pods = append(o.Pods, pods.Items...) })
+		for i := range pods.Items {
+			mine[pods.Items[i].Name] = true
+		}
+		for _, name := range cluster.MemberNames(s) {
+			mine[name] = true
+		}
+	}
 	var svcs corev1.ServiceList
 	if err := l.c.List(ctx, &svcs, client.InNamespace(l.o.Namespace)); err != nil {
 		return l.note(ctx, "list", cluster.ResourceServices, l.o.Namespace, "", err)
 	}
-	mine := map[string]bool{}
-	for i := range pods.Items {
-		mine[pods.Items[i].Name] = true
-	}
 	svcs.Items = slices.DeleteFunc(svcs.Items, func(s corev1.Service) bool { return !mine[s.Name] })
 	l.set(cluster.KindServices, func(o *cluster.Objects) { o.Services = svcs.Items })
-	l.o.Notes = append(l.o.Notes, fmt.Sprintf("nothing carries the label %s=%s; showing StatefulSet %s", api.LabelCluster, l.o.Name, l.o.Name))
 	return nil
+}
+
+// LoadSets reads the cluster that these StatefulSets make up, whatever labels they and their Pods carry: while guards are put in or taken out some have them and
+// some not. Nothing but StatefulSets, Pods, Services and claims is read.
+func LoadSets(ctx context.Context, c client.Reader, key cluster.Key, sets []appsv1.StatefulSet) (cluster.Objects, error) {
+	l := &loader{c: c, opts: LoadOptions{Source: cluster.SourceLive, PVCs: true}, o: cluster.Objects{Key: key}}
+	if err := l.readSets(ctx, sets); err != nil {
+		return cluster.Objects{}, during("read cluster "+key.String(), err)
+	}
+	l.o.Problems = cluster.SortProblems(l.o.Problems)
+	if err := cluster.Incomplete(l.o.Problems); err != nil {
+		return cluster.Objects{}, fmt.Errorf("read cluster %s: %w", key, err)
+	}
+	return l.o, nil
 }
 
 // readUnlabelledPVCs lists all claims of the namespace when those of the cluster cannot carry its label: claims get the labels of

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -421,6 +422,45 @@ func TestLoadKeepsTheClaimThatAPodNames(t *testing.T) {
 }
 
 // TestLoadFindsAnUnpreparedStatefulSetBesideALabelledService: a Service that is not a member's is no trace of a cluster.
+// Racks that nobody prepared are one cluster, found by its name or by that of any of them; their Pods are told apart though their labels overlap.
+func TestLoadPutsTheRacksOfAnUnpreparedClusterTogether(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, 3, 1)
+	for _, o := range st.Objects() {
+		o.SetLabels(map[string]string{"app": "mine"})
+	}
+	for name, set := range st.Sets {
+		set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "mine"}}
+		set.Spec.ServiceName = "shop"
+		for i := range st.Pods {
+			if strings.HasPrefix(i, name+"-") {
+				st.Pods[i].OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: name, UID: "1", Controller: new(true)}}
+			}
+		}
+	}
+	clear(st.Services)
+	clear(st.Reports)
+	c := st.client(interceptor.Funcs{})
+	keys, err := ListClusters(t.Context(), c, "", nil)
+	if diff := cmp.Diff([]cluster.Key{{Namespace: "db", Name: "shop"}}, keys); err != nil || diff != "" {
+		t.Fatalf("clusters: %v\n%s", err, diff)
+	}
+	for _, name := range []string{"shop", "demo-rack2"} {
+		objects, err := Load(t.Context(), c, cluster.Key{Namespace: "db", Name: name}, LoadOptions{Source: cluster.SourceLive})
+		if err != nil || len(objects.StatefulSets) != 3 || len(objects.Pods) != 3 {
+			t.Errorf("%s: %d StatefulSets, %d Pods, %v", name, len(objects.StatefulSets), len(objects.Pods), err)
+		}
+	}
+	var list appsv1.StatefulSetList
+	if err := c.List(t.Context(), &list); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := LoadSets(t.Context(), c, cluster.Key{Namespace: "db", Name: "any"}, list.Items[:2])
+	if err != nil || len(objects.Pods) != 2 || len(objects.StatefulSets) != 2 {
+		t.Errorf("two of them: %d Pods, %v", len(objects.Pods), err)
+	}
+}
+
 func TestLoadFindsAnUnpreparedStatefulSetBesideALabelledService(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 1, 1)

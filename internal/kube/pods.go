@@ -85,3 +85,32 @@ func containers(all []corev1.Container) []corev1.Container {
 	}
 	return out
 }
+
+// neighbourPage is how many objects of a namespace are listed at once.
+const neighbourPage = 100
+
+// Neighbourhood lists the Services and Pods of a whole namespace, of whatever cluster, without the Pods' rows. The error tells a missing right, or an API
+// server that does not answer.
+func Neighbourhood(ctx context.Context, c client.Reader, namespace string) (cluster.Neighbourhood, error) {
+	var all cluster.Neighbourhood
+	for next, more := "", true; more; more = next != "" {
+		var page corev1.ServiceList
+		if err := c.List(ctx, &page, client.InNamespace(namespace), client.Limit(neighbourPage), client.Continue(next)); err != nil {
+			return all, fmt.Errorf("list services of namespace %s: %w", namespace, err)
+		}
+		all.Services, next = append(all.Services, page.Items...), page.Continue
+	}
+	for next, more := "", true; more; more = next != "" {
+		var page corev1.PodList
+		if err := c.List(ctx, &page, client.InNamespace(namespace), client.Limit(neighbourPage), client.Continue(next)); err != nil {
+			return all, fmt.Errorf("list pods of namespace %s: %w", namespace, err)
+		}
+		for i := range page.Items {
+			p := slim(&page.Items[i])
+			p.Status.PodIPs, p.Annotations, p.ManagedFields = page.Items[i].Status.PodIPs, nil, nil
+			all.Pods = append(all.Pods, p)
+		}
+		next = page.Continue
+	}
+	return all, nil
+}

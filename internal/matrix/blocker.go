@@ -30,6 +30,7 @@ var gravity = [...]Reason{
 	ReasonPodToGo,
 	ReasonNodeDown,
 	ReasonNoOtherSeed,
+	ReasonOtherCluster,
 	ReasonReportOutdated,
 	ReasonOperatorDegraded,
 	ReasonRollout,

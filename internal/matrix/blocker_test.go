@@ -18,7 +18,7 @@ import (
 func TestReasonsAreStableAndRanked(t *testing.T) {
 	want := []Reason{
 		"SplitCluster", "DataDirectoryUnusable", "ForeignVolume", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "VolumeUnreadable", "VersionTooOld", "ControllerSilent",
-		"ReportMissing", "ReplacedNodeUp", "PodToBeReplaced", "NodeDown", "NoOtherSeed", "ReportOutdated", "OperatorDegraded", "RolloutInProgress",
+		"ReportMissing", "ReplacedNodeUp", "PodToBeReplaced", "NodeDown", "NoOtherSeed", "SeedsOfAnotherCluster", "ReportOutdated", "OperatorDegraded", "RolloutInProgress",
 		"FirstNodePending", "OneNewcomerAtATime", "ReporterSilent", "RowError", "RowMissing", "HostIDMissing", "RowStale", "NodeUnknown", "NodeNotSeen", "DatacenterNotVerified",
 		"Stabilising",
 	}
@@ -37,7 +37,7 @@ func TestBlockerTexts(t *testing.T) {
 	}{
 		"report missing":    {Blocker{Reason: ReasonReportMissing, Detail: "demo-rack2-0 has joined"}, "there is no status report, and the cluster is not new: demo-rack2-0 has joined"},
 		"force":             {Blocker{Reason: ReasonForceInvalid, Observed: memberA, Detail: "yes"}, `annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack1-0 is "yes"; only "true" opens`},
-		"replace":           {Blocker{Reason: ReasonReplaceInvalid, Observed: memberA}, "label internal.scylla-operator.scylladb.com/replacing-node-hostid on the Service of demo-rack1-0 is empty, so the node to replace is not known"},
+		"replace":           {Blocker{Reason: ReasonReplaceInvalid, Observed: memberA}, "which node demo-rack1-0 replaces is not known"},
 		"label":             {Blocker{Reason: ReasonLabelMissing, Observed: Ref{Member: "demo-0"}, Detail: "label scylla/rack is missing"}, "the place of demo-0 is not known: label scylla/rack is missing"},
 		"data directory":    {Blocker{Reason: ReasonDataDirectory, Observed: memberA, Detail: "it was decommissioned"}, "the data directory of demo-rack1-0 cannot be used again: it was decommissioned"},
 		"controller silent": {Blocker{Reason: ReasonControllerSilent, Detail: "Lease x/y", Since: ago(90 * time.Minute)}, "the controller that keeps the reports is silent: Lease x/y since 1h30m"},

@@ -114,6 +114,7 @@ const (
 	ReasonControllerSilent     Reason = "ControllerSilent"      // nobody keeps the reports up to date
 	ReasonReporterSilent       Reason = "ReporterSilent"        // a member's reporter does not answer the barrier at the moment of opening
 	ReasonNoOtherSeed          Reason = "NoOtherSeed"           // the member would have nobody but itself as seed
+	ReasonOtherCluster         Reason = "SeedsOfAnotherCluster" // the first node of a cluster would join another one
 	ReasonVersionTooOld        Reason = "VersionTooOld"         // the member's image is older than the oldest node that runs
 	ReasonOneAtATime           Reason = "OneNewcomerAtATime"    // topology is not managed by Raft, and another newcomer is on its way
 	ReasonStabilising          Reason = "Stabilising"           // everything is UP, and not for long enough yet

@@ -96,6 +96,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 		}
 	}
 	d.Counts.Problems = len(d.Problems())
+	d.Afterwards = NewAfterwards(diagnosis.After(s, j.now))
 	d.Verdict, d.Summary = d.Word(), d.summarise()
 	return d
 }

@@ -809,6 +809,7 @@ func (p *painter) attention(level detail) []string {
 	}
 	add(ghosts, len(p.d.Ghosts), func(i int) string { return p.d.Ghosts[i] })
 	lines = append(lines, p.gossipOnly(level)...)
+	lines = append(lines, p.afterwards(level)...)
 	add("Schema versions disagree", len(p.d.Schemas), func(i int) string {
 		version := slices.Sorted(maps.Keys(p.d.Schemas))[i]
 		return version + ": " + strings.Join(p.d.Schemas[version], ", ")

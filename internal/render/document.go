@@ -139,6 +139,8 @@ type ClusterStatus struct {
 	// Leftovers are those of GossipOnly that are ghosts, as failed replacements and joins leave behind: each with who lists it, and the
 	// command that removes it or why it must not be removed.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
+	// Afterwards are the operations that ended within a day, the latest first, each with what ScyllaDB's documentation asks for next.
+	Afterwards []Afterwards `json:"afterwards,omitempty"`
 	// Partition lists the parts, by host ID, when the nodes that report fall apart into parts that do not see each other; empty otherwise.
 	Partition [][]string `json:"partition,omitempty"`
 	// Split lists by host ID the clusters of one name that the nodes belong to, when it is more than one; empty otherwise.

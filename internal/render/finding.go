@@ -36,6 +36,9 @@ func (f *Finding) Text(now time.Time) string {
 	return words.Aged(f.Message.Message(), words.Ago(TimeOf(f.Since), now))
 }
 
+// Partition is true for parts that do not see each other.
+func (f *Finding) Partition() bool { return f.Kind == diagnosis.Partition }
+
 func newFindings(findings []diagnosis.Finding) []Finding {
 	out := make([]Finding, 0, len(findings))
 	var p words.Printer

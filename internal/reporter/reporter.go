@@ -21,6 +21,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
@@ -28,6 +29,8 @@ const (
 	// DefaultInterval and MinInterval bound --status-report-interval.
 	DefaultInterval = 5 * time.Second
 	MinInterval     = time.Second
+	// beatInterval is the longest interval with a heartbeat: who asks for it takes nothing that is older than two of them.
+	beatInterval = 5 * time.Second
 
 	// maxBackoff bounds the pause between attempts to write while the API server refuses or does not answer. It is short because a row
 	// that is not written is not true any more.
@@ -54,6 +57,8 @@ type Options struct {
 	ScyllaDB *scylla.Client
 	// Listener serves /healthz, /readyz and /metrics; nil serves nothing. Run closes it.
 	Listener net.Listener
+	// Heartbeat serves the row with a running number by TLS, see package heartbeat; nil serves none, and the row says so. Run closes it.
+	Heartbeat net.Listener
 	// Clock is the real one when nil.
 	Clock clock.WithTicker
 	// Log is slog.Default() when nil.
@@ -83,17 +88,29 @@ func Run(ctx context.Context, o Options) error {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	r := &reporter{Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[string]sighting{}, metrics: newMetrics()}
-	r.started = o.Clock.Now()
-	r.Log = r.Log.With("namespace", o.Namespace, "pod", o.Pod)
+	r := newReporter(o)
 
 	var wg sync.WaitGroup
+	if o.Heartbeat != nil {
+		stop, err := r.serveHeartbeat(ctx, &wg)
+		if err != nil {
+			return err
+		}
+		defer func() { stop(); wg.Wait() }()
+	}
 	if o.Listener != nil {
 		stop := r.serve(o.Listener, &wg)
 		defer func() { stop(); wg.Wait() }()
 	}
 	defer o.ScyllaDB.CloseIdleConnections()
 	return r.loop(ctx)
+}
+
+func newReporter(o Options) *reporter {
+	r := &reporter{Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[string]sighting{}, metrics: newMetrics()}
+	r.started = o.Clock.Now()
+	r.Log = r.Log.With("namespace", o.Namespace, "pod", o.Pod)
+	return r
 }
 
 // sighting is since when a node has had a status that is not UP.
@@ -107,6 +124,8 @@ type reporter struct {
 	reader  *scylla.Reader
 	metrics *metrics
 	started time.Time
+	beat    heartbeat.Beat
+	where   *api.ReportHeartbeat // nil without a heartbeat
 
 	// Of the loop alone.
 	restored    bool   // the annotation was read back once
@@ -165,6 +184,7 @@ func (r *reporter) step(ctx context.Context) error {
 	if over(ctx) {
 		return nil // cut short: what was read is not what ScyllaDB said
 	}
+	row.Heartbeat = r.where
 	r.flush(ctx, row)
 	if !r.restored && !r.due() {
 		r.pending(nil)
@@ -177,6 +197,10 @@ func (r *reporter) step(ctx context.Context) error {
 	value, err := api.EncodeNodeStatusReport(&row)
 	if err != nil {
 		return fmt.Errorf("report of pod %s/%s: %w", r.Namespace, r.Pod, err)
+	}
+	// Before it is written: a row that cannot be written is another one than the annotation's, and whoever asks shall know it.
+	if r.beat.Say(value, row.Error == nil); row.Error == nil {
+		r.metrics.heartbeats.Inc()
 	}
 	if value == r.written {
 		r.settled()

@@ -132,6 +132,7 @@ type world struct {
 	patches []string
 	reads   int
 	fail    error
+	wrote   chan struct{} // told of each write, and waited for, where it is set
 }
 
 func newWorld(t *testing.T, annotation string) *world {
@@ -165,7 +166,14 @@ func newWorld(t *testing.T, annotation string) *world {
 				if err != nil {
 					return err
 				}
-				return c.Patch(ctx, obj, patch, opts...)
+				err = c.Patch(ctx, obj, patch, opts...)
+				if w.wrote != nil {
+					select {
+					case w.wrote <- struct{}{}:
+					case <-ctx.Done():
+					}
+				}
+				return err
 			},
 		}).Build()
 	w.o = Options{

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 )
 
 type metrics struct {
@@ -25,6 +27,8 @@ type metrics struct {
 	observed *prometheus.GaugeVec
 	lastPoll prometheus.Gauge
 	rowError prometheus.Gauge
+
+	heartbeats prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -43,6 +47,8 @@ func newMetrics() *metrics {
 			Help: "When ScyllaDB was last asked, Unix time."}),
 		rowError: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("row_error"),
 			Help: "1 while the last poll gave no row, else 0."}),
+		heartbeats: prometheus.NewCounter(prometheus.CounterOpts{Name: name("heartbeats_total"),
+			Help: "Polls that gave a row: the heartbeat advances with each, where it is served."}),
 	}
 	m.registry.MustRegister(m.collectors()...)
 	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes} {
@@ -53,7 +59,7 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError}
+	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats}
 }
 
 // RegisterMetrics registers every metric that is served, without values, for who writes of them.
@@ -103,4 +109,33 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 			_ = s.Close()
 		}
 	}
+}
+
+// serveHeartbeat serves the row until stop is called, with a key that this process makes. Where, the row says.
+func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop func(), err error) {
+	key, err := pinned.NewKey(r.Namespace + "/" + r.Pod)
+	if err != nil {
+		return nil, fmt.Errorf("serve the heartbeat: %w", err)
+	}
+	_, text, err := net.SplitHostPort(r.Heartbeat.Addr().String())
+	if err != nil {
+		return nil, fmt.Errorf("serve the heartbeat: %w", err)
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("serve the heartbeat: %w", err)
+	}
+	r.where = &api.ReportHeartbeat{Port: int32(port), Fingerprint: key.Fingerprint}
+	if r.Interval > beatInterval {
+		r.Log.Info("ScyllaDB is asked more often than --status-report-interval says: the heartbeat needs it", "interval", beatInterval.String())
+		r.Interval = beatInterval
+	}
+	// Not with ctx itself: the last words are served, too.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	wg.Go(func() {
+		if err := pinned.Serve(ctx, r.Heartbeat, key, &r.beat, r.Log); err != nil {
+			r.Log.Error("the heartbeat is not served any more", "error", err.Error())
+		}
+	})
+	return cancel, nil
 }

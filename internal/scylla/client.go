@@ -12,9 +12,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
@@ -318,6 +320,23 @@ func (c *Client) Generation(ctx context.Context) (int64, error) {
 func (c *Client) ReplaceTarget(ctx context.Context) (string, error) {
 	id, err := c.string(ctx, "/v2/config/replace_node_first_boot")
 	return canonicalHostID(id), err
+}
+
+// RepairBased are the node operations that the node's configuration has as repair-based, in ScyllaDB's words, sorted; none where the mechanism is off.
+// The two options are those of ScyllaDB's documentation of repair-based node operations; that one is a boolean and the other a text with commas is
+// [derived] from how the configuration is printed.
+func (c *Client) RepairBased(ctx context.Context) ([]string, error) {
+	var on bool
+	if err := c.get(ctx, "/v2/config/enable_repair_based_node_ops", func(b io.Reader) (err error) { on, err = decodeBool(b); return }); err != nil || !on {
+		return nil, err
+	}
+	text, err := c.string(ctx, "/v2/config/allowed_repair_based_node_ops")
+	if err != nil {
+		return nil, err
+	}
+	list := api.SplitList(text)
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }
 
 // TopologyUpgrade is "done" where topology is managed by Raft, and another word while it is not (before 6.0: 404).

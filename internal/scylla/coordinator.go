@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
 // coordinator is the host ID of the topology coordinator, as a node that serves knows it; empty where it knows none. A node that is on its way in may not
@@ -25,4 +26,22 @@ func (r *Reader) coordinator(ctx context.Context, row *api.NodeStatusReport) str
 		return ""
 	}
 	return leader
+}
+
+// legacy is true where the node serves and says that its cluster's topology is not managed by Raft, or where its version does not know of that.
+func (r *Reader) legacy(ctx context.Context, row *api.NodeStatusReport) bool {
+	if r.byRaft || row.OperationMode != modeNormal {
+		return false
+	}
+	upgrade, err := r.c.TopologyUpgrade(ctx)
+	if err != nil {
+		if !IsMissing(err) {
+			r.gap(err)
+			return false
+		}
+		version, _ := release.Parse(row.ScyllaVersion)
+		return version.KnowsTopologyByRaft() == release.No
+	}
+	r.byRaft = upgrade == topologyDone
+	return !r.byRaft
 }

@@ -121,6 +121,14 @@ func decodeInt(b io.Reader) (int64, error) {
 	return strconv.ParseInt(strings.Trim(string(bytes.TrimSpace(data)), `"`), 10, 64)
 }
 
+func decodeBool(b io.Reader) (bool, error) {
+	data, err := limitValue.Read(b, theAnswer)
+	if err != nil {
+		return false, err
+	}
+	return strconv.ParseBool(strings.Trim(string(bytes.TrimSpace(data)), `"`))
+}
+
 func decodeSchemaVersions(b io.Reader) (map[string][]string, error) {
 	type version struct {
 		Key   string   `json:"key"`

@@ -43,6 +43,9 @@ type Reader struct {
 	entities map[string]string
 	// byRaft is set once the node has said that topology is managed by Raft: that never changes back.
 	byRaft bool
+	// repair are the repair-based operations by the node's configuration, asked once for each process that serves: what counts is what was set when it joined.
+	repair      []string
+	repairAsked bool
 	// gaps of the last row.
 	gaps []error
 }
@@ -90,6 +93,7 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 
 	row.LegacyTopology = r.legacy(ctx, &row)
 	row.Coordinator = r.coordinator(ctx, &row)
+	row.RepairBased = r.repairBased(ctx, &row)
 
 	p, err := r.picture(ctx)
 	if err == nil {
@@ -104,24 +108,6 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 		row.OwnsTokens = r.ownsNothing(ctx, &row)
 	}
 	return row
-}
-
-// legacy is true where the node serves and says that its cluster's topology is not managed by Raft, or where its version does not know of that.
-func (r *Reader) legacy(ctx context.Context, row *api.NodeStatusReport) bool {
-	if r.byRaft || row.OperationMode != modeNormal {
-		return false
-	}
-	upgrade, err := r.c.TopologyUpgrade(ctx)
-	if err != nil {
-		if !IsMissing(err) {
-			r.gap(err)
-			return false
-		}
-		version, _ := release.Parse(row.ScyllaVersion)
-		return version.KnowsTopologyByRaft() == release.No
-	}
-	r.byRaft = upgrade == topologyDone
-	return !r.byRaft
 }
 
 // gap notes a question without an answer, once however often it was asked.

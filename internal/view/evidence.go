@@ -3,9 +3,8 @@
 package view
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
+	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -18,6 +17,41 @@ type Evidence struct {
 	Look Look
 	// Report is the annotation of its Pod; empty where there is none here.
 	Report string
+	// Digest of Report. Of leaves it out: it costs the reading of all of it, so whoever keeps evidence fills it in once.
+	Digest string
+	// Heartbeat is where its reporter serves it, nil for a reporter that has none: then rows are all there is to go by. Address is that of its Pod.
+	Heartbeat *api.ReportHeartbeat
+	Address   string
+}
+
+// Heartbeat is what the receiver knows of a member's heartbeat. The zero value confirms nothing.
+type Heartbeat struct {
+	// Digest of the report that the last answer confirmed; empty when the last look at it was missed, whatever by.
+	Digest string
+	// Advanced is when the running number was last seen to advance, by the receiver's own clock; zero while it was not.
+	Advanced time.Time
+}
+
+// Seen is what a look says of the member by its row and its heartbeat. That a row says DOWN counts without one, which is the safe direction: UP is what somebody
+// must stand by.
+func (e *Evidence) Seen(h Heartbeat, now time.Time) Look {
+	if e.Look == Heard && e.Heartbeat != nil && !e.Beats(h, now) {
+		return Missed
+	}
+	return e.Look
+}
+
+// Beats is true when a heartbeat confirms the member's row: the last answer was about this row, and the number has advanced within ContactLimit.
+func (e *Evidence) Beats(h Heartbeat, now time.Time) bool {
+	return h.Digest != "" && h.Digest == e.Digest && !h.Advanced.IsZero() && now.Sub(h.Advanced) <= ContactLimit
+}
+
+// Contact is how it is known that a member's row is true.
+func (e *Evidence) Contact() api.ViewContact {
+	if e.Heartbeat != nil {
+		return api.ContactHeartbeat
+	}
+	return api.ContactRow
 }
 
 // Key tells members apart: the host ID, or the name while there is none.
@@ -41,7 +75,10 @@ func Of(c *cluster.Cluster) []Evidence {
 		}
 		e := Evidence{Ref: n.Ref, Look: look(n)}
 		if pod := c.Pod(n.Member); pod != nil {
-			e.Report = pod.Annotations[api.AnnotationNodeStatusReport]
+			e.Report, e.Address = pod.Annotations[api.AnnotationNodeStatusReport], pod.Status.PodIP
+			if said := c.Said(n.Member); said != nil {
+				e.Heartbeat = said.Heartbeat
+			}
 		}
 		out = append(out, e)
 	}
@@ -70,13 +107,7 @@ func Hold(c *cluster.Cluster) string {
 }
 
 // Digest of a member's report.
-func Digest(report string) string {
-	if report == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(report))
-	return hex.EncodeToString(sum[:8])
-}
+func Digest(report string) string { return api.ReportDigest(report) }
 
 // Same is true when two views of one epoch say the same; when they were made does not matter.
 func Same(a, b *api.StatusReportView) bool {

@@ -30,27 +30,40 @@ func Look(dir string) (bootstrap.Volume, error) {
 	case !info.IsDir():
 		return bootstrap.VolumeUnreadable, errors.New("it is not a directory")
 	}
-	if _, err := os.ReadDir(dir); err != nil {
-		return bootstrap.VolumeUnreadable, err
-	}
 	for _, pattern := range ownFiles {
-		for part := pattern; part != "."; part = filepath.Dir(part) {
-			if strings.Contains(part, "*") {
-				continue
-			}
-			if _, err := os.ReadDir(filepath.Join(dir, part)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return bootstrap.VolumeUnreadable, err
-			}
-		}
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
+		switch used, err := holds(dir, strings.Split(pattern, "/")); {
+		case err != nil:
 			return bootstrap.VolumeUnreadable, err
-		}
-		for _, name := range found {
-			if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
-				return bootstrap.VolumeUsed, nil
-			}
+		case used:
+			return bootstrap.VolumeUsed, nil
 		}
 	}
 	return bootstrap.VolumeEmpty, nil
+}
+
+// holds is true where a regular file matches the pattern, whose parts are given. What cannot be listed on the way is an error: filepath.Glob takes it for
+// empty. A symbolic link is one too: what it points to may be on no volume at all.
+func holds(dir string, pattern []string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		if ok, err := filepath.Match(pattern[0], e.Name()); err != nil || !ok {
+			continue // the patterns are well formed
+		}
+		name := filepath.Join(dir, e.Name())
+		switch {
+		case len(pattern) == 1 && e.Type().IsRegular():
+			return true, nil
+		case len(pattern) == 1:
+		case e.Type()&fs.ModeSymlink != 0:
+			return false, errors.New(name + " is a symbolic link")
+		default:
+			if used, err := holds(name, pattern[1:]); used || err != nil {
+				return used, err
+			}
+		}
+	}
+	return false, nil
 }

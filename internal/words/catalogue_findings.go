@@ -67,4 +67,16 @@ var findingWords = map[code.Code]string{
 
 	"WaitForStart":       "it is starting: wait[; it waits for {waits}]: {1}",
 	"MendKubernetesNode": "bring Kubernetes node {kubernetesNode} back: {1}",
+
+	// What is to be done after an operation.
+	"AfterReplaced":        "{node} has replaced {original}",
+	"AfterJoined":          "{node} has joined",
+	"AfterRepair":          "repair {node}: ScyllaDB does not tell whether that was done",
+	"AfterRepairCovered":   "no repair of {node}: its configuration has repair-based node operations on for replace",
+	"AfterCleanup":         "clean up {node}, one node at a time, at a quiet hour: ScyllaDB does not tell whether that was done",
+	"AfterCleanupNewer":    "no cleanup of {node}: its data is newer than the join",
+	"AfterCleanupNoTokens": "no cleanup of {node}: it owns no tokens",
+	"AfterWaitOperation":   "not yet: a topology operation is under way",
+	"AfterWaitNewcomer":    "not yet: {node} is on its way in; once for all of them is enough",
+	"AfterWaitAllUp":       "not yet: {up} of {nodes} nodes are UP",
 }

@@ -262,6 +262,9 @@ func (d *Deps) Say(text string) {
 	_, _ = io.WriteString(w, text)
 }
 
+// maxAnswer is how many bytes of an answer are read: what is longer is another answer than any that is wanted.
+const maxAnswer = 4096
+
 // Confirm asks a question that must be answered by typing want. Errors: exit.Refused when there is nobody to ask or the answer is another.
 func (d *Deps) Confirm(ctx context.Context, question, want string) error {
 	if !d.Terminal().In {
@@ -275,7 +278,7 @@ func (d *Deps) Confirm(ctx context.Context, question, want string) error {
 	// Reading cannot be interrupted, so it happens beside; the process ends soon after an interrupt.
 	got := make(chan answer, 1)
 	go func() {
-		text, err := bufio.NewReader(d.Streams.In).ReadString('\n')
+		text, err := bufio.NewReader(io.LimitReader(d.Streams.In, maxAnswer)).ReadString('\n')
 		got <- answer{text, err}
 	}()
 	select {

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = bufio.NewReader(o.d.Streams.In).ReadString('\n') // whatever comes, also the end of the input, goes back
+		_, _ = bufio.NewReader(io.LimitReader(o.d.Streams.In, 4096)).ReadString('\n') // a terminal has no longer line; whatever comes, also the end of the input, goes back
 	}()
 	select {
 	case <-ctx.Done():

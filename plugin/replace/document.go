@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -112,6 +113,8 @@ type StatusDocument struct {
 	Checks    []CheckInfo    `json:"checks,omitempty"`
 	// Conditions are the Scylla Operator's own words.
 	Conditions []string `json:"conditions,omitempty"`
+	// Afterwards is what ScyllaDB's documentation asks for next, for a day after the replacement has ended.
+	Afterwards *render.Afterwards `json:"afterwards,omitempty"`
 }
 
 // DiagnosisInfo is a recognised failure.
@@ -192,6 +195,24 @@ func managedBy(operator bool) string {
 		return "scylla-operator"
 	}
 	return "kubectl-scylla"
+}
+
+// addAfterwards adds what is to be done next, where the replacement has ended not long ago.
+func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
+	if d.Phase != replacement.PhaseDone {
+		return
+	}
+	list := diagnosis.After(s.reading.Cluster, now)
+	if s.in.Operator {
+		// It keeps no record of what has ended; this command has seen it end.
+		list = []diagnosis.Afterwards{diagnosis.AfterReplacement(s.reading.Cluster, s.in.Self, d.OriginalHostID, now)}
+	}
+	for _, a := range render.NewAfterwards(list) {
+		if a.Original != "" && a.Node.Member == d.Member.Member {
+			d.Afterwards = &a
+			return
+		}
+	}
 }
 
 func newPlanDocument(now time.Time, s *subject, p replacement.Plan) *PlanDocument {

@@ -197,6 +197,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 		if l.Outcome == replacement.OutcomeCancelled {
 			return verdict{err: exit.Refusedf("the request was withdrawn before anything was deleted"), last: doc}, nil
 		}
+		doc.addAfterwards(f.o.d.Clock.Now(), s)
 		return verdict{done: true, last: doc}, nil
 	}
 	switch {
@@ -311,6 +312,7 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 			joined = "has joined"
 		}
 		doc.Message = words.Printer{}.Document(code.New(replacement.SaysOperatorReplaced, "original", f.original, "node", id, "joined", joined))
+		doc.addAfterwards(f.o.d.Clock.Now(), s)
 		return verdict{done: true, last: doc}
 	case !rec.Requested && !rec.HasOriginal:
 		return verdict{err: fmt.Errorf("the label is gone from service %s and its host ID is still %s: the request was withdrawn", s.member(), f.original), last: doc}

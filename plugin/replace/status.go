@@ -91,7 +91,9 @@ func (o *options) runStatus(ctx context.Context) error {
 		if rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations); s.in.Operator && rec.HasOriginal {
 			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
 		}
-		list.Items = append(list.Items, *newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s)))
+		d := newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s))
+		d.addAfterwards(o.reader.Now(), s)
+		list.Items = append(list.Items, *d)
 	}
 	ghosts := func(r *replacement.Reading) {
 		list.Ghosts = append(list.Ghosts, newGhosts(r.Cluster.Key.String(), r.Ghosts(o.d.Clock.Now()))...)
@@ -214,6 +216,12 @@ func (d *StatusDocument) Text(now time.Time, o render.Options) string {
 	}
 	if d.Cure != nil {
 		line("  > " + d.Cure.Text)
+	}
+	if a := d.Afterwards; a != nil {
+		line("  Next" + a.Next() + ":")
+		for _, l := range a.Lines(o, "  ", 0) {
+			b.WriteString(l + "\n")
+		}
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ package attack
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -54,8 +55,11 @@ type attack struct {
 const (
 	tokenOfNoPod   = "no Pod" // a token of the account that was not made for a Pod
 	tokenOfAnother = "another Pod's"
-	thisPod        = "writes to its own Pod only"
-	oneAnnotation  = "writes two annotations"
+	// tokenWithCoreEvents is of an account that carries the ClusterRole, and besides may write Events of the core group.
+	tokenWithCoreEvents = "core Events"
+	ownEvents           = "writes Events about its own Pod only"
+	thisPod             = "writes to its own Pod only"
+	oneAnnotation       = "writes two annotations"
 )
 
 // merge patches a Pod's metadata.
@@ -110,13 +114,37 @@ var attacks = []attack{
 	{name: "Secrets", tries: "a member reads Secrets", happens: "refused: no right", run: func(ctx context.Context, c client.Client) error {
 		return c.List(ctx, &corev1.SecretList{}, client.InNamespace(ns))
 	}, refused: "forbidden"},
-	{name: "Event in our name", tries: "a member writes an Event that looks like the controller's", happens: "it is written: an Event proves nothing (below)", run: func(ctx context.Context, c client.Client) error {
-		return c.Create(ctx, &eventsv1.Event{
-			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "forged"}, EventTime: metav1.NowMicro(), ReportingController: api.ManagedByUs, ReportingInstance: "x",
-			Action: "ReplaceNode", Reason: "FinishedReplacingNode", Type: corev1.EventTypeNormal, Note: "forged",
-			Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Namespace: ns, Name: peer},
+	{name: "Event of its own", tries: "a barrier writes an Event about its own Pod", happens: "it is written: this is its work", run: event("own", "scylla-agent-barrier", "Pod", own)},
+	{name: "Event in the controller's name", tries: "a member says that a replacement has finished", happens: "refused", run: event("forged", api.ManagedByUs, "Service", peer), refused: ownEvents},
+	{name: "Event about a peer", tries: "a member says of another what its barrier would say", happens: "refused", run: event("of-peer", "scylla-agent-barrier", "Pod", peer), refused: ownEvents},
+	{name: "Event about another kind", tries: "a member writes an Event about a Service of its own name", happens: "refused", run: event("of-kind", "scylla-agent-barrier", "Service", own), refused: ownEvents},
+	{name: "Event of no Pod", tries: "the account's token, made by hand for no Pod, writes an Event about a Pod", happens: "refused", as: tokenOfNoPod, run: event("of-none", "scylla-agent-barrier", "Pod", own), refused: ownEvents},
+	{name: "Event that the controller wrote", tries: "a member adds to an Event that is there", happens: "refused", run: rewrite, refused: ownEvents},
+	{name: "Event by the old API", tries: "the same through Events of the core group, with a right to write those besides", happens: "refused", as: tokenWithCoreEvents, run: func(ctx context.Context, c client.Client) error {
+		return c.Create(ctx, &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "forged-core"}, EventTime: metav1.NowMicro(), ReportingController: api.ManagedByUs, ReportingInstance: "x",
+			Action: "ReplaceNode", Reason: "FinishedReplacingNode", Type: corev1.EventTypeNormal, Message: "forged",
+			InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Namespace: ns, Name: peer},
 		})
-	}},
+	}, refused: ownEvents},
+	{name: "Event in nobody's name", tries: "a member writes an Event in a name that is not ours", happens: "it is written: an Event proves nothing (below)", run: event("else", "somebody", "Service", peer)},
+}
+
+// event writes an Event.
+func event(name, controller, kind, about string) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error {
+		return c.Create(ctx, &eventsv1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, EventTime: metav1.NowMicro(), ReportingController: controller, ReportingInstance: "x",
+			Action: "ReplaceNode", Reason: "FinishedReplacingNode", Type: corev1.EventTypeNormal, Note: "forged",
+			Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: kind, Namespace: ns, Name: about},
+		})
+	}
+}
+
+// rewrite changes the Event that TestAttacks has the controller write.
+func rewrite(ctx context.Context, c client.Client) error {
+	e := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "true"}}
+	return c.Patch(ctx, e, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"said":"forged"}}}`)))
 }
 
 // TestAttacks runs every row of the table on a control plane.
@@ -138,12 +166,19 @@ func TestAttacks(t *testing.T) {
 		}
 		uids[name] = pod.UID
 	}
+	if err := event("true", api.ManagedByUs, "Service", peer)(t.Context(), admin); err != nil {
+		t.Fatal(err)
+	}
 	who := func(as string) client.Client {
 		cfg := c.RESTConfig()
-		cfg.Impersonate = rest.ImpersonationConfig{
-			UserName: "system:serviceaccount:" + ns + ":" + account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"},
+		name := account
+		if as == tokenWithCoreEvents {
+			name = account + "-and-events"
 		}
-		pod := map[string]string{"": own, tokenOfAnother: peer}[as]
+		cfg.Impersonate = rest.ImpersonationConfig{
+			UserName: "system:serviceaccount:" + ns + ":" + name, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"},
+		}
+		pod := map[string]string{"": own, tokenWithCoreEvents: own, tokenOfAnother: peer}[as]
 		if pod != "" {
 			cfg.Impersonate.Extra = map[string][]string{"authentication.kubernetes.io/pod-name": {pod}, "authentication.kubernetes.io/pod-uid": {string(uids[pod])}}
 		}
@@ -156,9 +191,10 @@ func TestAttacks(t *testing.T) {
 	// An admission policy takes a moment to be enforced.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := cluster.WaitFor(ctx, "the admission policy", 100*time.Millisecond, func(ctx context.Context) (bool, string, error) {
-		err := merge(peer, row("{}"))(ctx, who(""))
-		return err != nil && strings.Contains(err.Error(), thisPod), fmt.Sprint(err), nil
+	if err := cluster.WaitFor(ctx, "the admission policies", 100*time.Millisecond, func(ctx context.Context) (bool, string, error) {
+		pods := merge(peer, row("{}"))(ctx, who(""))
+		err := event("probe-"+strings.ToLower(rand.Text()), api.ManagedByUs, "Service", peer)(ctx, who(""))
+		return pods != nil && strings.Contains(pods.Error(), thisPod) && err != nil && strings.Contains(err.Error(), ownEvents), fmt.Sprint(pods, err), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +207,18 @@ func TestAttacks(t *testing.T) {
 				t.Errorf("%v, want it to be refused with %q", err, a.refused)
 			}
 		})
+	}
+	// The controller writes Events in its own name: what it says of a replacement stays possible.
+	controller := c.RESTConfig()
+	controller.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:kubectl-scylla:kubectl-scylla-controller", Groups: []string{"system:serviceaccounts", "system:authenticated"},
+	}
+	cl, err := kube.NewClient(controller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := event("by-the-controller", api.ManagedByUs, "Service", peer)(t.Context(), cl); err != nil {
+		t.Errorf("the controller: %v", err)
 	}
 	// Whoever administers the cluster is not concerned.
 	if err := merge(peer, object{"annotations": object{"x/y": "z"}})(t.Context(), admin); err != nil {
@@ -200,6 +248,10 @@ func install(t *testing.T, c *cluster.Cluster) {
 		{"create", "namespace", ns},
 		{"-n", ns, "create", "serviceaccount", account},
 		{"-n", ns, "create", "rolebinding", "x", "--clusterrole=kubectl-scylla-member", "--serviceaccount=" + ns + ":" + account},
+		{"-n", ns, "create", "serviceaccount", account + "-and-events"},
+		{"-n", ns, "create", "rolebinding", "y", "--clusterrole=kubectl-scylla-member", "--serviceaccount=" + ns + ":" + account + "-and-events"},
+		{"-n", ns, "create", "role", "events", "--verb=create", "--resource=events"},
+		{"-n", ns, "create", "rolebinding", "z", "--role=events", "--serviceaccount=" + ns + ":" + account + "-and-events"},
 		{"wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"},
 	} {
 		if _, err := c.Kubectl(t.Context(), args...); err != nil {
@@ -253,8 +305,11 @@ cannot be written is not trusted ([controller.md](controller.md)). A host ID tha
 
 ## What an Event proves
 
-Nothing. An agent may write Events in its namespace, and may write any name into them, the controller's too. No part of this project reads an Event to decide
-anything. What was decided stands on objects that members cannot write: annotations and labels of member Services, the reports, their conditions.
+Who wrote it, where the ValidatingAdmissionPolicy ` + "`kubectl-scylla-own-events-only`" + ` is bound, as ` + "`install`" + ` binds it: an Event whose reporting controller is
+` + "`kubectl-scylla`" + ` is the controller's, or of somebody who may delete Pods; one of ` + "`scylla-agent-barrier`" + ` about a Pod is of that Pod's agent. An agent
+keeps the right to write Events, because a barrier must be heard while no controller runs. What an agent says of its own Pod may be a lie, and an Event in any other name proves nothing.
+
+No part of this project reads an Event to decide anything. What was decided stands on objects that members cannot write: annotations and labels of member Services, the reports, their conditions.
 `
 
 // pods is about what restricted_test.go and test/netpolicy test.

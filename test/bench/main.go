@@ -118,6 +118,7 @@ type result struct {
 	nanoseconds float64
 	bytes       int64
 	allocs      int64
+	page        int64 // bytes of the page that it draws; 0 for others
 }
 
 var (
@@ -153,9 +154,13 @@ func parse(pkg string, out io.Reader) ([]result, error) {
 				r.bytes, err = strconv.ParseInt(fields[i], 10, 64)
 			case "allocs/op":
 				r.allocs, err = strconv.ParseInt(fields[i], 10, 64)
+			case "page-B":
+				var size float64
+				size, err = strconv.ParseFloat(fields[i], 64)
+				r.page = int64(size)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("read the allocations in %q: %w", lines.Text(), err)
+				return nil, fmt.Errorf("read the numbers in %q: %w", lines.Text(), err)
 			}
 		}
 		results = append(results, r)
@@ -225,7 +230,11 @@ func write(w io.Writer, results []result) error {
 }
 
 func (r result) String() string {
-	return duration(r.nanoseconds) + " / " + quantity(r.bytes, "B") + " / " + strconv.FormatInt(r.allocs, 10)
+	text := duration(r.nanoseconds) + " / " + quantity(r.bytes, "B") + " / " + strconv.FormatInt(r.allocs, 10)
+	if r.page > 0 {
+		text += " (page " + quantity(r.page, "B") + ")"
+	}
+	return text
 }
 
 // duration prints three significant digits.

@@ -18,6 +18,7 @@ pkg: example/x
 BenchmarkVerdict/N=3-2         	   69674	      3273 ns/op	    4232 B/op	      29 allocs/op
 BenchmarkVerdict/N=1000-2      	      15	  15973926 ns/op	 1007157 B/op	      50 allocs/op
 BenchmarkDecode/N=3-2          	    1000	      1500000000 ns/op	  84.68 MB/s	     12 B/op	       1 allocs/op
+BenchmarkPage/N=1000-2         	      14	  78071467 ns/op	    553163 page-B	 7157 B/op	     50 allocs/op
 BenchmarkParse-2               	  500000	       812.5 ns/op	     400 B/op	       9 allocs/op
 PASS
 ok  	example/x	17.124s
@@ -37,6 +38,7 @@ time / bytes / allocations                 N=3             N=1000
 x
   Verdict                   3.27us / 4.2kB / 29  16ms / 1.0MB / 50
   Decode                         1.5s / 12B / 1                  -
+  Page                                     -  78.1ms / 7.2kB / 50 (page 553.2kB)
   Parse                        812ns / 400B / 9
 `
 	squeeze := func(s string) []string {

@@ -152,6 +152,10 @@ func TestNeededConnectionsArePossibleAndOthersAreNot(t *testing.T) {
 		"the controller resolves names":                     {controller, dns, udp, []int{53}, true},
 		"Prometheus reads the controller":                   {prometheus, controller, tcp, []int{8080}, true},
 
+		"the controller asks reporters for heartbeats": {controller, node, tcp, []int{8083}, true},
+
+		"nobody else asks for a heartbeat":                {other, node, tcp, []int{8083}, false},
+		"nor a Pod of the controller's namespace":         {pod("kubectl-scylla", "app", "x"), node, tcp, []int{8083}, false},
 		"nobody reaches ScyllaDB's own API":               {other, node, tcp, []int{10000}, false},
 		"a stranger reaches no node":                      {stranger, node, tcp, []int{7000, 7001, 8081, 8082, 9042, 9180, 10000}, false},
 		"another cluster's nodes do not gossip with it":   {foreign, node, tcp, []int{7000, 7001, 8081}, false},
@@ -159,7 +163,8 @@ func TestNeededConnectionsArePossibleAndOthersAreNot(t *testing.T) {
 		"a client neither gossips nor reads the reporter": {client, node, tcp, []int{7000, 8081, 10000}, false},
 		"a node opens nothing outside but API servers":    {node, outside, tcp, []int{80, 22, 9042}, false},
 		"a stranger reaches no controller":                {stranger, controller, tcp, []int{8080, 8081}, false},
-		"the controller reaches no node":                  {controller, node, tcp, []int{7000, 9042, 10000}, false},
+		"the controller reaches nothing else of a node":   {controller, node, tcp, []int{7000, 8081, 9042, 10000}, false},
+		"the controller reaches no other Pod":             {controller, stranger, tcp, []int{8083}, false},
 		"nobody outside reaches a node":                   {outside, node, tcp, []int{7000, 9042}, false},
 	} {
 		for _, port := range c.ports {

@@ -43,6 +43,8 @@ type Options struct {
 	ReplaceAddressFirstBoot string
 	ReplaceAddress          string
 	IgnoreDeadNodes         []string
+	// NoRepairBasedOps turns enable_repair_based_node_ops off; it is on by default.
+	NoRepairBasedOps bool
 
 	FailureDetectorTimeout time.Duration // 20 s
 	ShadowRound            time.Duration // 300 s

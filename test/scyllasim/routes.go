@@ -108,6 +108,10 @@ func (n *Node) apiConfig(c apiCall) (any, error) {
 		return n.o.ReplaceAddressFirstBoot, nil
 	case "replace_address":
 		return n.o.ReplaceAddress, nil
+	case "enable_repair_based_node_ops":
+		return !n.o.NoRepairBasedOps, nil
+	case "allowed_repair_based_node_ops":
+		return "replace,removenode,rebuild,bootstrap,decommission", nil
 	case "ignore_dead_nodes_for_replace":
 		return strings.Join(n.o.IgnoreDeadNodes, ","), nil
 	case "broadcast_address":

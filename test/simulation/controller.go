@@ -82,7 +82,7 @@ func (w *world) memberServices() {
 		if w.Rule == Operator {
 			record = operatorRecord
 		}
-		if what := record(w.service[name].Annotations, p.row); len(what) > 0 {
+		if what := record(w.service[name].Annotations, p.row, w.now); len(what) > 0 {
 			w.annotate(name, func(_, annotations map[string]string) {
 				for k, v := range what {
 					annotations[k] = v

@@ -87,7 +87,7 @@ func (w *world) operatorJudges(p *pod) bootstrap.Verdict {
 }
 
 // operatorRecord: the host ID as soon as the process has one, before it joins; joined when it owns tokens, false when it is listed without any.
-func operatorRecord(annotations map[string]string, row *api.NodeStatusReport) map[string]string {
+func operatorRecord(annotations map[string]string, row *api.NodeStatusReport, _ time.Time) map[string]string {
 	if row.HostID == "" {
 		return nil
 	}

@@ -60,6 +60,7 @@ type pageData struct {
 	FindingList       []finding
 	BlockerList       []blocker
 	MoreBlockers      []blocker
+	BlockerLines      int
 	Matrix            template.HTML
 	MatrixText        string
 	MatrixBy          string
@@ -98,7 +99,7 @@ func HTML(w io.Writer, r *Report) error {
 // manyTroubled is up to how many nodes with trouble are listed apart when racks stand for the rest.
 const manyTroubled = 50
 
-// fewBlockers is how many lines of blockers are open.
+// fewBlockers is up to how many lines of blockers are open; more are folded, as the findings say it in few.
 const fewBlockers = 10
 
 // newPage is what the template needs.
@@ -107,13 +108,13 @@ func newPage(r *Report) *pageData {
 	g := newGrid(r)
 	d := &pageData{
 		Report: r, Style: template.CSS(svgStyle + styleText), //nolint:gosec // both are constants of this package
-		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(), FindingList: r.findings(), BlockerList: r.blockers(),
+		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(), FindingList: r.findings(),
 		MatrixText: g.summary(r), MatrixBy: g.by, WideMatrix: len(g.lines) > 8, Lists: r.lists(), Generated: r.GeneratedAt.UTC().Format("2006-01-02 15:04:05 UTC"), Folded: len(r.Nodes) > allNodes,
 	}
 	if t := r.taken(); !t.IsZero() {
 		d.Taken, d.TakenISO = t.UTC().Format("2006-01-02 15:04:05 UTC"), t.UTC().Format(time.RFC3339)
 	}
-	if n := len(d.BlockerList); n > fewBlockers {
+	if d.BlockerList, d.BlockerLines = r.blockers(); len(d.BlockerList) > fewBlockers {
 		d.BlockerList, d.MoreBlockers = d.BlockerList[:fewBlockers], d.BlockerList[fewBlockers:]
 	}
 	d.addNodes()

@@ -116,11 +116,11 @@ func (b *document) next(step []words.Part) {
 }
 
 func (b *document) blockers() {
-	blockers := b.r.blockers()
-	if len(blockers) == 0 {
+	blockers, lines := b.r.blockers()
+	if lines == 0 {
 		return
 	}
-	b.heading("Blockers", b.r.Counts.Blockers)
+	b.heading("Blockers", lines)
 	for _, bl := range blockers {
 		b.line("- %s\n", md(bl.Text))
 		b.next(bl.Step)

@@ -5,7 +5,6 @@ package page
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -121,11 +120,17 @@ func TestRoutineEventsAreFolded(t *testing.T) {
 	}
 }
 
-func BenchmarkPageOfAPartition(b *testing.B) {
+// BenchmarkPage draws the page of the worst of 504 nodes; page-B is its size.
+func BenchmarkPage(b *testing.B) {
 	r := partitioned()
-	for b.Loop() {
-		if err := HTML(io.Discard, r); err != nil {
-			b.Fatal(err)
+	b.Run(fmt.Sprintf("N=%d", len(r.Nodes)), func(b *testing.B) {
+		var size bytes.Buffer
+		for b.Loop() {
+			size.Reset()
+			if err := HTML(&size, r); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+		b.ReportMetric(float64(size.Len()), "page-B")
+	})
 }

@@ -65,10 +65,22 @@ func (r *Report) facts() []fact {
 	return out
 }
 
+// maxNamed is how many nodes of a part are named.
+const maxNamed = 4
+
 // partitionText warns as the status does; empty without a partition.
 func (r *Report) partitionText() string {
 	if len(r.Partition) == 0 {
 		return ""
+	}
+	const cure = " Mend the network; replace no node."
+	if slices.ContainsFunc(r.Partition, func(part []string) bool { return len(part) > maxNamed }) {
+		// Four names of hundreds tell nothing: the finding names datacenters and racks.
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Partition() {
+				return f.Text(r.taken()) + "." + cure
+			}
+		}
 	}
 	names := map[string]string{}
 	for _, n := range r.Nodes {
@@ -77,7 +89,7 @@ func (r *Report) partitionText() string {
 	parts := make([]string, len(r.Partition))
 	for i, part := range r.Partition {
 		var who []string
-		for _, id := range part[:min(4, len(part))] {
+		for _, id := range part[:min(maxNamed, len(part))] {
 			who = append(who, cmp.Or(names[id], id))
 		}
 		parts[i] = strings.Join(who, ", ")
@@ -85,7 +97,7 @@ func (r *Report) partitionText() string {
 			parts[i] += fmt.Sprintf(" and %d more", more)
 		}
 	}
-	return strings.Join(parts, "; and ") + ": these parts do not see each other. Mend the network; replace no node."
+	return strings.Join(parts, "; and ") + ": these parts do not see each other." + cure
 }
 
 // blocker is a group of blockers as drawn.
@@ -118,8 +130,10 @@ func (r *Report) findings() []finding {
 
 const maxBlockers = 100
 
-func (r *Report) blockers() []blocker {
+// blockers are the lines, and how many there would be: a line stands for all that say the same of one node.
+func (r *Report) blockers() ([]blocker, int) {
 	groups, _ := matrix.GroupBlockers(r.Blockers)
+	lines := len(groups)
 	more := len(groups) - maxBlockers
 	if more > 0 {
 		groups = groups[:maxBlockers]
@@ -136,7 +150,7 @@ func (r *Report) blockers() []blocker {
 	if more > 0 {
 		out = append(out, blocker{Text: fmt.Sprintf("and %d more", more)})
 	}
-	return out
+	return out, lines
 }
 
 // list is a short list of what is not ordinary.
@@ -171,6 +185,19 @@ func (r *Report) lists() []list {
 		items = append(items, rep.Name()+": "+rep.Summary)
 	}
 	add("Replacements", items)
+	items = nil
+	for i := range r.Afterwards {
+		a := &r.Afterwards[i]
+		for j := range a.Tasks {
+			t := &a.Tasks[j]
+			text := t.Box() + " " + t.Text.Text
+			if t.Command != nil {
+				text += ": " + t.Command.Shell
+			}
+			items = append(items, a.Title(r.taken())+": "+text)
+		}
+	}
+	add("To do after what has ended", items)
 	add("Topology operations under way", r.UnderWay())
 	add("Members without a Pod", r.Ghosts)
 	add("Host IDs that only their peers know", r.GossipOnly)

@@ -43,6 +43,7 @@ const (
 	groupGap  = 6
 	maxLabel  = 32 // characters
 	charWidth = 7.3
+	headLine  = 18
 	headWidth = 8.5 // of a character of the head line
 )
 
@@ -177,7 +178,7 @@ func (d *drawing) layout() {
 	}
 	if d.alone {
 		d.margin = 16
-		d.x0, d.y0 = d.x0+d.margin, d.y0+d.margin+44
+		d.x0, d.y0 = d.x0+d.margin, d.y0+d.margin+8+headLine*len(d.head())
 	}
 }
 
@@ -201,30 +202,46 @@ func (d *drawing) finish() {
 	}
 }
 
-// head is what the picture is about, in two lines.
-func (d *drawing) head() [2]string {
-	head := [2]string{d.r.Namespace + "/" + d.r.Name + ": who sees whom"}
+// head is what the picture is about, by lines: whose it is, the verdict with its cause as every output begins, and when.
+func (d *drawing) head() []string {
+	v := d.r.verdict()
+	head := []string{d.r.Namespace + "/" + d.r.Name + ": who sees whom"}
+	if text := render.Clean(d.r.Summary); text != "" {
+		head = append(head, strings.Split(wrap(v.glyph+" "+v.text+" "+text, 70, 0), "\n")...)
+	}
 	if t := d.r.taken(); !t.IsZero() {
-		head[1] = t.UTC().Format("2006-01-02 15:04:05 UTC")
+		head = append(head, t.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	return head
 }
 
+// title is the head in one line, for whoever cannot see the picture.
+func (d *drawing) title() string {
+	text := d.r.Namespace + "/" + d.r.Name + ": " + d.r.verdict().text + ": " + d.r.Summary
+	if t := d.r.taken(); !t.IsZero() {
+		text += ", " + t.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	return text
+}
+
 func (d *drawing) begin() {
-	b, head := &d.b, d.head()
+	b := &d.b
 	least := "" // on a page the picture shrinks to this width; below it scrolls
 	if !d.alone {
 		least = fmt.Sprintf(` style="min-width:%dpx"`, d.width*5/8)
 	}
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="mx" viewBox="0 0 %d %d" width="%d" height="%d"%s role="img" aria-labelledby="mx-t mx-d">`+"\n", d.width, d.height, d.width, d.height, least)
-	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s Each row is one node's report of the others.</desc>\n", esc(strings.TrimSuffix(d.r.Namespace+"/"+d.r.Name+": "+d.r.verdict().text+": "+d.r.Summary+", "+head[1], ", ")), esc(d.g.summary(d.r)))
+	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s Each row is one node's report of the others.</desc>\n", esc(d.title()), esc(d.g.summary(d.r)))
 	if !d.alone {
 		return
 	}
 	fmt.Fprintf(b, "<style>%s</style>\n<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n", svgStyle)
-	fmt.Fprintf(b, "<text class=\"head\" x=\"%d\" y=\"%d\">%s</text>\n", d.margin, d.margin+12, esc(head[0]))
-	if head[1] != "" {
-		fmt.Fprintf(b, "<text class=\"dim\" x=\"%d\" y=\"%d\">%s</text>\n", d.margin, d.margin+30, head[1])
+	for i, text := range d.head() {
+		class := "dim"
+		if i == 0 {
+			class = "head"
+		}
+		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", class, d.margin, d.margin+12+headLine*i, esc(strings.TrimSpace(text)))
 	}
 }
 

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package heartbeats asks the members' reporters whether they still ask their ScyllaDBs and still say what their Pods' annotations say. It keeps what was heard
+// and when, by its own clock; what that means for a member, internal/view decides. Nobody waits for it: a member that is slow, silent or hostile costs itself.
+package heartbeats
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+const (
+	// Timeout bounds one look at a member, with all that belongs to it. It is shorter than the pause between two.
+	Timeout = 1500 * time.Millisecond
+	// together is how many members are asked at the same time. Those that missed the last look have as many places of their own, so that they never keep the
+	// others waiting.
+	together = 64
+)
+
+// Target is a member that is to be asked.
+type Target struct {
+	Pod     types.NamespacedName
+	Cluster string // its name, in the Pod's namespace
+	// Address is host and port, Fingerprint that of the certificate there, Digest that of the annotation which the answer has to confirm.
+	Address, Fingerprint, Digest string
+}
+
+// Why a look was missed.
+type Why string
+
+// Values of Why.
+const (
+	Certificate Why = "Certificate" // somebody else answers
+	OtherRow    Why = "OtherRow"    // its row is not the annotation's
+	Refused     Why = "Refused"     // it answers that it has no row
+	Garbled     Why = "Garbled"     // no answer of a reporter
+	WentBack    Why = "WentBack"    // the number is lower than before
+	Stopped     Why = "Stopped"     // the number has not advanced for longer than view.ContactLimit
+	TimedOut    Why = "TimedOut"
+	Unreachable Why = "Unreachable"
+)
+
+// Whys are all of them, for metrics.
+var Whys = []Why{Certificate, OtherRow, Refused, Garbled, WentBack, Stopped, TimedOut, Unreachable}
+
+// Options are what a Poller needs.
+type Options struct {
+	Clock clock.PassiveClock
+	Log   *slog.Logger
+	// Missed is told of every look that was missed; nil tells nobody. It must not wait.
+	Missed func(t Target, why Why)
+	// Timeout of one look; the constant when zero.
+	Timeout time.Duration
+}
+
+// Poller asks members. It is safe for concurrent use.
+type Poller struct {
+	o       Options
+	well    chan struct{} // places of members that answered the last time, or were not asked yet
+	sick    chan struct{} // of the others
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	members map[types.NamespacedName]*member
+}
+
+// member is what is remembered of one.
+type member struct {
+	target Target
+	client *http.Client
+	asking bool
+
+	number int64     // the highest one heard
+	since  time.Time // when it was first heard; zero before there was one
+	missed int       // looks in a row
+	is     view.Heartbeat
+}
+
+// New returns a Poller that has heard of nobody.
+func New(o Options) *Poller {
+	if o.Timeout == 0 {
+		o.Timeout = Timeout
+	}
+	return &Poller{o: o, well: make(chan struct{}, together), sick: make(chan struct{}, together), members: map[types.NamespacedName]*member{}}
+}
+
+// Ask begins to ask all of them but for those that have not answered yet, and forgets every other one. It returns at once.
+func (p *Poller) Ask(ctx context.Context, all []Target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wanted := make(map[types.NamespacedName]bool, len(all))
+	for _, t := range all {
+		wanted[t.Pod] = true
+		m := p.members[t.Pod]
+		// Another address or certificate is another reporter: nothing that was heard before is about it.
+		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint {
+			if m != nil {
+				m.client.CloseIdleConnections()
+			}
+			m = &member{client: pinned.NewClient(t.Fingerprint)}
+			p.members[t.Pod] = m
+		}
+		m.target = t
+		if m.asking {
+			continue
+		}
+		m.asking = true
+		lane := p.well
+		if m.missed > 0 {
+			lane = p.sick
+		}
+		p.running.Go(func() { p.look(ctx, lane, m, t) })
+	}
+	for pod, m := range p.members {
+		if !wanted[pod] {
+			m.client.CloseIdleConnections()
+			delete(p.members, pod)
+		}
+	}
+}
+
+// Heard is what is known of a member's heartbeat now.
+func (p *Poller) Heard(pod types.NamespacedName) view.Heartbeat {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m := p.members[pod]; m != nil {
+		return m.is
+	}
+	return view.Heartbeat{}
+}
+
+// Wait ends when nobody is asked any more. Until Ask is called again, that is so within the timeout of a look.
+func (p *Poller) Wait() { p.running.Wait() }
+
+// look asks one member when there is a place for it.
+func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Target) {
+	select {
+	case lane <- struct{}{}:
+		defer func() { <-lane }()
+	case <-ctx.Done():
+		p.ended(m)
+		return
+	}
+	// When it was asked, not when it answered: what it says is not younger than that.
+	asked := p.o.Clock.Now()
+	one, cancel := context.WithTimeout(ctx, p.o.Timeout)
+	defer cancel()
+	number, err := heartbeat.Ask(one, m.client, t.Address, t.Digest)
+	if ctx.Err() != nil {
+		p.ended(m)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.asking = false
+	why := m.judge(number, err, asked)
+	if why == "" {
+		if m.missed >= view.MissedLimit {
+			p.o.Log.Info("a heartbeat is back", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "missed", m.missed)
+		}
+		m.missed, m.is.Digest = 0, t.Digest
+		return
+	}
+	m.missed++
+	m.is.Digest = ""
+	if p.o.Missed != nil {
+		p.o.Missed(t, why)
+	}
+	if m.missed == view.MissedLimit {
+		p.o.Log.Warn("a heartbeat is missing", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "address", t.Address, "why", string(why), "error", err)
+	}
+}
+
+func (p *Poller) ended(m *member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.asking = false
+}
+
+// judge takes an answer, and says why it is none; empty when it is one.
+func (m *member) judge(number int64, err error, asked time.Time) Why {
+	switch {
+	case errors.Is(err, pinned.ErrOther):
+		return Certificate
+	case errors.Is(err, heartbeat.ErrOtherRow):
+		return OtherRow
+	case errors.Is(err, heartbeat.ErrRefused):
+		return Refused
+	case errors.Is(err, heartbeat.ErrGarbled):
+		return Garbled
+	case errors.Is(err, context.DeadlineExceeded):
+		return TimedOut
+	case err != nil:
+		return Unreachable
+	case m.since.IsZero():
+		// The first number says nothing: a reporter that hangs serves one, too.
+		m.number, m.since = number, asked
+	case number < m.number:
+		return WentBack
+	case number > m.number:
+		m.number, m.since, m.is.Advanced = number, asked, asked
+	case asked.Sub(m.since) > view.ContactLimit:
+		return Stopped
+	}
+	return ""
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestAttack3ALostDiskIsNoRestart: a member that has joined and is DOWN opens as a restart only where ScyllaDB's own files are in its volume, and the host ID
+// in it, where that can be read, is the recorded one. Where nobody could look, it waits and says why.
+func TestAttack3ALostDiskIsNoRestart(t *testing.T) {
+	const used = "commitlog/schema/SchemaLog-1.log"
+	for name, tc := range map[string]struct {
+		volume  func(w *world)
+		query   string
+		opens   bool
+		says    string
+		refuses bool
+	}{
+		"its own files": {volume: func(w *world) { w.dataDir(used) }, opens: true},
+		"nothing":       {volume: func(w *world) { w.dataDir() }, says: "NodeDown"},
+		"stray files": {volume: func(w *world) {
+			w.dataDir("hello.txt", "data/README", "data/system/peers-1/me-1-big-Data.db", "hints/0/x")
+		}, says: "NodeDown"},
+		"a folder called as a file":    {volume: func(w *world) { w.dataDir("commitlog/segment/x") }, says: "NodeDown"},
+		"the query's word that counts": {volume: func(w *world) { w.dataDir() }, query: `[{"bootstrapped":"IN_PROGRESS","host_id":"` + idNew + `"}]`, opens: true},
+		"another node's files":         {volume: func(w *world) { w.dataDir(used) }, query: `[{"bootstrapped":null,"host_id":"` + idA + `"}]`, says: "holds host ID", refuses: true},
+		"not mounted":                  {volume: func(w *world) { w.o.DataDir = filepath.Join(w.dir, "nowhere") }, says: "no such file or directory"},
+		"not named":                    {volume: func(w *world) { w.o.DataDir = "" }, says: "VolumeUnreadable"},
+		"a symbolic link": {volume: func(w *world) {
+			w.dataDir(used)
+			link(w, w.o.DataDir, "link")
+			w.o.DataDir = filepath.Join(w.dir, "link")
+		}, says: "it is not a directory"},
+		"a symbolic link inside": {volume: func(w *world) {
+			w.dataDir()
+			w.file("elsewhere/CommitLog-1.log", "x")
+			link(w, filepath.Join(w.dir, "elsewhere"), "data/commitlog")
+		}, says: "symbolic link"},
+		"a loop inside": {volume: func(w *world) {
+			w.dataDir()
+			link(w, "commitlog", "data/commitlog")
+		}, says: "symbolic link"},
+		"a file in the way": {volume: func(w *world) { w.dataDir("commitlog") }, says: "not a directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				objs := append(others(), joinedService(newcomer, "rack3", idNew), lease("controller-1"),
+					report(saw(idA, "UP", idB, "UP", idNew, "DOWN"), saw(idA, "UP", idB, "UP", idNew, "DOWN")))
+				w := newWorld(t, objs...)
+				w.query(tc.query, map[bool]int{true: 1}[tc.query == ""])
+				tc.volume(w)
+				ctx, done := running(t, w)
+				w.renews(ctx)
+				if tc.opens {
+					opens(t, done)
+					if !strings.Contains(w.logged(), "RestartOfMember") {
+						t.Errorf("log:\n%s", w.logged())
+					}
+					return
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				said := w.logged()
+				select {
+				case err := <-done:
+					if err == nil || !tc.refuses {
+						t.Fatalf("ended: %v", err)
+					}
+					said += err.Error()
+				default:
+				}
+				if !strings.Contains(said, tc.says) {
+					t.Errorf("it does not say %s:\n%s", tc.says, said)
+				}
+			})
+		})
+	}
+}
+
+func link(w *world, to, name string) {
+	w.t.Helper()
+	if err := os.Symlink(to, filepath.Join(w.dir, name)); err != nil {
+		w.t.Fatal(err)
+	}
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// ofSet makes a Pod a StatefulSet's.
+func ofSet(p *corev1.Pod, set string) *corev1.Pod {
+	yes := true
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, UID: "u", Controller: &yes}}
+	return p
+}
+
+// TestAttack4AMistypedLabelMakesNoFirstNode: the newcomer's label names a cluster that nobody else is of, while a living cluster is in the namespace.
+func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
+	const typo = "dmeo"
+	everybody := func(selector map[string]string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "scylla"}, Spec: corev1.ServiceSpec{Selector: selector}}
+	}
+	for name, tc := range map[string]struct {
+		args    []string
+		objects []client.Object
+		pod     string // its label
+		sets    string // of the newcomer and the others
+		forced  bool
+		waits   string
+	}{
+		"it names itself":                    {args: []string{"--seeds=" + newcomer + ".scylla"}, pod: typo},
+		"it names its own address":           {args: []string{"--seeds", "10.0.0.3"}, pod: typo},
+		"its shell names it":                 {args: []string{"--seeds=$(POD_IP)"}, pod: typo},
+		"it names nobody, and is started so": {pod: typo},
+		"its first seed is not there yet":    {args: []string{"--seeds=demo-rack9-0.scylla"}, objects: []client.Object{everybody(map[string]string{"x": "y"})}, pod: typo},
+		"a Service of itself":                {args: []string{"--seeds=scylla"}, objects: []client.Object{everybody(map[string]string{api.LabelCluster: typo})}, pod: typo},
+
+		"a member of the living cluster, by name":    {args: []string{"--seeds=demo-rack1-0.scylla"}, objects: []client.Object{everybody(map[string]string{"x": "y"})}, pod: typo, waits: "is demo-rack1-0 of cluster demo"},
+		"by its full name":                           {args: []string{"--seeds=" + newcomer + ".scylla.demo.svc,demo-rack2-0.scylla.demo.svc.cluster.local"}, pod: typo, waits: "is demo-rack2-0 of cluster demo"},
+		"by its address":                             {args: []string{"--seeds", "10.0.0.2"}, pod: typo, waits: "is demo-rack2-0 of cluster demo"},
+		"a Service of all of them":                   {args: []string{"--seeds=scylla.demo"}, objects: []client.Object{everybody(map[string]string{api.LabelDatacenter: "dc1"})}, pod: typo, waits: "of cluster demo"},
+		"a Service that selects nothing":             {args: []string{"--seeds=scylla"}, objects: []client.Object{everybody(nil)}, pod: typo, waits: "no member of its cluster"},
+		"an address elsewhere":                       {args: []string{"--seeds=192.0.2.1"}, pod: typo, waits: "no member of its cluster"},
+		"a name elsewhere":                           {args: []string{"--seeds=scylla.example.com"}, pod: typo, waits: "no member of its cluster"},
+		"another namespace":                          {args: []string{"--seeds=demo-rack1-0.scylla.other.svc"}, pod: typo, waits: "no member of its cluster"},
+		"its Service alone was relabelled":           {pod: "demo", waits: `of its Pod is "demo", and of its Service "dmeo"`},
+		"others of its StatefulSet are of the other": {pod: typo, sets: "demo-rack1", waits: "of the same StatefulSet demo-rack1 is of cluster demo"},
+		"a person knows better":                      {args: []string{"--seeds=192.0.2.1"}, pod: typo, forced: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				own := service(newcomer, "rack3", map[string]string{})
+				own.Labels[api.LabelCluster] = typo
+				if tc.forced {
+					own.Annotations[api.AnnotationForceProceed] = api.ForceProceedValue
+				}
+				objs := append(others(), own, allUp(), lease("controller-1"))
+				for _, o := range objs {
+					if p, ok := o.(*corev1.Pod); ok && tc.sets != "" {
+						ofSet(p, tc.sets)
+					}
+				}
+				w := newWorld(t, append(objs, tc.objects...)...)
+				pod := &corev1.Pod{}
+				pod.Namespace, pod.Name = ns, newcomer
+				w.update(pod, func() {
+					pod.Labels[api.LabelCluster], pod.Labels[api.LabelDatacenter] = tc.pod, "dc1"
+					pod.Spec.Containers = []corev1.Container{{Name: api.ContainerScyllaDB, Args: tc.args}}
+					if tc.sets != "" {
+						ofSet(pod, tc.sets)
+					}
+				})
+				pod.Status.PodIP = "10.0.0.3"
+				if err := w.c.Status().Update(t.Context(), pod); err != nil {
+					t.Fatal(err)
+				}
+				_, done := running(t, w)
+				if tc.waits == "" {
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					select {
+					case err := <-done:
+						if err != nil {
+							t.Fatal(err)
+						}
+					default:
+						t.Fatalf("it waits:\n%s", w.logged())
+					}
+					return
+				}
+				time.Sleep(time.Minute)
+				stillWaiting(t, done)
+				if log := w.logged(); !strings.Contains(log, string(matrix.ReasonOtherCluster)) || !strings.Contains(log, strings.ReplaceAll(tc.waits, `"`, `\"`)) {
+					t.Errorf("it does not say why, %s:\n%s", tc.waits, log)
+				}
+				if said := w.said(); said == nil || said.Refusals[0].Reason != string(matrix.ReasonOtherCluster) {
+					t.Errorf("the Pod says %+v", said)
+				}
+			})
+		})
+	}
+}
+
+// TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode: nobody can tell then what the seeds are.
+func TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, service(newcomer, "rack3", nil))
+		w.deny["pods"] = true
+		_, done := running(t, w)
+		time.Sleep(time.Minute)
+		stillWaiting(t, done)
+		if !strings.Contains(w.logged(), string(ReasonIncomplete)) {
+			t.Errorf("log:\n%s", w.logged())
+		}
+	})
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// Neighbourhood is a whole namespace, whatever cluster its objects are of.
+type Neighbourhood struct {
+	Services []corev1.Service
+	Pods     []corev1.Pod
+}
+
+// NotFirst is why a member cannot be the first node of its cluster, though nothing else is known of that: a label that was mistyped, or changed by hand, makes
+// a new cluster of a member whose seeds are a living one's, which it would join without anybody looking. Zero where nothing tells that. The cluster was
+// read with its Services.
+func (c *Cluster) NotFirst(member string, all Neighbourhood) code.Message {
+	pod := all.pod(member)
+	if pod == nil {
+		pod = c.ix.pods[member]
+	}
+	if pod == nil {
+		return code.Message{} // its seeds are not known: who judges from outside, before there is a Pod
+	}
+	if l := pod.Labels[api.LabelCluster]; l != "" && l != c.Name {
+		return code.New(bootstrap.CausePodOfCluster, "pod", l, "service", c.Name)
+	}
+	if set := statefulSetOf(pod); set != "" {
+		for i := range all.Pods {
+			p := &all.Pods[i]
+			if of := all.clusterOf(p); statefulSetOf(p) == set && of != "" && of != c.Name {
+				return code.New(bootstrap.CauseSetOfCluster, "statefulSet", set, "member", p.Name, "cluster", of)
+			}
+		}
+	}
+	for _, seed := range seedWords(&pod.Spec) {
+		if why := c.seedElsewhere(seed, pod, all); !why.IsZero() {
+			return why
+		}
+	}
+	return code.Message{}
+}
+
+// seedElsewhere is why a seed is not the member itself, or another of its cluster; zero for one that is, that leads nowhere, or that only the container knows.
+func (c *Cluster) seedElsewhere(seed string, own *corev1.Pod, all Neighbourhood) code.Message {
+	if name, _, _ := strings.Cut(seed, "."); name == own.Name || strings.HasPrefix(seed, "$") {
+		return code.Message{}
+	}
+	pods, here := all.reach(seed, c.Namespace)
+	if !here {
+		return code.New(bootstrap.CauseSeedElsewhere, "seed", seed)
+	}
+	for _, p := range pods {
+		if of := all.clusterOf(p); p.Name != own.Name && of != c.Name {
+			return code.New(bootstrap.CauseSeedOfCluster, "seed", seed, "member", p.Name, "cluster", of)
+		}
+	}
+	return code.Message{}
+}
+
+// reach is the Pods that a seed leads to. here is false for one that leads out of the namespace, or where nobody here can tell.
+func (n Neighbourhood) reach(seed, namespace string) (pods []*corev1.Pod, here bool) {
+	if ip, err := netip.ParseAddr(seed); err == nil {
+		return n.withAddress(ip.Unmap())
+	}
+	names := strings.Split(strings.TrimSuffix(seed, "."), ".")
+	if at := slices.Index(names, "svc"); at > 1 {
+		names = names[:at]
+	}
+	// SERVICE, POD.SERVICE, and both with the namespace.
+	service := func(name string) bool { return n.service(name) != nil }
+	switch last := names[len(names)-1]; {
+	case len(names) == 1:
+	case len(names) == 2 && service(last):
+	case len(names) <= 3 && last == namespace:
+		names = names[:len(names)-1]
+	default:
+		return nil, false
+	}
+	if len(names) == 2 {
+		if p := n.pod(names[0]); p != nil {
+			return []*corev1.Pod{p}, true
+		}
+		return nil, service(names[1]) // a Pod that is not there yet has no address
+	}
+	s := n.service(names[0])
+	if s == nil {
+		return nil, true // no such name here: it leads nowhere
+	}
+	return n.behind(s)
+}
+
+func (n Neighbourhood) withAddress(ip netip.Addr) (pods []*corev1.Pod, here bool) {
+	has := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(t string) bool { a, err := netip.ParseAddr(t); return err == nil && a.Unmap() == ip })
+	}
+	for i := range n.Pods {
+		p := &n.Pods[i]
+		if has(p.Status.PodIP) || slices.ContainsFunc(p.Status.PodIPs, func(a corev1.PodIP) bool { return has(a.IP) }) {
+			return []*corev1.Pod{p}, true
+		}
+	}
+	for i := range n.Services {
+		if s := &n.Services[i]; has(s.Spec.ClusterIP) || has(s.Spec.ClusterIPs...) {
+			return n.behind(s)
+		}
+	}
+	return nil, false
+}
+
+// behind is the Pods that a Service selects; one without a selector leads wherever somebody has written.
+func (n Neighbourhood) behind(s *corev1.Service) (pods []*corev1.Pod, here bool) {
+	if len(s.Spec.Selector) == 0 {
+		return nil, false
+	}
+	selects := labels.SelectorFromSet(s.Spec.Selector)
+	for i := range n.Pods {
+		if selects.Matches(labels.Set(n.Pods[i].Labels)) {
+			pods = append(pods, &n.Pods[i])
+		}
+	}
+	return pods, true
+}
+
+func (n Neighbourhood) pod(name string) *corev1.Pod {
+	if i := slices.IndexFunc(n.Pods, func(p corev1.Pod) bool { return p.Name == name }); i >= 0 {
+		return &n.Pods[i]
+	}
+	return nil
+}
+
+func (n Neighbourhood) service(name string) *corev1.Service {
+	if i := slices.IndexFunc(n.Services, func(s corev1.Service) bool { return s.Name == name }); i >= 0 {
+		return &n.Services[i]
+	}
+	return nil
+}
+
+// clusterOf is the cluster that a Pod is a member of, by its Service's label, which decides, or its own; empty for one of no cluster.
+func (n Neighbourhood) clusterOf(p *corev1.Pod) string {
+	of := ""
+	if s := n.service(p.Name); s != nil {
+		of = s.Labels[api.LabelCluster]
+	}
+	return cmp.Or(of, p.Labels[api.LabelCluster])
+}
+
+func statefulSetOf(p *corev1.Pod) string {
+	if owner := metav1.GetControllerOfNoCopy(p); owner != nil && owner.Kind == "StatefulSet" {
+		return owner.Name
+	}
+	return ""
+}
+
+// addressesToReplace are the addresses that the dead node of a member had: its Service's, or of a headless Service the one that the controller recorded
+// before the old Pod went. The Pod that is there now has another.
+func addressesToReplace(svc *corev1.Service) []netip.Addr {
+	var out []netip.Addr
+	for _, text := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {
+		if ip, err := netip.ParseAddr(text); err == nil && !slices.Contains(out, ip.Unmap()) {
+			out = append(out, ip.Unmap())
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if ip, err := netip.ParseAddr(svc.Annotations[api.AnnotationReplaceAddress]); err == nil {
+		out = append(out, ip.Unmap())
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// NameOf is the name of the cluster that a StatefulSet belongs to, empty where it does not run ScyllaDB. It is the label scylla/cluster; on a StatefulSet that
+// nobody prepared it is ScyllaDB's own --cluster-name, else the headless Service that the racks of one cluster share, else the StatefulSet's own name. It is
+// the one rule for every verb: StatefulSets of one namespace with the same name are one cluster.
+func NameOf(s *appsv1.StatefulSet) string {
+	if name := s.Labels[api.LabelCluster]; name != "" {
+		return name
+	}
+	c := ScyllaDBContainer(&s.Spec.Template.Spec)
+	if c == nil {
+		return ""
+	}
+	if name := Argument(c, "--cluster-name"); name != "" && len(validation.IsValidLabelValue(name)) == 0 {
+		return name
+	}
+	return cmp.Or(s.Spec.ServiceName, s.Name)
+}
+
+// Unprepared are the StatefulSets of a list that run ScyllaDB and belong to a cluster by NameOf alone, without its label.
+func Unprepared(list []appsv1.StatefulSet, name string) []appsv1.StatefulSet {
+	var out []appsv1.StatefulSet
+	for i := range list {
+		if s := &list[i]; s.Labels[api.LabelCluster] == "" && NameOf(s) == name {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+// Argument is the value of one of ScyllaDB's options on a container's command line, as --name=value or --name value; empty when it is not there.
+func Argument(c *corev1.Container, names ...string) string {
+	line := slices.Concat(c.Command, c.Args)
+	for i, arg := range line {
+		for _, name := range names {
+			if v, ok := strings.CutPrefix(arg, name+"="); ok {
+				return v
+			}
+			if arg == name && i+1 < len(line) {
+				return line[i+1]
+			}
+		}
+	}
+	return ""
+}
+
+// RunsScyllaDB recognises a StatefulSet of ScyllaDB by its container, as ScyllaDBContainer does.
+func RunsScyllaDB(s *appsv1.StatefulSet) bool { return ScyllaDBContainer(&s.Spec.Template.Spec) != nil }
+
+// ScyllaDBContainer is the container that runs ScyllaDB, nil when there is none. The first of these rules that fits any container decides: the name scylla; the
+// image scylladb/scylla; an image scylla of another registry, as mirrors have it; a command that is ScyllaDB's; ScyllaDB's three ports.
+func ScyllaDBContainer(spec *corev1.PodSpec) *corev1.Container {
+	for _, is := range []func(*corev1.Container) bool{
+		func(c *corev1.Container) bool { return c.Name == api.ContainerScyllaDB },
+		func(c *corev1.Container) bool {
+			parent, last := imageName(c.Image)
+			return parent == "scylladb" && isScylla(last)
+		},
+		func(c *corev1.Container) bool { _, last := imageName(c.Image); return isScylla(last) },
+		startsScyllaDB,
+		hasScyllaDBPorts,
+	} {
+		for i := range spec.Containers {
+			if is(&spec.Containers[i]) {
+				return &spec.Containers[i]
+			}
+		}
+	}
+	return nil
+}
+
+func isScylla(name string) bool { return name == "scylla" || name == "scylla-enterprise" }
+
+// imageName is the last component of an image's repository, and the one before it: "scylladb" and "scylla".
+func imageName(image string) (parent, last string) {
+	image, _, _ = strings.Cut(image, "@")
+	parts := strings.Split(image, "/")
+	last, _, _ = strings.Cut(parts[len(parts)-1], ":")
+	if len(parts) > 1 {
+		parent = parts[len(parts)-2]
+	}
+	return parent, last
+}
+
+// startsScyllaDB knows the server's binary. The image's entrypoint alone proves nothing: other images name theirs alike.
+func startsScyllaDB(c *corev1.Container) bool {
+	return len(c.Command) > 0 && path.Base(c.Command[0]) == "scylla"
+}
+
+// hasScyllaDBPorts: Cassandra has the first two as well; the REST API is ScyllaDB's.
+func hasScyllaDBPorts(c *corev1.Container) bool {
+	has := func(port int32) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port })
+	}
+	return has(9042) && (has(7000) || has(7001)) && has(10000)
+}

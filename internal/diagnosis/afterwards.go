@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// Fresh is for how long after an operation its tasks are listed. ScyllaDB keeps no word of a repair or a cleanup that a person could be shown later, so
+// a list without an end would stay for ever.
+const Fresh = 24 * time.Hour
+
+// operationReplace is ScyllaDB's word for a replacement in the configuration of repair-based node operations.
+const operationReplace = "replace"
+
+// Operation is what has ended.
+type Operation string
+
+const (
+	Replaced Operation = "Replaced" // a node took the place of another
+	Joined   Operation = "Joined"   // a node joined
+)
+
+// TaskState says whether a task is left to do.
+type TaskState string
+
+const (
+	// TaskOpen is to be done. Whether somebody has done it cannot be observed: no call of ScyllaDB's API says when a repair or a cleanup ended.
+	TaskOpen TaskState = "Open"
+	// TaskNotNeeded is ticked off: what was observed makes it unnecessary.
+	TaskNotNeeded TaskState = "NotNeeded"
+)
+
+// Task is one thing that ScyllaDB's documentation asks for after an operation.
+type Task struct {
+	// Node on which it is done.
+	Node  matrix.Ref
+	State TaskState
+	// Message is what to do or why it is not needed; Command does it, nil where nothing is to be done.
+	Message code.Message
+	Command code.Command
+}
+
+// Afterwards is what is to be done after one operation.
+type Afterwards struct {
+	Operation Operation
+	// Node is the newcomer, Original the host ID that it replaced, empty for a join.
+	Node     matrix.Ref
+	Original string
+	// Finished is when it ended; zero where that is not known.
+	Finished time.Time
+	// Message is what has ended. Wait is why the open tasks have to wait, zero when they can be done now.
+	Message, Wait code.Message
+	Tasks         []Task
+}
+
+// Open is true while a task is left.
+func (a *Afterwards) Open() bool {
+	return slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.State == TaskOpen })
+}
+
+// After lists what is to be done after the operations that ended within Fresh before now: each replacement, and the last join of each datacenter, as one
+// cleanup serves all joins before it. They are known by what our controller records on member Services: under the Scylla Operator there are none, which
+// cleans up by itself.
+func After(c *cluster.Cluster, now time.Time) []Afterwards {
+	var out []Afterwards
+	last := map[string]record{} // by datacenter
+	records := recordsOf(c)
+	for _, r := range records {
+		if r.joined.IsZero() || now.Sub(r.joined) > Fresh {
+			continue
+		}
+		if r.original != "" {
+			out = append(out, AfterReplacement(c, r.Ref, r.original, r.joined))
+			continue
+		}
+		if l, ok := last[r.Datacenter]; !ok || r.joined.After(l.joined) {
+			last[r.Datacenter] = r
+		}
+	}
+	for _, r := range records {
+		if last[r.Datacenter].Member != r.Member {
+			continue
+		}
+		if a := afterJoin(c, r, records); len(a.Tasks) > 0 {
+			out = append(out, a)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Afterwards) int { return b.Finished.Compare(a.Finished) })
+	return out
+}
+
+// AfterReplacement is what is to be done after the replacement of a node: a repair of the newcomer, unless it says that its replacements are repair-based.
+func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original string, finished time.Time) Afterwards {
+	a := Afterwards{
+		Operation: Replaced, Node: newcomer, Original: original, Finished: finished,
+		Message: code.New(sayReplaced, "node", newcomer.String(), "original", original),
+	}
+	t := Task{Node: newcomer, State: TaskOpen, Message: code.New(taskRepair, "node", newcomer.String()), Command: nodetool(c, newcomer, "repair")}
+	if said := c.Said(newcomer.Member); said != nil && said.HostID == newcomer.HostID && slices.Contains(said.RepairBased, operationReplace) {
+		t.State, t.Message, t.Command = TaskNotNeeded, code.New(taskRepairCovered, "node", newcomer.String()), nil
+	}
+	a.Tasks = []Task{t}
+	if a.Open() {
+		a.Wait = waits(c)
+	}
+	return a
+}
+
+// afterJoin is a cleanup of the other members of the newcomer's datacenter, one after the other.
+func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
+	a := Afterwards{
+		Operation: Joined, Node: newcomer.Ref, Finished: newcomer.joined,
+		Message: code.New(sayJoined, "node", newcomer.String()),
+	}
+	for _, r := range all {
+		if r.Member == newcomer.Member || r.Datacenter != newcomer.Datacenter || !r.member {
+			continue
+		}
+		t := Task{Node: r.Ref, State: TaskOpen, Message: code.New(taskCleanup, "node", r.String()), Command: nodetool(c, r.Ref, "cleanup")}
+		switch said := c.Said(r.Member); {
+		case r.joined.After(newcomer.joined):
+			t.State, t.Message, t.Command = TaskNotNeeded, code.New(taskCleanupNewer, "node", r.String()), nil
+		case said != nil && said.HostID == r.HostID && said.OperationMode == "NORMAL" && said.OwnsTokens != nil && !*said.OwnsTokens:
+			// A member that owns no tokens holds no user's data. [derived]
+			t.State, t.Message, t.Command = TaskNotNeeded, code.New(taskCleanupNoTokens, "node", r.String()), nil
+		}
+		a.Tasks = append(a.Tasks, t)
+	}
+	if a.Open() {
+		a.Wait = waits(c)
+	}
+	return a
+}
+
+// waits is why neither a repair nor a cleanup should begin now: ScyllaDB's documentation wants all nodes UP and no change of the topology.
+func waits(c *cluster.Cluster) code.Message {
+	operations, _ := c.Operations()
+	for _, op := range operations {
+		if cluster.OperationOpen(op) {
+			return code.New(waitOperation)
+		}
+	}
+	members := c.Members()
+	for i := range members {
+		if members[i].State == cluster.MemberNewcomer || members[i].ReplaceRequested || members[i].Replacing != "" {
+			return code.New(waitNewcomer, "node", members[i].Name())
+		}
+	}
+	if h := c.Health(); h.Up < h.Nodes || h.Nodes == 0 {
+		return code.New(waitAllUp, "up", h.Up, "nodes", h.Nodes)
+	}
+	return code.Message{}
+}
+
+// record is what a member Service says of how its node came.
+type record struct {
+	matrix.Ref
+	// member is set for a node that has joined.
+	member bool
+	// joined is when it was seen to join, zero where nobody saw it; original is the host ID that it replaced.
+	joined   time.Time
+	original string
+}
+
+func recordsOf(c *cluster.Cluster) []record {
+	var out []record
+	members := c.Members()
+	for i := range members {
+		mb := &members[i]
+		if mb.Service == nil {
+			continue
+		}
+		r := record{Ref: mb.Ref, member: mb.Joined != nil && *mb.Joined && mb.HostID != ""}
+		annotations := mb.Service.Annotations
+		if id, at, ok := strings.Cut(annotations[api.AnnotationJoinedAt], " "); ok && r.member && api.CanonicalHostID(id) == mb.HostID {
+			r.joined, _ = time.Parse(time.RFC3339, at) // what cannot be read says nothing
+		}
+		var l replacement.Last
+		if v := annotations[api.AnnotationReplaceLast]; v != "" && json.Unmarshal([]byte(v), &l) == nil && r.member &&
+			l.Outcome == replacement.OutcomeReplaced && api.CanonicalHostID(l.NewHostID) == mb.HostID {
+			r.joined, r.original = l.FinishedAt, l.HostID
+		}
+		if mb.ReplaceRequested || mb.Replacing != "" {
+			r.joined = time.Time{} // what is under way has not ended
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func nodetool(c *cluster.Cluster, on matrix.Ref, args ...string) code.Command {
+	return append(append(code.Scylla(c.Namespace, "nodetool", on.Member), "--"), args...)
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package heartbeat is how a reporter says, without a write to the API server, that it still asks its ScyllaDB and still says what its Pod's annotation
+// says: it serves its row with a number that advances with every successful poll. Both ends of the wire are here. What follows of it is internal/view's.
+package heartbeat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+)
+
+// The wire: GET Path answers with the row. Its ETag is the row's digest, so that who knows the row asks with If-None-Match and gets no body; Header has the
+// running number.
+const (
+	Path   = "/report"
+	Header = "Scylla-Heartbeat"
+)
+
+// Beat is what a reporter serves. The zero value has nothing to say yet. It is safe for concurrent use.
+type Beat struct {
+	mu     sync.Mutex
+	number int64
+	row    string
+}
+
+// Say takes the row of now. alive is true when ScyllaDB was asked and answered since the last time: then the number advances.
+func (b *Beat) Say(row string, alive bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.row = row
+	if alive {
+		b.number++
+	}
+}
+
+// ServeHTTP answers GET Path.
+func (b *Beat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != Path {
+		http.NotFound(w, r)
+		return
+	}
+	if r.Method != http.MethodGet {
+		http.Error(w, "only GET", http.StatusMethodNotAllowed)
+		return
+	}
+	b.mu.Lock()
+	number, row := b.number, b.row
+	b.mu.Unlock()
+	if row == "" {
+		http.Error(w, "no row yet", http.StatusServiceUnavailable)
+		return
+	}
+	tag := quote(api.ReportDigest(row))
+	w.Header().Set("ETag", tag)
+	w.Header().Set(Header, strconv.FormatInt(number, 10))
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, row) // who breaks off has asked for nothing
+}
+
+func quote(digest string) string { return `"` + digest + `"` }
+
+// Why an answer confirms nothing.
+var (
+	// ErrOtherRow says that the reporter has another row than the annotation.
+	ErrOtherRow = errors.New("its row is another one than the annotation's")
+	// ErrRefused says that it answers, and has no row.
+	ErrRefused = errors.New("it refuses")
+	// ErrGarbled says that the answer is none of a reporter.
+	ErrGarbled = errors.New("its answer is garbled")
+)
+
+// Ask returns the number of the reporter at address, host and port, if it still says the row with that digest. The client pins its certificate; ctx bounds the
+// time, and no body is read. Errors: ErrOtherRow, ErrRefused, ErrGarbled, and those of the connection.
+func Ask(ctx context.Context, c *http.Client, address, digest string) (int64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+Path, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("If-None-Match", quote(digest))
+	resp, err := c.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch resp.StatusCode {
+	case http.StatusNotModified:
+	case http.StatusOK:
+		return 0, ErrOtherRow
+	default:
+		const enough = 200
+		said, _ := bounded.Head(resp.Body, enough) // its status is the answer, its words are for people
+		return 0, fmt.Errorf("%w: %s: %q", ErrRefused, resp.Status, strings.TrimSpace(string(said)))
+	}
+	// A number has one spelling, and an answer one number.
+	all := resp.Header.Values(Header)
+	if len(all) != 1 {
+		return 0, fmt.Errorf("%w: it has %d numbers", ErrGarbled, len(all))
+	}
+	number, err := strconv.ParseInt(all[0], 10, 64)
+	if err != nil || number < 0 || strconv.FormatInt(number, 10) != all[0] {
+		return 0, fmt.Errorf("%w: its number is %.40q", ErrGarbled, all[0])
+	}
+	if tag := resp.Header.Get("ETag"); tag != quote(digest) {
+		return 0, ErrOtherRow
+	}
+	return number, nil
+}

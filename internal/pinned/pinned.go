@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pinned serves and asks over TLS where no authority signs certificates: a process makes a key when it starts, tells the certificate's fingerprint
+// through an object that only it may write, and whoever asks accepts that certificate and no other. So the API server is the only root of trust. It must not
+// know what is asked or answered.
+package pinned
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Key is a private key and its certificate. It is in memory alone and ends with the process.
+type Key struct {
+	certificate tls.Certificate
+	// Fingerprint is the lower-case hex SHA-256 of the certificate's DER form.
+	Fingerprint string
+}
+
+// NewKey makes a key, ECDSA P-256. name is for people who look at the certificate.
+func NewKey(name string) (*Key, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	// Nobody goes by the dates: two clocks are not compared, and the certificate ends with the process.
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate: %w", err)
+	}
+	return &Key{certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, Fingerprint: fingerprint(der)}, nil
+}
+
+func fingerprint(der []byte) string {
+	sum := sha256.Sum256(der)
+	return hex.EncodeToString(sum[:])
+}
+
+// What one connection may cost a server.
+const (
+	headerTimeout  = 5 * time.Second
+	answerTimeout  = 10 * time.Second
+	idleTimeout    = time.Minute
+	maxHeaderBytes = 8 << 10
+	stopTimeout    = 2 * time.Second
+)
+
+// Serve answers on l by TLS until ctx ends; it closes l. Error: what ended it earlier.
+func Serve(ctx context.Context, l net.Listener, k *Key, h http.Handler, log *slog.Logger) error {
+	s := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: answerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS13},
+		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug), // whoever breaks off a connection makes a line
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.ServeTLS(l, "", "") }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if s.Shutdown(ctx) != nil {
+		_ = s.Close()
+	}
+	<-ended
+	return nil
+}
+
+// ErrOther says that somebody else answers.
+var ErrOther = errors.New("the certificate is another one than the pinned")
+
+// NewClient returns a client for the server with that fingerprint. It follows no redirect, uses no proxy, and keeps one connection. Whoever uses it bounds
+// what it reads, and how long; CloseIdleConnections ends it.
+func NewClient(fingerprint string) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{
+				// Names and authorities say nothing here: the pin below is the whole proof, and it holds for resumed sessions, too.
+				InsecureSkipVerify: true,
+				VerifyConnection:   func(s tls.ConnectionState) error { return pin(s, fingerprint) },
+				MinVersion:         tls.VersionTLS13,
+			},
+			MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: idleTimeout / 2, MaxResponseHeaderBytes: maxHeaderBytes, DisableCompression: true,
+			ReadBufferSize: 4 << 10, WriteBufferSize: 1 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func pin(s tls.ConnectionState, want string) error {
+	if want == "" || len(s.PeerCertificates) != 1 || fingerprint(s.PeerCertificates[0].Raw) != want {
+		return ErrOther
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+)
+
+// byHand is a reporter whose steps a test makes.
+func (w *world) byHand() *reporter {
+	w.o.Clock = clock.RealClock{}
+	return newReporter(w.o)
+}
+
+// heard is the running number, and whether it is about a row.
+func heard(t *testing.T, r *reporter, row string) (int, bool) {
+	t.Helper()
+	req := httptest.NewRequest(http.MethodGet, heartbeat.Path, http.NoBody)
+	req.Header.Set("If-None-Match", `"`+api.ReportDigest(row)+`"`)
+	w := httptest.NewRecorder()
+	r.beat.ServeHTTP(w, req)
+	n, err := strconv.Atoi(w.Header().Get(heartbeat.Header))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, w.Code == http.StatusNotModified
+}
+
+// The number advances only while the loop really asks ScyllaDB, and ScyllaDB answers.
+func TestAStuckLoopDoesNotBeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		r := w.byHand()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.loop(ctx) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		row := w.annotation()
+		before, same := heard(t, r, row)
+		if before < 12 || before > 14 || !same {
+			t.Errorf("%d beats in a minute of polls each 5 s, of the annotation's row: %v", before, same)
+		}
+		// ScyllaDB accepts the question and never answers.
+		w.node.set(func(n *node) { n.hang = true })
+		for range 10 {
+			time.Sleep(9 * time.Second)
+			synctest.Wait()
+			if got, _ := heard(t, r, row); got > before+1 {
+				t.Fatalf("%d beats while ScyllaDB hangs, %d before", got, before)
+			}
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A row that cannot be written is another one than the annotation's: the heartbeat must not confirm what is written there.
+func TestARowThatCannotBeWrittenIsNotConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		r := w.byHand()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.loop(ctx) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		row := w.annotation()
+		w.setFailure(errors.New("no answer"))
+		w.node.sees(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if _, same := heard(t, r, row); same {
+			t.Error("the annotation's row is confirmed while ScyllaDB says another")
+		}
+		w.setFailure(nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if _, same := heard(t, r, w.annotation()); !same || !strings.Contains(w.annotation(), "DOWN") {
+			t.Errorf("%v, %s", same, w.annotation())
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Port and fingerprint travel in the annotation, and what is served there is the annotation. Each process has a key of its own.
+func TestTheAnnotationSaysWhereTheHeartbeatIsServed(t *testing.T) {
+	seen := map[string]bool{}
+	w := newWorld(t, "")
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := l.Addr().String()
+		w.o.Heartbeat, w.o.Interval, w.o.Log = l, MinInterval, slog.New(slog.DiscardHandler)
+		w.wrote = make(chan struct{})
+		stop := w.start()
+		<-w.wrote
+		h := w.row().Heartbeat
+		if h == nil || seen[h.Fingerprint] {
+			t.Fatalf("%+v", h)
+		}
+		seen[h.Fingerprint] = true
+		if _, port, _ := net.SplitHostPort(address); port == "" || int(h.Port) != l.Addr().(*net.TCPAddr).Port {
+			t.Errorf("%s is served, the annotation says port %d", address, h.Port)
+		}
+		c := pinned.NewClient(h.Fingerprint)
+		if n, err := heartbeat.Ask(t.Context(), c, address, api.ReportDigest(w.annotation())); err != nil || n < 1 {
+			t.Errorf("%d, %v", n, err)
+		}
+		c.CloseIdleConnections()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if strings.Contains(w.annotation(), "PRIVATE") {
+		t.Error("the key is in the annotation")
+	}
+}
+
+// Evidence of two intervals must not be older than the limit by which it counts.
+func TestALongIntervalIsCutWhereTheHeartbeatIsServed(t *testing.T) {
+	w := newWorld(t, "")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.o.Heartbeat, w.o.Interval = l, time.Hour
+	w.wrote = make(chan struct{})
+	stop := w.start()
+	<-w.wrote
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(w.log.String(), `"interval":"5s"`) {
+		t.Errorf("it says nothing of the interval:\n%s", w.log)
+	}
+}

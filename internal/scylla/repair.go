@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// repairBased are the repair-based operations of a node that serves. A node that has no such option has none of them.
+func (r *Reader) repairBased(ctx context.Context, row *api.NodeStatusReport) []string {
+	if row.OperationMode != modeNormal {
+		r.repair, r.repairAsked = nil, false
+		return nil
+	}
+	if !r.repairAsked {
+		list, err := r.c.RepairBased(ctx)
+		if err != nil && !IsMissing(err) {
+			r.gap(err)
+			return nil
+		}
+		r.repair, r.repairAsked = list, true
+	}
+	return slices.Clone(r.repair)
+}
