@@ -229,7 +229,7 @@ func killedAtEachStage(d *drill) {
 		if _, open := s.Labels[api.LabelReplace]; !open && s.Annotations[api.AnnotationHostID] != old {
 			return true, "", nil
 		}
-		r, err := d.Plugin(ctx, "replace", "status", dead, "-n", d.namespace, "-o", "jsonpath={.phase}")
+		r, err := d.Plugin(ctx, "replace", "status", dead, "-n", d.namespace, "-o", "jsonpath={.items[0].phase}")
 		if stage := r.Stdout; err == nil && r.Code != 1 && stage != "" && !slices.Contains(stages, stage) {
 			stages = append(stages, stage)
 			d.killController()
