@@ -58,6 +58,12 @@ e2e: ## End-to-end tests only, on a real Kubernetes
 	@test/cluster/install-prerequisites.sh
 	go test -count=1 -timeout 30m ./test/e2e/... ./test/cluster/...
 
+.PHONY: rehearse
+rehearse: ## Failures made on purpose, in real Pods: measured against documented times, written to docs/rehearsals.md
+	@test/cluster/install-prerequisites.sh
+	go test ./test/e2e -count=1 -timeout 60m -run '^TestRehearsals$$' -v -rehearse -measured=testdata/rehearsals.json
+	go run ./cmd/gen
+
 .PHONY: simulation
 simulation: ## 2,000 seeds of kills, partitions and lost disks against the decisions (SEEDS=n)
 	go test ./test/simulation -count=1 -timeout 30m -run 'TestSeeds$$' -v -seeds=$(SEEDS)

@@ -129,7 +129,11 @@ func documents(files []file) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(files, file{name: "docs/troubleshooting.md", mode: 0o644, data: page}, file{name: "docs/metrics.md", mode: 0o644, data: numbers},
+	rehearsals, err := rehearsalsPage(root)
+	if err != nil {
+		return nil, err
+	}
+	return append(files, file{name: "docs/rehearsals.md", mode: 0o644, data: rehearsals}, file{name: "docs/troubleshooting.md", mode: 0o644, data: page}, file{name: "docs/metrics.md", mode: 0o644, data: numbers},
 		file{name: "docs/health-policy.md", mode: 0o644, data: policyPage()}), nil
 }
 

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+)
+
+var (
+	rehearse = flag.Bool("rehearse", false, "run all rehearsals, one after the other; without it the third alone runs, so that none of this rots")
+	measured = flag.String("measured", "", "file to which what the rehearsals measured is written, as JSON")
+)
+
+// dwell is for how long what must not happen is watched for.
+const dwell = 10 * time.Second
+
+// drill is one rehearsal under way.
+type drill struct {
+	*fixture
+	times []timing
+}
+
+// timing is one line of the table of measured against documented times. Seconds are those of this run: they tell how the tool behaves on the
+// machine of the run, and no test fails by them.
+type timing struct {
+	Rehearsal  int     `json:"rehearsal"`
+	Name       string  `json:"name"`
+	What       string  `json:"what"`
+	Documented float64 `json:"documented"` // seconds; 0: nothing is promised
+	Measured   float64 `json:"measured"`   // seconds; 0: held, with nothing to wait for
+}
+
+// rehearsal is a failure that is made on purpose in a cluster that was healthy, and what must come of it. Nothing is concluded before canary has
+// proven that the failure is there: an injection that does nothing would pass every check.
+type rehearsal struct {
+	number int
+	name   string
+	// cluster is what is deployed; the zero value is three racks of one node.
+	cluster scenario.Cluster
+	// forming leaves the first health check out: the rehearsal is about the cluster's first start.
+	forming bool
+	// blind is set where the controller is stopped or may not write, so that no newer view can be waited for.
+	blind                           bool
+	inject, canary, verify, cleanUp func(*drill)
+}
+
+// perform is baseline, injection, canary, a view made after it, dwell, verification, clean-up, and the baseline once more.
+func (r rehearsal) perform(d *drill) {
+	r.cluster.Mutate = asShipped
+	if r.forming {
+		d.fixture = stageCluster(d.t, r.cluster)
+	} else {
+		d.fixture = deploy(d.t, r.cluster)
+		d.healthy()
+	}
+	r.inject(d)
+	r.canary(d)
+	if !r.blind {
+		d.nextView()
+	}
+	r.verify(d)
+	if r.cleanUp != nil {
+		r.cleanUp(d)
+	}
+	d.healthy()
+}
+
+// asShipped takes away what the other tests set to be done sooner, but for the time that ScyllaDB is given to end.
+func asShipped(s *appsv1.StatefulSet) {
+	shortGrace(s)
+	for i := range s.Spec.Template.Spec.InitContainers {
+		c := &s.Spec.Template.Spec.InitContainers[i]
+		c.Args = slices.DeleteFunc(c.Args, func(a string) bool { return strings.HasPrefix(a, "--stabilisation=") })
+	}
+}
+
+// took waits until cond is true and notes how long after since that was.
+func (d *drill) took(what string, documented time.Duration, since time.Time, cond func(ctx context.Context) (bool, string, error)) {
+	d.t.Helper()
+	d.waitFor(what, cond)
+	d.times = append(d.times, timing{What: what, Documented: documented.Seconds(), Measured: time.Since(since).Round(100 * time.Millisecond).Seconds()})
+}
+
+// view is the controller's view as it is stored; nil when there is none.
+func (d *drill) view(ctx context.Context) (*api.StatusReportView, error) {
+	var l api.ScyllaDBStatusReportList
+	if err := d.Client.List(ctx, &l, client.InNamespace(d.namespace)); err != nil {
+		return nil, err
+	}
+	if len(l.Items) != 1 {
+		return nil, nil
+	}
+	return l.Items[0].Status.View, nil
+}
+
+// nextView waits until a controller that leads has made a view, or proven again that the last one holds: what it says may otherwise be older than
+// the injection.
+func (d *drill) nextView() {
+	d.t.Helper()
+	renewed := d.renewed(d.ctx)
+	d.waitFor("the controller to judge the cluster once more", func(ctx context.Context) (bool, string, error) {
+		now := d.renewed(ctx)
+		return now.After(renewed.Add(2 * time.Second)), now.String(), nil
+	})
+}
+
+// renewed is when the controller's Lease was last renewed, by its holder's clock.
+func (d *drill) renewed(ctx context.Context) time.Time {
+	l := &coordinationv1.Lease{}
+	if err := d.Client.Get(ctx, client.ObjectKey{Namespace: "kubectl-scylla", Name: api.LeaseName}, l); err != nil || l.Spec.RenewTime == nil {
+		return time.Time{}
+	}
+	return l.Spec.RenewTime.Time
+}
+
+// controllerPod is the one Pod of the shipped controller.
+func (d *drill) controllerPod() corev1.Pod {
+	d.t.Helper()
+	var l corev1.PodList
+	d.must(d.Client.List(d.ctx, &l, client.InNamespace("kubectl-scylla")))
+	if len(l.Items) != 1 {
+		d.t.Fatalf("%d Pods of the controller, want 1", len(l.Items))
+	}
+	return l.Items[0]
+}
+
+// killController ends the controller's process as a crash does, and returns how often its container had been restarted before.
+func (d *drill) killController() (restarts int32) {
+	d.t.Helper()
+	p := d.controllerPod()
+	restarts = p.Status.ContainerStatuses[0].RestartCount
+	d.must(d.Cluster.SignalContainer(d.ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name, syscall.SIGKILL))
+	return restarts
+}
+
+// left is true once a member's barrier has let it through.
+func (d *drill) left(member string) func(context.Context) (bool, string, error) {
+	return func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		if err := d.Client.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: member}, p); err != nil {
+			return false, "", client.IgnoreNotFound(err)
+		}
+		s := initStatus(p, api.ContainerBarrier)
+		return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0, scenario.Describe(p), nil
+	}
+}
+
+// says is true once a member's barrier has logged all of the texts.
+func (d *drill) says(member string, texts ...string) func(context.Context) (bool, string, error) {
+	return func(ctx context.Context) (bool, string, error) {
+		log, err := d.ContainerLog(ctx, d.namespace, member, api.ContainerBarrier)
+		for _, text := range texts {
+			if !strings.Contains(log, text) {
+				return false, tail(log, 3), err
+			}
+		}
+		return true, "", err
+	}
+}
+
+// row is true once a Pod's row contains a text.
+func (d *drill) row(pod, text string) func(context.Context) (bool, string, error) {
+	return func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		if err := d.Client.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: pod}, p); err != nil {
+			return false, "", err
+		}
+		row := p.Annotations[api.AnnotationNodeStatusReport]
+		return strings.Contains(row, text), row, nil
+	}
+}
+
+// waits scales a rack up and waits until its newcomer waits at its barrier.
+func (d *drill) waits(rack, newcomer string) {
+	d.t.Helper()
+	d.must(d.Scale(d.ctx, d.namespace, rack, 2))
+	d.untilBarrierRuns(newcomer)
+}
+
+func (d *drill) at(member string) cluster.Pod {
+	return cluster.Pod{Namespace: d.namespace, Name: member}
+}
+
+// TestRehearsals runs what docs/availability.md promises. All of it takes too long for every run: `make rehearse` does it, and writes the times down.
+func TestRehearsals(t *testing.T) {
+	if !*rehearse {
+		t.Parallel()
+	}
+	var all []timing
+	for _, r := range rehearsals() {
+		if !*rehearse && r.number != 3 {
+			continue
+		}
+		t.Run(fmt.Sprintf("%d", r.number), func(t *testing.T) {
+			d := &drill{fixture: &fixture{t: t}}
+			r.perform(d)
+			if len(d.times) == 0 {
+				d.times = []timing{{What: "held, and nothing to wait for"}}
+			}
+			for _, m := range d.times {
+				m.Rehearsal, m.Name = r.number, r.name
+				all = append(all, m)
+				t.Logf("%2d %-60s %-60s documented %6.1f s, measured %6.1f s", r.number, r.name, m.What, m.Documented, m.Measured)
+			}
+		})
+	}
+	if *measured == "" || t.Failed() {
+		return
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(*measured, append(text, '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
