@@ -81,9 +81,9 @@ func (r *Reconciler) announcePermits(ctx context.Context, w *world, written *api
 		if change.What == view.PermitWithdrawn {
 			typ = corev1.EventTypeWarning
 		}
-		r.o.Metrics.Permit(written.Namespace, written.Name, string(change.Kind), string(change.What))
+		r.o.Metrics.Permit(written.Namespace, written.Name, string(change.Kind), change.What)
 		text := words.Text(change.Message)
-		r.o.Notice.Emit(ctx, written, typ, "Permit"+string(change.What), "GrantPermit", text)
+		r.o.Notice.Emit(ctx, written, typ, "Permit"+change.What, "GrantPermit", text)
 		r.o.Log.InfoContext(ctx, "permit "+text, "namespace", written.Namespace, "cluster", written.Name, "member", change.Member, "kind", string(change.Kind),
 			"epoch", is.Epoch, "seq", is.Seq)
 	}

@@ -51,6 +51,8 @@ var offlineExamples = []example{
 	{line: "kubectl scylla barrier --from sample:incident", code: 3, says: "demo-dc1-rack2-1"},
 	{line: "kubectl scylla describe rack2/1 --from sample:incident", says: "demo/demo-dc1-rack2-1: must wait"},
 
+	{line: "kubectl scylla events --from sample:incident", says: "demo-dc1-rack3-0 (37d2f3a2) is seen DOWN by"},
+
 	{line: "kubectl scylla check --pre -n demo", says: "you in demo: 6 rights, all there"},
 
 	{line: "kubectl scylla install --image localhost/scylla-agent:dev --dry-run=client -o yaml", says: "kind: Deployment"},
@@ -107,6 +109,8 @@ var demoExamples = []example{
 	{line: "kubectl scylla report demo -n demo -o svg > demo.svg"},
 	{line: "kubectl scylla report demo -n demo --archive demo.zip", says: "demo.zip"},
 	{line: "kubectl scylla status --from demo.zip", says: "✓ HEALTHY demo/demo"},
+	// The archive is of a healthy cluster.
+	{line: "kubectl scylla replace demo-dc1-rack3-0 --from demo.zip --dry-run=client", code: 2, says: "Would be deleted"},
 	{line: "kubectl scylla dashboard demo -n demo --once --width 100 --height 30", says: "✓ HEALTHY demo/demo"},
 	{line: "kubectl scylla dashboard -n demo", asks: "HEALTHY demo/demo", answer: typed(q)},
 	{line: "kubectl scylla dashboard -n demo --source live", asks: "HEALTHY demo/demo", answer: typed(q)},
@@ -146,6 +150,8 @@ var demoExamples = []example{
 	{do: (*fixture).reporterHeals},
 	{do: func(f *fixture) { f.dies(dead) }},
 	{line: `kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`, code: 3, says: dead},
+	{line: "kubectl scylla events -n demo", says: dead},
+	{line: "kubectl scylla events -n demo --for rack3/0 --since 30m -o json", says: dead},
 	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo --dry-run=client", says: "service/demo-dc1-rack3-0 labeled (dry run)"},
 	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo", asks: "to go on:", answer: first8, says: "was replaced by"},
 
