@@ -337,6 +337,10 @@ func (g *gossiper) merge(states []*endpointState) {
 		}
 		p := g.peers[st.HostID]
 		switch {
+		case p == nil && !g.byHostID && g.addressTakenLocked(st):
+			// A peer that has not heard of the newer node yet still speaks of the older one.
+			g.mu.Unlock()
+			continue
 		case p == nil:
 			now := g.clock.Now()
 			p = &peerView{st: st, firstSeen: now, downSince: now}
@@ -371,6 +375,16 @@ func (g *gossiper) takeAddressLocked(st *endpointState) {
 			delete(g.peers, id)
 		}
 	}
+}
+
+// addressTakenLocked is true where a node that started later has the address of st.
+func (g *gossiper) addressTakenLocked(st *endpointState) bool {
+	for id, p := range g.peers {
+		if id != st.HostID && p.st.IP == st.IP && p.st.Gen > st.Gen {
+			return true
+		}
+	}
+	return false
 }
 
 func (g *gossiper) handleShutdown(st *endpointState) {
