@@ -65,8 +65,8 @@ rehearse: ## Failures made on purpose, in real Pods: measured against documented
 	go run ./cmd/gen
 
 .PHONY: simulation
-simulation: ## 2,000 seeds of kills, partitions and lost disks against the decisions (SEEDS=n)
-	go test ./test/simulation -count=1 -timeout 30m -run 'TestSeeds$$' -v -seeds=$(SEEDS)
+simulation: ## 2,000 seeds of kills, partitions, lost disks and messages against the decisions, by policy permits and reports (SEEDS=n)
+	go test ./test/simulation -count=1 -timeout 3h -run 'TestSeeds$$' -v -seeds=$(SEEDS)
 
 .PHONY: race
 race: ## Unit tests with the race detector, shuffled

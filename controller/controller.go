@@ -113,6 +113,7 @@ func cacheOptions(v validated) (cache.Options, error) {
 	}
 	return cache.Options{
 		Scheme: kube.NewScheme(), DefaultNamespaces: namespaces, ByObject: byObject, DefaultTransform: cache.TransformStripManagedFields(),
+		NewInformer: newInformer,
 	}, nil
 }
 
@@ -257,9 +258,6 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 		if keeper != nil {
 			keeper.Assembled(key, began, err)
 		}
-		if err == nil {
-			tracker.Written(key)
-		}
 	}
 	r := reports.New(options)
 	if v.LeaderElect {
@@ -279,7 +277,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 	}
 
 	if err := replacement.Register(mgr, replacement.Options{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Notice: said, Log: log.With("controller", "replacement"), Clock: v.Clock,
+		Client: mgr.GetClient(), Live: lean{mgr.GetAPIReader(), mgr.GetClient()}, Notice: said, Log: log.With("controller", "replacement"), Clock: v.Clock,
 	}); err != nil {
 		return err
 	}

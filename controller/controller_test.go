@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -37,6 +36,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
 )
 
@@ -203,24 +203,7 @@ type run struct {
 	health, metrics string
 	cancel          context.CancelFunc
 	done            chan error
-	log             *logBuffer
-}
-
-type logBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *logBuffer) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log             *output.Buffer
 }
 
 func freeAddress(t *testing.T) string {
@@ -241,7 +224,7 @@ func (p *place) run(change func(*controller.Options)) *run {
 // runWith also changes how the API server is reached.
 func (p *place) runWith(reach func(**rest.Config), change func(*controller.Options)) *run {
 	p.t.Helper()
-	r := &run{health: freeAddress(p.t), metrics: freeAddress(p.t), done: make(chan error, 1), log: &logBuffer{}}
+	r := &run{health: freeAddress(p.t), metrics: freeAddress(p.t), done: make(chan error, 1), log: &output.Buffer{}}
 	o := controller.DefaultOptions()
 	o.HealthProbeBindAddress, o.MetricsBindAddress = r.health, r.metrics
 	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = 3*time.Second, 2*time.Second, 200*time.Millisecond

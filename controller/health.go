@@ -25,7 +25,13 @@ const (
 	reconcileTimeout = time.Minute
 	deadAfter        = 3 * time.Minute
 	syncTimeout      = time.Second
+	// stalledAfter is when a controller whose loop is silent ends itself, and so gives its Lease back: a new one, or the one that waits, does what it cannot. It is
+	// longer than one reconciliation may take, and shorter than the kubelet's patience, which outside a cluster nobody has.
+	stalledAfter = reconcileTimeout + notReadyAfter
 )
+
+// errStalled ends a controller whose loop stalls.
+var errStalled = errors.New("the controller ends itself so that another one can lead")
 
 // pulse sends an empty request through the queue of the reports' loop at intervals: what comes out at the other end shows that the loop
 // lives, not only the process.
@@ -55,7 +61,8 @@ func (p *pulse) beat() {
 	p.last = p.clock.Now()
 }
 
-// Start sends until ctx ends. The manager starts it on the leader only.
+// Start sends until ctx ends, and ends with an error, and so the manager with it, when nothing has come out at the other end for stalledAfter. The manager starts it on the
+// leader only. A process that is frozen as a whole renews no Lease; one of which only the loop is frozen would hold it for ever.
 func (p *pulse) Start(ctx context.Context) error {
 	p.beat() // the loop has had no chance yet
 	t := p.clock.NewTicker(pulseInterval)
@@ -71,6 +78,9 @@ func (p *pulse) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-t.C():
+		}
+		if err := p.silent(stalledAfter); err != nil {
+			return fmt.Errorf("%w: %w", err, errStalled)
 		}
 	}
 }

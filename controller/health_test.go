@@ -4,7 +4,9 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 
@@ -62,5 +64,48 @@ func TestThePulseGoesThroughTheQueue(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// A controller whose loop stalls ends itself, so that it does not hold the Lease of the election for ever: later than one reconciliation may take, and before the kubelet
+// loses its patience.
+func TestAControllerWhoseLoopStallsEndsItself(t *testing.T) {
+	if stalledAfter <= reconcileTimeout || stalledAfter >= deadAfter {
+		t.Errorf("ends itself after %v: a reconciliation may take %v, the kubelet waits for %v", stalledAfter, reconcileTimeout, deadAfter)
+	}
+	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
+	p := &pulse{clock: clk, elected: make(chan struct{})}
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer q.ShutDown()
+	if err := p.source().Start(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- p.Start(t.Context()) }()
+	pass := func(works bool) {
+		for !clk.HasWaiters() {
+			runtime.Gosched()
+		}
+		got, _ := q.Get()
+		q.Done(got)
+		if works {
+			p.beat()
+		}
+		clk.Step(pulseInterval)
+	}
+	for range 2 * int(stalledAfter/pulseInterval) {
+		pass(true)
+	}
+	for range int(stalledAfter/pulseInterval) - 1 { // what is taken from the queue is never done
+		pass(false)
+		select {
+		case err := <-done:
+			t.Fatalf("ends too early: %v", err)
+		default:
+		}
+	}
+	clk.Step(pulseInterval)
+	if err := <-done; !errors.Is(err, errStalled) {
+		t.Errorf("ended by %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func TestTheLeaderAloneServesViews(t *testing.T) {
 	key := types.NamespacedName{Namespace: "db", Name: "demo"}
 	c := pinned.NewClient(fingerprint)
 	defer c.CloseIdleConnections()
-	if _, err := viewwire.Fetch(t.Context(), c, address, key); !errors.Is(err, viewwire.ErrNotLeading) {
+	if _, err := viewwire.Fetch(t.Context(), c, viewwire.Question{Address: address, Path: viewwire.Path, Cluster: key}); !errors.Is(err, viewwire.ErrNotLeading) {
 		t.Errorf("before it leads: %v", err)
 	}
 	close(elected)
@@ -55,7 +55,7 @@ func TestTheLeaderAloneServesViews(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if v, err := viewwire.Fetch(t.Context(), c, address, key); err != nil || v.Epoch != 1 || v.Seq != 2 {
+	if v, err := viewwire.Fetch(t.Context(), c, viewwire.Question{Address: address, Path: viewwire.Path, Cluster: key}); err != nil || v.Epoch != 1 || v.Seq != 2 {
 		t.Errorf("%v, %v", v, err)
 	}
 	cancel()

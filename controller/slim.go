@@ -3,10 +3,15 @@
 package controller
 
 import (
+	"context"
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
@@ -14,10 +19,13 @@ import (
 // slimPod keeps of a Pod in the cache what the reconcilers and package cluster read. Nobody writes a Pod: the controller's rights have no verb for it, so
 // nothing that is left out here can be lost there. What is left out may be as much as the rest of a Pod of a small cluster, and is held once per Pod.
 func slimPod(obj any) (any, error) {
-	p, ok := obj.(*corev1.Pod)
-	if !ok {
-		return obj, nil // what the informer tells of an object whose deletion it missed
+	if p, ok := obj.(*corev1.Pod); ok {
+		return slimmed(p), nil
 	}
+	return obj, nil // what the informer tells of an object whose deletion it missed
+}
+
+func slimmed(p *corev1.Pod) *corev1.Pod {
 	m := metav1.ObjectMeta{
 		Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Generation: p.Generation,
 		Labels: p.Labels, OwnerReferences: p.OwnerReferences,
@@ -39,7 +47,7 @@ func slimPod(obj any) (any, error) {
 			HostIP: p.Status.HostIP, StartTime: p.Status.StartTime, Conditions: p.Status.Conditions,
 			InitContainerStatuses: slimStatuses(p.Status.InitContainerStatuses), ContainerStatuses: slimStatuses(p.Status.ContainerStatuses),
 		},
-	}, nil
+	}
 }
 
 // slimContainers keeps names, images, command lines, ports (where a reporter answers), mounts (which volume is ScyllaDB's) and what tells a sidecar.
@@ -94,3 +102,39 @@ func slimSet(obj any) (any, error) {
 }
 
 var _, _ cache.TransformFunc = slimPod, slimSet
+
+// podsAtOnce is how many Pods one answer may have. A row may have 200 kB.
+const podsAtOnce = 50
+
+// newInformer is client-go's, but that a list of Pods is read page by page, each of which is slimmed before the next is asked for. An API server that streams what a
+// cache begins with is not asked for a list; an older one answers with all Pods at once, of which the controller would hold the bytes and every object.
+func newInformer(lw cache.ListerWatcher, of runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
+	if _, pods := of.(*corev1.Pod); pods {
+		inner := cache.ToListerWatcherWithContext(lw)
+		lw = &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				return listPods(ctx, inner, o)
+			},
+			WatchFuncWithContext: inner.WatchWithContext,
+		}
+	}
+	return cache.NewSharedIndexInformer(lw, of, resync, indexers)
+}
+
+// listPods returns all Pods, whatever pages o asks for. They are those of now: the pages of an older state may be gone already, and an API server that is asked for
+// any state sends no pages.
+func listPods(ctx context.Context, from cache.ListerWatcherWithContext, o metav1.ListOptions) (runtime.Object, error) {
+	o.ResourceVersion, o.ResourceVersionMatch, o.Limit, o.Continue = "", "", 0, ""
+	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		obj, err := from.ListWithContext(ctx, o)
+		if list, ok := obj.(*corev1.PodList); ok && err == nil {
+			for i := range list.Items {
+				list.Items[i] = *slimmed(&list.Items[i])
+			}
+		}
+		return obj, err
+	})
+	p.PageSize, p.FullListIfExpired = podsAtOnce, false
+	list, _, err := p.ListWithAlloc(ctx, o)
+	return list, err
+}

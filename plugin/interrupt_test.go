@@ -28,18 +28,19 @@ func TestAttack6InterruptWhileReadingSavedObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = keep.Close() }()
+	t.Cleanup(func() { _ = keep.Close() })
 	for name, args := range map[string][]string{
 		"a pipe with a silent writer":  {"status", "--from", silent},
 		"a pipe without a writer":      {"status", "--from", unopened},
 		"a report of a silent pipe":    {"report", "--from", silent},
 		"a dashboard of a silent pipe": {"dashboard", "--once", "--from", silent},
+		"a silent standard input":      {"status", "--from", "-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, context.Canceled)
 			defer cancel()
-			res := plugintest.Run{Args: args}.DoContext(ctx, t)
+			res := plugintest.Run{Args: args, In: keep}.DoContext(ctx, t)
 			if res.Code != 130 || !strings.Contains(res.Stderr, "interrupted") || res.Stdout != "" {
 				t.Errorf("%+v", res)
 			}

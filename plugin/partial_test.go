@@ -95,7 +95,7 @@ var shown = map[string]struct {
 	args  []string
 	first int
 }{
-	"status":       {[]string{"status", "demo"}, 8},
+	"status":       {[]string{"status", "demo", "--all"}, 8},
 	"wide":         {[]string{"status", "demo", "-o", "wide"}, 8},
 	"clusters":     {[]string{"status", "-l", "scylla/cluster=demo"}, 8},
 	"barrier":      {[]string{"barrier", "demo-dc1-rack2-1"}, 8},
@@ -116,7 +116,7 @@ func TestPartialAnswersAreSaidEverywhere(t *testing.T) {
 	c.Newcomer("dc1", "rack2", 1)
 	live := forwards(t, c, map[string]trouble{"demo-dc1-rack3-0": hangs, "demo-dc1-rack4-0": refused})
 	want := []string{
-		"no answer from Pod demo-dc1-rack2-1: the Pod is Pending, Init:1/2",
+		"no answer from Pod demo-dc1-rack2-1: the Pod is Pending, Init:2/3",
 		"no answer from Pod demo-dc1-rack3-0: timed out",
 		"no answer from Pod demo-dc1-rack4-0: error dialing backend: connection refused",
 	}
@@ -168,7 +168,7 @@ func TestWithoutTheRightToForward(t *testing.T) {
 		c.NoRow(n.Name)
 		in[n.Name] = forbidden
 	}
-	run := plugintest.Run{Objects: c.Objects(), Live: forwards(t, c, in)}
+	run := plugintest.Run{Objects: c.Objects(), Live: forwards(t, c, in), Environ: []string{"LANG=C.UTF-8", "COLUMNS=250"}}
 	for _, verb := range []string{"status", "dashboard", "report"} {
 		for source, from := range map[string]string{"auto": "annotation", "live": "live"} {
 			run.Args = []string{verb, "-n", "demo", "--source", source}
@@ -188,7 +188,7 @@ func TestWithoutTheRightToForward(t *testing.T) {
 			}
 		}
 	}
-	run.Args = []string{"status", "-n", "demo"}
+	run.Args, run.Environ = []string{"status", "-n", "demo"}, nil
 	plugintest.Golden(t, "partial-may-not-ask.txt", run.Transcript(t))
 }
 
@@ -200,7 +200,7 @@ func TestAControllerThatMayNotBeSeenIsNoGap(t *testing.T) {
 		}
 		return c.Get(ctx, key, obj, opts...)
 	}}
-	res := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects(), Funcs: noLease}.Do(t)
+	res := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects(), Funcs: noLease, Environ: []string{"LANG=C.UTF-8", "COLUMNS=250"}}.Do(t)
 	if strings.Contains(res.Stdout, "partial") || !strings.Contains(res.Stdout, "\nnote: get leases.coordination.k8s.io kubectl-scylla/kubectl-scylla-controller: forbidden;") {
 		t.Errorf("exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}

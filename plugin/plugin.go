@@ -6,6 +6,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	// Credentials of cloud providers and OIDC work as with kubectl.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/barrier"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/check"
@@ -29,6 +31,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/events"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/exec"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/forceproceed"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/initreset"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/logs"
@@ -60,6 +63,7 @@ func verbs() []func(*cli.Deps) *cobra.Command {
 		install.NewCmd,
 		uninstall.NewCmd,
 		check.NewCmd,
+		initreset.NewCmd,
 		inject.NewCmd,
 		remote.NewCmd,
 		completion.NewCmd,
@@ -101,6 +105,9 @@ and what to do about it, and acts when you ask it to.`,
 	if strings.HasPrefix(filepath.Base(argv0), "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: DisplayName}
 	}
+	root.Version = version.Text()
+	root.SetVersionTemplate("{{.Version}}")
+	root.Flags().BoolP("version", "v", false, "Print which version this is.")
 	root.SetIn(d.Streams.In)
 	root.SetOut(d.Streams.Out)
 	root.SetErr(d.Streams.ErrOut)
@@ -114,6 +121,8 @@ and what to do about it, and acts when you ask it to.`,
 	root.PersistentFlags().Var(&d.Color, "color", "Colour: auto is for terminals only, and heeds NO_COLOR and CLICOLOR_FORCE.")
 	root.SetFlagErrorFunc(wrongFlag)
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = root.RegisterFlagCompletionFunc("namespace", d.CompleteNamespaces)
+	_ = root.RegisterFlagCompletionFunc("context", d.CompleteContexts)
 	for _, verb := range verbs() {
 		root.AddCommand(verb(d))
 	}
@@ -141,7 +150,7 @@ func helpCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sub, _, err := cmd.Root().Find(args)
 			if err != nil {
-				return exit.WithHint(exit.Usage(tidy(cmd.Root(), err)), cli.HelpHint(cmd.Root()))
+				return exit.WithHint(exit.Usage(tidy(sub, err)), cli.HelpHint(cmd.Root()))
 			}
 			sub.InitDefaultHelpFlag()
 			return sub.Help()
@@ -155,33 +164,36 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 	root.SetArgs(args[1:])
 	ran := false
 	for _, cmd := range root.Commands() {
-		wrap(cmd, &ran)
+		wrap(cmd, d, &ran)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !ran && exit.Code(err) == exit.CodeError {
 		// Whatever cobra itself refuses is usage: unknown commands, too many arguments, flags that exclude each other.
-		err = exit.WithHint(exit.Usage(tidy(root, err)), cli.HelpHint(cmd))
+		err = exit.WithHint(exit.Usage(tidy(cmd, err)), cli.HelpHint(cmd))
 	}
 	if ctx.Err() != nil && err != nil && exit.Code(err) == exit.CodeError {
 		// A request that was cut off by the interrupt fails in many words.
 		err = exit.Interrupted(err)
 	}
-	if text := exit.Message(err); text != "" {
+	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok && e.What == "member" && len(e.Nearest) == 0 {
+		err = exit.WithHint(err, "see the members: kubectl scylla status")
+	}
+	if text := d.Words().Mentioned(exit.Message(err)); text != "" {
 		d.Say(text + "\n")
 	}
 	return exit.Code(err)
 }
 
-// wrap notes that a command's own body was reached.
-func wrap(cmd *cobra.Command, ran *bool) {
+// wrap notes that a command's own body was reached, and what it can do without an API server.
+func wrap(cmd *cobra.Command, d *cli.Deps, ran *bool) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
-			*ran = true
+			*ran, d.ReadsFiles = true, c.Flags().Lookup("from") != nil
 			return run(c, args)
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		wrap(sub, ran)
+		wrap(sub, d, ran)
 	}
 }
 

@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,9 +22,11 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		err = didYouMean(err, nearestFlags(cmd, unknown.GetSpecifiedName()))
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		if want := wanted(invalid.GetFlag()); want != "" {
-			err = fmt.Errorf("--%s is %q: give %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+		cause := errors.Unwrap(invalid)
+		if want := wanted(invalid.GetFlag()); want != "" || cause == nil {
+			cause = errors.New("give " + cmp.Or(want, invalid.GetFlag().Usage))
 		}
+		err = fmt.Errorf("--%s is %q: %w", invalid.GetFlag().Name, invalid.GetValue(), cause)
 	}
 	return exit.WithHint(exit.Usage(err), cli.HelpHint(cmd))
 }
@@ -65,15 +68,15 @@ func nearestFlags(cmd *cobra.Command, typed string) []string {
 	return near
 }
 
-// tidy says what cobra refuses in one sentence, with the commands that may have been meant: aliases, too, which cobra forgets.
-func tidy(root *cobra.Command, err error) error {
+// tidy says what cobra refuses below a command in one sentence, with the commands that may have been meant: aliases, too, which cobra forgets.
+func tidy(below *cobra.Command, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
 		typed, _, _ := strings.Cut(strings.TrimPrefix(rest, `"`), `"`)
 		if typed == "controller" {
 			return exit.WithHint(errors.New(text), "the controller is not part of the plugin: run scylla-agent controller --kubeconfig FILE")
 		}
-		return didYouMean(errors.New(text), nearestCommands(root, typed))
+		return didYouMean(errors.New(text), nearestCommands(below, typed))
 	}
 	// "if any flags in the group [watch wait] are set none of the others can be; [wait watch] were all set"
 	if _, set, ok := strings.Cut(text, "none of the others can be; ["); ok {
@@ -84,10 +87,13 @@ func tidy(root *cobra.Command, err error) error {
 }
 
 // nearestCommands gives one name of each command: its own, or its alias where only that is near.
-func nearestCommands(root *cobra.Command, typed string) []string {
+func nearestCommands(below *cobra.Command, typed string) []string {
+	if meant, ok := habits[typed]; ok && !below.HasParent() {
+		return []string{meant}
+	}
 	of := map[string]*cobra.Command{}
 	var names []string
-	for _, sub := range root.Commands() {
+	for _, sub := range below.Commands() {
 		for _, name := range append([]string{sub.Name()}, sub.Aliases...) {
 			if sub.IsAvailableCommand() {
 				of[name] = sub
@@ -100,10 +106,20 @@ func nearestCommands(root *cobra.Command, typed string) []string {
 	for _, name := range cluster.Nearest(typed, names) {
 		if !seen[of[name]] {
 			seen[of[name]] = true
+			if len(name) <= 3 {
+				name = of[name].Name() // an abbreviation tells nobody what is meant
+			}
 			near = append(near, name)
 		}
 	}
 	return near
+}
+
+// habits are what people type who know other tools, and the command that does it here.
+var habits = map[string]string{
+	"ls": "status", "list": "status", "get": "status", "ps": "status", "top": "status", "health": "status", "info": "status", "show": "describe", "log": "logs", "tail": "logs",
+	"sh": "exec", "shell": "exec", "ssh": "exec", "bash": "exec", "cql": "cqlsh", "watch": "dashboard", "ui": "dashboard", "doctor": "check", "verify": "check", "wait": "status --wait",
+	"nodes": "status", "members": "status", "clusters": "status -A", "remove": "uninstall", "delete": "uninstall", "rm": "uninstall", "setup": "install", "upgrade": "install --upgrade", "dump": "report --archive FILE.zip", "bundle": "report --archive FILE.zip",
 }
 
 func didYouMean(err error, names []string) error {

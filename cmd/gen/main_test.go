@@ -12,8 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func TestGeneratedFilesAreThoseOfTheCommandTree(t *testing.T) {
@@ -100,14 +102,7 @@ func TestRunRemovesPagesOfVerbsThatAreGone(t *testing.T) {
 
 // What the page about symptoms must have: every reason, every finding, every next step that the source names, and only commands that exist.
 func TestTroubleshootingHasEverySymptom(t *testing.T) {
-	root, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := readSource(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := theSource(t)
 	page, used := troubleshooting(s)
 	for _, r := range matrix.Reasons() {
 		if !used[string(r)] {
@@ -223,6 +218,26 @@ func TestLinksInPagesLead(t *testing.T) {
 	}
 }
 
+// What check prints as a link is an anchor of the page.
+func TestLinksOfCheckLead(t *testing.T) {
+	s := theSource(t)
+	page, _ := troubleshooting(s)
+	n := 0
+	for _, p := range s.pairs() {
+		if p.dir != "internal/preflight" || p.says == "" {
+			continue
+		}
+		n++
+		_, anchor, _ := strings.Cut(words.Link(code.Code(p.says)), "#")
+		if strings.Count(string(page), `<a id="`+anchor+`"></a>`) != 1 {
+			t.Errorf("the page has not one anchor %s", anchor)
+		}
+	}
+	if n < 30 {
+		t.Errorf("only %d results of check have a step", n)
+	}
+}
+
 // anchors are those that a Markdown page's headings make.
 func anchors(t *testing.T, page string) map[string]bool {
 	t.Helper()
@@ -236,4 +251,18 @@ func anchors(t *testing.T, page string) map[string]bool {
 		out["#"+strings.ReplaceAll(id, " ", "-")] = true
 	}
 	return out
+}
+
+// theSource is what the product's own files name.
+func theSource(t *testing.T) *source {
+	t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := readSource(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

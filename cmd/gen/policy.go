@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -15,13 +16,36 @@ const policyHead = `# Health policy
 
 Made by ` + "`go run ./cmd/gen`" + ` from the constants of internal/view.
 
-The limits of time by which nodes are judged. They are constants of the program but where a flag is named.
+The numbers by which nodes are judged. They are constants of the program but where a flag or an annotation is named. The annotations are ` + "`" + api.AnnotationHealthPrefix + "`" + ` with the rest of the name
+as in the table, on the StatefulSets of the cluster.
 
-| limit | value | meaning | changed by |
-|---|---|---|---|
+| limit | value | meaning | annotation | flag |
+|---|---|---|---|---|
 `
 
 const policyTail = `
+## One cluster's own numbers
+
+An annotation on one StatefulSet counts for the whole cluster; it changes no Pod and restarts nothing:
+
+    kubectl annotate statefulset demo-rack1 -n demo kubectl-scylla.scylladb.com/health-dead=10m
+
+The controller resolves defaults and annotations once into ` + "`status.healthPolicy`" + ` of the cluster's ` + "`ScyllaDBStatusReport`" + `, in the same write that can hold the first permit, so that
+whoever judges reads the same numbers there: the controller, and the commands. ` + "`overridden`" + ` lists the fields that annotations set. It is resolved anew when an annotation changes; the default
+of the minimum quorum stays as it is while Pods are rolled.
+
+What cannot be used costs its own field and nothing else: the field keeps the value that it had. Condition ` + "`HealthPolicyValid`" + ` is then False, and with an Event on the StatefulSet
+says which annotation of which StatefulSet it is, and what to give instead. So it is where StatefulSets of one cluster say different things, and where an annotation names no field.
+
+## Dead reports
+
+After a node was removed, its member's Service may stay, and with it a row in the reports. Our own barriers forget such a node; others that read the reports would wait for it for ever. So its row is
+taken out of the reports when no fresh row lists it, no ScyllaDB runs in its Pod, and this has been so for as long as ` + "`dead`" + ` says. It never happens on the word of fewer members than the
+minimum quorum: condition ` + "`DeadReportRetained`" + ` then names the node and the command. The clean-up is off where the minimum quorum is below 3, unless
+` + "`health-clean-up-dead-reports`" + ` says otherwise. It touches no node, no disk and no Service.
+
+## Nodes that may be replaced
+
 A node that has been DOWN for as long is named by condition ` + "`NodeReplaceable`" + ` of the cluster's ` + "`ScyllaDBStatusReport`" + ` and by an Event, with the command that replaces it:
 when most of the other members say so in fresh rows and none says otherwise, it has no row of its own that counts, the cluster is not in parts, and nothing
 else is known of it that forbids it. No controller replaces or removes a node by itself: ScyllaDB bans a removed host ID for ever.
@@ -32,11 +56,14 @@ func policyPage() []byte {
 	var b strings.Builder
 	b.WriteString(policyHead)
 	for _, l := range view.Policy() {
-		flag := "-"
+		flag, field := "-", "-"
 		if l.Flag != "" {
 			flag = "`" + l.Flag + "`"
 		}
-		fmt.Fprintf(&b, "| %s | %v | %s | %s |\n", l.Name, l.Value, cell(words.Text(code.New(l.Meaning))), flag)
+		if l.Field != "" {
+			field = "`health-" + l.Field + "`: " + cell(words.Text(l.Bounds))
+		}
+		fmt.Fprintf(&b, "| %s | %v | %s | %s | %s |\n", l.Name, l.Value, cell(words.Text(code.New(l.Meaning))), field, flag)
 	}
 	b.WriteString(policyTail)
 	return []byte(b.String())

@@ -26,7 +26,7 @@ is longer. A dash means that nothing is promised.
 |---|---|---|---|---|
 `
 
-// rehearsalsPage is docs/rehearsals.md. Error: the measured times cannot be read.
+// rehearsalsPage is docs/rehearsals.md. Error: the measured times cannot be read, or a test that it names does not exist.
 func rehearsalsPage(root string) ([]byte, error) {
 	data, err := os.ReadFile(filepath.Join(root, rehearsed))
 	if err != nil {
@@ -52,6 +52,11 @@ func rehearsalsPage(root string) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", t.Rehearsal, cell(t.Name), cell(t.What), documented, measured)
 	}
+	table, err := proofsTable(root, proofs)
+	if err != nil {
+		return nil, err
+	}
+	b.WriteString(table)
 	return []byte(b.String()), nil
 }
 

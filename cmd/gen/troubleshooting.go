@@ -165,8 +165,13 @@ func (t *table) group(title, text, pkg string) {
 	}
 	slices.Sort(all)
 	for _, says := range all {
-		for _, p := range t.of(says) {
-			t.row(t.says(says, nil), "`"+says+"`", t.says(p.step, p.commands))
+		for i, p := range t.of(says) {
+			anchor := ""
+			if i == 0 {
+				_, name, _ := strings.Cut(words.Link(code.Code(says)), "#")
+				anchor = `<a id="` + name + `"></a>`
+			}
+			t.row(t.says(says, nil), anchor+"`"+says+"`", t.says(p.step, p.commands))
 		}
 	}
 }

@@ -24,7 +24,9 @@
 //	--status-report-interval 5s         between two polls, at least 1s; with a heartbeat at most 5s
 //	--scylla-api http://localhost:10000 ScyllaDB's REST API
 //	--health-probe-bind-address :8081   /healthz, /readyz and /metrics; 0 serves nothing
-//	--heartbeat-bind-address :8083      the heartbeat, by TLS, for the controller; 0 serves none
+//	--group0-file FILE                  output of the query for the ID of group 0; default /mnt/shared/group0.json
+//	--heartbeat-bind-address :8083      the heartbeat, by TLS, for the controller, and its view for barriers; 0 serves none
+//	--lease-namespace NAMESPACE         of the controller's Lease, which says where it serves its views; default kubectl-scylla; empty: none
 //
 // Flags of barrier
 //
@@ -36,7 +38,9 @@
 //	--scylla-image IMAGE, --scylla-version VERSION   which ScyllaDB the query ran in; the version wins
 //	--lease-namespace NAMESPACE         of the controller's Lease; default kubectl-scylla
 //	--stabilisation 10s                 how long all must be UP without a break before it opens; 0 opens at once
-//	--policy reports                    permits: ask the controller for a permit as well, one newcomer at a time
+//	--policy permits|reports            permits: ask the controller for a permit as well, one newcomer at a time; default permits, and
+//	                                    reports where the Scylla Operator manages the member
+//	--when-controller-silent Wait       with permits, while no controller leads; Peers: go by the members' own fresh rows
 //	--single-report-allow-non-reporting-host-ids     as with the Scylla Operator, for clusters with external seeds
 //	--feature-gates BootstrapSynchronisation=true|false   off: ends at once
 //	--metrics-bind-address :8082        /metrics and /healthz while waiting; 0 serves nothing

@@ -163,7 +163,7 @@ func listen(address string) (net.Listener, error) {
 
 func (a *agent) reporterCommand() *cobra.Command {
 	var own pod
-	o := reporter.Options{Interval: reporter.DefaultInterval}
+	o := reporter.Options{Interval: reporter.DefaultInterval, LeaseNamespace: barrier.DefaultLeaseNamespace}
 	var base, address, heartbeats string
 	cmd := &cobra.Command{
 		Use:   "reporter",
@@ -193,8 +193,10 @@ func (a *agent) reporterCommand() *cobra.Command {
 	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval, "time between two polls of ScyllaDB, at least 1s; longer than 5s counts as 5s where the heartbeat is served")
 	fs.StringVar(&base, "scylla-api", scylla.DefaultBaseURL, "ScyllaDB's REST API")
 	fs.StringVar(&address, "health-probe-bind-address", ":8081", "address of /healthz, /readyz and /metrics; 0 serves nothing")
+	fs.StringVar(&o.Group0File, "group0-file", api.FileGroup0Query, "output of the query for the ID of the node's group 0, passed on once the node serves; absent where it was not asked")
 	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",
-		"address of the heartbeat, which the controller asks for by TLS; 0 serves none, and the controller goes by the annotation alone")
+		"address of the heartbeat, which the controller asks for by TLS, and of the controller's view for barriers that have lost it; 0 serves none, and the controller goes by the annotation alone")
+	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease, which says where it serves its views; empty hands none on")
 	return cmd
 }
 
@@ -204,28 +206,16 @@ func (a *agent) barrierCommand() *cobra.Command {
 		QueryFile: api.FileBootstrappedQuery, DataDir: barrier.DefaultDataDir,
 		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog, Stabilisation: barrier.DefaultStabilisation,
 	}
-	var gates, address, policy string
+	var gates, address, policy, silent string
 	cmd := &cobra.Command{
 		Use:   "barrier",
 		Short: "End when this member may start ScyllaDB, say why it waits (init container)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			enabled, err := barrier.ParseFeatureGates(gates)
-			if err != nil {
-				return exit.Usagef("--feature-gates: %w", err)
+			if err := parseBarrier(&o, gates, policy, silent); err != nil {
+				return err
 			}
-			if o.Version != "" {
-				if _, err := release.Parse(o.Version); err != nil {
-					return exit.Usagef("--scylla-version: %w", err)
-				}
-			}
-			if o.Stabilisation < 0 {
-				return exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", o.Stabilisation, barrier.DefaultStabilisation)
-			}
-			if o.Policy, err = barrier.ParsePolicy(policy); err != nil {
-				return exit.Usagef("--policy: %w", err)
-			}
-			o.Disabled, o.NewClient, o.Log = !enabled, a.client, a.log
+			o.NewClient, o.Log = a.client, a.log
 			o.Namespace, o.Pod, o.PodUID = own.namespace, own.name, types.UID(own.uid)
 			if o.Service == "" {
 				o.Service = own.name
@@ -250,11 +240,37 @@ func (a *agent) barrierCommand() *cobra.Command {
 	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
 		"with one report only, accept host IDs that do not report when all who report see them UP (external seeds)")
 	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation, "how long all must be UP without a break before the barrier opens; 0 opens at once")
-	fs.StringVar(&policy, "policy", string(api.PolicyReports),
-		"reports: go by the reports alone, as beside the Scylla Operator; permits: ask the controller for a permit as well, one newcomer at a time")
+	fs.StringVar(&policy, "policy", "", "permits: ask the controller for a permit as well, one newcomer at a time; reports: go by the reports alone; "+
+		"default permits, and reports where the Scylla Operator manages the member")
+	fs.StringVar(&silent, "when-controller-silent", string(barrier.WhenSilentWait),
+		"going by permits, while no controller leads. Wait: for one; Peers: join once every member's own reporter confirms that it sees all UP, without permit, hold or turn")
 	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false; default true")
 	fs.StringVar(&address, "metrics-bind-address", ":8082", "address of /metrics and /healthz while waiting; 0 serves nothing")
 	return cmd
+}
+
+// parseBarrier reads those of the barrier's flags that are words; usage errors name them.
+func parseBarrier(o *barrier.Options, gates, policy, silent string) error {
+	enabled, err := barrier.ParseFeatureGates(gates)
+	if err != nil {
+		return exit.Usagef("--feature-gates: %w", err)
+	}
+	o.Disabled = !enabled
+	if o.Version != "" {
+		if _, err := release.Parse(o.Version); err != nil {
+			return exit.Usagef("--scylla-version: %w", err)
+		}
+	}
+	if o.Stabilisation < 0 {
+		return exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", o.Stabilisation, barrier.DefaultStabilisation)
+	}
+	if o.Policy, err = barrier.ParsePolicy(policy); err != nil {
+		return exit.Usagef("--policy: %w", err)
+	}
+	if o.WhenSilent, err = barrier.ParseWhenSilent(silent); err != nil {
+		return exit.Usagef("--when-controller-silent: %w", err)
+	}
+	return nil
 }
 
 func (a *agent) copyCommand() *cobra.Command {

@@ -5,6 +5,7 @@
 package heartbeats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -34,6 +35,8 @@ type Target struct {
 	Cluster string // its name, in the Pod's namespace
 	// Address is host and port, Fingerprint that of the certificate there, Digest that of the annotation which the answer has to confirm.
 	Address, Fingerprint, Digest string
+	// Limit is how long its number may stand still; view.ContactLimit when zero.
+	Limit time.Duration
 }
 
 // Why a look was missed.
@@ -46,7 +49,7 @@ const (
 	Refused     Why = "Refused"     // it answers that it has no row
 	Garbled     Why = "Garbled"     // no answer of a reporter
 	WentBack    Why = "WentBack"    // the number is lower than before
-	Stopped     Why = "Stopped"     // the number has not advanced for longer than view.ContactLimit
+	Stopped     Why = "Stopped"     // the number has not advanced for longer than Target.Limit
 	TimedOut    Why = "TimedOut"
 	Unreachable Why = "Unreachable"
 )
@@ -210,7 +213,7 @@ func (m *member) judge(number int64, err error, asked time.Time) Why {
 		return WentBack
 	case number > m.number:
 		m.number, m.since, m.is.Advanced = number, asked, asked
-	case asked.Sub(m.since) > view.ContactLimit:
+	case asked.Sub(m.since) > cmp.Or(m.target.Limit, view.ContactLimit):
 		return Stopped
 	}
 	return ""

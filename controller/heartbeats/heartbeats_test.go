@@ -3,10 +3,8 @@
 package heartbeats_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"runtime"
 	"slices"
@@ -21,8 +19,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
 )
 
 const row = `{"hostID":"a"}`
@@ -54,23 +52,9 @@ const long = time.Minute
 // serve answers as a member until the test ends.
 func (b *bench) serve(name string, h http.Handler) heartbeats.Target {
 	b.t.Helper()
-	key, err := pinned.NewKey(name)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = pinned.Serve(ctx, l, key, h, slog.New(slog.DiscardHandler))
-	}()
-	b.t.Cleanup(func() { cancel(); <-ended })
+	s := pinnedserver.Start(b.t, name, h)
 	return heartbeats.Target{
-		Pod: types.NamespacedName{Namespace: "db", Name: name}, Cluster: "demo", Address: l.Addr().String(), Fingerprint: key.Fingerprint, Digest: api.ReportDigest(row),
+		Pod: types.NamespacedName{Namespace: "db", Name: name}, Cluster: "demo", Address: s.Address, Fingerprint: s.Fingerprint, Digest: api.ReportDigest(row),
 	}
 }
 

@@ -38,9 +38,9 @@ type pruning struct {
 const lookAgain = 10 * time.Minute
 
 // writeStatus brings the cluster report to want, reads it back, and where something of it was taken off writes it anew without states: what is left of a row
-// then says nothing that is not so. first is how the cluster was initialised, where that is found just now.
+// then says nothing that is not so. f is what is said once and for ever.
 func (r *Reconciler) writeStatus(
-	ctx context.Context, key types.NamespacedName, m *memory, w *world, want *api.ScyllaDBStatusReport, first *api.StatusReportInitialization, now time.Time,
+	ctx context.Context, key types.NamespacedName, m *memory, w *world, want *api.ScyllaDBStatusReport, f first, now time.Time,
 ) (*api.ScyllaDBStatusReport, error) {
 	if len(m.pruned.fields) > 0 && w.status != nil && !now.Before(m.pruned.look) {
 		kept, err := r.keepsAll(ctx, desired(key, w, w.status, want))
@@ -55,13 +55,13 @@ func (r *Reconciler) writeStatus(
 	if !known {
 		meta.RemoveStatusCondition(&want.Status.Conditions, api.ConditionFieldsKept)
 	}
-	stored, missing, err := r.writeOnce(ctx, key, m, w, w.status, withoutStates(want, m.pruned.fields, now), first)
+	stored, missing, err := r.writeOnce(ctx, key, m, w, w.status, withoutStates(want, m.pruned.fields, now), f)
 	if err != nil || known || len(missing) == 0 {
 		return stored, err
 	}
 	m.pruned.fields, m.pruned.look = missing, now.Add(lookAgain)
 	r.o.Log.WarnContext(ctx, "the API server takes fields off the cluster report: install the kinds of this version", "namespace", key.Namespace, "cluster", key.Name, "fields", missing)
-	stored, _, err = r.writeOnce(ctx, key, m, w, stored, withoutStates(want, missing, now), nil)
+	stored, _, err = r.writeOnce(ctx, key, m, w, stored, withoutStates(want, missing, now), first{})
 	return stored, err
 }
 
@@ -77,26 +77,26 @@ func desired(key types.NamespacedName, w *world, existing, want *api.ScyllaDBSta
 	maps.Copy(obj.Labels, map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name})
 	obj.OwnerReferences = owners(w.sets, "")
 	c := want.DeepCopy() // an answer is read into what was sent, which must not reach what is wanted
-	obj.Membership, obj.Datacenters = c.Membership, c.Datacenters
+	obj.Membership, obj.Datacenters, obj.LastListed = c.Membership, c.Datacenters, c.LastListed
 	return obj
 }
 
 // writeOnce brings existing to want, and says which fields of it the API server has not kept.
 func (r *Reconciler) writeOnce(
-	ctx context.Context, key types.NamespacedName, m *memory, w *world, existing, want *api.ScyllaDBStatusReport, first *api.StatusReportInitialization,
+	ctx context.Context, key types.NamespacedName, m *memory, w *world, existing, want *api.ScyllaDBStatusReport, f first,
 ) (stored *api.ScyllaDBStatusReport, missing []string, err error) {
 	obj := desired(key, w, existing, want)
 	full := obj.DeepCopy()
 	full.Status = want.Status
 	sum := sumOf(full)
-	if first == nil && existing != nil && (equality.Semantic.DeepEqual(full, existing) || existing.ResourceVersion == m.pruned.version && sum == m.pruned.sum) {
+	if !f.news && existing != nil && (equality.Semantic.DeepEqual(full, existing) || existing.ResourceVersion == m.pruned.version && sum == m.pruned.sum) {
 		return existing, nil, nil
 	}
 	m.wrote = true
 	owner := client.FieldOwner(api.FieldOwnerController)
 	if existing != nil {
 		// Before anything else is written: what fails below must not make it be forgotten.
-		if err := r.initialise(ctx, obj, first); err != nil {
+		if err := r.initialise(ctx, obj, want, f); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func (r *Reconciler) writeOnce(
 			return nil, nil, fmt.Errorf("create cluster report %s: %w", key, err)
 		}
 		r.o.Metrics.Wrote("ScyllaDBStatusReport")
-		if err := r.initialise(ctx, obj, first); err != nil {
+		if err := r.initialise(ctx, obj, want, f); err != nil {
 			return nil, nil, err
 		}
 	case !equality.Semantic.DeepEqual(desired(key, w, existing, want), existing):
@@ -136,7 +136,7 @@ func (r *Reconciler) writeOnce(
 
 // content is what the main resource of a report holds beside its metadata.
 func content(r *api.ScyllaDBStatusReport) any {
-	return map[string]any{"membership": r.Membership, "datacenters": r.Datacenters}
+	return map[string]any{"membership": r.Membership, "datacenters": r.Datacenters, "lastListed": r.LastListed}
 }
 
 func sumOf(r *api.ScyllaDBStatusReport) [sha256.Size]byte {

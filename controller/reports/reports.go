@@ -52,7 +52,11 @@ type Views interface {
 	// Scene is told of those who want to join before View is asked; MaxPermits is how many may at once.
 	Scene(key types.NamespacedName, stored *api.StatusReportView, s view.Scene)
 	MaxPermits() int
+	// Window is the default of the health policy's stabilisation.
+	Window() time.Duration
 	Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation
+	// Written is told which view the report has, as it was read back.
+	Written(key types.NamespacedName, stored *api.StatusReportView)
 	Forget(key types.NamespacedName)
 }
 
@@ -100,6 +104,8 @@ type memory struct {
 	allUp   metav1.ConditionStatus
 	pruned  pruning
 	claims  map[claimOf]types.UID
+	dead    view.DeadRows
+	lacks   map[types.UID]lacks
 }
 
 // renewal is when a pushed copy was last seen to change its mark, by our clock.
@@ -242,9 +248,15 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, m *memo
 
 // bring writes what is different. again is when to look although nothing has happened, zero for never.
 func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *memory, w *world, now time.Time) (again time.Duration, err error) {
+	h := r.resolve(ctx, m, w, now)
+	lacking, soon := r.prerequisites(ctx, m, w, now)
+	h.conditions = append(h.conditions, lacking...)
 	local := w.LocalReports()
 	r.complain(ctx, key, w, local)
 	copies, foreign, unread, again := r.foreign(key, m, w, local, now)
+	if soon > 0 && (again == 0 || soon < again) {
+		again = soon
+	}
 
 	var errs []error
 	try := func(err error) bool {
@@ -280,7 +292,8 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 			try(r.delete(ctx, &w.sets[0], existing))
 		}
 	}
-	m.said = try(r.bringStatus(ctx, key, m, w, local, foreign, unread, errors.Join(errs...), now))
+	m.said = try(r.bringStatus(ctx, key, m, w, h, local, foreign, unread, errors.Join(errs...), now))
+	try(r.scale(ctx, w))
 	if r.o.Remotes != nil {
 		r.o.Remotes.Publish(key.Namespace, key.Name, publish)
 	}

@@ -92,7 +92,9 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 		return nil
 	}
 	b.client = interceptor.NewClient(
-		fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithReturnManagedFields().WithStatusSubresource(&api.ScyllaDBStatusReport{}).WithObjects(objects...).Build(),
+		fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithReturnManagedFields().
+			WithIndex(&eventsv1.Event{}, fieldUID, func(o client.Object) []string { return []string{string(o.(*eventsv1.Event).Regarding.UID)} }).
+			WithStatusSubresource(&api.ScyllaDBStatusReport{}).WithObjects(objects...).Build(),
 		interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 				if err := note("create", obj); err != nil {

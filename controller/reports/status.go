@@ -28,7 +28,7 @@ import (
 //
 // Long: what is read, compared and written, in this order.
 func (r *Reconciler) bringStatus(
-	ctx context.Context, key types.NamespacedName, m *memory, w *world, local []cluster.LocalReport, foreign []cluster.Foreign, unread []string,
+	ctx context.Context, key types.NamespacedName, m *memory, w *world, h health, local []cluster.LocalReport, foreign []cluster.Foreign, unread []string,
 	failed error, now time.Time,
 ) error {
 	if w.status != nil && w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
@@ -36,6 +36,10 @@ func (r *Reconciler) bringStatus(
 	}
 	want := w.ClusterReport(foreign, unread)
 	want.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs}
+	want.Status.HealthPolicy = h.policy
+	if w.status != nil {
+		want.Status.Group0ID = w.status.Status.Group0ID
+	}
 	judged := w.WithReport(want)
 	allUp, reasons, health := judge(judged, want)
 	init, initConditions := r.view(ctx, key, m, judged, w, want)
@@ -52,8 +56,9 @@ func (r *Reconciler) bringStatus(
 	if w.status != nil {
 		want.Status.Conditions = slices.Clone(w.status.Status.Conditions)
 	}
-	conditions = append(conditions, initConditions...)
-	for _, t := range append(init.Absent, api.ConditionOverridden, api.ConditionReportsComplete, api.ConditionReportsKept) {
+	conditions = slices.Concat(conditions, initConditions, h.conditions)
+	for _, t := range append(init.Absent, api.ConditionOverridden, api.ConditionReportsComplete, api.ConditionReportsKept,
+		api.ConditionPrerequisitesMissing, api.ConditionHealthPolicyValid, api.ConditionDeadReportRetained) {
 		if !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == t }) {
 			meta.RemoveStatusCondition(&want.Status.Conditions, t)
 		}
@@ -64,12 +69,16 @@ func (r *Reconciler) bringStatus(
 	}
 	r.measure(key, w, health, reasons)
 
-	obj, err := r.writeStatus(ctx, key, m, w, want, init.Now, now)
+	obj, err := r.writeStatus(ctx, key, m, w, want, first{news: init.Now != nil || init.Group0 != "", how: init.Now}, now)
 	if err != nil {
 		return err
 	}
+	if r.o.Views != nil {
+		r.o.Views.Written(key, obj.Status.View)
+	}
 	r.announce(ctx, m, obj, allUp)
 	r.announcePermits(ctx, w, obj)
+	r.announceOrder(ctx, w)
 	return nil
 }
 

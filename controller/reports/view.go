@@ -3,8 +3,10 @@
 package reports
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -36,8 +38,20 @@ func (r *Reconciler) view(
 	r.o.Views.Scene(key, stored.View, scene)
 	want.Status.View = r.o.Views.View(ctx, key, judged, stored.View)
 	init := r.o.Views.Initialisation(key, judged, stored)
+	if slices.Contains(m.pruned.fields, "status.group0ID") {
+		init.Group0 = "" // the kind that is installed has no place for it
+	}
 	if init.Now != nil {
 		want.Status.Initialized, want.Status.Initialization = true, init.Now
+	}
+	want.Status.Group0ID = cmp.Or(stored.Group0ID, init.Group0)
+	if c, ok := view.Split(judged); !ok {
+		init.Absent = append(init.Absent, api.ConditionSplitCluster)
+	} else {
+		init.Conditions = append(init.Conditions, c)
+		if w.status != nil {
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "SplitCluster", "AssembleReport", words.Text(c.Message))
+		}
 	}
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionNodeReplaceable)
 	if c, ok := view.Replaceable(judged); !ok {
@@ -52,27 +66,42 @@ func (r *Reconciler) view(
 	return init, conditions
 }
 
-// initialise writes that the cluster is initialised, as the field owner of that alone. obj becomes what the API server has then.
-func (r *Reconciler) initialise(ctx context.Context, obj *api.ScyllaDBStatusReport, how *api.StatusReportInitialization) error {
-	if how == nil {
+// first is what is said of a cluster once and for ever, with what of it is new: nothing, where news is false.
+type first struct {
+	news bool
+	how  *api.StatusReportInitialization // where the cluster is initialised just now
+}
+
+// initialise writes what is said of a cluster once and for ever, as the field owner of that alone. obj becomes what the API server has then.
+func (r *Reconciler) initialise(ctx context.Context, obj, want *api.ScyllaDBStatusReport, f first) error {
+	if !f.news {
 		return nil
 	}
 	key := client.ObjectKeyFromObject(obj)
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(how)
-	if err != nil {
-		return fmt.Errorf("write that cluster %s is initialised: %w", key, err)
+	status := map[string]any{"initialized": true}
+	if want.Status.Group0ID != "" {
+		status["group0ID"] = want.Status.Group0ID
+	}
+	if want.Status.Initialization != nil {
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want.Status.Initialization)
+		if err != nil {
+			return fmt.Errorf("write that cluster %s is initialised: %w", key, err)
+		}
+		status["initialization"] = fields
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"namespace": obj.Namespace, "name": obj.Name, "uid": string(obj.UID), "resourceVersion": obj.ResourceVersion},
-		"status":   map[string]any{"initialized": true, "initialization": fields},
+		"status":   status,
 	}}
 	u.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBStatusReport"))
-	err = r.o.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(api.FieldOwnerInitialization), client.ForceOwnership)
+	err := r.o.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(api.FieldOwnerInitialization), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("write that cluster %s is initialised: %w", key, err)
 	}
 	obj.ResourceVersion = u.GetResourceVersion()
 	r.o.Metrics.Wrote("ScyllaDBStatusReport")
-	r.o.Notice.Emit(ctx, obj, corev1.EventTypeNormal, "InitCompleted", "Initialise", words.Text(view.Done(how)))
+	if f.how != nil {
+		r.o.Notice.Emit(ctx, obj, corev1.EventTypeNormal, "InitCompleted", "Initialise", words.Text(view.Done(f.how)))
+	}
 	return nil
 }

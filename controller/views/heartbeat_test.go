@@ -3,9 +3,6 @@
 package views_test
 
 import (
-	"context"
-	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
@@ -30,25 +27,11 @@ type reporter struct {
 // serve lets a member serve its heartbeat, with another key than before.
 func (b *bench) serve(member string) *reporter {
 	b.t.Helper()
-	key, err := pinned.NewKey(member)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	r := &reporter{b: b, member: member}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = pinned.Serve(ctx, l, key, r, slog.New(slog.DiscardHandler))
-	}()
-	r.stop = func() { cancel(); <-ended }
-	b.t.Cleanup(r.stop)
+	s := pinnedserver.Start(b.t, member, r)
+	r.stop = s.Stop
 	b.edit(member, func(row *api.NodeStatusReport) {
-		row.Heartbeat = &api.ReportHeartbeat{Port: int32(l.Addr().(*net.TCPAddr).Port), Fingerprint: key.Fingerprint}
+		row.Heartbeat = &api.ReportHeartbeat{Port: s.Port, Fingerprint: s.Fingerprint}
 	})
 	b.stage.Pods[member].Status.PodIP = "127.0.0.1"
 	return r

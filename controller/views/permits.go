@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
@@ -23,6 +24,17 @@ type permits struct {
 // MaxPermits is how many may join at once.
 func (t *Tracker) MaxPermits() int { return max(1, t.o.MaxPermits) }
 
+// Window is how long all must hold without a break before a permit is given, where a cluster's health policy does not say otherwise.
+func (t *Tracker) Window() time.Duration { return t.o.Window }
+
+// policy takes the health policy that a report has; one without leaves everything as it is.
+func (s *state) policy(r *api.ScyllaDBStatusReport) {
+	if r != nil && r.Status.HealthPolicy != nil {
+		p := healthpolicy.Of(r)
+		s.window, s.well, s.contact = p.Stabilisation.Duration, healthpolicy.First(r), p.Contact.Duration
+	}
+}
+
 // Scene takes what a cluster that was just assembled says of those who want to join; the view that is made next goes by it.
 func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, s view.Scene) {
 	t.mu.Lock()
@@ -34,7 +46,7 @@ func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, 
 func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 	v := s.summary(now)
 	p := s.permits.granter.Next(&s.permits.scene, view.Standing{
-		Members: v.Members, Old: now.Sub(s.read) > view.ContactLimit, Stored: s.permits.from, Most: t.o.MaxPermits, Window: t.o.Window, Now: now,
+		Members: v.Members, Old: now.Sub(s.read) > s.contact, Stored: s.permits.from, Most: t.o.MaxPermits, Window: s.window, Now: now,
 	})
 	v.Policy, v.Permits, v.Queue, v.Waiting, v.Founder = api.PolicyPermits, p.Permits, p.Queue, p.Waiting, p.Founder
 	if s.permits.open = p.Open; p.Open {

@@ -12,12 +12,18 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
-// Written is told that what View returned last for a cluster is in its report now. Only that is served: whoever takes over must not know less than was said.
-func (t *Tracker) Written(key types.NamespacedName) {
+// Written is told which view a cluster's report has now, as it was read back. Only that is served: whoever takes over must not know less than was said. A view that
+// came back with less in it, because the kind that is installed is an older one, is not, and nor is any before it.
+func (t *Tracker) Written(key types.NamespacedName, stored *api.StatusReportView) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.clusters[key]; s != nil && s.leads && s.shown != nil {
+	s := t.clusters[key]
+	switch {
+	case s == nil || !s.leads || s.shown == nil || view.StampOf(stored) != view.StampOf(s.shown):
+	case view.Same(stored, s.shown):
 		s.offered, s.held = s.shown, s.read
+	default:
+		s.offered = nil
 	}
 }
 

@@ -66,6 +66,8 @@ type Tracker struct {
 	epoch    int64
 	known    bool // epoch is
 	clusters map[types.NamespacedName]*state
+	// least is the newest stamp of any cluster that was forgotten: one that comes back goes on from there, for somebody may remember its views.
+	least view.Stamp
 }
 
 // state is what is remembered of a cluster. All of it may be lost but for what the stored view has.
@@ -86,6 +88,9 @@ type state struct {
 	held    time.Time             // when offered was last found to say what is so
 
 	permits permits
+
+	// By the cluster's health policy: how long all must hold, how long the first node must be well, and how old what a look goes by may be.
+	window, well, contact time.Duration
 
 	initialised bool       // by what is stored
 	first       matrix.Ref // the node by which it may come to be, without a break since
@@ -141,7 +146,7 @@ func (t *Tracker) Ask(ctx context.Context) {
 				all = append(all, heartbeats.Target{
 					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Member}, Cluster: key.Name,
 					Address:     net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port))),
-					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest,
+					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest, Limit: e.Limit,
 				})
 			}
 		}
@@ -171,7 +176,7 @@ func (t *Tracker) Look() {
 		}
 		v := t.make(s, now)
 		s.confirm(v, now)
-		due := s.renew(v, now) || !s.initialised && s.first.Member != "" && now.Sub(s.since) >= view.Stabilisation
+		due := s.renew(v, now) || !s.initialised && s.first.Member != "" && now.Sub(s.since) >= s.well
 		if t.queue != nil && (due || now.Sub(s.read) >= refresh || !view.Same(v, s.shown)) {
 			t.queue.Add(reconcile.Request{NamespacedName: key})
 		}
@@ -202,7 +207,8 @@ type epoch struct {
 func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) *state {
 	s := t.clusters[key]
 	if s == nil {
-		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now()}
+		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now(), seq: t.least.Seq,
+			window: t.o.Window, well: view.Stabilisation, contact: view.ContactLimit}
 		if stored != nil {
 			for _, m := range stored.Members {
 				e := view.Evidence{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}
@@ -218,6 +224,7 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 	now := t.o.Clock.Now()
 	s.stored.Adopt(stored, now)
 	s.permits.from = stored
+	s.policy(c.StatusReport)
 	if s.leads = t.lead(s, epoch); !s.leads {
 		return s.stored.Latest()
 	}
@@ -260,6 +267,13 @@ func (t *Tracker) Initialisation(key types.NamespacedName, c *cluster.Cluster, s
 func (t *Tracker) Forget(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if s := t.clusters[key]; s != nil {
+		for _, stamp := range []view.Stamp{{Epoch: s.epoch, Seq: s.seq}, view.StampOf(s.stored.Latest())} {
+			if stamp.Newer(t.least) {
+				t.least = stamp
+			}
+		}
+	}
 	delete(t.clusters, key)
 }
 
@@ -292,12 +306,12 @@ func (t *Tracker) lead(s *state, now epoch) bool {
 	}
 	switch {
 	case s.epoch == 0 && (s.stored.Latest() == nil || latest < t.epoch):
-		s.epoch = t.epoch
+		s.epoch = max(t.epoch, t.least.Epoch)
 	case s.epoch == 0 || latest > s.epoch:
 		if !now.asked {
 			return false // it is asked at the next assembly
 		}
-		s.epoch = latest + 1 // the Lease was made anew and counts from the beginning, or there is none
+		s.epoch = max(latest+1, t.least.Epoch) // the Lease was made anew and counts from the beginning, or there is none
 	}
 	return true
 }
@@ -334,7 +348,7 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h metrics.Heartbeats) {
 	s.seq++
 	s.looked = now
-	old := now.Sub(s.read) > view.ContactLimit
+	old := now.Sub(s.read) > s.contact
 	for i := range s.evidence {
 		e := &s.evidence[i]
 		l, beat := view.Missed, heard(e.Member)

@@ -308,3 +308,20 @@ func TestARolloutHolds(t *testing.T) {
 		t.Errorf("the rollout is over, and the view is held by %s", hold)
 	}
 }
+
+// A report that is deleted with its StatefulSets and made anew goes on where the last one ended: a barrier that waited meanwhile remembers the views of then.
+func TestAForgottenClusterGoesOn(t *testing.T) {
+	for name, begins := range map[string]int64{"of the first term": 1, "of a term after the stored view's": 7} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.stored = &api.StatusReportView{Epoch: begins, Seq: 3}
+			b.look(5)
+			was := view.StampOf(b.assemble())
+			b.Forget(key)
+			b.stored = nil
+			if is := view.StampOf(b.assemble()); !is.Newer(was) {
+				t.Errorf("after %v comes %v", was, is)
+			}
+		})
+	}
+}

@@ -44,12 +44,8 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 		return nil, fmt.Errorf("decode node status report: it lists %d nodes or operations, more than %d", n, maxRowItems)
 	}
 	r.boundTexts()
-	// Empty: the node does not know it yet.
-	if err := parse(&r.HostID); err != nil {
-		return nil, fmt.Errorf("decode node status report: hostID %w", err)
-	}
-	if err := parse(&r.Coordinator); err != nil {
-		return nil, fmt.Errorf("decode node status report: coordinator %w", err)
+	if err := r.canonical(); err != nil {
+		return nil, err
 	}
 	// One that nobody could ask must not pass for a reporter that has none: that one is trusted with less.
 	if h := r.Heartbeat; h != nil && (h.Port < 1 || h.Port > 65535 || !IsFingerprint(h.Fingerprint)) {
@@ -70,7 +66,54 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 			return nil, fmt.Errorf("decode node status report: operations[%d].hostID %w", i, err)
 		}
 	}
+	if err := r.checkLastRow(); err != nil {
+		return nil, err
+	}
 	return &r, nil
+}
+
+// canonical spells the node's own IDs as ScyllaDB does.
+func (r *NodeStatusReport) canonical() error {
+	// Empty: the node does not know it yet.
+	if err := parse(&r.HostID); err != nil {
+		return fmt.Errorf("decode node status report: hostID %w", err)
+	}
+	if err := parse(&r.Coordinator); err != nil {
+		return fmt.Errorf("decode node status report: coordinator %w", err)
+	}
+	// Two that differ in spelling alone must not pass for two clusters.
+	group0, err := hostid.Optional(r.Group0ID)
+	if err != nil {
+		return fmt.Errorf("decode node status report: group0ID %.80q is no UUID", r.Group0ID)
+	}
+	r.Group0ID = string(group0)
+	return nil
+}
+
+// checkLastRow makes the host IDs of the last row canonical. Beside a row that there is it says nothing, and is left out.
+func (r *NodeStatusReport) checkLastRow() error {
+	last := r.LastRow
+	if last == nil {
+		return nil
+	}
+	if r.Error == nil {
+		r.LastRow = nil
+		return nil
+	}
+	if n := len(last.ObservedNodes); n > maxRowItems {
+		return fmt.Errorf("decode node status report: lastRow lists %d nodes, more than %d", n, maxRowItems)
+	}
+	if err := parse(&last.HostID); err != nil {
+		return fmt.Errorf("decode node status report: lastRow.hostID %w", err)
+	}
+	for i := range last.ObservedNodes {
+		o := &last.ObservedNodes[i]
+		if err := parse(&o.HostID); err != nil {
+			return fmt.Errorf("decode node status report: lastRow.observedNodes[%d].hostID %w", i, err)
+		}
+		o.Since = nil
+	}
+	return nil
 }
 
 // What a row may be: an annotation comes from a Pod. A row of 1,000 nodes has 100 kB at most.
@@ -100,8 +143,15 @@ func (r *NodeStatusReport) boundTexts() {
 		o := &r.Operations[i]
 		o.Type, o.State, o.Error = cut(o.Type, maxRowWord), cut(o.State, maxRowWord), cut(o.Error, maxRowText)
 	}
-	for i := range r.ObservedNodes {
-		o := &r.ObservedNodes[i]
+	boundCells(r.ObservedNodes)
+	if r.LastRow != nil {
+		boundCells(r.LastRow.ObservedNodes)
+	}
+}
+
+func boundCells(cells []ObservedNodeStatusReport) {
+	for i := range cells {
+		o := &cells[i]
 		o.Status, o.State = NodeStatus(cut(string(o.Status), maxRowWord)), NodeState(cut(string(o.State), maxRowWord))
 	}
 }
@@ -166,6 +216,27 @@ func EncodeNodeStatusReport(r *NodeStatusReport) (string, error) {
 		return "", fmt.Errorf("encode node status report: %w", err)
 	}
 	return string(b) + "\n", nil
+}
+
+// KeepLast puts the last row that could be made beside a row's error, and returns what to keep for the next: the row itself where it could be made. A row
+// of another node is no last row of this one.
+func (r *NodeStatusReport) KeepLast(last *LastRow) *LastRow {
+	if r.Error == nil {
+		r.LastRow = nil
+		if r.HostID == "" || len(r.ObservedNodes) == 0 {
+			return last
+		}
+		kept := &LastRow{HostID: r.HostID, ObservedNodes: slices.Clone(r.ObservedNodes)}
+		for i := range kept.ObservedNodes {
+			kept.ObservedNodes[i].Since = nil
+		}
+		return kept
+	}
+	if last != nil && r.HostID != "" && r.HostID != last.HostID {
+		last = nil
+	}
+	r.LastRow = last
+	return last
 }
 
 // Plain is a row as a datacenter report has it: without states and without ages.

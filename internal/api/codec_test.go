@@ -4,8 +4,6 @@ package api_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
 )
 
 // statusReportCase is one case of status-report-cases.json: the annotation that the Scylla Operator's sidecar wrote.
@@ -26,21 +25,10 @@ type statusReportCase struct {
 	Expected struct{ AnnotationValue string }
 }
 
-func readVectors(t testing.TB, name string, into any) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "test", "vectors", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(stage.UUIDs(string(data))), into); err != nil {
-		t.Fatalf("decode %s: %v", name, err)
-	}
-}
-
 // TestAnnotationsOfTheOperator reads every annotation that the Scylla Operator was seen to write, and writes it back byte for byte.
 func TestAnnotationsOfTheOperator(t *testing.T) {
 	var cases []statusReportCase
-	readVectors(t, "status-report-cases.json", &cases)
+	vectors.Read(t, "status-report-cases.json", &cases)
 	if len(cases) != 21 {
 		t.Fatalf("%d cases, want 21", len(cases))
 	}
@@ -169,7 +157,7 @@ func TestNewMembership(t *testing.T) {
 // FuzzNodeStatusReport: any value is a report or an error, and what was read once is written and read again as the same.
 func FuzzNodeStatusReport(f *testing.F) {
 	var cases []statusReportCase
-	readVectors(f, "status-report-cases.json", &cases)
+	vectors.Read(f, "status-report-cases.json", &cases)
 	for _, c := range cases {
 		f.Add(c.Expected.AnnotationValue)
 	}
@@ -297,5 +285,41 @@ func TestAttack6ARowIsBounded(t *testing.T) {
 	r, err := api.DecodeNodeStatusReport(`{"error":"` + huge + `","operationMode":"` + huge[:50_000] + `"}`)
 	if err != nil || len(*r.Error) > 2100 || len(r.OperationMode) > 300 {
 		t.Errorf("a huge error: %v", err)
+	}
+}
+
+// TestB3ALastRowIsBounded: a last row counts beside an error alone, has host IDs and no ages, and is as short as a row.
+func TestB3ALastRowIsBounded(t *testing.T) {
+	id := "8ebd2a16-0000-4000-8000-00000000000a"
+	cell := `{"hostID":"` + strings.ToUpper(id) + `","status":"UP","since":"2026-01-01T00:00:00Z"}`
+	for name, c := range map[string]struct {
+		annotation string
+		wrong      string
+		want       *api.LastRow
+	}{
+		"beside an error": {
+			annotation: `{"error":"refused","lastRow":{"hostID":"` + id + `","observedNodes":[` + cell + `]}}`,
+			want:       &api.LastRow{HostID: hostid.ID(id), ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostid.ID(id), Status: "UP"}}},
+		},
+		"beside a row":       {annotation: `{"observedNodes":[` + cell + `],"lastRow":{"hostID":"` + id + `","observedNodes":[` + cell + `]}}`},
+		"of nobody":          {annotation: `{"error":"refused","lastRow":{"hostID":"me","observedNodes":[]}}`, wrong: "lastRow.hostID"},
+		"of a strange node":  {annotation: `{"error":"refused","lastRow":{"observedNodes":[{"hostID":"you"}]}}`, wrong: "lastRow.observedNodes[0]"},
+		"far too long a row": {annotation: `{"error":"refused","lastRow":{"observedNodes":[{}` + strings.Repeat(",{}", 4096) + `]}}`, wrong: "4097 nodes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := api.DecodeNodeStatusReport(c.annotation)
+			if c.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), c.wrong) {
+					t.Errorf("error %v, want one with %q", err, c.wrong)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, r.LastRow); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

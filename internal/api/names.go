@@ -17,6 +17,14 @@ const (
 	InjectedAdded      = "added"
 )
 
+// AnnotationWantedReplicas on a StatefulSet hands its count to our controller, and says how many it is to have: "3". Until the cluster is initialised the controller
+// keeps it at one member in one rack; then it raises rack by rack, and never lowers. Written by a person, read by our controller; without it no count is touched.
+const AnnotationWantedReplicas = "kubectl-scylla.scylladb.com/wanted-replicas"
+
+// AnnotationRolling is on a StatefulSet while `kubectl scylla inject CLUSTER` holds it: its update strategy is OnDelete meanwhile, and this has the one that is
+// to be put back, as JSON. Only that verb reads and writes it.
+const AnnotationRolling = "kubectl-scylla.scylladb.com/rolling"
+
 // Annotations on member Services.
 const (
 	// AnnotationHostID is the member's ScyllaDB host ID. Written by the Scylla Operator's sidecar as soon as the node knows it
@@ -80,6 +88,8 @@ const (
 
 	// LabelDecommissioned is "false" while the Scylla Operator wants the member decommissioned and "true" when it is done.
 	LabelDecommissioned = "scylla/decommissioned"
+	// DecommissionedDone is the value of LabelDecommissioned once the node has left.
+	DecommissionedDone = "true"
 
 	// LabelServiceType is "member" on member Services and "identity" on the cluster's. Written by the Scylla Operator and by us.
 	LabelServiceType = "scylla-operator.scylladb.com/scylla-service-type"
@@ -130,6 +140,8 @@ const (
 	MountShared  = "/mnt/shared"
 	// FileBootstrappedQuery has the query's standard output, FileBootstrappedQuery+".code" its exit code.
 	FileBootstrappedQuery = MountShared + "/bootstrapped.json"
+	// FileGroup0Query has the standard output of the same container's second query, which asks the disk for the ID of the node's group 0.
+	FileGroup0Query = MountShared + "/group0.json"
 )
 
 // Where the Scylla Operator's own manifests put it, and its leader election Lease; we only read them, to tell whether it runs. The Lease's name is a

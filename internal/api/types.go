@@ -57,6 +57,9 @@ type NodeStatusReport struct {
 	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
 	// Error says why the row could not be made; the row is then empty.
 	Error *string `json:"error,omitempty"`
+	// LastRow is the last row that could be made, kept beside Error; nil without Error, and where there was none. It says who the members were, and nothing
+	// of who is UP. Additive.
+	LastRow *LastRow `json:"lastRow,omitempty"`
 	// Fault is the code of Error; empty is ScyllaDBNoAnswer, as the Scylla Operator's reporter writes no code. Additive.
 	Fault string `json:"fault,omitempty"`
 
@@ -73,6 +76,9 @@ type NodeStatusReport struct {
 	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of group 0, whose own view of gossip alone decides a join.
 	// Empty where it knows none, as in every version before 6.0. Additive.
 	Coordinator hostid.ID `json:"coordinator,omitempty"`
+	// Group0ID is the ID of the group 0 that the node is in, which is the identity of its cluster, by its disk when its Pod started. Empty where the disk does
+	// not tell: on the first start, and before 2025.2. Additive.
+	Group0ID string `json:"group0ID,omitempty"`
 	// RepairBased are the node operations (ScyllaDB's words: replace, bootstrap, ...) that this node's configuration has as repair-based, sorted. Empty
 	// where there are none, and where that could not be learned. Additive.
 	RepairBased []string `json:"repairBased,omitempty"`
@@ -80,6 +86,14 @@ type NodeStatusReport struct {
 	Operations []NodeOperation `json:"operations,omitempty"`
 	// Heartbeat is where the reporter says that it still asks its ScyllaDB; nil where it does not, as the Scylla Operator's. Additive.
 	Heartbeat *ReportHeartbeat `json:"heartbeat,omitempty"`
+}
+
+// LastRow is a row that its reporter can no longer make.
+type LastRow struct {
+	// HostID of the node that said so.
+	HostID hostid.ID `json:"hostID"`
+	// ObservedNodes, sorted by host ID, as they were, without since when.
+	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes"`
 }
 
 // ReportHeartbeat is where a reporter serves the row of its Pod with a running number, over TLS.
@@ -245,6 +259,9 @@ type StatusReportMember struct {
 	// Coordinator is the host ID of the topology coordinator as the node knows it.
 	// +optional
 	Coordinator string `json:"coordinator,omitempty"`
+	// Group0ID is the ID of the node's group 0, where its disk told it.
+	// +optional
+	Group0ID string `json:"group0ID,omitempty"`
 }
 
 // ScyllaDBStatusReportStatus is our part of the cluster report.
@@ -269,6 +286,9 @@ type ScyllaDBStatusReportStatus struct {
 	// Operations that are open or failed, without duplicates.
 	// +optional
 	Operations []NodeOperation `json:"operations,omitempty"`
+	// HealthPolicy are the numbers by which the cluster's nodes are judged.
+	// +optional
+	HealthPolicy *StatusReportHealthPolicy `json:"healthPolicy,omitempty"`
 	// View is the controller's summary of the cluster. It is written when it says something else than before.
 	// +optional
 	View *StatusReportView `json:"view,omitempty"`
@@ -278,6 +298,18 @@ type ScyllaDBStatusReportStatus struct {
 	// Initialization says how that was learned. Written with Initialized and never changed.
 	// +optional
 	Initialization *StatusReportInitialization `json:"initialization,omitempty"`
+	// Group0ID is the ID of the cluster's group 0, which is its identity, as the first nodes told it whose disks could. Set once, and never changed: a node with
+	// another one is of another cluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=36
+	Group0ID string `json:"group0ID,omitempty"`
+}
+
+// LastListed is a node that a last row listed as a plain member.
+type LastListed struct {
+	HostID hostid.ID `json:"hostID"`
+	// By is the host ID of the node whose row it was: another one, but for the only member of a cluster.
+	By hostid.ID `json:"by"`
 }
 
 // Condition types and reasons of ScyllaDBStatusReport.
@@ -310,6 +342,10 @@ type ScyllaDBStatusReport struct {
 	Membership *Membership `json:"membership,omitempty"`
 	// +optional
 	Datacenters []StatusReportDatacenter `json:"datacenters,omitempty"`
+	// LastListed are, while no node has a row that counts, the members by the last rows that there were: by these a member that starts on its own volume
+	// is told from a newcomer when the whole cluster starts. Sorted by host ID, at most 4,096. They say nothing of who is UP.
+	// +optional
+	LastListed []LastListed `json:"lastListed,omitempty"`
 	// +optional
 	Status ScyllaDBStatusReportStatus `json:"status,omitempty"`
 }

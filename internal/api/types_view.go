@@ -150,7 +150,7 @@ type StatusReportInitialization struct {
 	Recovered bool `json:"recovered,omitempty"`
 }
 
-// FieldOwnerInitialization is the field manager of Initialized and Initialization alone.
+// FieldOwnerInitialization is the field manager of Initialized, Initialization and Group0ID alone.
 const FieldOwnerInitialization = "kubectl-scylla-initialization"
 
 // Condition types of the initialisation, and of nodes that may be replaced.
@@ -159,7 +159,55 @@ const (
 	ConditionInitialized = "Initialized"
 	// ConditionInitializedButEmpty is there, and True, while no member of a cluster that was initialised has joined any more: nobody may found it anew.
 	ConditionInitializedButEmpty = "InitializedButEmpty"
+	// ConditionSplitCluster is there, and True, while nodes are of two clusters of one name, by their group 0 or by whom they list: nobody may join.
+	ConditionSplitCluster = "SplitCluster"
+	// ConditionPrerequisitesMissing is there, and True, while Pods do not start because a Secret or ConfigMap of theirs does not exist; the message names it.
+	ConditionPrerequisitesMissing = "PrerequisitesMissing"
 	// ConditionNodeReplaceable is there, and True, while nodes have been DOWN for so long that they may be replaced; the message has the command. Nobody but a
 	// person replaces them.
 	ConditionNodeReplaceable = "NodeReplaceable"
+)
+
+// StatusReportHealthPolicy are the numbers by which a cluster's nodes are judged, as its controller has resolved them: its defaults, and what annotations of the
+// cluster's StatefulSets say instead (AnnotationHealthPrefix). Whoever judges reads them here.
+type StatusReportHealthPolicy struct {
+	// Profile sets the default of minQuorum.
+	// +kubebuilder:validation:Enum=production;development
+	Profile HealthProfile `json:"profile"`
+	// Dead is how long a node must have been DOWN before anything suggests to replace it, and how long nobody must list a node before its row is cleaned up.
+	Dead metav1.Duration `json:"dead"`
+	// Contact is how old what a node is judged by may be.
+	Contact metav1.Duration `json:"contact"`
+	// Stabilisation is how long all must be UP without a break before a permit is given.
+	Stabilisation metav1.Duration `json:"stabilisation"`
+	// MinQuorum is the floor of the clean-up of dead reports: it never leaves fewer members that report.
+	// +kubebuilder:validation:Minimum=1
+	MinQuorum int32 `json:"minQuorum"`
+	// CleanUpDeadReports takes the row of a node that no member lists any more out of the reports. No node is ever removed.
+	CleanUpDeadReports bool `json:"cleanUpDeadReports"`
+	// Overridden are the fields that annotations set, sorted.
+	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	Overridden []string `json:"overridden,omitempty"`
+}
+
+// HealthProfile is what a cluster is for.
+type HealthProfile string
+
+// Values of HealthProfile.
+const (
+	ProfileProduction  HealthProfile = "production"
+	ProfileDevelopment HealthProfile = "development"
+)
+
+// AnnotationHealthPrefix begins the annotations of StatefulSets that override a field of the health policy of their cluster:
+// "kubectl-scylla.scylladb.com/health-dead: 10m". Written by a person, read by our controller.
+const AnnotationHealthPrefix = "kubectl-scylla.scylladb.com/health-"
+
+// Condition types of the health policy.
+const (
+	// ConditionHealthPolicyValid is there, and False, while an annotation says something of the health policy that cannot be used. That field keeps its value.
+	ConditionHealthPolicyValid = "HealthPolicyValid"
+	// ConditionDeadReportRetained is there, and True, while the row of a node that no member lists any more is kept.
+	ConditionDeadReportRetained = "DeadReportRetained"
 )

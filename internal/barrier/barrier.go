@@ -30,6 +30,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -79,12 +80,18 @@ type Options struct {
 	LeaseNamespace string
 	// Image of ScyllaDB's container and Version of ScyllaDB, either may be empty; Version wins.
 	Image, Version string
-	// Policy is what the barrier goes by; empty is api.PolicyReports.
+	// Policy is what the barrier goes by; empty is cluster.DefaultPolicy of the member's Service.
 	Policy api.Policy
 	// Stabilisation is how long all must be UP without a break before the barrier opens; 0 opens at once.
 	Stabilisation time.Duration
 	// Ask is nil for a reporter at host:port that is ready; over the network when nil.
 	Ask func(ctx context.Context, address string) error
+	// WhenSilent is what is done while no controller leads; empty is WhenSilentWait.
+	WhenSilent WhenSilent
+	// AskHeartbeat asks a member's reporter for the number of its heartbeat; over the network when nil.
+	AskHeartbeat func(ctx context.Context, member string) (int64, error)
+	// AskView asks a member's reporter for the view that it hands on; over the network when nil.
+	AskView func(ctx context.Context, member string, q viewwire.Question) (*viewwire.View, error)
 	// Disabled is feature gate BootstrapSynchronisation switched off.
 	Disabled bool
 	// Listen opens the port of /metrics and /healthz when waiting begins; nil serves nothing.
@@ -150,6 +157,8 @@ func Run(ctx context.Context, o Options) error {
 	stop := b.serve(&wg)
 	defer func() {
 		cancel()
+		b.relays.close()
+		b.forgetPeers()
 		if stop != nil {
 			stop()
 		}
@@ -175,6 +184,8 @@ type barrier struct {
 
 	stability stability
 	permits   permits
+	relays    relays
+	peers     peering
 
 	disk       bootstrap.Bootstrapped
 	diskDetail code.Message
@@ -233,8 +244,10 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonControllerSilent }):
 		// A controller that lives renews its Lease every two seconds.
 		return time.Second
-	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return slices.Contains(aboutPermits, x.Reason) }):
-		return view.Renewal // and at once when the view changes, which is watched
+	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
+		return slices.Contains(aboutPermits, x.Reason) || aboutSilence(x) && b.byPermits()
+	}):
+		return view.Renewal // and at once when the view changes, which is watched; members' reporters are asked as often
 	case b.stability.refused > 0:
 		return max(time.Millisecond, b.stability.next.Sub(b.Clock.Now()))
 	case !b.stability.since.IsZero():
@@ -251,12 +264,12 @@ func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service
 	defer cancel()
 	key, trouble := b.key(ctx)
 	if trouble != nil {
-		return b.blocked(*trouble), nil
+		return b.silence(b.blocked(*trouble)), nil
 	}
 	b.watch(key)
 	// Pods cost the square of the cluster's size to read: that is left to the last look.
 	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Member: b.Service})
-	return b.settle(ctx, key, v, known), svc
+	return b.byPeers(ctx, key, b.silence(b.settle(ctx, key, v, known)), known), svc
 }
 
 func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOptions) (bootstrap.Verdict, *cluster.Cluster, *corev1.Service) {
@@ -264,7 +277,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	taken := b.Clock.Now()
 	objects, err := kube.Load(ctx, b.client, key, opts)
 	if err != nil {
-		return b.blocked(b.isolated(b.unread(err))), nil, nil
+		return b.blocked(b.unread(err)), nil, nil
 	}
 	b.permits.heard = taken
 	snap := cluster.New(objects, opts.Source, taken)
@@ -273,6 +286,8 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 		return b.blocked(noService(words.Clean(err.Error()), code.Message{})), snap, nil
 	}
 	svc := serviceOf(snap, b.Service)
+	b.permits.otherwise = cluster.DefaultPolicy(svc)
+	b.learn(ctx, snap)
 	if ours(snap) {
 		b.lease.key = key
 		in.ControllerSilent, in.ControllerSilentSince = b.lease.look(ctx, b.client, b.Clock.Now())
@@ -320,7 +335,7 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 		x := noService("", code.New(causeNoService, "namespace", b.Namespace, "service", b.Service))
 		return cluster.Key{}, &x
 	case err != nil:
-		x := b.isolated(b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err)))
+		x := b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err))
 		return cluster.Key{}, &x
 	case svc.Labels[api.LabelCluster] == "":
 		return cluster.Key{}, &matrix.Blocker{
@@ -407,52 +422,6 @@ func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.S
 	b.events.opened(ctx, v, svc)
 }
 
-// show logs a change of blockers at once, and what still blocks each minute.
-func (b *barrier) show(v bootstrap.Verdict) {
-	now := b.Clock.Now()
-	fresh := words.Verdict(v) + "\n" + strings.Join(texts(v, time.Time{}), "\n")
-	if fresh == b.shown && now.Sub(b.lastShown) < repeat {
-		return
-	}
-	what := "waiting"
-	if fresh == b.shown {
-		what = "still waiting"
-	}
-	b.shown, b.lastShown = fresh, now
-	attrs := []any{"waited", now.Sub(b.started).Round(time.Second).String(), "blockers", texts(v, now)}
-	if next := nextStep(v); next != "" {
-		attrs = append(attrs, "nextStep", next)
-	}
-	if len(v.Notes) > 0 {
-		attrs = append(attrs, "notes", words.Texts(v.Notes))
-	}
-	b.Log.Info(what+": "+words.Verdict(v), attrs...)
-}
-
-// texts are the blockers, one line per node that is in the way; with the zero time without ages.
-func texts(v bootstrap.Verdict, now time.Time) []string {
-	groups, total := matrix.GroupBlockers(v.Blockers)
-	const enough = 20
-	var out []string
-	for i, g := range groups {
-		if i == enough {
-			out = append(out, fmt.Sprintf("and others: %d blockers in all", total))
-			break
-		}
-		out = append(out, string(g.Reason)+": "+words.Group(g, now))
-	}
-	return out
-}
-
-func nextStep(v bootstrap.Verdict) string {
-	for _, x := range v.Blockers {
-		if !x.Step.IsZero() {
-			return words.Text(x.Step)
-		}
-	}
-	return ""
-}
-
 // forcedBy says who forced and why, as far as the Service tells.
 func forcedBy(svc *corev1.Service) string {
 	if svc == nil {
@@ -503,8 +472,4 @@ func serviceOf(s *cluster.Cluster, name string) *corev1.Service {
 		}
 	}
 	return nil
-}
-
-func oneLine(err error) string {
-	return words.Clean(strings.Join(strings.Fields(err.Error()), " "))
 }

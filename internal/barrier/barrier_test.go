@@ -128,7 +128,8 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 		NewClient: func() (client.WithWatch, error) { return w.c, nil },
 		Namespace: ns, Service: newcomer, PodUID: "uid-1",
 		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask,
-		Log: slog.New(slog.NewJSONHandler(lockedWriter{&w.logMu, w.log}, nil)),
+		Policy: api.PolicyReports, // what is asked for beside the reports has its own tests
+		Log:    slog.New(slog.NewJSONHandler(lockedWriter{&w.logMu, w.log}, nil)),
 	}
 	w.query(`[]`, 0)
 	return w
@@ -442,8 +443,9 @@ func TestMissingMemberIsUsageError(t *testing.T) {
 
 func TestWaitsForTheMemberServiceThenOpensAsFirstNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		_, done := running(t, w)
+		w := newWorld(t, lease("controller-1"))
+		ctx, done := running(t, w)
+		w.renews(ctx)
 		time.Sleep(time.Minute)
 		stillWaiting(t, done)
 		if !strings.Contains(w.logged(), "MemberServiceMissing") || !strings.Contains(w.logged(), "Service demo/"+newcomer+" does not exist") {
@@ -453,7 +455,7 @@ func TestWaitsForTheMemberServiceThenOpensAsFirstNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		opens(t, done)
-		if got := w.eventReasons(); !slices.Equal(got, []string{EventWaiting, EventOpened}) {
+		if got := w.eventReasons(); !slices.Equal(got, []string{EventWaiting, EventChanged, EventOpened}) {
 			t.Errorf("events %v", got)
 		}
 		if !strings.Contains(w.logged(), "FirstNode") {
@@ -830,10 +832,11 @@ func TestVersionRule(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, service(newcomer, "rack3", nil))
+				w := newWorld(t, service(newcomer, "rack3", nil), lease("controller-1"))
 				w.o.Image, w.o.Version = c.image, c.version
 				w.query(c.stdout, c.code)
-				_, done := running(t, w)
+				ctx, done := running(t, w)
+				w.renews(ctx)
 				opens(t, done) // the first node of all, whatever the query can do
 				if !strings.Contains(w.logged(), c.want) {
 					t.Errorf("log does not say %q:\n%s", c.want, w.logged())
@@ -913,9 +916,10 @@ func TestMetricsWhileWaiting(t *testing.T) {
 
 func TestPortThatIsTakenIsNoReasonToFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, service(newcomer, "rack3", nil))
+		w := newWorld(t, service(newcomer, "rack3", nil), lease("controller-1"))
 		w.o.Listen = func() (net.Listener, error) { return nil, errors.New("address already in use") }
-		_, done := running(t, w)
+		ctx, done := running(t, w)
+		w.renews(ctx)
 		opens(t, done)
 	})
 }

@@ -24,6 +24,12 @@ const (
 	causeLeaseNotRenewed code.Code = "LeaseNotRenewed"     // controller, lease
 	causeLeaseNotSeen    code.Code = "LeaseNotSeenRenewed" // controller, lease
 
+	// What other members' reporters say while the API server is not reached.
+	causeRelaysFresh code.Code = "RelaysAreFresh" // answering, error
+	causeRelaysOld   code.Code = "RelaysAreOld"   // answering, error
+
+	noteByPeers        code.Code = "DecidedByPeers"
+	stepReachMembers   code.Code = "ReachMembers"
 	stepGrantMember    code.Code = "GrantMemberRights"
 	stepNameCluster    code.Code = "NameCluster"
 	stepSeeController  code.Code = "SeeControllerMakesServices"

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -63,7 +64,9 @@ func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
 				if tc.forced {
 					own.Annotations[api.AnnotationForceProceed] = api.ForceProceedValue
 				}
-				objs := append(others(), own, allUp(), lease("controller-1"))
+				lives := lease("controller-1")
+				lives.Annotations[api.AnnotationKeeps] += " " + api.KeepMark(ns, typo)
+				objs := append(others(), own, allUp(), lives)
 				for _, o := range objs {
 					if p, ok := o.(*corev1.Pod); ok && tc.sets != "" {
 						ofSet(p, tc.sets)
@@ -83,7 +86,8 @@ func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
 				if err := w.c.Status().Update(t.Context(), pod); err != nil {
 					t.Fatal(err)
 				}
-				_, done := running(t, w)
+				ctx, done := running(t, w)
+				w.renews(ctx)
 				if tc.waits == "" {
 					time.Sleep(time.Minute)
 					synctest.Wait()
@@ -113,13 +117,67 @@ func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
 // TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode: nobody can tell then what the seeds are.
 func TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, service(newcomer, "rack3", nil))
+		w := newWorld(t, service(newcomer, "rack3", nil), lease("controller-1"))
 		w.deny["pods"] = true
-		_, done := running(t, w)
+		ctx, done := running(t, w)
+		w.renews(ctx)
 		time.Sleep(time.Minute)
 		stillWaiting(t, done)
 		if !strings.Contains(w.logged(), string(ReasonIncomplete)) {
 			t.Errorf("log:\n%s", w.logged())
 		}
 	})
+}
+
+// TestAttack4NobodyIsFirstWithoutALiveController: of a new cluster a barrier knows nothing but what somebody who has seen the whole namespace says, and that one must live
+// and keep this cluster's reports.
+func TestAttack4NobodyIsFirstWithoutALiveController(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lease func(*coordinationv1.Lease)
+		// renews is true when somebody renews the Lease, as it is then.
+		none, renews, opens bool
+	}{
+		"it lives and keeps the cluster":         {renews: true, opens: true},
+		"there is no Lease":                      {none: true},
+		"its Lease is never renewed":             {},
+		"it gave its Lease up":                   {lease: func(l *coordinationv1.Lease) { *l.Spec.HolderIdentity = "" }, renews: true},
+		"it looks after other namespaces":        {lease: func(l *coordinationv1.Lease) { l.Annotations[api.AnnotationKeeps] = api.KeepMark("other", "demo") }, renews: true},
+		"it has assembled nothing yet":           {lease: func(l *coordinationv1.Lease) { delete(l.Annotations, api.AnnotationKeeps) }, renews: true},
+		"it keeps a cluster of another spelling": {lease: func(l *coordinationv1.Lease) { l.Annotations[api.AnnotationKeeps] = api.KeepMark(ns, "dmeo") }, renews: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := lease("controller-1")
+				if tc.lease != nil {
+					tc.lease(l)
+				}
+				objs := []client.Object{service(newcomer, "rack3", map[string]string{})}
+				if !tc.none {
+					objs = append(objs, l)
+				}
+				w := newWorld(t, objs...)
+				ctx, done := running(t, w)
+				if tc.renews {
+					w.renews(ctx)
+				}
+				time.Sleep(2 * time.Minute)
+				if !tc.opens {
+					stillWaiting(t, done)
+					if log := w.logged(); !strings.Contains(log, string(matrix.ReasonControllerSilent)) {
+						t.Errorf("log:\n%s", log)
+					}
+					return
+				}
+				synctest.Wait()
+				select {
+				case err := <-done:
+					if err != nil {
+						t.Error(err)
+					}
+				default:
+					t.Errorf("it waits:\n%s", w.logged())
+				}
+			})
+		})
+	}
 }

@@ -26,6 +26,7 @@ type leaseWatch struct {
 	renewed   time.Time // the Lease's word at the last look
 	looked    bool
 	advanced  bool // a renewal by a holder was seen
+	gone      bool // at the last look nobody held it, or nobody had renewed it for too long
 }
 
 // look reads the Lease; silent is zero when the controller is alive, else it says which is silent or why that cannot be told.
@@ -33,6 +34,7 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 	if w.first.IsZero() {
 		w.first = now
 	}
+	w.gone = false
 	name := w.namespace + "/" + api.LeaseName
 	var l coordinationv1.Lease
 	err := c.Get(ctx, types.NamespacedName{Namespace: w.namespace, Name: api.LeaseName}, &l)
@@ -61,10 +63,10 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 	w.looked, w.renewed = true, renewed
 	switch who, since, gone := w.monitor.Silent(now); {
 	case holder == "":
-		w.advanced = false
+		w.advanced, w.gone = false, true
 		return code.New(causeLeaseNotHeld, "lease", name), w.first
 	case gone:
-		w.advanced = false
+		w.advanced, w.gone = false, true
 		if who == "" {
 			who = holder
 		}

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -58,7 +57,7 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 	if blockers := b.unpermitted(ctx, key, v, known); len(blockers) > 0 {
 		return b.close(v, blockers)
 	}
-	b.permits.had = b.Policy == api.PolicyPermits
+	b.permits.had = b.byPermits()
 	if s.refused > 0 && now.Before(s.next) {
 		return s.refusal
 	}

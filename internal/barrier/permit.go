@@ -3,6 +3,7 @@
 package barrier
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -22,17 +23,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// ParsePolicy reads "permits" or "reports"; the error names the choices.
+// ParsePolicy reads "permits", "reports", or nothing, which leaves it to cluster.DefaultPolicy; the error names the choices.
 func ParsePolicy(text string) (api.Policy, error) {
 	switch p := api.Policy(text); p {
-	case api.PolicyPermits, api.PolicyReports:
+	case "", api.PolicyPermits, api.PolicyReports:
 		return p, nil
 	}
 	return "", fmt.Errorf("policy %q is not known: give %s or %s", text, api.PolicyPermits, api.PolicyReports)
 }
 
 // aboutPermits are the reasons of blockers that the controller's view has.
-var aboutPermits = []matrix.Reason{matrix.ReasonPermitPending, matrix.ReasonPermitOther, matrix.ReasonViewHeld}
+var aboutPermits = []matrix.Reason{matrix.ReasonPermitPending, matrix.ReasonPermitOther, matrix.ReasonViewHeld, matrix.ReasonIsolated}
 
 // permits is what the barrier has seen of the controller's views.
 type permits struct {
@@ -41,29 +42,43 @@ type permits struct {
 	had bool
 	// heard is when the API server was last read, by the own clock.
 	heard time.Time
+	// otherwise is what the barrier goes by where Options.Policy is empty, by the Service that was read last; empty before that.
+	otherwise api.Policy
+}
+
+// byPermits is true where the member needs a permit. Before anything was read that is assumed: it only makes the barrier wait.
+func (b *barrier) byPermits() bool {
+	return cmp.Or(b.Policy, b.permits.otherwise, api.PolicyPermits) == api.PolicyPermits
 }
 
 // unpermitted are why the controller's view does not let the member start; none where it does, or where nobody asks for a permit. A start that rests on nobody
 // else, a restart for one, takes none.
 func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
-	if b.Policy != api.PolicyPermits || v.Decision.Permit() == "" {
+	if !b.byPermits() || v.Decision.Permit() == "" {
 		return nil
 	}
 	p := bootstrap.Permission{Claim: b.claim(known.ClaimName(b.Service))}
-	if r := known.StatusReport; r != nil && r.Name == key.Name && r.Status.View != nil {
+	p.From(known.StatusReport, key.Name)
+	if p.View != nil {
 		now := b.Clock.Now()
-		b.permits.views.Adopt(r.Status.View, now)
+		b.permits.views.Adopt(p.View, now)
 		// What was read last may be older than what was read before: then that counts.
 		p.View = b.permits.views.Latest()
 		p.Old = b.tooOld(now)
+		// Where it has not advanced as it does while somebody may start, the other members may have heard more.
+		if age, seen := b.permits.views.Age(now); !seen || age > view.Renewal {
+			b.askForViews()
+		}
 	}
 	var dead []hostid.ID
 	if svc := serviceOf(known, b.Service); svc != nil {
 		in := bootstrap.Input{Self: v.Self, ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations}
 		dead = in.Dead()
 	}
-	blockers := p.Blockers(v.Self, b.Namespace, v.Decision.Permit(), dead)
-	if len(blockers) > 0 {
+	blockersOf := func(p *bootstrap.Permission) []matrix.Blocker {
+		return p.Blockers(v.Self, b.Namespace, v.Decision.Permit(), dead)
+	}
+	if blockers := blockersOf(&p); len(blockers) > 0 {
 		return blockers
 	}
 	// Only who has a permit has to know its claim.
@@ -79,7 +94,10 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 		return []matrix.Blocker{{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}}
 	}
 	p.ClaimKnown = true
-	return p.Blockers(v.Self, b.Namespace, v.Decision.Permit(), dead)
+	if blockers := blockersOf(&p); len(blockers) > 0 {
+		return blockers
+	}
+	return b.turned(p, blockersOf)
 }
 
 // tooOld says why the newest view may not be what the controller says now: only one that this barrier has seen to advance, by its own clock, counts.
@@ -94,21 +112,9 @@ func (b *barrier) tooOld(now time.Time) code.Message {
 	return code.Message{}
 }
 
-// isolated makes of a reading that failed one that has failed for so long that no view could be fresh any more.
-func (b *barrier) isolated(x matrix.Blocker) matrix.Blocker {
-	now := b.Clock.Now()
-	if b.permits.heard.IsZero() {
-		b.permits.heard = b.started
-	}
-	if b.Policy == api.PolicyPermits && x.Reason == ReasonAPIUnreachable && now.Sub(b.permits.heard) > bootstrap.ViewLimit {
-		x.Reason, x.Since = matrix.ReasonIsolated, b.permits.heard
-	}
-	return x
-}
-
 // permitted asks once more, past what was read before the last look, right before opening: a newer view closes at once.
 func (b *barrier) permitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
-	if b.Policy != api.PolicyPermits || v.Decision.Permit() == "" {
+	if !b.byPermits() || v.Decision.Permit() == "" {
 		return nil
 	}
 	r := &api.ScyllaDBStatusReport{}

@@ -117,6 +117,52 @@ func TestAViewThatDoesNotPermitNeverOpens(t *testing.T) {
 	}
 }
 
+// Where no flag says what the barrier goes by, it asks for a permit, and not so where the Scylla Operator manages its member: nobody gives permits there. What no controller
+// gives is named with what cures it.
+func TestTheDefaultPolicy(t *testing.T) {
+	mine := append(others(), service(newcomer, "rack3", nil), byOperator(allUp()))
+	managed := service(newcomer, "rack3", nil)
+	managed.Labels[api.LabelManagedBy] = api.ManagedByOperator
+	operated := append(others(), managed, byOperator(allUp()))
+	for name, tc := range map[string]struct {
+		policy api.Policy
+		objs   []client.Object
+		view   bool
+		want   string // nothing: it opens
+	}{
+		"ours, and a permit":         {"", mine, true, ""},
+		"ours, and no view at all":   {"", mine, false, "the controller has made no view of the cluster"},
+		"ours, and its cure":         {"", mine, false, "kubectl scylla install --upgrade"},
+		"ours, by the reports":       {api.PolicyReports, mine, false, ""},
+		"the operator's":             {"", operated, false, ""},
+		"the operator's, by permits": {api.PolicyPermits, operated, false, "the controller has made no view of the cluster"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := permittedView()
+				if !tc.view {
+					v = nil
+				}
+				w := withView(t, v, tc.objs...)
+				w.o.Policy = tc.policy
+				_, done := running(t, w)
+				for range 12 {
+					time.Sleep(5 * time.Second)
+					if tc.want != "" {
+						stillWaiting(t, done)
+					}
+					w.renew(nil)
+				}
+				if tc.want == "" {
+					opens(t, done)
+				} else if log := w.logged(); !strings.Contains(log, tc.want) {
+					t.Errorf("does not say %q:\n%s", tc.want, log)
+				}
+			})
+		})
+	}
+}
+
 // A newer view closes at once, and a permit that comes back begins a new window; one that stops to advance is worth nothing after 20 seconds.
 func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -155,6 +201,22 @@ func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 		w.renew(func(v *api.StatusReportView) { v.Epoch, v.Seq = 0, 900 })
 		time.Sleep(time.Minute)
 		stillWaiting(t, done)
+	})
+}
+
+// A view that permits nobody is not written again, so it says the same for long: that is no silence, and the barrier goes on saying what the member waits for.
+func TestAViewThatSaysTheSameForLongIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := permittedView()
+		v.Permits = nil
+		v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForLeaving", Nodes: []string{"demo-rack2-0"}}}
+		w := withView(t, v)
+		_, done := running(t, w)
+		time.Sleep(time.Hour)
+		stillWaiting(t, done)
+		if log := w.logged(); strings.Contains(log, "ControllerSilent") || strings.Contains(log, "has not advanced") {
+			t.Errorf("calls the controller silent:\n%s", log)
+		}
 	})
 }
 

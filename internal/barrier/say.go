@@ -5,7 +5,9 @@ package barrier
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -109,4 +111,54 @@ func (b *barrier) annotate(ctx context.Context, text string) error {
 	pod := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Pod}}
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	return b.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch))
+}
+
+// show logs a change of blockers at once, and what still blocks each minute.
+func (b *barrier) show(v bootstrap.Verdict) {
+	now := b.Clock.Now()
+	fresh := words.Verdict(v) + "\n" + strings.Join(texts(v, time.Time{}), "\n")
+	if fresh == b.shown && now.Sub(b.lastShown) < repeat {
+		return
+	}
+	what := "waiting"
+	if fresh == b.shown {
+		what = "still waiting"
+	}
+	b.shown, b.lastShown = fresh, now
+	attrs := []any{"waited", now.Sub(b.started).Round(time.Second).String(), "blockers", texts(v, now)}
+	if next := nextStep(v); next != "" {
+		attrs = append(attrs, "nextStep", next)
+	}
+	if len(v.Notes) > 0 {
+		attrs = append(attrs, "notes", words.Texts(v.Notes))
+	}
+	b.Log.Info(what+": "+words.Verdict(v), attrs...)
+}
+
+// texts are the blockers, one line per node that is in the way; with the zero time without ages.
+func texts(v bootstrap.Verdict, now time.Time) []string {
+	groups, total := matrix.GroupBlockers(v.Blockers)
+	const enough = 20
+	var out []string
+	for i, g := range groups {
+		if i == enough {
+			out = append(out, fmt.Sprintf("and others: %d blockers in all", total))
+			break
+		}
+		out = append(out, string(g.Reason)+": "+words.Group(g, now))
+	}
+	return out
+}
+
+func nextStep(v bootstrap.Verdict) string {
+	for _, x := range v.Blockers {
+		if !x.Step.IsZero() {
+			return words.Text(x.Step)
+		}
+	}
+	return ""
+}
+
+func oneLine(err error) string {
+	return words.Clean(strings.Join(strings.Fields(err.Error()), " "))
 }

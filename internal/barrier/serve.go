@@ -23,6 +23,8 @@ type metrics struct {
 	evaluations prometheus.Counter
 	apiErrors   prometheus.Counter
 	waiting     prometheus.Gauge
+	relays      prometheus.Gauge
+	relayed     prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -39,13 +41,17 @@ func newMetrics() *metrics {
 			Help: "Readings and watches of the API server that failed."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("waiting_since_timestamp_seconds"),
 			Help: "When waiting began, Unix time."}),
+		relays: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("relays_answering"),
+			Help: "Other members' reporters that answered when they were last asked for the controller's view, at most 8."}),
+		relayed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_relayed_view_total"),
+			Help: "Views that other members' reporters handed on, that the API server did not have, and that kept the barrier closed."}),
 	}
 	m.registry.MustRegister(m.collectors()...)
 	return m
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting}
+	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.relays, m.relayed}
 }
 
 // RegisterMetrics registers every metric that is served, without values, for who writes of them.

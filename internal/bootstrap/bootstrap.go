@@ -63,7 +63,8 @@ func Decide(in Input) Verdict {
 	v.Blockers = append(v.Blockers, in.malformed(forced)...)
 	matrix.SortBlockers(v.Blockers)
 	replaces := in.replaces()
-	removed := replaces.IsZero() && !m.Empty() && in.wasRemoved(m)
+	forgotten := replaces.IsZero() && !m.Empty() && in.forgotten(m)
+	removed := forgotten && in.Volume == VolumeUsed
 	var unpermitted []matrix.Blocker
 	if in.Permission != nil && !removed && len(v.Blockers) == 0 {
 		unpermitted = in.Permission.Blockers(in.Self, in.Namespace, kindOf(replaces, m), in.Dead())
@@ -87,15 +88,17 @@ func Decide(in Input) Verdict {
 	case removed:
 		b := matrix.Blocker{Reason: matrix.ReasonDataDirectory, Observed: in.Self, Cause: code.New(CauseRemoved, "hostID", in.Self.HostID), Step: in.discard()}
 		v.Decision, v.Blockers, v.Summary = DecisionRefuse, []matrix.Blocker{b}, code.New(SummaryUnusable, "why", b.Cause)
+	case forgotten && in.Volume == VolumeNotLooked:
+		return v.open(DecisionAllUp, code.New(SummaryPerhapsRemoved, "hostID", in.Self.HostID))
 	default:
 		return v.open(DecisionAllUp, allUp(m.Health().Nodes))
 	}
 	return v
 }
 
-// wasRemoved is true for a volume whose node every fresh row has forgotten: ScyllaDB will not take it back.
-func (in *Input) wasRemoved(m *matrix.Matrix) bool {
-	if in.Volume != VolumeUsed || in.SelfJoined == nil || !*in.SelfJoined || in.Self.HostID == "" {
+// forgotten is true for a member that has joined, and that every fresh row has forgotten: ScyllaDB will not take its volume back.
+func (in *Input) forgotten(m *matrix.Matrix) bool {
+	if in.SelfJoined == nil || !*in.SelfJoined || in.Self.HostID == "" {
 		return false
 	}
 	return !listed(m, in.Self.HostID) && m.Reporting() > 0
@@ -107,7 +110,7 @@ func (in *Input) replaces() code.Message {
 	if id := in.ServiceLabels[api.LabelReplacingNodeHostID]; id != "" {
 		return code.New(SummaryReplacesHostID, "hostID", id)
 	}
-	if a, err := netip.ParseAddr(in.ServiceLabels[api.LabelReplace]); err == nil {
+	if a, err := netip.ParseAddr(in.ServiceLabels[api.LabelReplace]); err == nil && !in.ByHostIDAlone {
 		return code.New(SummaryReplacesAddress, "address", a.String())
 	}
 	return code.Message{}
@@ -116,7 +119,7 @@ func (in *Input) replaces() code.Message {
 // notOwnAddress is why a request to replace by address is not taken: the address must be the one that the dead node of this very member had, or the node
 // that ScyllaDB replaces is another's. Zero where it is, and where nothing is replaced by address.
 func (in *Input) notOwnAddress() code.Message {
-	if _, byHostID := in.ServiceLabels[api.LabelReplacingNodeHostID]; byHostID {
+	if _, byHostID := in.ServiceLabels[api.LabelReplacingNodeHostID]; byHostID || in.ByHostIDAlone {
 		return code.Message{}
 	}
 	asked, err := netip.ParseAddr(in.ServiceLabels[api.LabelReplace])
@@ -242,6 +245,8 @@ func (in *Input) judged() *matrix.Matrix {
 		Namespace:         in.Namespace,
 		Fates:             m.Options().Fates,
 		Settled:           m.Options().Settled,
+		Identity:          m.Options().Identity,
+		Forget:            m.Options().Forget,
 	}
 	return m.Judge(opts)
 }
@@ -259,8 +264,11 @@ func (in *Input) malformed(forced bool) []matrix.Blocker {
 			Reason: matrix.ReasonForceInvalid, Observed: in.Self, Detail: in.ServiceAnnotations[api.AnnotationForceProceed], Step: step,
 		})
 	}
-	if target, replacing := in.ServiceLabels[api.LabelReplacingNodeHostID]; replacing && target == "" {
+	switch target, replacing := in.ServiceLabels[api.LabelReplacingNodeHostID]; {
+	case replacing && target == "":
 		add(matrix.ReasonReplaceInvalid, code.New(CauseReplacesNobody), code.New(StepMendReplaceLabel))
+	case replacing && hostid.Known(target) == "":
+		add(matrix.ReasonReplaceInvalid, code.New(CauseReplacesNonsense, "value", target), code.New(StepMendReplaceLabel))
 	}
 	if why := in.notOwnAddress(); !why.IsZero() {
 		add(matrix.ReasonReplaceInvalid, why, code.New(StepEmptyReplaceLabel).Do(code.Kubectl(in.Namespace, "label", "--overwrite", "service", name, api.LabelReplace+"=")))

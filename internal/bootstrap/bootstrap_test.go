@@ -217,12 +217,12 @@ func TestDecide(t *testing.T) {
 			decision: DecisionReplacing, summary: "demo-rack4-0 may start: it replaces the node with host ID " + idOwn,
 		},
 		"a replacement that has joined and was never flushed is a restart": {
-			in:       restart(own(matrix.Down, 0), label(api.LabelReplace, ""), label(api.LabelReplacingNodeHostID, "old")),
+			in:       restart(own(matrix.Down, 0), label(api.LabelReplace, ""), label(api.LabelReplacingNodeHostID, "8ebd2a16-0000-4000-8000-0000000000dd")),
 			decision: DecisionRestart, summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
 		},
 		"the only member of its cluster restarts": {
 			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, ptr(true) }),
-			decision: DecisionRestart, summary: "demo-rack4-0 may start: it is a restart, it has joined before and is the only member, so there is no other to ask",
+			decision: DecisionRestart, summary: "demo-rack4-0 may start: it is a restart, it has joined before and no other member has, so there is nobody to ask",
 		},
 		"the only member of its cluster lost its disk": {
 			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined, in.Volume = idOwn, ptr(true), VolumeEmpty }),

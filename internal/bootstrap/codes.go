@@ -10,6 +10,7 @@ const (
 	SummaryKnownToPeer     code.Code = "StartsAsMemberKnownToPeer" // peer, hostID
 	SummaryOnlyMember      code.Code = "StartsAsOnlyMember"
 	SummaryColdStart       code.Code = "StartsWithWholeCluster"      // hostID
+	SummaryLastListed      code.Code = "StartsAsMemberByLastRow"     // peer, hostID
 	SummaryLikelyRestart   code.Code = "StartsAsMemberIfVolumeHolds" // peer, hostID
 	SummaryForced          code.Code = "StartsForced"
 	SummaryForcedOver      code.Code = "StartsForcedOverBlockers" // reasons
@@ -18,8 +19,10 @@ const (
 	SummaryFirstNode       code.Code = "StartsAsFirstNode"
 	SummaryOneNodeUp       code.Code = "StartsAsOneNodeIsUp"
 	SummaryAllUp           code.Code = "StartsAsAllNodesAreUp" // nodes
-	SummaryMustWait        code.Code = "MustWait"              // reasons
-	SummaryUnusable        code.Code = "CannotStart"           // why
+	// SummaryPerhapsRemoved is, from outside its Pod, of a member that has joined and that no node lists any more.
+	SummaryPerhapsRemoved code.Code = "StartsAsNewIfVolumeIsEmpty" // hostID
+	SummaryMustWait       code.Code = "MustWait"                   // reasons
+	SummaryUnusable       code.Code = "CannotStart"                // why
 )
 
 // Notes of verdicts.
@@ -69,6 +72,8 @@ const (
 	CauseAddressNotOwn  code.Code = "ReplacedAddressIsNotOwn" // address, own
 	CauseAddressUnknown code.Code = "ReplacedAddressUnknown"  // address
 	CauseReplacesNobody code.Code = "ReplacingLabelIsEmpty"
+	// CauseReplacesNonsense is for a label that is no host ID.
+	CauseReplacesNonsense code.Code = "ReplacingLabelIsNone" // value
 
 	CauseOperatorScaledDown   code.Code = "OperatorScaledDown"   // deployment
 	CauseOperatorNotAvailable code.Code = "OperatorNotAvailable" // deployment, replicas
@@ -76,6 +81,8 @@ const (
 	CauseOperatorDegraded     code.Code = "OperatorSaysDegraded" // condition, words
 	CauseReportBehindPods     code.Code = "ReportBehindPods"     // members
 	CauseReportFrozen         code.Code = "ReportFrozenByOneRow" // members
+	CauseReportLost           code.Code = "ReportLost"           // of an operator's cluster
+	CauseNoReportOf           code.Code = "NoReportOf"           // datacenters
 
 	FactAndOneMore      code.Code = "AndOneMoreReason"      // reason
 	FactAndMore         code.Code = "AndMoreReasons"        // reason, more

@@ -5,6 +5,7 @@ package bootstrap
 import (
 	"slices"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -16,7 +17,7 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
 	if in.unrecorded(m) {
 		return in.perhaps(NoteNotRecorded, in.Self.HostID)
 	}
-	if in.Self.HostID != "" && listed(m, in.Self.HostID) || in.Self.Member == "" || in.Volume != VolumeUsed || !in.replaces().IsZero() {
+	if in.Self.HostID != "" && listed(m, in.Self.HostID) || in.Self.Member == "" || in.Volume != VolumeUsed || in.stillReplaces(m) {
 		return nil
 	}
 	var nobodys []hostid.ID
@@ -33,14 +34,23 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
 	return in.perhaps(NotePerhapsItself, nobodys[0])
 }
 
+// stillReplaces is true for a member that replaces a node which the rows still list, or whose host ID nobody knows. When they list it no more, the replacement has
+// taken its place: the node in the volume is the new one, whose host ID nobody recorded while the controller was away.
+func (in *Input) stillReplaces(m *matrix.Matrix) bool {
+	original := hostid.Known(in.ServiceLabels[api.LabelReplacingNodeHostID])
+	return !in.replaces().IsZero() && (original == "" || listed(m, original))
+}
+
 func (in *Input) perhaps(note code.Code, hostID hostid.ID) []code.Message {
 	return []code.Message{code.New(note, "member", in.Self.Name(), "hostID", hostID).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name()))}
 }
 
 // unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, which does not say that it has joined: its machine failed
-// before that was seen. Its volume does not tell whose it is: it may be that of a later attempt, so the barrier does not open by itself.
+// before that was seen. Its volume does not tell whose it is, and may be that of a later attempt; or it has that host ID, and what it says of the join is older than
+// what ScyllaDB finds when it starts. So the barrier does not open by itself.
 func (in *Input) unrecorded(m *matrix.Matrix) bool {
-	if in.SelfJoined == nil || *in.SelfJoined || in.Self.HostID == "" || in.Self.Member == "" || in.Volume != VolumeUsed || in.VolumeHostID != "" || !in.replaces().IsZero() {
+	if in.SelfJoined == nil || *in.SelfJoined || in.Self.HostID == "" || in.Self.Member == "" || in.Volume != VolumeUsed ||
+		in.VolumeHostID != "" && in.VolumeHostID != in.Self.HostID || !in.replaces().IsZero() {
 		return false
 	}
 	i, ok := m.Index(in.Self.HostID)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -24,6 +25,20 @@ func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 		"another host ID is recorded of it":                   {func(in *Input) { in.Self.HostID = idC }, false},
 		"the host ID that is recorded of it was removed":      {func(in *Input) { in.Self.HostID = "99990000-7777-4777-8777-777777777777" }, true},
 		"its host ID is recorded, and not that it has joined": {func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, new(false) }, true},
+		"its host ID is recorded, and not that it has joined, and its volume has it": {func(in *Input) {
+			in.Self.HostID, in.SelfJoined, in.VolumeHostID, in.Disk = idOwn, new(false), idOwn, BootstrappedNo
+		}, true},
+		"its host ID is recorded, and not that it has joined, and its volume has another one": {func(in *Input) {
+			in.Self.HostID, in.SelfJoined, in.VolumeHostID, in.Disk = idOwn, new(false), idC, BootstrappedNo
+		}, false},
+		"it has replaced a node, and its new host ID is not recorded": {func(in *Input) {
+			in.Self.HostID = "99990000-7777-4777-8777-777777777777"
+			in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: string(in.Self.HostID)}
+		}, true},
+		"it is to replace a node that is a member still": {func(in *Input) {
+			in.Self.HostID = idOwn
+			in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: idOwn}
+		}, false},
 		"another member has that host ID": {func(in *Input) {
 			in.Peers = append(in.Peers, Peer{Ref: matrix.Ref{Member: "demo-rack9-0", HostID: idOwn}})
 		}, false},

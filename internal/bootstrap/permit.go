@@ -21,6 +21,8 @@ const ViewLimit = 20 * time.Second
 type Permission struct {
 	// View is the newest one that is known; nil where there is none.
 	View *api.StatusReportView
+	// Override is the report that an override names in place of the cluster's own; empty without one. It is another cluster's, and its permits are too.
+	Override string
 	// Old says why the view is too old to go by; zero where it is fresh, and where that cannot be told, as from outside the Pod.
 	Old code.Message
 	// Claim is the name of the member's data claim, ClaimUID its UID, empty where there is no such claim. It counts where ClaimKnown
@@ -28,6 +30,17 @@ type Permission struct {
 	Claim      string
 	ClaimKnown bool
 	ClaimUID   types.UID
+}
+
+// From takes the view of a cluster's report, which is nil where there is none.
+func (p *Permission) From(r *api.ScyllaDBStatusReport, cluster string) {
+	switch {
+	case r == nil:
+	case r.Name != cluster:
+		p.Override = r.Name
+	default:
+		p.View = r.Status.View
+	}
 }
 
 // Why a member waits for its permit: reasons of a view's queue, beside those of package matrix.
@@ -56,7 +69,10 @@ const (
 	CauseHold         code.Code = "ViewHolds"           // reason
 	CauseViewNotUp    code.Code = "ViewHasNotUp"        // nodes
 	CauseViewUnseen   code.Code = "ViewNotSeenToAdvance"
-	CauseViewOld      code.Code = "ViewTooOld"        // age, limit
+	CauseViewOld      code.Code = "ViewTooOld"       // age, limit
+	CauseOverride     code.Code = "ViewOfAnOverride" // report
+	StepMakeView      code.Code = "MakeView"         // command: install --upgrade
+	StepGoByReports   code.Code = "GoByReports"
 	StepWaitForPermit code.Code = "WaitForPermit"     // command: status
 	StepPermitKinds   code.Code = "UpgradeForPermits" // command: install --upgrade
 	StepOtherFounder  code.Code = "StartFounder"      // founder
@@ -92,13 +108,16 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: cause, Step: step}}
 	}
 	see := code.New(StepWaitForPermit).Do(code.Scylla(namespace, "status"))
+	upgrade := code.Scylla("", "install", "--upgrade")
 	switch v := p.View; {
+	case p.Override != "":
+		step := code.New(StepGoByReports)
+		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: code.New(CauseOverride, "report", p.Override), Step: step}}
 	case v == nil:
-		return pending(code.New(CauseNoView), code.New(StepStartController))
-	case !p.Old.IsZero():
-		return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: p.Old, Step: code.New(StepStartController)}}
+		step := code.New(StepMakeView).Do(upgrade)
+		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: code.New(CauseNoView), Step: step}}
 	case v.Policy != api.PolicyPermits:
-		step := code.New(StepPermitKinds).Do(code.Scylla("", "install", "--upgrade"))
+		step := code.New(StepPermitKinds).Do(upgrade)
 		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: code.New(CauseNoPermits), Step: step}}
 	}
 	at := slices.IndexFunc(p.View.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == self.Member })
@@ -107,6 +126,10 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 			see = code.New(StepOtherFounder, "founder", founder)
 		}
 		return pending(p.queued(self.Member), see)
+	}
+	if !p.Old.IsZero() {
+		// A view is written again for as long as it permits somebody. One without a permit may say the same for hours: its age is no sign of silence.
+		return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: p.Old, Step: code.New(StepStartController)}}
 	}
 	var list []matrix.Blocker
 	other := func(cause code.Message) {
@@ -127,6 +150,10 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 	}
 	if bad := NotUp(p.View.Members, dead); len(bad) > 0 {
 		held(code.New(CauseViewNotUp, "nodes", bad[:min(3, len(bad))]))
+	}
+	// A view is written anew only while somebody may start by it: one that lets nobody start stands still, and its controller lives.
+	if len(list) == 0 && !p.Old.IsZero() {
+		return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: p.Old, Step: code.New(StepStartController)}}
 	}
 	return list
 }

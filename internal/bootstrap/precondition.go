@@ -171,7 +171,7 @@ func behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
 	var list []matrix.Blocker
 	for i := range members {
 		p := &members[i]
-		if p.HostID == "" || p.Joined == nil || !*p.Joined || removed(m, p) {
+		if p.HostID == "" || p.Joined == nil || !*p.Joined || Removed(m, p) {
 			continue
 		}
 		cause := code.New(CauseNotMentioned)
@@ -188,9 +188,9 @@ func behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
 	return list
 }
 
-// removed is true for a member whose Service still records a host ID that no fresh row lists: its node was removed. One whose ScyllaDB serves, or may, is
+// Removed is true for a member whose Service still records a host ID that no fresh row lists: its node was removed. One whose ScyllaDB serves, or may, is
 // not: it has joined since the rows were written.
-func removed(m *matrix.Matrix, p *Peer) bool {
+func Removed(m *matrix.Matrix, p *Peer) bool {
 	at, ok := m.Index(p.HostID)
 	if ok {
 		return m.Nodes()[at].Removed
@@ -229,7 +229,7 @@ func remarks(m *matrix.Matrix, others []Peer, namespace string) []code.Message {
 		}
 	}
 	for i := range others {
-		if p := &others[i]; p.Joined != nil && *p.Joined && removed(m, p) {
+		if p := &others[i]; p.Joined != nil && *p.Joined && Removed(m, p) {
 			notes = append(notes, code.New(NoteRemoved, "member", p.Name(), "hostID", p.HostID).Do(
 				code.Kubectl(namespace, "annotate", "service", p.Name(), api.AnnotationHostID+"-", api.AnnotationNodeJoined+"-")))
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
 )
 
 var (
@@ -236,7 +237,7 @@ func TestForceOpensWhateverTheOthersSay(t *testing.T) {
 // FuzzParseQuery: whatever the tool prints, nothing fails, and only the word itself means yes.
 func FuzzParseQuery(f *testing.F) {
 	var cases []struct{ Input struct{ Stdout string } }
-	readVectors(f, "sstable-bootstrapped-cases.json", &cases)
+	vectors.Read(f, "sstable-bootstrapped-cases.json", &cases)
 	for _, c := range cases {
 		f.Add([]byte(c.Input.Stdout), 0)
 	}

@@ -70,3 +70,15 @@ func ParseHostID(stdout []byte) hostid.ID {
 	}
 	return ""
 }
+
+// ParseGroup0ID reads the ID of the node's group 0 from the standard output of the query of system.scylla_local, in lower case; empty where it is not there, as
+// on a new volume and where the query failed, or is no UUID. A node keeps it there from joining on, and it is the identity of its cluster.
+func ParseGroup0ID(stdout []byte) string {
+	var rows []struct {
+		Value string `json:"value"`
+	}
+	if err := json.Unmarshal(bytes.TrimSpace(stdout), &rows); err != nil || len(rows) != 1 {
+		return ""
+	}
+	return string(hostid.Known(rows[0].Value))
+}

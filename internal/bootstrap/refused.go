@@ -13,8 +13,13 @@ import (
 // Joins that ScyllaDB would refuse, or that would break, with every node UP.
 
 // tooOld is the blocker of an image that is older than the oldest node that runs: ScyllaDB refuses a node that does not know all features that the cluster
-// has enabled, and bans it. Which features those are no node tells from outside, so the version speaks for them: what every node has had for long may be
-// enabled. A patch release enables nothing.
+// has enabled, and bans it.
+//
+// By this, features are judged too. Which are enabled no REST call tells, nor which an image knows before it runs. But a node refuses to start on a disk that
+// has a feature enabled which it does not know ("prohibited downgrade"; read in ScyllaDB's feature service), so every node that runs knows all that are enabled, the oldest among them;
+// and a later version knows what an earlier one does, under the names of what it has retired as well. So an image that is not older than the oldest node knows them,
+// also in a cluster that was upgraded and partly rolled back, where the nodes that were rolled back would not run otherwise. A patch release may bring a feature, so
+// patch numbers count; a pre-release counts as its release. Not seen is a feature that is turned off by the newcomer's own configuration.
 func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	if !in.Version.Known {
 		return nil
@@ -27,12 +32,11 @@ func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 		if n.Self || n.Row == nil || !n.Joined {
 			continue
 		}
-		v, err := release.Parse(n.Row.Version)
-		if err == nil && (!oldest.Known || branch(v).Compare(branch(oldest)) < 0) {
+		if v := in.runs(n); v.Known && (!oldest.Known || numbers(v).Compare(numbers(oldest)) < 0) {
 			oldest, runs = v, n.Ref
 		}
 	}
-	if !oldest.Known || branch(in.Version).Compare(branch(oldest)) >= 0 {
+	if !oldest.Known || numbers(in.Version).Compare(numbers(oldest)) >= 0 {
 		return nil
 	}
 	// Without the package's release, which nobody needs to choose an image.
@@ -43,9 +47,22 @@ func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	}}
 }
 
-// branch is the version without its patch number.
-func branch(v release.Version) release.Version {
-	v.Patch, v.Pre = 0, ""
+// runs is the version of a node by its own word, and where its reporter does not say it, as the Scylla Operator's, by the image of its Pod.
+func (in *Input) runs(n *matrix.Node) release.Version {
+	if v, err := release.Parse(n.Row.Version); err == nil {
+		return v
+	}
+	for i := range in.Peers {
+		if p := &in.Peers[i]; p.Member == n.Member && p.Member != "" {
+			return p.Image
+		}
+	}
+	return release.Version{}
+}
+
+// numbers is the version as a release: a pre-release may know what its release does.
+func numbers(v release.Version) release.Version {
+	v.Pre = ""
 	return v
 }
 

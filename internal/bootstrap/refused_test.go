@@ -24,8 +24,9 @@ func TestA5VersionTooOld(t *testing.T) {
 		"newer":                       {"2025.3.0", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
 		"older than all":              {"2025.1.9", []string{"2025.3.0-0.20250901.abcdef", "2025.2.1-0.20250801.abcdef", "2025.3.0"}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 2025.1.9, while demo-rack2-0 runs 2025.2.1, the oldest there is"},
 		"older than some: an upgrade": {"2025.2.1", []string{"2025.3.0", "2025.2.1", "2025.3.0"}, ""},
-		"an older patch":              {"2025.2.0", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
-		"a candidate":                 {"2025.2.0-rc1", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
+		"an older patch":              {"2025.2.0", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 2025.2.0, while demo-rack1-0 runs 2025.2.1, the oldest there is"},
+		"an older patch than some":    {"2025.2.0", []string{"2025.2.1", "2025.2.0", "2025.2.1"}, ""},
+		"a candidate":                 {"2025.2.1-rc1", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
 		"of the open source line":     {"6.2.3", []string{"2025.1.0", "2025.1.0", "2025.1.0"}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 6.2.3, while demo-rack1-0 runs 2025.1.0, the oldest there is"},
 		"the image does not say":      {"latest", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
 		"the nodes do not say":        {"2025.1.0", []string{"", "", ""}, ""},
@@ -146,5 +147,21 @@ func TestA5TheFirstNodeOfARackIsWarned(t *testing.T) {
 				t.Errorf("%q, satisfied %v", got, v.Satisfied)
 			}
 		})
+	}
+}
+
+// TestA5TheImageSpeaksWhereTheReporterDoesNot: the Scylla Operator's rows have no versions.
+func TestA5TheImageSpeaksWhereTheReporterDoesNot(t *testing.T) {
+	in := newcomer()
+	in.Matrix = newMatrix(cluster())
+	in.Version, _ = release.Parse("2025.1.9")
+	if v := Decide(in); !v.Satisfied {
+		t.Fatalf("nothing says what the nodes run: %s", words.Verdict(v))
+	}
+	for i, image := range []string{"2025.3.0", "2025.2.1", "2025.3.0"} {
+		in.Peers[i].Image, _ = release.Parse(image)
+	}
+	if v := Decide(in); v.Satisfied || len(v.Blockers) != 1 || v.Blockers[0].Reason != matrix.ReasonVersionTooOld || v.Blockers[0].Cause.Params["oldest"] != "2025.2.1" {
+		t.Errorf("%s", words.Verdict(v))
 	}
 }

@@ -3,6 +3,7 @@
 package bootstrap
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -23,7 +24,7 @@ func (in *Input) restart(m *matrix.Matrix) code.Message {
 		return code.Message{}
 	}
 	target := in.ServiceLabels[api.LabelReplacingNodeHostID]
-	if _, requested := in.ServiceLabels[api.LabelReplace]; hostid.Known(target) == id || (requested && target == "") {
+	if _, requested := in.ServiceLabels[api.LabelReplace]; hostid.Known(target) == id || requested && hostid.Known(target) == "" {
 		return code.Message{}
 	}
 	if !in.hasJoined(m) {
@@ -44,10 +45,19 @@ func (in *Input) restart(m *matrix.Matrix) code.Message {
 	case in.Volume == VolumeUsed && in.VolumeHostID == id:
 		// The whole cluster comes back at once, and no row is fresh: the volume itself says whose it is.
 		return code.New(SummaryColdStart, "hostID", id)
-	case m.Empty() && len(in.Peers) == 0 && !in.otherDatacenter(m):
+	case in.LastListedBy != (matrix.Ref{}) && in.Volume == VolumeUsed && in.SelfJoined != nil && *in.SelfJoined:
+		// The same where the volume could not be asked whose it is: nodes that are no longer heard listed this one as a member, and membership does not age.
+		return code.New(SummaryLastListed, "peer", in.LastListedBy.Name(), "hostID", id)
+	case m.Empty() && in.alone() && !in.otherDatacenter(m):
 		return code.New(SummaryOnlyMember)
 	}
 	return code.Message{}
+}
+
+// alone is true where no other member is known to have joined, ever. Where there are others at all, the volume has to hold ScyllaDB's own files.
+func (in *Input) alone() bool {
+	return len(in.Peers) == 0 || in.Volume == VolumeUsed &&
+		!slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.HostID != "" || p.Joined != nil && *p.Joined })
 }
 
 // hasJoined is true for a member by its Service's word, or where that says nothing by its own last row.

@@ -94,6 +94,36 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 	}
 }
 
+// The only node of a cluster comes back, and no report was written while it ran: others wait to join, and nobody else has ever joined whom it could be asked of.
+func TestTheOnlyNodeComesBackWithoutAReport(t *testing.T) {
+	waiting := Peer{Ref: ref("rack2", "")}
+	joined := Peer{Ref: ref("rack3", idC), Joined: ptr(true)}
+	tests := map[string]struct {
+		peers  []Peer
+		joined *bool
+		volume Volume
+		want   bool
+	}{
+		"there are no others":             {nil, ptr(true), VolumeUsed, true},
+		"others wait":                     {[]Peer{waiting}, ptr(true), VolumeUsed, true},
+		"another has joined":              {[]Peer{waiting, joined}, ptr(true), VolumeUsed, false},
+		"another has a host ID":           {[]Peer{{Ref: ref("rack3", idC)}}, ptr(true), VolumeUsed, false},
+		"its volume is empty":             {[]Peer{waiting}, ptr(true), VolumeEmpty, false},
+		"nobody has looked at its volume": {[]Peer{waiting}, ptr(true), VolumeNotLooked, false},
+		"it has never joined":             {[]Peer{waiting}, ptr(false), VolumeUsed, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			in.Self.HostID, in.SelfJoined, in.Volume, in.Disk = idOwn, tc.joined, tc.volume, BootstrappedUnknown
+			in.Peers, in.Matrix = tc.peers, nil
+			if v := Decide(in); (v.Decision == DecisionRestart && v.Summary.Code == SummaryOnlyMember) != tc.want {
+				t.Errorf("decided %s (%s), want a restart: %t", v.Decision, v.Summary.Code, tc.want)
+			}
+		})
+	}
+}
+
 // TestBesideOperator9ReplaceByAddressWaits: the label with an address alone is a replacement, and waits as each does.
 func TestBesideOperator9ReplaceByAddressWaits(t *testing.T) {
 	dead := matrix.Observation{HostID: idOwn, Status: matrix.Down}

@@ -31,7 +31,10 @@ type Peer struct {
 	Created time.Time
 	// Starting is true where its Pod was looked for and its ScyllaDB has been started, Waiting where its barrier waits.
 	Starting, Waiting bool
-	// Idle is true where its Pod was looked for and its ScyllaDB is not ready, or there is no Pod. False where nobody looked.
+	// Image is the version that its Pod's image claims, where its ScyllaDB has been started; unknown otherwise.
+	Image release.Version
+	// Idle is true where its Pod was looked for and its ScyllaDB is not ready, or there is no Pod, and where its Service says that it was decommissioned. False
+	// where nobody looked.
 	Idle bool
 }
 
@@ -78,6 +81,10 @@ type Input struct {
 	// Banned is the evidence that ScyllaDB has banned this data directory's host ID; zero when there is none.
 	Banned code.Message
 
+	// LastListedBy is another node whose last row, which it can no longer make, lists Self's host ID as a plain member, where no last row has it otherwise; zero
+	// where none is kept. It says nothing of who is UP, and counts only where no row is fresh.
+	LastListedBy matrix.Ref
+
 	// Matrix of the cluster, built from the reports; nil or empty when there is none.
 	Matrix *matrix.Matrix
 	// Reports is how many reports were selected.
@@ -90,6 +97,8 @@ type Input struct {
 	// OwnAddresses are those that the dead node of this member had, where it is replaced by address: its Service's, or of a headless Service the one that
 	// was recorded before its Pod went.
 	OwnAddresses []netip.Addr
+	// ByHostIDAlone is set under the Scylla Operator, which takes any value of LabelReplace: its nodes replace the host ID that it records, and no address.
+	ByHostIDAlone bool
 	// Version is that of the image which Self would start; unknown where the image does not say.
 	Version release.Version
 	// Rollouts are the StatefulSets of the cluster that are not at rest.

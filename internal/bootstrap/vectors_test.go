@@ -3,11 +3,6 @@
 package bootstrap_test
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -18,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
+	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
 )
 
 type wireReport struct {
@@ -48,44 +44,6 @@ func (c *oracleCase) reports() []api.ScyllaDBDatacenterNodesStatusReport {
 	return list
 }
 
-func readVectors(t testing.TB, name string, into any) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "test", "vectors", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(hostids.UUIDs(string(data))), into); err != nil {
-		t.Fatalf("decode %s: %v", name, err)
-	}
-}
-
-func readOracle(t testing.TB) []oracleCase {
-	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "test", "vectors", "precondition-oracle.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []oracleCase
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var c oracleCase
-		if err := json.Unmarshal([]byte(hostids.UUIDs(lines.Text())), &c); err != nil {
-			t.Fatalf("decode oracle line %d: %v", len(cases)+1, err)
-		}
-		cases = append(cases, c)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return cases
-}
-
 func TestSSTableVectors(t *testing.T) {
 	var cases []struct {
 		ID       string
@@ -95,7 +53,7 @@ func TestSSTableVectors(t *testing.T) {
 			Error        string
 		}
 	}
-	readVectors(t, "sstable-bootstrapped-cases.json", &cases)
+	vectors.Read(t, "sstable-bootstrapped-cases.json", &cases)
 	if len(cases) != 24 {
 		t.Fatalf("%d cases, want 24", len(cases))
 	}
@@ -160,7 +118,7 @@ func TestShouldProceedVectors(t *testing.T) {
 			Error   string
 		}
 	}
-	readVectors(t, "should-proceed-cases.json", &cases)
+	vectors.Read(t, "should-proceed-cases.json", &cases)
 	if len(cases) != 29 {
 		t.Fatalf("%d cases, want 29", len(cases))
 	}
@@ -213,7 +171,7 @@ func TestShouldProceedVectors(t *testing.T) {
 func TestOracleThroughDecide(t *testing.T) {
 	var differs []string
 	genesis := 0
-	for _, c := range readOracle(t) {
+	for _, c := range vectors.Oracle[oracleCase](t) {
 		ordinal := c.Self.Ordinal
 		reports := c.reports()
 		in := Input{
@@ -287,7 +245,7 @@ func TestProposalOracle(t *testing.T) {
 		return r
 	}
 	differ := 0
-	for _, c := range readOracle(t) {
+	for _, c := range vectors.Oracle[oracleCase](t) {
 		if got := ProposalSatisfied(flat(&c, false)); got != c.Seed002 {
 			t.Errorf("case %d %v: satisfied = %v, want %v", c.ID, c.Mutations, got, c.Seed002)
 		}

@@ -55,6 +55,9 @@ var ErrExists = errors.New("it exists already")
 // Writable says early whether WriteFile could write name: its directory is there, and it is not, or force allows to replace it.
 func Writable(name string, force bool) error {
 	dir, err := os.Stat(filepath.Dir(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("write %s: there is no directory %s: make it first", filepath.Base(name), filepath.Dir(name))
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, errors.Unwrap(err))
 	}

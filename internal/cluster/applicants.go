@@ -35,18 +35,19 @@ type Applicant struct {
 	Parallel bool
 }
 
-// Applicants are the members that have a Service and have not joined, in the order in which they are let in: replacements first, because nobody joins while
-// a node is DOWN; then rack by rack, then by ordinal.
+// Applicants are the members that have a Service and have not joined, or whose node was removed, in the order in which they are let in:
+// replacements first, because nobody joins while a node is DOWN; then rack by rack, then by ordinal.
 func (c *Cluster) Applicants() []Applicant {
+	peers := c.Peers()
 	var out []Applicant
 	for i := range c.Services {
 		v := &c.Services[i]
-		if _, leaves := v.Labels[api.LabelDecommissioned]; leaves || v.DeletionTimestamp != nil {
+		if _, leaves := v.Labels[api.LabelDecommissioned]; leaves || v.DeletionTimestamp != nil || c.hasLeft(v.Name) {
 			continue
 		}
 		n := Applicant{Ref: c.ix.refs[v.Name], Created: v.CreationTimestamp.Time, Claim: c.ix.pvcName(v.Name)}
 		n.Replaces, n.Dead = replacedBy(v)
-		if !n.Replaces && c.isMember(v) {
+		if !n.Replaces && c.isMember(v, &peers[i]) {
 			continue
 		}
 		if pod := c.ix.pods[v.Name]; pod != nil && pod.DeletionTimestamp == nil {
@@ -67,12 +68,22 @@ func (c *Cluster) Applicants() []Applicant {
 	return out
 }
 
-func (c *Cluster) isMember(v *corev1.Service) bool {
+// hasLeft is true for a member whose running node says that it was decommissioned: it is not on its way in, though it is no node of the cluster any more. Its row
+// has an error besides, because its gossip has ended.
+func (c *Cluster) hasLeft(member string) bool {
+	said := c.Said(member)
+	return said != nil && matrix.StateOfMode(said.OperationMode) == matrix.StateDecommissioned
+}
+
+func (c *Cluster) isMember(v *corev1.Service, p *bootstrap.Peer) bool {
+	if bootstrap.Removed(c.all, p) {
+		return false // whatever its Service records: what starts in its place joins anew
+	}
 	if j := joined(v); j != nil && *j {
 		return true
 	}
-	at, ok := c.all.Index(hostid.Known(v.Annotations[api.AnnotationHostID]))
-	return ok && c.all.Nodes()[at].Joined && !c.all.Nodes()[at].Removed
+	at, ok := c.all.Index(p.HostID)
+	return ok && c.all.Nodes()[at].Joined
 }
 
 // replacedBy is whether the member replaces a node, and the host IDs that must be DOWN for it: by the recorded original host ID, or in the old procedure by
@@ -91,9 +102,14 @@ func replacedBy(v *corev1.Service) (replaces bool, dead []hostid.ID) {
 	return true, append(dead, bootstrap.IgnoredDead(v.Annotations)...)
 }
 
+// HasBarrier is true for Pods that the barrier holds back when they join.
+func HasBarrier(spec *corev1.PodSpec) bool {
+	return slices.ContainsFunc(spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
+}
+
 // pastBarrier is true where a Pod's barrier has let it through. A Pod without a barrier has passed it once its ScyllaDB has been started.
 func pastBarrier(pod *corev1.Pod) bool {
-	if !slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier }) {
+	if !HasBarrier(&pod.Spec) {
 		return started(pod)
 	}
 	st := containerStatus(pod.Status.InitContainerStatuses, api.ContainerBarrier)
@@ -103,14 +119,23 @@ func pastBarrier(pod *corev1.Pod) bool {
 // flagPolicy is the barrier's own.
 const flagPolicy = "--policy"
 
-// goesByPermits is true for Pods whose barrier asks for a permit.
-func goesByPermits(spec *corev1.PodSpec) bool {
+// DefaultPolicy is what the barrier of a member goes by where its flag says nothing. svc is the member's Service, nil where it is not known. The Scylla Operator gives no
+// permits, so its members go by the reports alone.
+func DefaultPolicy(svc *corev1.Service) api.Policy {
+	if svc != nil && OwnedByOperator(svc) {
+		return api.PolicyReports
+	}
+	return api.PolicyPermits
+}
+
+// goesByPermits is true for Pods whose barrier asks for a permit; otherwise is what it goes by where its flag says nothing.
+func goesByPermits(spec *corev1.PodSpec, otherwise api.Policy) bool {
 	for i := range spec.InitContainers {
 		gate := &spec.InitContainers[i]
 		if gate.Name != api.ContainerBarrier {
 			continue
 		}
-		policy := ""
+		policy := string(otherwise)
 		words := slices.Concat(gate.Command, gate.Args)
 		for at, w := range words {
 			if v, ok := strings.CutPrefix(w, flagPolicy+"="); ok {
@@ -135,18 +160,18 @@ func (c *Cluster) podSpec(member string) *corev1.PodSpec {
 	return nil
 }
 
-// permission is what the controller's view says of the member's permit, as far as that is known outside its Pod; nil where its barrier asks for none. How old
+// permission is what the controller's view says of the member's permit, as far as that is known outside its Pod; nil where its barrier asks for none, or is past. How old
 // the view is only who watches it can tell.
 func (c *Cluster) permission(member string) *bootstrap.Permission {
 	spec := c.podSpec(member)
-	if spec == nil || !goesByPermits(spec) {
+	if spec == nil || !goesByPermits(spec, DefaultPolicy(c.ix.services[member])) {
 		return nil
 	}
-	p := &bootstrap.Permission{Claim: c.ix.pvcName(member)}
-	// A report that an override names is another cluster's, and its permits are too.
-	if c.StatusReport != nil && c.StatusReport.Name == c.Name {
-		p.View = c.StatusReport.Status.View
+	if pod := c.ix.pods[member]; pod != nil && pastBarrier(pod) {
+		return nil // what has begun asks for none any more
 	}
+	p := &bootstrap.Permission{Claim: c.ix.pvcName(member)}
+	p.From(c.StatusReport, c.Name)
 	if claim := c.ix.pvcs[p.Claim]; claim != nil && claim.UID != "" {
 		p.ClaimKnown, p.ClaimUID = true, claim.UID
 	}

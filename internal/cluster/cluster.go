@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -29,6 +30,7 @@ type Cluster struct {
 	Operator bool
 
 	want        Source
+	rowless     []hostid.ID // those whose rows are in no report
 	ix          *index
 	annotations map[string]decoded // by Pod name; Pods without annotation are left out
 	rows        []matrix.Row

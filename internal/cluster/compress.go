@@ -101,7 +101,7 @@ func Compress(hostID string, observed []api.ObservedNodeStatusReport, m *api.Mem
 // states. Without any observation it would be too large.
 func WithoutStates(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
 	out := r.DeepCopy()
-	out.Membership = nil
+	out.Membership, out.LastListed = nil, nil
 	size := 0
 	for i := range out.Datacenters {
 		d := &out.Datacenters[i]

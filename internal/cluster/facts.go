@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -62,8 +63,8 @@ func Joined(svc *corev1.Service) *bool { return joined(svc) }
 // NodeLost is true for a Pod whose Kubernetes node does not answer.
 func NodeLost(pod *corev1.Pod) bool { return nodeLost(pod) }
 
-// PodWaiting completes "it waits for ..." for a Pod whose ScyllaDB is not ready; empty when it is.
-func PodWaiting(pod *corev1.Pod) string {
+// PodWaiting completes "it waits for ..." for a Pod whose ScyllaDB is not ready; zero when it is.
+func PodWaiting(pod *corev1.Pod) code.Message {
 	what, _ := podWaiting(pod)
 	return what
 }

@@ -129,9 +129,9 @@ func graver(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
 // say something else. self is left out: a newcomer does not wait for its own word.
 func (c *Cluster) doubts(self string) []matrix.Blocker {
 	if c.Source != SourceReport {
-		return nil
+		return c.reportLost()
 	}
-	out := c.operatorBlockers()
+	out := append(c.operatorBlockers(), c.withoutReport()...)
 	var names, unreadable []string
 	var first behindReport
 	for _, b := range c.behind {

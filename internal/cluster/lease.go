@@ -38,7 +38,14 @@ func Keeps(l *coordinationv1.Lease, key Key) bool {
 // LeaseState judges the Lease that was read with this cluster, and whether its holder keeps this cluster's reports.
 func (c *Cluster) LeaseState() LeaseState {
 	st := LeaseAt(c.Lease, c.TakenAt)
-	if c.Lease == nil || st.Silent || st.Holder == "" || Keeps(c.Lease, c.Key) {
+	switch {
+	case c.Lease == nil || st.Silent:
+		return st
+	case st.Holder == "":
+		// It was given up, by a controller that stops or that cannot write: no barrier opens on it from then on.
+		st.Silent, st.Since = true, c.Lease.Spec.RenewTime.Time
+		return st
+	case Keeps(c.Lease, c.Key):
 		return st
 	}
 	st.Silent, st.NotKept = true, true

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -119,5 +120,29 @@ func TestBootstrapInputKnowsASilentController(t *testing.T) {
 	o.Reports[0].Labels[api.LabelManagedBy] = api.ManagedByOperator
 	if in, err = New(o, SourceAuto, start.Add(time.Hour)).BootstrapInput(name); err != nil || !in.ControllerSilent.IsZero() {
 		t.Errorf("silent %q, err %v: the operator's reports are not our controller's to keep", words.Text(in.ControllerSilent), err)
+	}
+}
+
+// A Lease that was given up proves nothing from that moment on: no barrier opens on it, so status must not say otherwise for as long as it takes to lapse.
+func TestAttack1ALeaseThatWasGivenUpIsSilentAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		holder string
+		keeps  bool
+		want   LeaseState
+	}{
+		"kept":              {"ctrl-1", true, LeaseState{Holder: "ctrl-1", Age: time.Second}},
+		"of another":        {"ctrl-1", false, LeaseState{Holder: "ctrl-1", Age: time.Second, Silent: true, NotKept: true}},
+		"given up":          {"", false, LeaseState{Age: time.Second, Silent: true, Since: start}},
+		"given up, by half": {"", true, LeaseState{Age: time.Second, Silent: true, Since: start}},
+	} {
+		l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &tc.holder, LeaseDurationSeconds: new(int32(15)), RenewTime: new(metav1.NewMicroTime(start))}}
+		if tc.keeps {
+			l.Annotations = map[string]string{api.AnnotationKeeps: api.KeepMark(key.Namespace, key.Name)}
+		}
+		c := New(Objects{Key: key, Lease: l}, SourceReport, start.Add(time.Second))
+		if diff := cmp.Diff(tc.want, c.LeaseState()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

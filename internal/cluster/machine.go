@@ -23,13 +23,21 @@ const (
 	cordoned               = ",SchedulingDisabled"
 )
 
+// KubernetesNodeReadiness is the node's Ready condition; empty where the node has none.
+func KubernetesNodeReadiness(n *corev1.Node) corev1.NodeCondition {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c
+		}
+	}
+	return corev1.NodeCondition{}
+}
+
 // KubernetesNodeState is the state of a Kubernetes node that exists.
 func KubernetesNodeState(n *corev1.Node) string {
 	state := KubernetesNodeNotReady
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
-			state = KubernetesNodeReady
-		}
+	if KubernetesNodeReadiness(n).Status == corev1.ConditionTrue {
+		state = KubernetesNodeReady
 	}
 	if n.Spec.Unschedulable {
 		state += cordoned

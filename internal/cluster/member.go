@@ -61,13 +61,12 @@ type Member struct {
 	matrix.Ref `json:",inline"`
 	Namespace  string      `json:"namespace,omitempty"`
 	State      MemberState `json:"state"`
-	// Detail says why State is what it is, where that is not plain ("no Pod", "label scylla/decommissioned is false").
-	Detail string `json:"detail,omitempty"`
+	// Detail says why State is what it is, where that is not plain.
+	Detail code.Message `json:"detail,omitzero"`
 	// Joined is the joined annotation: nil when absent or not a boolean.
 	Joined *bool `json:"joined,omitempty"`
-	// Waiting is what a Pod that does not serve waits for ("init container scylladb-bootstrap-barrier is running"); empty when
-	// ScyllaDB's container is ready.
-	Waiting string `json:"waiting,omitempty"`
+	// Waiting is what a Pod that does not serve waits for; it completes "it waits for ...". Zero when ScyllaDB's container is ready.
+	Waiting code.Message `json:"waiting,omitzero"`
 	// WaitingSince is when that began; zero when not known.
 	WaitingSince time.Time `json:"waitingSince,omitzero"`
 	// PodState is the Pod in a few words, as kubectl's STATUS column: "Running 3/3", "Init:0/2", "Pending", "None".
@@ -87,6 +86,8 @@ type Member struct {
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`
+	// Vitals is what the node said of its process and data when it was asked; empty with every other source.
+	Vitals Vitals `json:"vitals,omitzero"`
 	// ReplaceRequested is true while label scylla/replace is on the Service; Replacing is the original host ID of an open
 	// replacement.
 	ReplaceRequested bool      `json:"replaceRequested,omitempty"`

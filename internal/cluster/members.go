@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
@@ -70,7 +71,7 @@ func (c *Cluster) makeMembers() []Member {
 				shown[id] = true
 				out = append(out, Member{
 					Ref: matrix.Ref{HostID: id}, State: MemberGossipOnly, PodState: PodState(nil),
-					Detail: fmt.Sprintf("%s gossips with it at %s and does not have it as a member", asked, e.Address),
+					Detail: code.New(detailGossipOnly, "pod", asked, "address", e.Address),
 				})
 			}
 		}
@@ -84,7 +85,7 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 	mb := Member{
 		Ref: c.ix.refs[name], Namespace: c.Namespace,
 		Service: c.ix.services[name], Pod: c.ix.pods[name], StatefulSet: c.ix.set(name),
-		PVCName: c.ix.pvcName(name), PodState: PodState(c.ix.pods[name]),
+		PVCName: c.ix.pvcName(name), PodState: PodState(c.ix.pods[name]), Vitals: c.Facts[name].Vitals,
 	}
 	mb.PVC = c.ix.pvcs[mb.PVCName]
 	mb.Joined = joined(mb.Service)
@@ -146,25 +147,25 @@ func (mb *Member) podName() string {
 
 // memberState tells members, newcomers, leavers and ghosts apart by evidence: the Service's joined annotation first, then what the
 // peers' rows say of the host ID, then the node's own word.
-func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, string) {
+func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, code.Message) {
 	if v := mb.Service; v != nil {
 		switch v.Labels[api.LabelDecommissioned] {
 		case "false":
-			return MemberLeaving, "its decommission is asked for"
+			return MemberLeaving, code.New(detailDecommissionAsked)
 		case "true":
-			return MemberLeaving, "it is decommissioned"
+			return MemberLeaving, code.New(detailDecommissioned)
 		}
 	}
 	peers := node != nil && node.SeenUp+node.SeenDown+node.SeenUnknown > 0
 	if node != nil {
 		switch node.State {
 		case matrix.StateLeaving:
-			return MemberLeaving, "its peers say that it is leaving"
+			return MemberLeaving, peersSay(node)
 		case matrix.StateDecommissioned:
-			return MemberLeaving, "its peers say that it is decommissioned"
+			return MemberLeaving, peersSay(node)
 		case matrix.StateJoining, matrix.StateReplacing:
 			if mb.Joined == nil || !*mb.Joined {
-				return MemberNewcomer, "its peers say that it is " + strings.ToLower(node.State.String())
+				return MemberNewcomer, peersSay(node)
 			}
 		}
 	}
@@ -172,19 +173,24 @@ func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, strin
 	if !in {
 		switch {
 		case mb.Joined != nil:
-			return MemberNewcomer, "it has not joined"
-		case mb.HostID == "" && (mb.Waiting != "" || mb.Pod == nil):
-			return MemberNewcomer, "no host ID is known of it"
+			return MemberNewcomer, code.New(detailNotJoined)
+		case mb.HostID == "" && (!mb.Waiting.IsZero() || mb.Pod == nil):
+			return MemberNewcomer, code.New(detailNoHostID)
 		}
-		return MemberUnknown, "nothing tells whether it has joined"
+		return MemberUnknown, code.New(detailJoinUnknown)
 	}
 	if mb.Pod == nil && c.knowsPods() {
-		return MemberGhost, "it is a member and has no Pod"
+		return MemberGhost, code.New(detailNoPod)
 	}
 	if mb.Replacing != "" {
-		return MemberNewcomer, "it replaces host ID " + string(mb.Replacing)
+		return MemberNewcomer, code.New(detailReplaces, "hostID", mb.Replacing)
 	}
-	return MemberJoined, ""
+	return MemberJoined, code.Message{}
+}
+
+// peersSay is what the peers' rows say of a node that joins or leaves.
+func peersSay(n *matrix.Node) code.Message {
+	return code.New(detailPeersSay, "state", strings.ToLower(n.State.String()))
 }
 
 // wantedMembers are ordinals that a StatefulSet wants and that have neither Service nor Pod.
@@ -201,8 +207,8 @@ func (c *Cluster) wantedMembers() []Member {
 			ref := placeOf(name, set.Labels)
 			pvc := c.ix.pvcName(name)
 			out = append(out, Member{
-				Ref: ref, Namespace: c.Namespace, State: MemberNewcomer, Detail: "its Pod is not made yet",
-				Waiting: fmt.Sprintf("StatefulSet %s to make its Pod", set.Name), PodState: PodState(nil),
+				Ref: ref, Namespace: c.Namespace, State: MemberNewcomer, Detail: code.New(detailPodNotMade),
+				Waiting: code.New(waitsForStatefulSet, "statefulSet", set.Name), PodState: PodState(nil),
 				PVCName: pvc, PVC: c.ix.pvcs[pvc], StatefulSet: set,
 			})
 		}
@@ -236,9 +242,9 @@ func (c *Cluster) peerMember(n *matrix.Node) Member {
 			mb.RowWritten = c.rowWritten(nil, n.Row.Reporter)
 		}
 	case n.State == matrix.StateJoining || n.State == matrix.StateReplacing:
-		mb.State, mb.Detail = MemberNewcomer, "peers see it "+strings.ToLower(n.State.String())+"; no Service here has its host ID yet"
+		mb.State, mb.Detail = MemberNewcomer, code.New(detailUnnamed, "state", strings.ToLower(n.State.String()))
 	case n.State == matrix.StateLeaving || n.State == matrix.StateDecommissioned:
-		mb.State, mb.Detail = MemberLeaving, "its peers say that it is "+strings.ToLower(n.State.String())
+		mb.State, mb.Detail = MemberLeaving, peersSay(n)
 	}
 	return mb
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
@@ -123,8 +124,8 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 					continue
 				}
 				found++
-				if m.State != tc.want || m.Detail != tc.detail {
-					t.Errorf("%s is %s, %q; want %s, %q", tc.who, m.State, m.Detail, tc.want, tc.detail)
+				if m.State != tc.want || words.Text(m.Detail) != tc.detail {
+					t.Errorf("%s is %s, %q; want %s, %q", tc.who, m.State, words.Text(m.Detail), tc.want, tc.detail)
 				}
 			}
 			if found != 1 {
@@ -161,7 +162,7 @@ func TestGossipOnlyNodesAreShown(t *testing.T) {
 			got = append(got, m)
 		}
 	}
-	if len(got) != 1 || string(got[0].HostID) != hostID(8, 8) || got[0].Detail != "demo-rack1-0 gossips with it at 10.0.0.9 and does not have it as a member" {
+	if len(got) != 1 || string(got[0].HostID) != hostID(8, 8) || words.Text(got[0].Detail) != "demo-rack1-0 gossips with it at 10.0.0.9 and does not have it as a member" {
 		t.Errorf("gossip-only members %+v", got)
 	}
 }
@@ -181,10 +182,10 @@ func TestPodStateAndWaiting(t *testing.T) {
 		waiting string
 		since   time.Time
 	}{
-		"ready": {state: "Running 1/1"},
+		"ready": {state: "Running 2/2"},
 		"not ready": {
 			change: func(p *corev1.Pod) { p.Status.ContainerStatuses[0].Ready = false },
-			state:  "Running 0/1", waiting: "container scylla to become ready", since: start,
+			state:  "Running 1/2", waiting: "container scylla to become ready", since: start,
 		},
 		"no node fits": {
 			change: func(p *corev1.Pod) {
@@ -199,7 +200,7 @@ func TestPodStateAndWaiting(t *testing.T) {
 		},
 		"in the barrier": {
 			change: initFails(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}),
-			state:  "Init:1/2", waiting: "init container scylladb-bootstrap-barrier to finish", since: since.Time,
+			state:  "Init:2/3", waiting: "init container scylladb-bootstrap-barrier to finish", since: since.Time,
 		},
 		"init container failed": {
 			change: initFails(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
@@ -220,7 +221,44 @@ func TestPodStateAndWaiting(t *testing.T) {
 					State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}}
 				p.Status.ContainerStatuses = nil
 			},
-			state: "Init:0/2", waiting: "init container scylla-reporter (ImagePullBackOff): no such image",
+			state: "Init:ImagePullBackOff", waiting: "init container scylla-reporter (ImagePullBackOff): no such image",
+		},
+		"sidecar not started": {
+			change: func(p *corev1.Pod) {
+				p.Status.Phase = corev1.PodPending
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerReporter, Started: new(false),
+					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
+				p.Status.ContainerStatuses = nil
+			},
+			state: "Init:0/3", waiting: "init container scylla-reporter to start", since: since.Time,
+		},
+		"sidecar not ready": {
+			change: func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false },
+			state:  "Running 1/2",
+		},
+		"sidecar in crash loop beside ScyllaDB": {
+			change: func(p *corev1.Pod) {
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue})
+				p.Status.InitContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerReporter, Started: new(false),
+					State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
+			},
+			state: "Init:CrashLoopBackOff", waiting: "init container scylla-reporter (CrashLoopBackOff)",
+		},
+		"sidecar and ScyllaDB in crash loops": {
+			change: func(p *corev1.Pod) {
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue})
+				back := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+				p.Status.InitContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerReporter, Started: new(false), State: back}
+				p.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: back}
+			},
+			state: "CrashLoopBackOff 0/2", waiting: "init container scylla-reporter (CrashLoopBackOff)",
+		},
+		"restarted after it was initialised": {
+			change: func(p *corev1.Pod) {
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue})
+				p.Status.ContainerStatuses[0].Ready = false
+			},
+			state: "Running 1/2", waiting: "container scylla to become ready", since: start,
 		},
 		"image missing": {
 			change: func(p *corev1.Pod) {
@@ -228,11 +266,11 @@ func TestPodStateAndWaiting(t *testing.T) {
 				p.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB,
 					State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}
 			},
-			state: "ErrImagePull 0/1", waiting: "container scylla (ErrImagePull)",
+			state: "ErrImagePull 1/2", waiting: "container scylla (ErrImagePull)",
 		},
 		"terminating": {
 			change: func(p *corev1.Pod) { p.DeletionTimestamp = &since },
-			state:  "Terminating 1/1", waiting: "the Pod is terminating", since: since.Time,
+			state:  "Terminating 2/2", waiting: "its Pod to end", since: since.Time,
 		},
 	}
 	for name, tc := range cases {
@@ -246,7 +284,7 @@ func TestPodStateAndWaiting(t *testing.T) {
 			if got := PodState(p); got != tc.state {
 				t.Errorf("state %q, want %q", got, tc.state)
 			}
-			if waiting != tc.waiting || !at.Equal(tc.since) {
+			if words.Text(waiting) != tc.waiting || !at.Equal(tc.since) {
 				t.Errorf("waiting for %q since %v, want %q since %v", waiting, at, tc.waiting, tc.since)
 			}
 		})
@@ -299,11 +337,14 @@ func TestNearestNames(t *testing.T) {
 		typed string
 		want  []string
 	}{
-		"one letter": {"demo-dc1-rakc3-1", []string{"demo-dc1-rack3-1", "demo-dc1-rack3-0", "demo-dc1-rack1-0"}},
-		"a part":     {"rack3-1", []string{"demo-dc1-rack3-1"}},
-		"far":        {"q", nil},
-		"very long":  {strings.Repeat("x", 10_000), nil},
-		"other case": {"UNRELATED", []string{"unrelated"}},
+		"one letter":                       {"demo-dc1-rakc3-1", []string{"demo-dc1-rack3-1", "demo-dc1-rack3-0", "demo-dc1-rack1-0"}},
+		"a part":                           {"rack3-1", []string{"demo-dc1-rack3-1"}},
+		"two letters swapped are one slip": {"demo-dc1-rack1-0"[:9] + "arck1-0", []string{"demo-dc1-rack1-0", "demo-dc1-rack2-0", "demo-dc1-rack3-0"}},
+		"a word of several names":          {"rack", []string{"demo-dc1-rack1-0", "demo-dc1-rack2-0", "demo-dc1-rack3-0"}},
+		"a piece out of the middle":        {"lated", nil},
+		"far":                              {"q", nil},
+		"very long":                        {strings.Repeat("x", 10_000), nil},
+		"other case":                       {"UNRELATED", []string{"unrelated"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -312,6 +353,14 @@ func TestNearestNames(t *testing.T) {
 				t.Errorf("nearest (-want +got):\n%s", diff)
 			}
 		})
+	}
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "ab", 2}, {"ab", "ba", 1}, {"abc", "acb", 1}, {"abcd", "badc", 2}, {"status", "statsu", 1}, {"abc", "xyz", 3}, {"kitten", "sitting", 3}} {
+		if got := editDistance(tc.a, tc.b); got != tc.want || editDistance(tc.b, tc.a) != got {
+			t.Errorf("from %q to %q: %d, want %d", tc.a, tc.b, got, tc.want)
+		}
 	}
 }
 

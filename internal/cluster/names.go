@@ -81,10 +81,9 @@ func Nearest(typed string, known []string) []string {
 	var found []near
 	for _, k := range known {
 		lower := strings.ToLower(k)
-		d := editDistance(t, lower)
-		// A third of the name may be wrong; a part of a name counts as near whatever its length.
-		contained := len(t) >= 3 && (strings.Contains(lower, t) || strings.Contains(t, lower) && len(lower) >= 3)
-		if d <= max(2, len(k)/3) || contained {
+		d, shorter := editDistance(t, lower), min(len(t), len(lower))
+		// A third of the shorter one may be wrong, but never all of it; words of a name are near whatever its length.
+		if d <= max(1, shorter/3) && d < shorter || beginsWord(lower, t) || isWord(t, lower) {
 			found = append(found, near{k, d})
 		}
 	}
@@ -99,23 +98,38 @@ func Nearest(typed string, known []string) []string {
 // maxTyped bounds what is compared; no Kubernetes name is longer.
 const maxTyped = 253
 
-// editDistance is Levenshtein's, in bytes: the names are ASCII.
+// leastWord is how short a part of a name may be that still tells which one is meant.
+const leastWord = 3
+
+// beginsWord is true where part begins the name or a word within it: rack2-0 and dc1 of demo-dc1-rack2-0, but not "all" of install.
+func beginsWord(name, part string) bool {
+	return len(part) >= leastWord && strings.Contains("-"+name, "-"+part)
+}
+
+// isWord is true where part is one or several whole words of the name.
+func isWord(name, part string) bool {
+	return len(part) >= leastWord && strings.Contains("-"+name+"-", "-"+part+"-")
+}
+
+// editDistance is Levenshtein's, and two neighbours that are swapped are one slip; in bytes: the names are ASCII.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
-		row[j] = j
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			substitute := diagonal
+			substitute := last[j]
 			if a[i] != b[j] {
 				substitute++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitute, row[j]+1, row[j+1]+1)
+			row[j+1] = min(substitute, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }

@@ -19,15 +19,28 @@ func (c *Cluster) imageVersion(member string) release.Version {
 	} else {
 		return release.Version{}
 	}
+	return versionOf(spec)
+}
+
+// versionOf is what the image of ScyllaDB's container claims; unknown for a digest alone, or latest: nothing is concluded from it.
+func versionOf(spec *corev1.PodSpec) release.Version {
 	container := ScyllaDBContainer(spec)
 	if container == nil {
 		return release.Version{}
 	}
 	v, err := release.OfImage(container.Image)
 	if err != nil {
-		return release.Version{} // a digest alone, or latest: nothing is concluded from it
+		return release.Version{}
 	}
 	return v
+}
+
+// runningImage is the version that a Pod's image claims, once its ScyllaDB has been started.
+func runningImage(pod *corev1.Pod) release.Version {
+	if !started(pod) {
+		return release.Version{}
+	}
+	return versionOf(&pod.Spec)
 }
 
 // started is true where the Pod's ScyllaDB has been started: nobody holds it back any more.

@@ -83,6 +83,8 @@ type LiveFacts struct {
 	Schemas map[string][]string
 	// GossipOnly are the nodes that gossip with this one and are not among its members.
 	GossipOnly []Endpoint
+	// Vitals of its process and its data.
+	Vitals Vitals `json:"Vitals,omitzero"`
 }
 
 // Endpoint is a gossip endpoint.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
 // What a topology operation that is under way is called.
@@ -28,6 +29,9 @@ func (c *Cluster) Operations() (operations []api.NodeOperation, known bool) {
 		}
 		if s := c.Said(row.Reporter.Member); s != nil {
 			said = true
+			if matrix.StateOfMode(s.OperationMode) == matrix.StateDecommissioned {
+				continue // it keeps the word of its own departure for as long as it runs
+			}
 			// Only our reporter says a mode; a node that is not NORMAL may not have looked.
 			known = known || s.OperationMode == "NORMAL" && s.ScyllaVersion != ""
 			operations = append(operations, s.Operations...)

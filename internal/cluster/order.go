@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
@@ -49,4 +50,28 @@ func (c *Cluster) inOrder(member string) code.Message {
 		return code.New(StepLowerFirst, "statefulSet", set, "node", member, "lower", lower).Do(code.Scylla(c.Namespace, "barrier", lower))
 	}
 	return code.New(StepApplyParallel, "statefulSet", set, "node", member, "lower", lower).Do(code.Kubectl(c.Namespace, "delete", "statefulset", set, "--cascade=orphan"))
+}
+
+// Held is a member whose Pod is not made while a lower ordinal waits in its barrier, which waits for the member: neither ever starts.
+type Held struct {
+	Member string
+	Set    *appsv1.StatefulSet
+	Lower  *corev1.Pod
+	// Step is what a person can do about it.
+	Step code.Message
+}
+
+// HeldForEver are the members that podManagementPolicy OrderedReady keeps from coming back, by name. Their own Pods cannot say it, for there are none.
+func (c *Cluster) HeldForEver() []Held {
+	var out []Held
+	for i := range c.Services {
+		v := &c.Services[i]
+		if j := joined(v); j == nil || !*j || c.going(v) {
+			continue
+		}
+		if lower := c.ix.pods[c.HeldByOrder(v.Name)]; lower != nil && waitsInBarrier(lower) {
+			out = append(out, Held{Member: v.Name, Set: c.ix.set(v.Name), Lower: lower, Step: c.inOrder(v.Name)})
+		}
+	}
+	return out
 }

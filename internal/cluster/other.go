@@ -14,7 +14,7 @@ func (s *statement) other() *matrix.Other {
 	if s.trouble.Code != matrix.TroubleOtherHostID || s.said.Error != nil || s.said.OperationMode != modeNormal {
 		return nil
 	}
-	o := &matrix.Other{HostID: s.said.HostID}
+	o := &matrix.Other{HostID: s.said.HostID, Group0: s.said.Group0ID}
 	for _, c := range s.said.ObservedNodes {
 		o.HostIDs = append(o.HostIDs, c.HostID)
 	}

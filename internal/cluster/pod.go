@@ -9,40 +9,38 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// PodState is what kubectl's STATUS and READY columns say, in one.
+// PodState is what kubectl's STATUS and READY columns say, in one: a restartable init container (a native sidecar) counts among both the init containers and the
+// containers.
 func PodState(pod *corev1.Pod) string {
 	if pod == nil {
 		return "None"
 	}
-	ready, total := 0, len(pod.Spec.Containers)
+	inits := len(pod.Spec.InitContainers)
+	passed, ready, failed := initState(pod)
+	total := len(pod.Spec.Containers)
+	for i := range pod.Spec.InitContainers {
+		if isSidecar(&pod.Spec.InitContainers[i]) {
+			total++
+		}
+	}
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Ready {
 			ready++
 		}
 	}
-	if pod.DeletionTimestamp != nil {
+	c := podCondition(pod, corev1.PodInitialized)
+	through := c != nil && c.Status == corev1.ConditionTrue
+	switch {
+	case pod.DeletionTimestamp != nil:
 		return fmt.Sprintf("Terminating %d/%d", ready, total)
-	}
-	done, inits := 0, 0
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		if isSidecar(c) {
-			continue
-		}
-		inits++
-		if st := containerStatus(pod.Status.InitContainerStatuses, c.Name); st != nil {
-			switch {
-			case st.State.Terminated != nil && st.State.Terminated.ExitCode == 0:
-				done++
-			case st.State.Terminated != nil || st.State.Waiting != nil && failing(st.State.Waiting.Reason):
-				return "Init:" + initReason(st)
-			}
-		}
-	}
-	if done < inits && pod.Status.Phase == corev1.PodPending && podScheduled(pod) {
-		return fmt.Sprintf("Init:%d/%d", done, inits)
+	case failed != "" && !through:
+		return "Init:" + failed
+	case passed < inits && !through && pod.Status.Phase == corev1.PodPending && podScheduled(pod):
+		return fmt.Sprintf("Init:%d/%d", passed, inits)
 	}
 	for i := range pod.Status.ContainerStatuses {
 		st := &pod.Status.ContainerStatuses[i]
@@ -50,10 +48,45 @@ func PodState(pod *corev1.Pod) string {
 			return fmt.Sprintf("%s %d/%d", w.Reason, ready, total)
 		}
 	}
-	if pod.Status.Phase == corev1.PodRunning {
+	switch {
+	case failed != "": // a sidecar, long after the start
+		return "Init:" + failed
+	case pod.Status.Phase == corev1.PodRunning:
 		return fmt.Sprintf("Running %d/%d", ready, total)
 	}
 	return cmp.Or(string(pod.Status.Phase), "Unknown")
+}
+
+// initState goes through the init containers in their order up to the one that the start stands at: how many are behind it, how many of these serve beside and are ready,
+// and why that one fails.
+func initState(pod *corev1.Pod) (passed, ready int, failed string) {
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		st := containerStatus(pod.Status.InitContainerStatuses, c.Name)
+		switch {
+		case st == nil:
+			continue
+		case st.State.Terminated != nil && st.State.Terminated.ExitCode == 0:
+		case isSidecar(c) && sidecarStarted(st):
+			if st.Ready {
+				ready++
+			}
+		case st.State.Terminated != nil || st.State.Waiting != nil && failing(st.State.Waiting.Reason):
+			return passed, ready, initReason(st)
+		default:
+			return passed, ready, ""
+		}
+		passed++
+	}
+	return passed, ready, ""
+}
+
+// sidecarStarted is true once the kubelet let the next container begin: a sidecar with a startup probe runs before that.
+func sidecarStarted(st *corev1.ContainerStatus) bool {
+	if st.Started != nil {
+		return *st.Started
+	}
+	return st.State.Running != nil
 }
 
 func initReason(st *corev1.ContainerStatus) string {
@@ -86,17 +119,17 @@ func podScheduled(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue || pod.Spec.NodeName != ""
 }
 
-// podWaiting says what a Pod that does not serve waits for: its place, its init containers in their order, then ScyllaDB itself. Empty
+// podWaiting says what a Pod that does not serve waits for: its place, its init containers in their order, then ScyllaDB itself. Zero
 // when ScyllaDB's container is ready.
-func podWaiting(pod *corev1.Pod) (what string, since time.Time) {
+func podWaiting(pod *corev1.Pod) (what code.Message, since time.Time) {
 	if pod.DeletionTimestamp != nil {
-		return "the Pod is terminating", pod.DeletionTimestamp.Time
+		return code.New(waitsForEnd), pod.DeletionTimestamp.Time
 	}
 	if !podScheduled(pod) {
 		if c := podCondition(pod, corev1.PodScheduled); c != nil {
-			return strings.TrimSuffix(fmt.Sprintf("a Kubernetes node: %s", cmp.Or(c.Message, c.Reason)), ": "), c.LastTransitionTime.Time
+			return code.New(waitsForKubernetesNode, "words", cmp.Or(c.Message, c.Reason)), c.LastTransitionTime.Time
 		}
-		return "a Kubernetes node", pod.CreationTimestamp.Time
+		return code.New(waitsForKubernetesNode), pod.CreationTimestamp.Time
 	}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
@@ -104,48 +137,52 @@ func podWaiting(pod *corev1.Pod) (what string, since time.Time) {
 		if st != nil && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 && !isSidecar(c) {
 			continue
 		}
-		if isSidecar(c) && st != nil && (st.Started != nil && *st.Started || st.State.Running != nil) {
+		if isSidecar(c) && st != nil && sidecarStarted(st) {
 			continue
 		}
-		return containerWaiting("init container "+c.Name, st, pod)
+		what, since = containerWaiting(c.Name, true, st, pod)
+		if isSidecar(c) && what.Code == waitsForFinish {
+			what.Code = waitsForStart // it never finishes
+		}
+		return what, since
 	}
 	c := ScyllaDBContainer(&pod.Spec)
 	if c == nil {
-		return "", time.Time{}
+		return code.Message{}, time.Time{}
 	}
 	st := containerStatus(pod.Status.ContainerStatuses, c.Name)
 	if st != nil && st.Ready {
-		return "", time.Time{}
+		return code.Message{}, time.Time{}
 	}
-	return containerWaiting("container "+c.Name, st, pod)
+	return containerWaiting(c.Name, false, st, pod)
 }
 
-func containerWaiting(who string, st *corev1.ContainerStatus, pod *corev1.Pod) (string, time.Time) {
+func containerWaiting(name string, init bool, st *corev1.ContainerStatus, pod *corev1.Pod) (code.Message, time.Time) {
+	kind := code.New(plainContainer, "container", name)
+	if init {
+		kind = code.New(initContainer, "container", name)
+	}
 	switch {
 	case st == nil:
-		return who + " to start", pod.CreationTimestamp.Time
-	case st.State.Running != nil && strings.HasPrefix(who, "init "):
-		return who + " to finish", st.State.Running.StartedAt.Time
+	case st.State.Running != nil && init:
+		return code.New(waitsForFinish, "container", kind), st.State.Running.StartedAt.Time
 	case st.State.Running != nil:
-		return who + " to become ready", st.State.Running.StartedAt.Time
+		return code.New(waitsForReady, "container", kind), st.State.Running.StartedAt.Time
 	case st.State.Terminated != nil:
 		t := st.State.Terminated
-		return withMessage(fmt.Sprintf("%s, which ended with exit code %d", who, t.ExitCode), FirstLine(t.Message)), t.FinishedAt.Time
+		return code.New(waitsForEnded, "container", kind, "code", t.ExitCode, "words", FirstLine(t.Message)), t.FinishedAt.Time
 	case st.State.Waiting != nil && st.State.Waiting.Reason != "":
+		m := code.New(waitsForContainer, "container", kind, "reason", st.State.Waiting.Reason)
 		msg := FirstLine(st.State.Waiting.Message)
 		if t := st.LastTerminationState.Terminated; t != nil {
-			msg = cmp.Or(FirstLine(t.Message), fmt.Sprintf("exit code %d", t.ExitCode))
+			if msg = FirstLine(t.Message); msg == "" {
+				m.Params["code"] = t.ExitCode
+			}
 		}
-		return withMessage(fmt.Sprintf("%s (%s)", who, st.State.Waiting.Reason), msg), lastEnd(st)
+		m.Params["words"] = msg
+		return m, lastEnd(st)
 	}
-	return who + " to start", pod.CreationTimestamp.Time
-}
-
-func withMessage(text, msg string) string {
-	if msg == "" {
-		return text
-	}
-	return text + ": " + msg
+	return code.New(waitsForStart, "container", kind), pod.CreationTimestamp.Time
 }
 
 // FirstLine keeps a container's message to what fits a table.

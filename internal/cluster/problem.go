@@ -5,9 +5,7 @@ package cluster
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 )
 
 // Problem is something that could not be read or done, with the right that is missing where that is the cause. It is an error.
@@ -20,8 +18,7 @@ type Problem struct {
 	Kind ProblemKind `json:"kind"`
 	// Message is the whole problem in one sentence, with the cure.
 	Message string `json:"message"`
-	// Lead and Reason are the parts of Message before and after the Pod's name, where several Pods may have the same; empty elsewhere. See OnPod
-	// and ProblemLines.
+	// Lead and Reason are the parts of Message before and after the Pod's name, where several Pods may have the same; empty elsewhere. See OnPod.
 	Lead   string `json:"lead,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Err    error  `json:"-"`
@@ -96,48 +93,9 @@ func (c *Cluster) Partial() []Problem {
 	return out
 }
 
-// maxNamed bounds the Pods that one line names.
-const maxNamed = 5
-
-// ProblemLines are the Problems in words, in their order: those of Pods with one reason in one line.
-func ProblemLines(ps []Problem) []string {
-	type group struct{ lead, reason, whole string }
-	names := map[group][]string{}
-	var order []group
-	for _, p := range ps {
-		g := group{p.Lead, p.Reason, ""}
-		if p.Lead == "" || p.Message != p.OnPod(p.Lead, p.Reason).Message {
-			g = group{whole: p.Message} // also a text that something was taken out of
-		}
-		if names[g] == nil {
-			order = append(order, g)
-		}
-		names[g] = append(names[g], p.Name)
-	}
-	lines := make([]string, len(order))
-	for i, g := range order {
-		pods := names[g]
-		switch {
-		case g.whole != "":
-			lines[i] = g.whole
-		case len(pods) == 1:
-			lines[i] = onPods(g.lead, " Pod "+pods[0], g.reason)
-		default:
-			shown := strings.Join(pods[:min(maxNamed, len(pods))], ", ")
-			if more := len(pods) - maxNamed; more > 0 {
-				shown += fmt.Sprintf(" and %d more", more)
-			}
-			lines[i] = onPods(g.lead, " Pods "+shown, g.reason)
-		}
-	}
-	return lines
-}
-
-func onPods(lead, pods, reason string) string { return lead + pods + ": " + reason }
-
 // OnPod gives p the words that several Pods may share: "no answer from Pod demo-rack1-0: connection refused".
 func (p Problem) OnPod(lead, reason string) Problem {
-	p.Lead, p.Reason, p.Message = lead, reason, onPods(lead, " Pod "+p.Name, reason)
+	p.Lead, p.Reason, p.Message = lead, reason, lead+" Pod "+p.Name+": "+reason
 	return p
 }
 

@@ -41,6 +41,7 @@ type Foreign struct {
 type local struct {
 	*statement
 	cells []api.ObservedNodeStatusReport // sorted by host ID
+	dead  bool                           // by WithoutRows
 }
 
 // locals are the members that are placed, by datacenter, rack, ordinal and name. Those whose labels do not say their place are in no report until they are
@@ -53,7 +54,7 @@ func (c *Cluster) locals() []local {
 		if s.ref.Datacenter == "" || s.ref.Rack == "" || s.ref.Ordinal == nil {
 			continue
 		}
-		out = append(out, local{statement: &s, cells: sorted(s.cells())})
+		out = append(out, local{statement: &s, cells: sorted(s.cells()), dead: slices.Contains(c.rowless, s.ref.HostID)})
 	}
 	slices.SortFunc(out, func(a, b local) int { return compareRefs(a.ref, b.ref) })
 	return out
@@ -114,7 +115,7 @@ func (m *local) reported() []api.ObservedNodeStatusReport {
 func rackReport(name string, members []local, observations bool) api.RackReport {
 	rack := api.RackReport{Name: name}
 	for _, m := range members {
-		if !m.joined {
+		if !m.joined || m.dead {
 			continue // a node that is still joining is seen by the others; a row of its own would ask it about nodes it cannot know yet
 		}
 		node := api.NodeReport{Ordinal: *m.ref.Ordinal}
@@ -155,7 +156,7 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 		if m.said != nil && m.stale.IsZero() {
 			out.Status.Operations = append(out.Status.Operations, m.said.Operations...)
 		}
-		if !m.joined {
+		if !m.joined || m.dead {
 			continue
 		}
 		if m.stale.IsZero() {
@@ -190,6 +191,9 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 		all = append(all, api.StatusReportDatacenter{Name: name, NotVerified: true})
 	}
 	out.Membership = Membership(fresh...)
+	if !slices.ContainsFunc(fresh, func(cells []api.ObservedNodeStatusReport) bool { return len(cells) > 0 }) {
+		out.LastListed = c.lastListed(rows)
+	}
 	slices.SortStableFunc(all, func(a, b api.StatusReportDatacenter) int { return strings.Compare(a.Name, b.Name) })
 	for _, d := range all {
 		slices.SortStableFunc(rows[d.Name], func(a, b nodeRow) int {
@@ -213,6 +217,7 @@ func (m *local) member(namespace string) api.StatusReportMember {
 	}
 	if m.said != nil {
 		out.OperationMode, out.ScyllaVersion, out.Coordinator = m.said.OperationMode, m.said.ScyllaVersion, string(m.said.Coordinator)
+		out.Group0ID = m.said.Group0ID
 	}
 	return out
 }

@@ -92,8 +92,31 @@ func (c *Cluster) holder(set *appsv1.StatefulSet, self *corev1.Service) string {
 	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
 		missing = max(0, n-int(set.Status.Replicas)) // Pods are made one after the other: those at the top are not there yet
 	}
+	if missing > 0 && set.Status.ReadyReplicas == set.Status.Replicas-1 {
+		return c.heldByOne(set, self, first, n-missing)
+	}
 	for above := missing; above < n && above-missing <= int(set.Status.UpdatedReplicas); above++ {
 		name := fmt.Sprintf("%s-%d", set.Name, first+n-1-above)
+		v := c.ix.services[name]
+		j := joined(v)
+		switch {
+		case self != nil && name == self.Name:
+			return name
+		case self != nil || j != nil && *j && !c.going(v):
+		case v == nil || !c.joining(v):
+			return name
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// heldByOne is holder of a StatefulSet that makes its Pods one after the other, has not made all of them, and has one that is not ready: before that one is so it makes
+// no other and takes none away, whatever their revisions are.
+func (c *Cluster) heldByOne(set *appsv1.StatefulSet, self *corev1.Service, first, made int) string {
+	for at := range made {
+		name := fmt.Sprintf("%s-%d", set.Name, first+at)
 		v := c.ix.services[name]
 		j := joined(v)
 		switch {
@@ -116,7 +139,8 @@ func (c *Cluster) joining(v *corev1.Service) bool {
 	if id == "" {
 		return false
 	}
-	if _, listed := c.all.Index(id); listed && !c.recordsReplaced(v, id) {
+	// A node that was removed is in no row: its member, with an empty volume, is a newcomer that waits.
+	if at, listed := c.all.Index(id); listed && !c.all.Nodes()[at].Removed && !c.recordsReplaced(v, id) {
 		return true
 	}
 	operations, _ := c.Operations()

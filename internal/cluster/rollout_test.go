@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
@@ -46,21 +47,12 @@ func TestRollouts(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			st := newStage(t, 3, 2)
-			for _, set := range st.Sets {
-				set.Status.UpdateRevision, set.Status.CurrentRevision, set.Status.ReadyReplicas, set.Status.Replicas = "new", "new", 2, 2
-			}
+			st := settled(t)
 			if tc.change != nil {
 				tc.change(st)
 			}
 			c := st.cluster(SourceReport)
-			var got []string
-			for _, r := range c.rollouts(c.ix.services[tc.member]) {
-				got = append(got, r.StatefulSet)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("rollouts that hold up %s (-want +got):\n%s", tc.member, diff)
-			}
+			holdUp(t, c, tc.member, tc.want)
 			v, err := c.Verdict(tc.member)
 			if err != nil {
 				t.Fatal(err)
@@ -88,6 +80,20 @@ func TestANewcomerAndARollout(t *testing.T) {
 	roll := func(st *scene, rack string, updated int32) {
 		status := &st.Sets["demo-"+rack].Status
 		status.CurrentRevision, status.UpdatedReplicas, status.ReadyReplicas = "old", updated, 1
+	}
+	removed := func(st *scene, id string) {
+		for _, p := range st.Pods {
+			delete(p.Annotations, api.AnnotationNodeStatusReport) // the report alone speaks
+		}
+		for _, rack := range st.Reports["dc1"].Racks {
+			for i := range rack.Nodes {
+				n := &rack.Nodes[i]
+				n.ObservedNodes = slices.DeleteFunc(n.ObservedNodes, func(o api.ObservedNode) bool { return o.HostID == id })
+				if n.HostID != nil && *n.HostID == id {
+					n.ObservedNodes = nil
+				}
+			}
+		}
 	}
 	both := func(st *scene) {
 		newcomer(st, self)
@@ -117,8 +123,31 @@ func TestANewcomerAndARollout(t *testing.T) {
 			st.Services[other].Labels[api.LabelReplace] = ""
 			st.Services[other].Annotations[api.AnnotationHostID] = hostID(2, 1)
 		}},
-		"its own, which has not updated it":            {member: self, change: func(st *scene) { newcomer(st, self); roll(st, "rack3", 0) }},
-		"another's waits for that newcomer":            {member: self, change: func(st *scene) { newcomer(st, self); newcomer(st, other); roll(st, "rack2", 1) }, want: []string{"demo-rack2"}},
+		"its own, which has not updated it": {member: self, change: func(st *scene) { newcomer(st, self); roll(st, "rack3", 0) }},
+		"another's waits for that newcomer": {member: self, change: func(st *scene) { newcomer(st, self); newcomer(st, other); roll(st, "rack2", 1) }, want: []string{"demo-rack2"}},
+		"its own, which makes the Pod above the members only when it is ready": {member: "demo-rack3-0", change: func(st *scene) {
+			newcomer(st, "demo-rack3-0")
+			roll(st, "rack3", 0)
+			st.Sets["demo-rack3"].Spec.Replicas = new(int32(3))
+		}},
+		"its own, and another one is not ready either": {member: "demo-rack3-0", want: []string{"demo-rack3"}, change: func(st *scene) {
+			newcomer(st, "demo-rack3-0")
+			roll(st, "rack3", 0)
+			st.Sets["demo-rack3"].Spec.Replicas, st.Sets["demo-rack3"].Status.ReadyReplicas = new(int32(3)), 0
+		}},
+		"its own, which makes all Pods at once and has not made one": {member: "demo-rack3-0", want: []string{"demo-rack3"}, change: func(st *scene) {
+			newcomer(st, "demo-rack3-0")
+			roll(st, "rack3", 0)
+			st.Sets["demo-rack3"].Spec.Replicas = new(int32(3))
+			st.Sets["demo-rack3"].Spec.PodManagementPolicy = appsv1.ParallelPodManagement
+		}},
+		"two: each waits for a Pod below one that is not made, the first by name does not": {member: "demo-rack2-0", change: func(st *scene) {
+			for _, rack := range []string{"rack2", "rack3"} {
+				newcomer(st, "demo-"+rack+"-0")
+				roll(st, rack, 0)
+				st.Sets["demo-"+rack].Spec.Replicas = new(int32(3))
+			}
+		}},
 		"two: the second by name waits":                {member: self, change: both, want: []string{"demo-rack2"}},
 		"two: the first by name does not":              {member: other, change: both},
 		"two: a replacement goes first":                {member: self, change: func(st *scene) { both(st); ignore(st, self, "") }},
@@ -132,6 +161,28 @@ func TestANewcomerAndARollout(t *testing.T) {
 			ignore(st, self, "")
 			st.Services[other].Annotations[api.AnnotationHostID] = hostID(2, 1)
 		}},
+		"a replacement goes before a member that was removed, and joins anew": {member: self, change: func(st *scene) {
+			ignore(st, self, "")
+			roll(st, "rack2", 1)
+			removed(st, hostID(2, 1))
+		}},
+		"two: of the other the node was removed, which its Service still records": {member: other, change: func(st *scene) {
+			newcomer(st, other)
+			roll(st, "rack2", 1)
+			roll(st, "rack3", 1)
+			st.Sets["demo-rack3"].Spec.Replicas, st.Sets["demo-rack3"].Status.Replicas = new(int32(3)), 3
+			removed := st.Services[self].DeepCopy()
+			removed.Name, removed.UID, removed.Labels[api.LabelRackOrdinal] = "demo-rack3-2", "uid-removed", "2"
+			removed.Annotations[api.AnnotationHostID] = "99999999-0000-4000-8000-000000000099"
+			st.Services[removed.Name] = removed
+			for _, report := range st.Reports {
+				for i := range report.Racks {
+					if rack := &report.Racks[i]; rack.Name == "rack3" {
+						rack.Nodes = append(rack.Nodes, api.NodeReport{Ordinal: 2, HostID: new("99999999-0000-4000-8000-000000000099")})
+					}
+				}
+			}
+		}},
 		"how far its own is cannot be told": {member: self, want: []string{"demo-rack3"}, change: func(st *scene) {
 			newcomer(st, self)
 			roll(st, "rack3", 1)
@@ -140,19 +191,32 @@ func TestANewcomerAndARollout(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			st := newStage(t, 3, 2)
-			for _, set := range st.Sets {
-				set.Status.UpdateRevision, set.Status.CurrentRevision, set.Status.ReadyReplicas, set.Status.Replicas = "new", "new", 2, 2
-			}
+			st := settled(t)
 			tc.change(st)
 			c := st.cluster(SourceReport)
-			var got []string
-			for _, r := range c.rollouts(c.ix.services[tc.member]) {
-				got = append(got, r.StatefulSet)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("rollouts that hold up %s (-want +got):\n%s", tc.member, diff)
-			}
+			holdUp(t, c, tc.member, tc.want)
 		})
+	}
+}
+
+// settled is three StatefulSets of two Pods each that have rolled out everything.
+func settled(t *testing.T) *scene {
+	t.Helper()
+	st := newStage(t, 3, 2)
+	for _, set := range st.Sets {
+		set.Status.UpdateRevision, set.Status.CurrentRevision, set.Status.ReadyReplicas, set.Status.Replicas = "new", "new", 2, 2
+	}
+	return st
+}
+
+// holdUp fails the test unless exactly these StatefulSets' rollouts hold up the member.
+func holdUp(t *testing.T, c *Cluster, member string, want []string) {
+	t.Helper()
+	var got []string
+	for _, r := range c.rollouts(c.ix.services[member]) {
+		got = append(got, r.StatefulSet)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rollouts that hold up %s (-want +got):\n%s", member, diff)
 	}
 }

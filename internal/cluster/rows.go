@@ -119,7 +119,7 @@ func (c *Cluster) refine(row *matrix.Row, same sameRows, remote bool) {
 	row.Namespace = cmp.Or(row.Namespace, c.Namespace)
 	s := c.statement(name, c.annotations[name])
 	if s.said != nil {
-		row.LegacyTopology, row.Coordinator = s.said.LegacyTopology, s.said.Coordinator
+		row.LegacyTopology, row.Coordinator, row.Group0 = s.said.LegacyTopology, s.said.Coordinator, s.said.Group0ID
 		row.Version, row.OperationMode = cmp.Or(row.Version, s.said.ScyllaVersion), cmp.Or(row.OperationMode, s.said.OperationMode)
 	}
 	row.Other = s.other()
@@ -299,7 +299,7 @@ func (sh sharedCells) row(s *statement, namespace string) matrix.Row {
 	row := matrix.Row{Reporter: s.ref, Trouble: s.trouble, Stale: s.stale, StaleSince: s.staleSince, Namespace: namespace}
 	if s.said != nil {
 		row.OperationMode, row.Version, row.LegacyTopology = s.said.OperationMode, s.said.ScyllaVersion, s.said.LegacyTopology
-		row.State, row.Coordinator = matrix.StateOfMode(s.said.OperationMode), s.said.Coordinator
+		row.State, row.Coordinator, row.Group0 = matrix.StateOfMode(s.said.OperationMode), s.said.Coordinator, s.said.Group0ID
 	}
 	row.Other = s.other()
 	row.NoStates = row.OperationMode == "" // its reporter is not ours
@@ -361,10 +361,13 @@ func (c *Cluster) makeMatrix() *matrix.Matrix {
 	opts := matrix.Options{
 		Names: c.names(), NotVerified: c.notVerified(), Reports: c.reportCount(), Namespace: c.Namespace, Fates: c.fates(),
 	}
+	if r := c.StatusReport; r != nil && r.Status.Group0ID != "" {
+		opts.Identity, opts.Forget = string(hostid.Known(r.Status.Group0ID)), code.Scylla(c.Namespace, "init", "reset", cmp.Or(r.Name, c.Name), "--group0")
+	}
 	// Of saved objects whose age is not known nothing is known to have been DOWN for long.
 	opts.Settled = time.Unix(0, 1)
 	if !c.TakenAt.IsZero() {
-		opts.Settled = c.TakenAt.Add(-SettledDown)
+		opts.Settled = c.TakenAt.Add(-c.HealthPolicy().Dead.Duration)
 	}
 	return matrix.New(c.rows, opts)
 }
@@ -381,6 +384,10 @@ func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 			continue
 		}
 		id := recordedHostID(v)
+		if _, leaves := v.Labels[api.LabelDecommissioned]; leaves && id != "" && c.Operator {
+			fates[id] = matrix.Fate{Step: code.New(StepWaitForLeaving).Do(code.Kubectl(c.Namespace, "logs", v.Name, "-c", api.ContainerScyllaDB))}
+			continue
+		}
 		if _, asked := v.Labels[api.LabelReplace]; asked && id != "" {
 			fates[id] = matrix.Fate{Member: v.Name}
 			continue
@@ -415,25 +422,8 @@ func (c *Cluster) names() map[hostid.ID]matrix.Ref {
 	return names
 }
 
-// notVerified are datacenters that exist and of which no report tells.
-func (c *Cluster) notVerified() []string {
-	out := matrix.NotVerified(c.StatusReport)
-	if c.ByClusterReport() {
-		return out
-	}
-	have := map[string]bool{}
-	for i := range c.Reports {
-		have[c.Reports[i].DatacenterName] = true
-	}
-	for i := range c.Services {
-		dc := c.Services[i].Labels[api.LabelDatacenter]
-		if j := joined(&c.Services[i]); dc != "" && !have[dc] && j != nil && *j && !slices.Contains(out, dc) {
-			out = append(out, dc)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
+// notVerified are datacenters that exist and that nobody here can ask.
+func (c *Cluster) notVerified() []string { return matrix.NotVerified(c.StatusReport) }
 
 // reportCount is how many reports the rows come from.
 func (c *Cluster) reportCount() int {

@@ -292,7 +292,7 @@ func TestBootstrapInput(t *testing.T) {
 	st := newStage(t, 3, 1)
 	name := st.Newcomer(t, 2, 1)
 	st.Services["demo-rack3-0"].Labels[api.LabelReplacingNodeHostID] = hostID(3, 0)
-	st.Pods[name].Spec.InitContainers[2].Args = []string{"barrier", "--single-report-allow-non-reporting-host-ids"}
+	st.Pods[name].Spec.InitContainers[2].Args = []string{"barrier", "--single-report-allow-non-reporting-host-ids", "--policy=reports"}
 	s := st.cluster(SourceAuto)
 	in, err := s.BootstrapInput(name)
 	if err != nil {
@@ -360,7 +360,7 @@ func TestBootstrapInputNamesTheNearest(t *testing.T) {
 	s := st.cluster(SourceAuto)
 	for name, want := range map[string]string{
 		"demo-rakc1-0": `no member "demo-rakc1-0" in cluster db/demo; did you mean "demo-rack1-0" or "demo-rack2-0"?`,
-		"zzz":          `no member "zzz" in cluster db/demo; "kubectl scylla status" lists the members`,
+		"zzz":          `no member "zzz" in cluster db/demo; the status lists the members`,
 		"demo-rack2-0": `no member "demo-rack2-0" in cluster db/demo; its Pod exists and its member Service does not; the controller makes it, see its log`,
 	} {
 		if _, err := s.BootstrapInput(name); err == nil || err.Error() != want {

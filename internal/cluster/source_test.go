@@ -112,16 +112,18 @@ func TestUsingOfASource(t *testing.T) {
 	}
 }
 
-func TestMatrixIsNamedAndNotVerified(t *testing.T) {
+// A datacenter with members here and without a report is one whose report is lost, and none that cannot be asked from here.
+func TestADatacenterWithoutItsReport(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 1, 2)
 	st.Services["demo-rack1-1"].Labels[api.LabelDatacenter] = "dc2"
-	m := st.cluster(SourceAuto).Matrix()
+	s := st.cluster(SourceAuto)
+	m := s.Matrix()
 	var reasons []matrix.Reason
-	for _, b := range m.Blockers() {
+	for _, b := range s.Health().Blockers {
 		reasons = append(reasons, b.Reason)
 	}
-	if diff := cmp.Diff([]matrix.Reason{matrix.ReasonDatacenterUnverified}, reasons); diff != "" {
+	if diff := cmp.Diff([]matrix.Reason{matrix.ReasonReportMissing}, reasons); diff != "" {
 		t.Errorf("blockers (-want +got):\n%s", diff)
 	}
 	if i, ok := m.Index(hostid.ID(hostID(1, 0))); !ok || m.Nodes()[i].Member != "demo-rack1-0" {

@@ -4,8 +4,8 @@ package cluster
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +48,10 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 		return of(matrix.StaleContainerUnknown, ""), time.Time{}
 	case status.State.Terminated != nil:
 		t := status.State.Terminated
-		return of(matrix.StaleContainerEnded, cmp.Or(t.Reason, fmt.Sprintf("exit code %d", t.ExitCode))), t.FinishedAt.Time
+		if t.Reason == "" {
+			return of(matrix.StaleContainerExited, strconv.Itoa(int(t.ExitCode))), t.FinishedAt.Time
+		}
+		return of(matrix.StaleContainerEnded, t.Reason), t.FinishedAt.Time
 	case status.State.Waiting != nil && status.State.Waiting.Reason != "":
 		return of(matrix.StaleContainerWaits, status.State.Waiting.Reason), lastEnd(status)
 	case status.State.Running == nil:

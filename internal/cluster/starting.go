@@ -8,16 +8,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
 // SettledDown is how long a node must have been DOWN before anything suggests to replace it: most nodes that go DOWN come back by themselves.
-const SettledDown = 5 * time.Minute
+const SettledDown = healthpolicy.Dead
 
 // Next steps of nodes that are DOWN for a reason that passes. Replacing one of them would wipe a volume that is well.
 const (
-	StepWaitForStart       code.Code = "WaitForStart"       // waits; command: get the Pod
+	StepWaitForStart code.Code = "WaitForStart" // waits; command: get the Pod
+	// StepWaitForLeaving is for a member that the Scylla Operator has taken out of its report while it still leaves.
+	StepWaitForLeaving     code.Code = "WaitForLeaving"     // command: its log
 	StepMendKubernetesNode code.Code = "MendKubernetesNode" // kubernetesNode; command: get the Kubernetes node
 )
 

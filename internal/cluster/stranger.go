@@ -102,7 +102,7 @@ func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 func (c *Cluster) withoutHostID() []string {
 	var out []string
 	for _, name := range c.ix.names() {
-		if c.ix.refs[name].HostID != "" {
+		if c.ix.refs[name].HostID != "" && !c.replacedUnrecorded(name) {
 			continue
 		}
 		if a := c.annotations[name]; a.report != nil && a.report.HostID != "" {
@@ -124,6 +124,17 @@ func (c *Cluster) withoutHostID() []string {
 		}
 	}
 	return out
+}
+
+// replacedUnrecorded is true for a member that still records the node which it replaces, while no row lists that one any more: its new node has taken the place,
+// and nobody has recorded its host ID yet, as when the controller was away.
+func (c *Cluster) replacedUnrecorded(name string) bool {
+	v := c.ix.services[name]
+	if v == nil || !c.recordsReplaced(v, recordedHostID(v)) {
+		return false
+	}
+	at, listed := c.all.Index(recordedHostID(v))
+	return c.all.Reporting() > 0 && (!listed || c.all.Nodes()[at].Removed)
 }
 
 // otherDatacenter is the strongest sign that the cluster may have a datacenter whose members are not here; zero when there is none. Without one a host ID of
@@ -260,27 +271,27 @@ func lenientBarrier(spec *corev1.PodSpec) bool {
 }
 
 // strangerState is what a host ID is that peers list, or a report has a row of, and that no Service or Pod here has.
-func (c *Cluster) strangerState(n *matrix.Node) (MemberState, string) {
+func (c *Cluster) strangerState(n *matrix.Node) (MemberState, code.Message) {
 	why := c.Stranger(n.HostID)
 	dc, _ := why.Params["datacenter"].(string)
 	switch {
 	case why.Code == StrangerUnjudged && n.Row != nil:
-		return MemberJoined, "neither its Service nor its Pod was read"
+		return MemberJoined, code.New(detailNeitherRead)
 	case why.Code == StrangerUnjudged:
-		return MemberUnknown, "the Services, which record host IDs, were not read"
+		return MemberUnknown, code.New(detailServicesUnread)
 	case why.Code == StrangerElsewhere && n.Row != nil:
-		return MemberRemote, "its Pod is not in this namespace"
+		return MemberRemote, code.New(detailOtherNamespace)
 	case why.Code == StrangerElsewhere && dc != "":
-		return MemberRemote, "of datacenter " + dc + ": not known here"
+		return MemberRemote, code.New(detailOfDatacenter, "datacenter", dc)
 	case why.Code == StrangerElsewhere:
-		return MemberRemote, "of another datacenter: not known here"
+		return MemberRemote, code.New(detailOfAnother)
 	}
 	state := MemberUnknown
 	if why.IsZero() {
 		state = MemberGhost
 	}
 	if n.Row != nil {
-		return state, "the report has its row; no Service or Pod here has its host ID"
+		return state, code.New(detailRowOnly)
 	}
-	return state, "peers list it as a member; no Service or Pod here has its host ID"
+	return state, code.New(detailListedOnly)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -141,7 +142,7 @@ func (m *Member) Addresses() []netip.Addr {
 func notResolved(clusters []*Cluster, typed, want string) error {
 	e := &NotFoundError{
 		What: "member", Name: typed, In: inClusters(clusters),
-		Cure: "name a Pod, rack/ordinal, an IP, or a host ID or its beginning; \"kubectl scylla status\" lists them",
+		Cure: "name a Pod, rack/ordinal, an IP, or a host ID or its beginning",
 	}
 	var names []string
 	for _, c := range clusters {
@@ -164,7 +165,7 @@ func inClusters(clusters []*Cluster) string {
 	}
 	more := ""
 	if len(names) > 3 {
-		names, more = names[:3], fmt.Sprintf(" and %d more", len(names)-3)
+		names, more = names[:3], " and "+strconv.Itoa(len(names)-3)+" more"
 	}
 	return "clusters " + strings.Join(names, ", ") + more
 }

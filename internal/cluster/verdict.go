@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
@@ -25,19 +27,21 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 			e.Cure = "its Pod exists and its member Service does not; the controller makes it, see its log"
 		} else {
 			e.Nearest = Nearest(member, c.ix.names())
-			e.Cure = "\"kubectl scylla status\" lists the members"
+			e.Cure = "the status lists the members"
 		}
 		return bootstrap.Input{}, e
 	}
+	self, place := c.ix.refs[member], bootstrap.Place(member, svc.Labels)
+	self.Datacenter, self.Rack = place.Datacenter, place.Rack // its barrier knows its Service's labels alone, whatever its Pod's say
 	in := bootstrap.Input{
-		Self: c.ix.refs[member], Namespace: c.Namespace, SelfJoined: joined(svc),
+		Self: self, Namespace: c.Namespace, SelfJoined: joined(svc),
 		ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations,
 		DiskDetail: code.New(bootstrap.DiskOnlyPodReads),
 		PVC:        c.ix.pvcName(member),
 		Matrix:     c.all, Reports: c.reportCount(), NotVerified: c.all.Options().NotVerified,
 		AllowNonReporting: c.allowNonReporting(member),
 		Created:           svc.CreationTimestamp.Time, Rollouts: c.rollouts(svc), Version: c.imageVersion(member),
-		OwnAddresses: addressesToReplace(svc),
+		OwnAddresses: addressesToReplace(svc), ByHostIDAlone: c.Operator,
 	}
 	if err := c.knowsEnough(in.Self); err != nil {
 		return bootstrap.Input{}, fmt.Errorf("judge member %s/%s: without any row it cannot be told from the first node of all: %w", c.Namespace, member, err)
@@ -48,6 +52,7 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 		in.PodUID = string(pod.UID)
 	}
 	in.Held = c.held(member)
+	in.LastListedBy = c.lastListedBy(in.Self.HostID)
 	in.Permission = c.permission(member)
 	in.Initialized = c.StatusReport != nil && c.StatusReport.Status.Initialized
 	in.Doubts = c.doubts(member)
@@ -122,7 +127,9 @@ func (c *Cluster) Peers() []bootstrap.Peer {
 			Ref: c.ix.refs[v.Name], Joined: joined(v), Created: v.CreationTimestamp.Time,
 			// While its node is replaced the Pod is the newcomer's, and says nothing of the node that is recorded.
 			Starting: started(c.ix.pods[v.Name]), Waiting: c.ix.pods[v.Name] != nil && waitsInBarrier(c.ix.pods[v.Name]),
-			Idle: c.knowsPods() && !serving(c.ix.pods[v.Name]) && v.Labels[api.LabelReplacingNodeHostID] == "",
+			Image: runningImage(c.ix.pods[v.Name]),
+			Idle: v.Labels[api.LabelDecommissioned] == api.DecommissionedDone ||
+				c.knowsPods() && !serving(c.ix.pods[v.Name]) && v.Labels[api.LabelReplacingNodeHostID] == "",
 		}
 	}
 	return peers
@@ -148,8 +155,12 @@ func (c *Cluster) knowsEnough(self matrix.Ref) error {
 	return errors.Join(errs...)
 }
 
-// Ours is true when our controller keeps the reports.
+// Ours is true when our controller keeps the reports, or is to: where there is none yet, and it makes the member Services. Of a new cluster there is nothing else by
+// which anybody could tell that it is new.
 func (c *Cluster) Ours() bool {
+	if len(c.Reports) == 0 && c.StatusReport == nil {
+		return slices.ContainsFunc(c.Services, func(s corev1.Service) bool { return Managed(&s) })
+	}
 	return slices.ContainsFunc(c.Reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool {
 		return r.Labels[api.LabelManagedBy] == api.ManagedByUs
 	}) || c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs

@@ -201,8 +201,12 @@ func TestA5WhatTheObjectsTellOfANewcomer(t *testing.T) {
 		t.Errorf("version %s", in.Version)
 	}
 	at := slices.IndexFunc(in.Peers, func(p bootstrap.Peer) bool { return p.Member == other })
-	if p := in.Peers[at]; !p.Waiting || p.Starting {
-		t.Errorf("%+v, want one that waits in its barrier", p)
+	if p := in.Peers[at]; !p.Waiting || p.Starting || p.Image.Known {
+		t.Errorf("%+v, want one that waits in its barrier, and whose image nobody runs", p)
+	}
+	at = slices.IndexFunc(in.Peers, func(p bootstrap.Peer) bool { return p.Member == "demo-rack1-0" })
+	if p := in.Peers[at]; p.Image.String() != "2026.2.0" {
+		t.Errorf("a member that runs has image version %s", p.Image)
 	}
 	st.Pods[other].Status.InitContainerStatuses[2].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	st.Pods[other].Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}

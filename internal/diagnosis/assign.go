@@ -108,6 +108,10 @@ func (s *scene) split() {
 			explained = append(explained, k)
 		}
 	}
+	if len(s.parts) == 0 {
+		s.add(Finding{Kind: SplitCluster, Scope: Scope{Level: LevelCluster}, Message: code.New(saySplit, "why", s.m.SplitFact()), Step: step}, explained...)
+		return
+	}
 	sizes := make([]string, len(s.parts))
 	for i, part := range s.parts {
 		sizes[i] = strconv.Itoa(len(part))

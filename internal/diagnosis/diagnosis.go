@@ -118,19 +118,9 @@ func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 		out = append(out, *f)
 	}
 	slices.SortStableFunc(out, func(a, b Finding) int {
-		return cmp.Or(boolCompare(a.Remark, b.Remark), cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(len(b.Scope.Nodes), len(a.Scope.Nodes)))
+		return cmp.Or(matrix.FalseFirst(a.Remark, b.Remark), cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(len(b.Scope.Nodes), len(a.Scope.Nodes)))
 	})
 	return out
 }
 
 func (k Kind) rank() int { return slices.Index(gravity, k) }
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}

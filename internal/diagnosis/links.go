@@ -51,7 +51,7 @@ func (s *scene) groups(bad map[link][]int, place func(*node) string) {
 	}
 	for x, a := range order {
 		for _, b := range order[x+1:] {
-			if len(in[a])*len(in[b]) < 2 {
+			if n := len(in[a]) * len(in[b]); n < 2 || len(bad) < 2*n {
 				continue
 			}
 			var pairs []link

@@ -101,6 +101,8 @@ func newScene(c *cluster.Cluster, h cluster.Health, known Known) *scene {
 	s.parts = s.m.Partition()
 	if split := s.m.Split(); split != nil {
 		s.parts, s.isSplit = split, true
+	} else if !s.m.SplitFact().IsZero() {
+		s.parts, s.isSplit = nil, true
 	}
 	for k, part := range s.parts {
 		for _, id := range part {

@@ -147,5 +147,8 @@ func unreachable(err error) (cause string) {
 			cause = ": " + after
 		}
 	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && where != "" {
+		cause = ": " + dns.Err // the name stands there already
+	}
 	return where + cause
 }

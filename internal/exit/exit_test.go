@@ -78,7 +78,7 @@ func TestCodeAndMessage(t *testing.T) {
 			"error: cannot reach the API server at https://10.0.0.1:6443: no answer in time\ncheck --context and --server, or try: kubectl cluster-info"},
 		"a name that cannot be resolved": {
 			&url.Error{Op: "Get", URL: "https://kube.invalid/api", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "kube.invalid"}}}, 1,
-			"error: cannot reach the API server at https://kube.invalid: lookup kube.invalid: no such host\ncheck --context and --server, or try: kubectl cluster-info"},
+			"error: cannot reach the API server at https://kube.invalid: no such host\ncheck --context and --server, or try: kubectl cluster-info"},
 		"an interrupt during a request": {
 			&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.Canceled}, 130, "interrupted"},
 		"several errors, each in its own words": {

@@ -5,8 +5,6 @@ package heartbeat_test
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -15,29 +13,14 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
 )
 
 // serve answers by TLS until the test ends, and returns the address and a client that pins its certificate.
 func serve(t *testing.T, h http.Handler) (string, *http.Client) {
 	t.Helper()
-	key, err := pinned.NewKey("db/demo-rack1-0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = pinned.Serve(ctx, l, key, h, slog.New(slog.DiscardHandler))
-	}()
-	c := pinned.NewClient(key.Fingerprint)
-	t.Cleanup(func() { c.CloseIdleConnections(); cancel(); <-ended })
-	return l.Addr().String(), c
+	s := pinnedserver.Start(t, "db/demo-rack1-0", h)
+	return s.Address, s.Client(t)
 }
 
 func TestABeatAdvancesWithEachSuccessfulPollAndNotOtherwise(t *testing.T) {

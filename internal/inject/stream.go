@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -50,7 +51,7 @@ type document struct {
 func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 	docs, err := split(in)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the manifest: %w; mend it there", err)
 	}
 	var all []*unstructured.Unstructured
 	for i := range docs {
@@ -118,13 +119,21 @@ func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 	return m, nil
 }
 
+// notYAML is what is wrong with a document, without the decoder's own steps.
+func notYAML(err error) error {
+	if rest, ok := strings.CutPrefix(err.Error(), "error converting YAML to JSON: "); ok {
+		return errors.New(rest)
+	}
+	return err
+}
+
 // split takes a stream apart.
 func split(in []byte) ([]document, error) {
 	var docs []document
 	add := func(raw []byte) error {
 		d := document{text: raw, root: &unstructured.Unstructured{}}
 		if err := yaml.Unmarshal(raw, &d.root.Object); err != nil {
-			return fmt.Errorf("read document %d: %w", len(docs)+1, err)
+			return fmt.Errorf("document %d: %w", len(docs)+1, notYAML(err))
 		}
 		if items, ok := d.root.Object["items"].([]any); ok {
 			for _, item := range items {
@@ -144,7 +153,7 @@ func split(in []byte) ([]document, error) {
 			if err := dec.Decode(&raw); errors.Is(err, io.EOF) {
 				return docs, nil
 			} else if err != nil {
-				return nil, fmt.Errorf("read document %d: %w", len(docs)+1, err)
+				return nil, fmt.Errorf("document %d: %w", len(docs)+1, notYAML(err))
 			}
 			if err := add(raw); err != nil {
 				return nil, err
@@ -156,7 +165,7 @@ func split(in []byte) ([]document, error) {
 		if errors.Is(err, io.EOF) {
 			return docs, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("read document %d: %w", len(docs)+1, err)
+			return nil, fmt.Errorf("document %d: %w", len(docs)+1, notYAML(err))
 		}
 		if err := add(raw); err != nil {
 			return nil, err

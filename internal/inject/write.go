@@ -75,13 +75,15 @@ const none = "-"
 func (p *plan) initContainers() (before, after []any, err error) {
 	reporter := object{
 		"name": api.ContainerReporter, "image": p.o.Image, "restartPolicy": "Always",
-		"args": []any{"reporter", fmt.Sprintf("--health-probe-bind-address=:%d", p.reporterPort), fmt.Sprintf("--heartbeat-bind-address=:%d", p.heartbeatPort)},
-		"env":  agentEnv(),
+		"args": []any{"reporter", fmt.Sprintf("--health-probe-bind-address=:%d", p.reporterPort), fmt.Sprintf("--heartbeat-bind-address=:%d", p.heartbeatPort),
+			"--lease-namespace=" + p.o.ControllerNamespace},
+		"env": agentEnv(),
 		"ports": []any{
 			object{"name": "reporter", "containerPort": int64(p.reporterPort)}, object{"name": "heartbeat", "containerPort": int64(p.heartbeatPort)},
 		},
 		"startupProbe":   object{"httpGet": object{"path": "/healthz", "port": "reporter"}, "periodSeconds": int64(1), "failureThreshold": int64(60)},
 		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "reporter"}, "periodSeconds": int64(2)},
+		"volumeMounts":   []any{object{"name": volumeShared, "mountPath": api.MountShared, "readOnly": true}},
 		"resources":      agentResources(), "securityContext": p.agentSecurity(),
 	}
 	shared := object{"name": volumeShared, "mountPath": api.MountShared}
@@ -115,12 +117,14 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	return []any{reporter, copies}, []any{asks, barrier}, nil
 }
 
-// query is the shell command of the query container: it asks the data directory whether the node has bootstrapped. It always succeeds: the barrier
-// judges the answer.
+// query is the shell command of the query container: it asks the data directory whether the node has bootstrapped, and which group 0 it is in. It always
+// succeeds: the barrier judges the first answer, the reporter passes the second one on.
 func query(dataDir string) string {
-	return "/usr/bin/scylla sstable query --system-schema --scylla-data-dir=" + dataDir + "/data --output-format=json " +
-		"--keyspace=system --table=local --query=\"SELECT bootstrapped, host_id FROM scylla_sstable.local\" " +
-		dataDir + "/data/system/local-*/*-Data.db > " + api.FileBootstrappedQuery + "; echo $? > " + api.FileBootstrappedQuery + ".code"
+	ask := "/usr/bin/scylla sstable query --system-schema --scylla-data-dir=" + dataDir + "/data --output-format=json --keyspace=system "
+	return ask + "--table=local --query=\"SELECT bootstrapped, host_id FROM scylla_sstable.local\" " +
+		dataDir + "/data/system/local-*/*-Data.db > " + api.FileBootstrappedQuery + "; echo $? > " + api.FileBootstrappedQuery + ".code; " +
+		ask + "--table=scylla_local --query=\"SELECT value FROM scylla_sstable.scylla_local WHERE key = 'raft_group0_id'\" " +
+		dataDir + "/data/system/scylla_local-*/*-Data.db > " + api.FileGroup0Query + " || true"
 }
 
 func agentEnv() []any {

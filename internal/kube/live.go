@@ -199,6 +199,9 @@ func readFacts(ctx context.Context, c *scylla.Client) (f cluster.LiveFacts, gaps
 	if err != nil {
 		return f, append(gaps, err)
 	}
+	var more []error
+	f.Vitals, more = readVitals(ctx, c, members)
+	gaps = append(gaps, more...)
 	if len(members) == 0 {
 		return f, gaps
 	}
@@ -216,6 +219,15 @@ func readFacts(ctx context.Context, c *scylla.Client) (f cluster.LiveFacts, gaps
 		}
 	}
 	return f, gaps
+}
+
+func readVitals(ctx context.Context, c *scylla.Client, members []scylla.Member) (cluster.Vitals, []error) {
+	said, gaps := scylla.ReadVitals(ctx, c, members)
+	v := cluster.Vitals{LoadBytes: said.Load, Tokens: said.Tokens}
+	if said.Uptime != nil {
+		v.UptimeSeconds = new(int64(*said.Uptime / time.Second))
+	}
+	return v, gaps
 }
 
 // forwarder is one port-forward connection to one Pod; each connection through it is a pair of streams.

@@ -71,19 +71,19 @@ func Read(r io.Reader) ([]cluster.Objects, error) {
 		}
 		if err != nil {
 			if bounded.IsTooLarge(err) {
-				return nil, fmt.Errorf("read saved objects: %w", err)
+				return nil, err
 			}
-			return nil, fmt.Errorf("read saved objects: document %d: %w; %s", n+1, err, savedCure)
+			return nil, fmt.Errorf("document %d: %w; %s", n+1, err, savedCure)
 		}
 		if err := s.document(doc, &n); err != nil {
 			if bounded.IsTooLarge(err) {
-				return nil, fmt.Errorf("read saved objects: %w", err)
+				return nil, err
 			}
-			return nil, fmt.Errorf("read saved objects: %w; %s", err, savedCure)
+			return nil, fmt.Errorf("%w; %s", err, savedCure)
 		}
 	}
 	if s.objects == 0 {
-		return nil, fmt.Errorf("read saved objects: there are none in %s; %s", plural(n, "document"), savedCure)
+		return nil, fmt.Errorf("there are none in %s; %s", plural(n, "document"), savedCure)
 	}
 	return s.clusters()
 }
@@ -253,7 +253,7 @@ func (t *sorting) add(o metav1.Object, kind string, put func(*cluster.Objects), 
 		case len(only) == 1:
 			put(only[0])
 		case labels[0] == api.LabelReportSelector:
-			return fmt.Errorf("read saved objects: report %s/%s: label %s is missing, so it cannot be told whose it is", o.GetNamespace(), o.GetName(), labels[0])
+			return fmt.Errorf("report %s/%s: label %s is missing, so it cannot be told whose it is; add it, or leave the report out", o.GetNamespace(), o.GetName(), labels[0])
 		default:
 			t.notes = append(t.notes, fmt.Sprintf("%s %s/%s skipped: label %s is missing", kind, o.GetNamespace(), o.GetName(), labels[0]))
 		}
@@ -274,7 +274,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	}
 	slices.Sort(t.notes)
 	if len(t.byKey) == 0 {
-		return nil, fmt.Errorf("read saved objects: no cluster in them: no member Service, Pod, StatefulSet or report carries label %s; %s",
+		return nil, fmt.Errorf("no cluster in them: no member Service, Pod, StatefulSet or report carries label %s; %s",
 			api.LabelCluster, savedCure)
 	}
 	keys := slices.SortedFunc(maps.Keys(t.byKey), func(a, b cluster.Key) int {

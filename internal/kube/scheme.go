@@ -51,6 +51,7 @@ func NewMapper() meta.RESTMapper {
 		appsv1.SchemeGroupVersion.WithKind("Deployment"),
 		policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
 		coordinationv1.SchemeGroupVersion.WithKind("Lease"),
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"},
 		eventsv1.SchemeGroupVersion.WithKind("Event"),
 		api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReport"),
 		api.GroupVersion.WithKind("ScyllaDBStatusReport"),

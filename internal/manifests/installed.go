@@ -3,6 +3,7 @@
 package manifests
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +22,8 @@ const PartOfLabel = "app.kubernetes.io/part-of"
 // VersionAnnotation says on the namespace which version was installed.
 const VersionAnnotation = "kubectl-scylla/version"
 
-// sharedKind is the Scylla Operator's too: whoever installed it first keeps it.
-const sharedKind = "scylladbdatacenternodesstatusreports.scylla.scylladb.com"
+// SharedKind is the Scylla Operator's too: whoever installed it first keeps it.
+const SharedKind = "scylladbdatacenternodesstatusreports.scylla.scylladb.com"
 
 // Ours is true for an object that an installation applied and that nobody else has applied or written since. Controllers of Kubernetes itself
 // write the status only, which does not count.
@@ -62,7 +63,7 @@ func Others(have *unstructured.Unstructured) []string {
 // Foreign is true for the definition of a kind that is also the Scylla Operator's, where somebody else installed it. Such a definition is never
 // changed: the operator's own upgrade would meet a conflict, and fields that a newer operator adds would be pruned.
 func Foreign(have *unstructured.Unstructured) bool {
-	return have.GetKind() == "CustomResourceDefinition" && have.GetName() == sharedKind && !Ours(have)
+	return have.GetKind() == "CustomResourceDefinition" && have.GetName() == SharedKind && !Ours(have)
 }
 
 // Narrower lists the fields that the installed definition of a kind has and the new one has not, as "v1alpha1: status.racks[].nodes". Applying the
@@ -111,4 +112,28 @@ func Newer(installed, to string) bool {
 	i, errI := version.ParseSemantic(installed)
 	t, errT := version.ParseSemantic(to)
 	return errI == nil && errT == nil && t.LessThan(i)
+}
+
+// Release takes what we own of a definition's content out of its managed fields, and leaves our mark on its labels: nobody owns it then, and whoever applies
+// the definition next takes it over without a conflict. Error: managed fields that are no JSON object.
+func Release(have *unstructured.Unstructured) error {
+	entries := have.GetManagedFields()
+	for i := range entries {
+		e := &entries[i]
+		if e.Manager != FieldOwner || e.FieldsV1 == nil {
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields); err != nil {
+			return fmt.Errorf("decode the managed fields of %s: %w", have.GetName(), err)
+		}
+		delete(fields, "f:spec")
+		left, err := json.Marshal(fields)
+		if err != nil {
+			return fmt.Errorf("encode the managed fields of %s: %w", have.GetName(), err)
+		}
+		e.FieldsV1 = metav1.NewFieldsV1(string(left))
+	}
+	have.SetManagedFields(entries)
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 func definition(t *testing.T, schema string) *unstructured.Unstructured {
 	t.Helper()
-	objs, err := Decode(strings.NewReader(`{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"` + sharedKind + `"},
+	objs, err := Decode(strings.NewReader(`{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"` + SharedKind + `"},
 "spec":{"versions":[{"name":"v1alpha1","schema":{"openAPIV3Schema":` + schema + `}}]}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -71,5 +71,33 @@ func TestNewer(t *testing.T) {
 				t.Errorf("Newer(%q, %q) = %v, want %v", tt.installed, tt.to, got, tt.want)
 			}
 		})
+	}
+}
+
+// TestBesideOperator2WhatIsReleasedIsNobodys: our mark stays, so that the definition counts as ours until somebody else applies it, and what others own stays theirs.
+func TestBesideOperator2WhatIsReleasedIsNobodys(t *testing.T) {
+	d := &unstructured.Unstructured{Object: map[string]any{"kind": "CustomResourceDefinition", "metadata": map[string]any{"name": SharedKind}}}
+	const both = `{"f:metadata":{"f:labels":{}},"f:spec":{"f:versions":{}}}`
+	d.SetManagedFields([]metav1.ManagedFieldsEntry{
+		{Manager: FieldOwner, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(both)},
+		{Manager: "kube-apiserver", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", FieldsV1: metav1.NewFieldsV1(both)},
+	})
+	if err := Release(d); err != nil {
+		t.Fatal(err)
+	}
+	fields := d.GetManagedFields()
+	if got := string(fields[0].FieldsV1.GetRawBytes()); got != `{"f:metadata":{"f:labels":{}}}` {
+		t.Errorf("ours: %s", got)
+	}
+	if got := string(fields[1].FieldsV1.GetRawBytes()); got != both {
+		t.Errorf("theirs: %s", got)
+	}
+	if !Ours(d) || Foreign(d) {
+		t.Error("it does not count as ours any more")
+	}
+	fields[0].FieldsV1 = metav1.NewFieldsV1("[]")
+	d.SetManagedFields(fields)
+	if err := Release(d); err == nil {
+		t.Error("managed fields that are none are taken")
 	}
 }

@@ -156,8 +156,8 @@ func (r Ref) equal(other Ref) bool { return compareRefs(&r, &other) == 0 && r.Me
 // Count is 1 and what More stands for.
 func (b Blocker) Count() int { return 1 + b.More }
 
-// boolCompare orders false before true.
-func boolCompare(a, b bool) int {
+// FalseFirst orders false before true.
+func FalseFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -175,7 +175,7 @@ func SortBlockers(blockers []Blocker) {
 			cmp.Compare(x.Reason.Rank(), y.Reason.Rank()),
 			strings.Compare(string(x.Reason), string(y.Reason)),
 			compareRefs(&x.Observed, &y.Observed),
-			-boolCompare(x.Coordinator, y.Coordinator),
+			-FalseFirst(x.Coordinator, y.Coordinator),
 			compareRefs(&x.Observer, &y.Observer),
 			strings.Compare(x.Detail, y.Detail),
 			strings.Compare(string(x.Cause.Code), string(y.Cause.Code)),

@@ -406,7 +406,7 @@ func compareKnown[T ~string](a, b T) int {
 func compareRows(a, b *Row) int {
 	return cmp.Or(
 		compareRefs(&a.Reporter, &b.Reporter),
-		compareBool(a.Reported, b.Reported),
+		FalseFirst(a.Reported, b.Reported),
 		-compareTroubles(a.Trouble, b.Trouble),
 		-compareTroubles(a.Stale, b.Stale),
 		a.StaleSince.Compare(b.StaleSince),
@@ -418,14 +418,4 @@ func compareRows(a, b *Row) int {
 
 func compareTroubles(a, b Trouble) int {
 	return cmp.Or(cmp.Compare(a.Code, b.Code), strings.Compare(a.Object, b.Object), strings.Compare(a.Words, b.Words))
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }

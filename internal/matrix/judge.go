@@ -49,13 +49,11 @@ func (g *grid) judge(opts Options) *Matrix {
 			findings = append(findings, finding{reason: ReasonRowMissing, observed: i, observer: -1})
 		}
 	}
-	var pairs []*line
 	for _, l := range judged {
 		if l.nameless {
 			findings = append(findings, finding{reason: ReasonHostIDMissing, observed: -1, observer: l.node})
 		}
 		if l.reports() && !l.empty() {
-			pairs = append(pairs, l)
 			continue
 		}
 		m.nodes[l.node].Reports = false
@@ -71,11 +69,12 @@ func (g *grid) judge(opts Options) *Matrix {
 		}
 		findings = append(findings, f)
 	}
-	m.coordinator = m.elect(pairs)
-	m.count(pairs)
+	m.coordinator = m.elect(reporting)
+	m.count(reporting)
 	m.members(mentioned)
-	findings = append(findings, m.pairs(pairs, excuses)...)
+	findings = append(findings, m.pairs(reporting, excuses)...)
 	m.clusters = m.split(judged)
+	m.strays = m.others(judged)
 	m.parted = len(findings) > 0 && m.Partition() != nil
 	m.blockers = m.describe(findings)
 	return m
@@ -280,7 +279,7 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 		return nil
 	}
 	// The coordinator's row is the first, so that it is never among those that are only counted.
-	slices.SortStableFunc(lines, func(x, y *line) int { return -boolCompare(m.coordinates(x.node), m.coordinates(y.node)) })
+	slices.SortStableFunc(lines, func(x, y *line) int { return -FalseFirst(m.coordinates(x.node), m.coordinates(y.node)) })
 	limit := foldedObservers
 	if total <= MaxPairs {
 		limit = len(lines)
@@ -332,7 +331,7 @@ func (m *Matrix) describe(findings []finding) []Blocker {
 		return cmp.Or(
 			cmp.Compare(x.reason.Rank(), y.reason.Rank()),
 			cmp.Compare(x.observed, y.observed),
-			-boolCompare(x.observer >= 0 && m.coordinates(x.observer), y.observer >= 0 && m.coordinates(y.observer)),
+			-FalseFirst(x.observer >= 0 && m.coordinates(x.observer), y.observer >= 0 && m.coordinates(y.observer)),
 			cmp.Compare(x.observer, y.observer),
 			compareTroubles(x.trouble, y.trouble),
 			x.since.Compare(y.since),
@@ -371,8 +370,11 @@ func (m *Matrix) describe(findings []finding) []Blocker {
 			})
 		}
 	}
-	if m.clusters != nil {
+	switch {
+	case m.clusters != nil:
 		blockers = slices.Insert(blockers, 0, m.splitBlocker())
+	case m.strays != nil:
+		blockers = slices.Insert(blockers, 0, m.strayBlocker())
 	}
 	if len(blockers) == 0 {
 		return nil

@@ -39,6 +39,10 @@ type Options struct {
 	Settled time.Time
 	// Fates hold by host ID what is known of nodes beside the rows.
 	Fates map[hostid.ID]Fate
+	// Identity is the ID of the cluster's group 0 as it was recorded, empty where it was not: a node that serves and has another one is of another cluster. Forget
+	// is the command that forgets it.
+	Identity string
+	Forget   code.Command
 }
 
 // Fate is what Services, Pods and logs tell of a node. Whoever reads less leaves out what he does not know: the next step is then a plainer one.
@@ -114,6 +118,8 @@ type Matrix struct {
 	coordinator Coordinator
 	// clusters that the nodes belong to, where that is more than one.
 	clusters []part
+	// strays are the nodes of another cluster than the recorded one.
+	strays   []stray
 	blockers []Blocker
 }
 

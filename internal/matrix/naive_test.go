@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
 )
 
 // naive is the judgement written down a second time in the plainest way, maps of maps and no cleverness, to hold the real one to.
@@ -371,7 +372,7 @@ func TestAgreesWithNaiveModel(t *testing.T) {
 }
 
 func TestOracleAgreesWithNaiveModel(t *testing.T) {
-	for _, c := range readOracle(t) {
+	for _, c := range vectors.Oracle[oracleCase](t) {
 		rows := FromReports(c.reports())
 		if got, want := c.satisfied(), len(judgeNaively(rows, c.options()).blockers) == 0; got != want {
 			t.Errorf("case %d %v: satisfied = %v, naive %v", c.ID, c.Mutations, got, want)

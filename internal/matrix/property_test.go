@@ -176,10 +176,15 @@ func TestTurningACellUpNeverAddsABlocker(t *testing.T) {
 		if len(candidates) == 0 {
 			t.Skip("everything is UP")
 		}
-		before := pairsOf(New(rows, opts).Blockers())
+		m := New(rows, opts)
+		before := pairsOf(m.Blockers())
 		c := rapid.SampledFrom(candidates).Draw(t, "cell")
 		rows[c.row].Observed[c.cell].Status = Up
-		for pair := range pairsOf(New(rows, opts).Blockers()) {
+		after := New(rows, opts)
+		if m.Split() == nil && after.Split() != nil {
+			t.Skip("a node that finds itself UP is a witness of what it lists: it shows a second cluster")
+		}
+		for pair := range pairsOf(after.Blockers()) {
 			if !before[pair] {
 				t.Errorf("turning cell %v UP adds a blocker of %s", c, pair)
 			}

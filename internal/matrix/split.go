@@ -15,6 +15,9 @@ import (
 // CauseSplit is what shows that there are two clusters of one name. Parameters: parts, and coordinators where each part has one of its own.
 const CauseSplit code.Code = "TwoClustersOfOneName"
 
+// CauseSplitGroups is the same shown by the nodes' own disks. Parameters: parts, groups, and coordinators where each part has one of its own.
+const CauseSplitGroups code.Code = "TwoGroupsOfOneName"
+
 // StepTellApart is what to do about it; the commands ask a node of each part for the ID of its group 0. StepSplitFirst is the step of every other blocker.
 const (
 	StepTellApart  code.Code = "TellClustersApart"
@@ -29,6 +32,8 @@ type Other struct {
 	HostID hostid.ID
 	// HostIDs that it lists, its own among them.
 	HostIDs []hostid.ID
+	// Group0 is the ID of its group 0, where its disk tells.
+	Group0 string
 }
 
 // part is one cluster, by the lists of its nodes.
@@ -37,42 +42,35 @@ type part struct {
 	strangers []hostid.ID // host IDs that are no nodes of the matrix
 	says      []Ref       // whose lists it is made of
 	leaders   []hostid.ID // the coordinators that they name
+	groups    []string    // the IDs of their group 0, by those whose disks tell
 }
 
-// split finds the clusters that the rows belong to, nil when it is one. Every node of a cluster lists every other in its topology, the dead and those behind
+// split finds the clusters that the rows belong to, nil when it is one. Two things prove that there are several.
+//
+// The ID of group 0 is the identity of a cluster: a node is in one group 0 for ever, and nodes of two do not hear each other's gossip. Its disk told it when its
+// Pod started. Where two nodes that serve have two, they are of two clusters, unless they name the same topology coordinator: that is a member of one group 0
+// alone, so one of the disks was asked before its node was given another, as the recovery of a lost majority does [derived].
+//
+// Of nodes whose disks have not told, their lists say it. Every node of a cluster lists every other in its topology, the dead and those behind
 // a broken network too, and a host ID is a member of one cluster only. So two nodes that serve, and of which each lists itself, are of two clusters when no
-// host ID is in the lists of both: nothing else makes their lists disjoint. It is no proof for lists that overlap, and ScyllaDB's REST API has no call
-// that tells the ID of group 0.
+// host ID is in the lists of both: nothing else makes their lists disjoint. It is no proof for lists that overlap.
 func (m *Matrix) split(lines []*line) []part {
+	if agree(lines) {
+		return nil
+	}
 	var parts []part
-	for _, l := range lines {
-		p := part{listed: l.seen}
-		switch {
-		case l.testifies():
-			p.says = []Ref{m.nodes[l.node].Ref}
-		case l.row.Other != nil && l.row.Stale.IsZero():
-			p.listed = make(bitset, len(m.required))
-			for _, id := range l.row.Other.HostIDs {
-				if i, ok := m.index[id]; ok {
-					p.listed.set(i)
-				} else {
-					p.strangers = append(p.strangers, id)
-				}
+	for _, told := range []bool{true, false} { // those whose disks have told come first: the others join them by their lists
+		for _, l := range lines {
+			p := m.partOf(l)
+			if p == nil || (p.groups != nil) != told {
+				continue
 			}
-			ref := l.row.Reporter
-			ref.HostID = l.row.Other.HostID
-			p.says = []Ref{ref}
-		default:
-			continue
+			if len(parts) == 1 && parts[0].listed.same(p.listed) && parts[0].mayBe(p) {
+				parts[0].join(p) // as a rule every row lists the same
+				continue
+			}
+			parts = mergePart(parts, p)
 		}
-		if id := l.row.Coordinator; id != "" {
-			p.leaders = []hostid.ID{id}
-		}
-		if len(parts) == 1 && parts[0].listed.same(p.listed) {
-			parts[0].join(&p) // as a rule every row lists the same
-			continue
-		}
-		parts = mergePart(parts, p)
 	}
 	if len(parts) < 2 {
 		return nil
@@ -81,6 +79,65 @@ func (m *Matrix) split(lines []*line) []part {
 		return cmp.Or(cmp.Compare(len(b.says), len(a.says)), compareRefs(&a.says[0], &b.says[0]))
 	})
 	return parts
+}
+
+// agree is true where every row that proves anything lists the same nodes, and no two disks have told different group 0s: they are one cluster. This is so
+// as a rule, and is found without a part for each row.
+func agree(lines []*line) bool {
+	var first *line
+	group := ""
+	for _, l := range lines {
+		if !l.testifies() {
+			if l.row.Other != nil {
+				return false
+			}
+			continue
+		}
+		if first == nil {
+			first = l
+		}
+		if g := l.row.Group0; g != "" {
+			if group != "" && g != group {
+				return false
+			}
+			group = g
+		}
+		if !first.seen.same(l.seen) {
+			return false
+		}
+	}
+	return true
+}
+
+// partOf is what one row tells of the cluster that its node is of; nil where that is no proof of anything.
+func (m *Matrix) partOf(l *line) *part {
+	p := &part{listed: l.seen}
+	group := l.row.Group0
+	switch {
+	case l.testifies():
+		p.says = []Ref{m.nodes[l.node].Ref}
+	case l.row.Other != nil && l.row.Stale.IsZero():
+		p.listed = make(bitset, len(m.required))
+		for _, id := range l.row.Other.HostIDs {
+			if i, ok := m.index[id]; ok {
+				p.listed.set(i)
+			} else {
+				p.strangers = append(p.strangers, id)
+			}
+		}
+		ref := l.row.Reporter
+		ref.HostID = l.row.Other.HostID
+		p.says, group = []Ref{ref}, l.row.Other.Group0
+	default:
+		return nil
+	}
+	if id := l.row.Coordinator; id != "" {
+		p.leaders = []hostid.ID{id}
+	}
+	if group != "" {
+		p.groups = []string{group}
+	}
+	return p
 }
 
 // testifies is true for a row of a node that serves, by its own word or because its writer says nothing else, and finds itself UP among the members.
@@ -97,19 +154,48 @@ func (l *line) testifies() bool {
 
 const modeNormal = "NORMAL"
 
-func mergePart(parts []part, p part) []part {
-	var apart []part
+// mayBe is false for two parts that are of different group 0s.
+func (p *part) mayBe(other *part) bool {
+	return p.groups == nil || other.groups == nil || common(p.groups, other.groups) || common(p.leaders, other.leaders)
+}
+
+// same is true for parts of one cluster: by their group 0 where both know it, else by what they list.
+func (p *part) same(other *part) bool {
+	if p.groups != nil && other.groups != nil {
+		return p.mayBe(other)
+	}
+	return p.overlaps(other)
+}
+
+func common[T comparable](a, b []T) bool {
+	return slices.ContainsFunc(a, func(x T) bool { return slices.Contains(b, x) })
+}
+
+// mergePart puts p to the parts that it is the same cluster as. One that does not know its group 0 and could be of two of them proves nothing, and is left out.
+func mergePart(parts []part, p *part) []part {
+	var apart, with []part
+	told := 0
 	for i := range parts {
-		if parts[i].overlaps(&p) {
-			other := parts[i]
-			other.listed = slices.Clone(other.listed)
-			other.join(&p)
-			p = other
+		if !parts[i].same(p) {
+			apart = append(apart, parts[i])
 			continue
 		}
-		apart = append(apart, parts[i])
+		with = append(with, parts[i])
+		if parts[i].groups != nil {
+			told++
+		}
 	}
-	return append(apart, p)
+	if p.groups == nil && told > 1 {
+		return parts
+	}
+	all := *p
+	for i := range slices.Backward(with) {
+		one := with[i]
+		one.listed = slices.Clone(one.listed)
+		one.join(&all)
+		all = one
+	}
+	return append(apart, all)
 }
 
 func (p *part) overlaps(other *part) bool {
@@ -131,11 +217,16 @@ func (p *part) join(other *part) {
 			p.strangers = append(p.strangers, id)
 		}
 	}
-	for _, id := range other.leaders {
-		if !slices.Contains(p.leaders, id) {
-			p.leaders = append(p.leaders, id)
+	p.leaders, p.groups = union(p.leaders, other.leaders), union(p.groups, other.groups)
+}
+
+func union[T comparable](a, b []T) []T {
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			a = append(a, x)
 		}
 	}
+	return a
 }
 
 // Split lists by host ID the clusters that the nodes belong to, the one that most rows speak for first, where the rows show that they belong to several of
@@ -161,10 +252,10 @@ func (m *Matrix) Split() [][]hostid.ID {
 // SplitFact says what shows that there are two clusters of one name; zero when nothing does.
 func (m *Matrix) SplitFact() code.Message {
 	if m.clusters == nil {
-		return code.Message{}
+		return m.strayFact()
 	}
 	const most = 3
-	var parts, leaders []string
+	var parts, leaders, groups []string
 	for i := range m.clusters {
 		p := &m.clusters[i]
 		names := make([]string, 0, most)
@@ -179,8 +270,14 @@ func (m *Matrix) SplitFact() code.Message {
 		if len(p.leaders) == 1 {
 			leaders = append(leaders, Ref{HostID: p.leaders[0]}.Short())
 		}
+		if p.groups != nil {
+			groups = append(groups, strings.Join(p.groups, " + "))
+		}
 	}
 	fact := code.New(CauseSplit, "parts", parts)
+	if len(groups) == len(parts) {
+		fact = code.New(CauseSplitGroups, "parts", parts, "groups", groups)
+	}
 	if len(leaders) == len(parts) {
 		fact.Params["coordinators"] = leaders
 	}

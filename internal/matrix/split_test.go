@@ -3,6 +3,7 @@
 package matrix_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -99,5 +100,64 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 	}
 	if diff := cmp.Diff([]code.Command{ask("demo-rack2-0"), ask("demo-rack1-0")}, b.Step.Commands); diff != "" {
 		t.Errorf("commands (-want +got)\n%s", diff)
+	}
+}
+
+// TestC5TwoGroup0sAreTwoClusters: two IDs of group 0 prove it, whatever the lists have in common, and nodes whose disks have not told go with those whose
+// members they list.
+func TestC5TwoGroup0sAreTwoClusters(t *testing.T) {
+	const one, two = "11111111-1111-1111-8111-111111111111", "22222222-2222-1222-8222-222222222222"
+	told := func(a, b, c string) []Row {
+		rows := three()
+		rows[0].Group0, rows[1].Group0, rows[2].Group0 = a, b, c
+		return rows
+	}
+	for name, tc := range map[string]struct {
+		rows   []Row
+		change func(rows []Row)
+		want   string
+	}{
+		"one":              {rows: told(one, one, one)},
+		"nobody has told":  {rows: told("", "", "")},
+		"one has told":     {rows: told("", two, "")},
+		"two":              {rows: told(one, two, two), want: "demo-rack2-0 + demo-rack3-0, demo-rack1-0"},
+		"two, by one each": {rows: told(one, two, ""), want: "demo-rack1-0, demo-rack2-0"}, // the third lists nodes of both, and proves nothing
+		"three":            {rows: told(one, two, "33333333-3333-1333-8333-333333333333"), want: "demo-rack1-0, demo-rack2-0, demo-rack3-0"},
+		"the third lists the second's alone": {rows: told(one, two, ""), change: func(rows []Row) {
+			rows[0].Observed, rows[2].Observed = up(idA), up(idB, idC)
+			rows[1].Observed = up(idB, idC)
+		}, want: "demo-rack2-0 + demo-rack3-0, demo-rack1-0"},
+		"one topology coordinator: a disk was asked before a recovery": {rows: told(one, two, two), change: func(rows []Row) {
+			rows[0].Coordinator, rows[1].Coordinator, rows[2].Coordinator = idC, idC, idC
+		}},
+		"two topology coordinators": {rows: told(one, two, two), change: func(rows []Row) {
+			rows[0].Coordinator, rows[1].Coordinator = idA, idC
+		}, want: "demo-rack2-0 + demo-rack3-0, demo-rack1-0"},
+		"the row is old":        {rows: told(one, two, two), change: func(rows []Row) { rows[0].Stale = Trouble{Code: StalePodGone} }},
+		"the node still starts": {rows: told(one, two, two), change: func(rows []Row) { rows[0].OperationMode = "STARTING" }},
+		"it speaks for another host ID than its Service records": {rows: told("", two, two), change: func(rows []Row) {
+			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: TroubleOtherHostID}, Other: &Other{HostID: idA, HostIDs: []hostid.ID{idA, idB}, Group0: one}}
+		}, want: "demo-rack2-0 + demo-rack3-0, demo-rack1-0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.change != nil {
+				tc.change(tc.rows)
+			}
+			m := New(tc.rows, Options{Namespace: "demo"})
+			got := ""
+			if len(m.Blockers()) > 0 && m.Blockers()[0].Reason == ReasonSplitCluster {
+				parts, _ := m.SplitFact().Params["parts"].([]string)
+				got = strings.Join(parts, ", ")
+			}
+			if got != tc.want || (m.Split() != nil) != (tc.want != "") {
+				t.Errorf("split into %q, want %q", got, tc.want)
+			}
+		})
+	}
+	b := New(told(one, two, two), Options{Namespace: "demo"}).Blockers()[0]
+	want := "there are two clusters of one name: demo-rack2-0 + demo-rack3-0, demo-rack1-0 are of different group 0s by their own disks, " + two + ", " + one +
+		", and all of these nodes serve"
+	if got := words.Text(b.Message()); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -17,6 +17,7 @@ const (
 	StepReplacementOpen   code.Code = "ReplacementOpen"      // command: how far it is
 	StepReplacementAsked  code.Code = "ReplacementRequested" // command: how far it is
 	StepReplaceFormerNode code.Code = "ReplaceFormerNode"    // command: replace
+	StepWaitForRollback   code.Code = "WaitForRollback"      // command: its log
 	StepWaitForGossip     code.Code = "WaitForGossip"        //
 	StepWaitForMembership code.Code = "WaitForMembership"    //
 	StepReportElsewhere   code.Code = "BringReport"          // command: status, which tells a ghost
@@ -52,7 +53,7 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 	n := &m.nodes[f.observed]
 	fate := m.opts.Fates[n.HostID]
 	switch {
-	case m.clusters != nil:
+	case m.clusters != nil || m.strays != nil:
 		return code.New(StepSplitFirst) // nothing is replaced or removed before it is known which cluster a node is of
 	case n.HostID == "":
 		return code.New(StepStartMember, "node", n.Name())
@@ -62,6 +63,8 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 		return code.New(StepReplacementOpen).Do(code.Scylla(m.opts.Namespace, "replace", "status", fate.Member))
 	case fate.Member != "":
 		return code.New(StepReplacementAsked).Do(code.Scylla(m.opts.Namespace, "replace", "status", fate.Member))
+	case m.opts.Self != nil && n.HostID == m.opts.Self.HostID && fate.Joining && m.mayRollBack(n):
+		return code.New(StepWaitForRollback).Do(m.logs(n, api.ContainerScyllaDB))
 	case m.opts.Self != nil && n.HostID == m.opts.Self.HostID:
 		return code.New(StepReplaceFormerNode).Do(code.Scylla(m.opts.Namespace, "replace", string(n.HostID)))
 	case fate.Joining:
@@ -82,6 +85,12 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 		return code.New(StepRunWithReporter).Do(m.getPod(n))
 	}
 	return code.New(StepWriteRow, "node", n.Name())
+}
+
+// mayRollBack is true for a node that may still be joining, so that ScyllaDB takes its join back when it ends. Rows with states that list it as a plain member
+// say that its join is over: what is DOWN then is a member.
+func (m *Matrix) mayRollBack(n *Node) bool {
+	return n.State != StateNormal || slices.ContainsFunc(m.nodes, func(o Node) bool { return o.Row != nil && o.Row.NoStates })
 }
 
 func (m *Matrix) downStep(n *Node) code.Message {

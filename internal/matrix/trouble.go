@@ -32,6 +32,7 @@ const (
 	StalePodNotRunning       code.Code = "PodNotRunning" // Words is its phase
 	StaleContainerUnknown    code.Code = "ContainerUnknown"
 	StaleContainerEnded      code.Code = "ContainerEnded"
+	StaleContainerExited     code.Code = "ContainerExited" // without a reason of Kubernetes; words are the exit code
 	StaleContainerWaits      code.Code = "ContainerWaits"
 	StaleContainerNotRunning code.Code = "ContainerNotRunning"
 	StaleReporterNotReady    code.Code = "ReporterNotReady"

@@ -82,6 +82,8 @@ type Row struct {
 	LegacyTopology bool
 	// Coordinator is the host ID of the topology coordinator by the node's word; empty when it does not say.
 	Coordinator hostid.ID
+	// Group0 is the ID of the node's group 0, by its disk; empty where it does not tell.
+	Group0 string
 	// Other is what the node says where that does not count, because it speaks for another host ID than Reporter's.
 	Other *Other
 	// Namespace of the reporter's Pod where it is not Options.Namespace; empty when not known.
@@ -121,7 +123,7 @@ const (
 	ReasonPermitPending        Reason = "PermitPending"         // the controller has not given the member its permit yet
 	ReasonPermitOther          Reason = "PermitForOther"        // the member's permit is for another claim, or for another kind of start
 	ReasonViewHeld             Reason = "ViewHeld"              // the controller's view holds everybody
-	ReasonIsolated             Reason = "Isolated"              // the Pod has heard neither of the API server nor of the controller for too long
+	ReasonIsolated             Reason = "Isolated"              // the Pod sees no view of the controller advance, and no other member's reporter answers it
 	ReasonStabilising          Reason = "Stabilising"           // everything is UP, and not for long enough yet
 	ReasonReportOutdated       Reason = "ReportOutdated"        // the Pods' own annotations say something else than the reports made of them
 	ReasonOperatorDegraded     Reason = "OperatorDegraded"      // the Scylla Operator says that it cannot do its work

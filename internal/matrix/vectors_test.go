@@ -3,11 +3,6 @@
 package matrix_test
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
+	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
 )
 
 // vectorReport is the neutral form of a datacenter report in test/vectors; it has the fields of the wire.
@@ -71,51 +66,13 @@ func (p *precondition) satisfied() bool {
 	return len(New(FromReports(p.reports()), p.options()).Blockers()) == 0
 }
 
-func readVectors(t testing.TB, name string, into any) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "test", "vectors", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(hostids.UUIDs(string(data))), into); err != nil {
-		t.Fatalf("decode %s: %v", name, err)
-	}
-}
-
-func readOracle(t testing.TB) []oracleCase {
-	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "test", "vectors", "precondition-oracle.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []oracleCase
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var c oracleCase
-		if err := json.Unmarshal([]byte(hostids.UUIDs(lines.Text())), &c); err != nil {
-			t.Fatalf("decode oracle line %d: %v", len(cases)+1, err)
-		}
-		cases = append(cases, c)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return cases
-}
-
 func TestPreconditionVectors(t *testing.T) {
 	var cases []struct {
 		ID       string
 		Input    precondition
 		Expected struct{ Satisfied bool }
 	}
-	readVectors(t, "precondition-cases.json", &cases)
+	vectors.Read(t, "precondition-cases.json", &cases)
 	if len(cases) != 13 {
 		t.Fatalf("%d cases, want 13", len(cases))
 	}
@@ -158,7 +115,7 @@ func TestOracle(t *testing.T) {
 		"toggle-allow, dup-observation-down-then-up":                       1,
 		"toggle-allow, dup-row-host-id-healthy-last":                       1,
 	}
-	cases := readOracle(t)
+	cases := vectors.Oracle[oracleCase](t)
 	if len(cases) != 2000 {
 		t.Fatalf("%d cases, want 2000", len(cases))
 	}
@@ -209,7 +166,7 @@ func (p *precondition) saysDown() bool {
 // TestDifferencesFromTheShippedOperator.
 func TestOracleCounts(t *testing.T) {
 	compared := 0
-	for _, c := range readOracle(t) {
+	for _, c := range vectors.Oracle[oracleCase](t) {
 		if c.Violations[0] > 0 || slices.ContainsFunc(c.Mutations, func(m string) bool {
 			return strings.HasPrefix(m, "dup-") || m == "empty-string-host-id"
 		}) {

@@ -239,6 +239,7 @@ func describe(row *Row, m *api.StatusReportMember) {
 	r := &row.Reporter
 	r.Member, r.Datacenter, r.Rack, r.Ordinal = m.Name, m.Datacenter, m.Rack, &m.Ordinal
 	row.OperationMode, row.Version, row.Coordinator = m.OperationMode, m.ScyllaVersion, hostid.Known(m.Coordinator)
+	row.Group0 = string(hostid.Known(m.Group0ID))
 	row.State, row.Namespace = StateOfMode(m.OperationMode), m.Namespace
 }
 

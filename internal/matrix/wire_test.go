@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
 )
 
 func decodeReport(t testing.TB, text string) api.ScyllaDBDatacenterNodesStatusReport {
@@ -223,7 +224,7 @@ func TestFaultsOfTheWire(t *testing.T) {
 // FuzzReport feeds any JSON to the two report kinds and holds the matrix to the naive model on what comes out.
 func FuzzReport(f *testing.F) {
 	var cases []struct{ Input precondition }
-	readVectors(f, "precondition-cases.json", &cases)
+	vectors.Read(f, "precondition-cases.json", &cases)
 	for _, c := range cases {
 		for _, r := range c.Input.Reports {
 			b, err := json.Marshal(r)

@@ -3,37 +3,17 @@
 package pinned_test
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
-	"log/slog"
-	"net"
 	"net/http"
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
 )
 
-func serve(t *testing.T, k *pinned.Key) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- pinned.Serve(ctx, l, k, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), slog.New(slog.DiscardHandler))
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return "https://" + l.Addr().String()
-}
+var nothing = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 
 func newKey(t *testing.T) *pinned.Key {
 	t.Helper()
@@ -45,11 +25,11 @@ func newKey(t *testing.T) *pinned.Key {
 }
 
 func TestOnlyThePinnedCertificateIsAccepted(t *testing.T) {
-	mine, other := newKey(t), newKey(t)
+	mine, other := pinnedserver.Start(t, "db/demo-rack1-0", nothing), newKey(t)
 	if !api.IsFingerprint(mine.Fingerprint) || mine.Fingerprint == other.Fingerprint {
 		t.Fatalf("fingerprints %q and %q", mine.Fingerprint, other.Fingerprint)
 	}
-	url := serve(t, mine)
+	url := "https://" + mine.Address
 	for name, c := range map[string]struct {
 		fingerprint string
 		ok          bool
@@ -73,7 +53,7 @@ func TestOnlyThePinnedCertificateIsAccepted(t *testing.T) {
 }
 
 func TestNothingOlderThanTLS13(t *testing.T) {
-	url := serve(t, newKey(t))
+	url := "https://" + pinnedserver.Start(t, "db/demo-rack1-0", nothing).Address
 	old := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12}}}
 	if resp, err := old.Get(url); err == nil {
 		resp.Body.Close()

@@ -109,16 +109,39 @@ func (c *checker) clock() {
 	}
 }
 
+// Policy is an admission policy that install applies and binds, because RBAC cannot say what it says.
+type Policy struct {
+	Name string
+	// There and Missing are what its presence and its absence mean.
+	There, Missing code.Code
+}
+
+// Policies are all of them. Their binding has the policy's name.
+var Policies = []Policy{
+	{"kubectl-scylla-own-pod-only", OwnPodOnly, EveryPod},
+	{"kubectl-scylla-own-events-only", OwnEventsOnly, EveryEvent},
+}
+
+// Admission is one policy as it was found: whether it is there, whether it is bound, and why nobody could tell.
+type Admission struct {
+	Policy
+	There, Bound bool
+	Err          string
+}
+
 func (c *checker) policy() {
-	switch {
-	case c.in.PolicyErr != "":
-		c.add("admission", "", Unknown, code.New(CannotTell, "why", c.in.PolicyErr))
-	case !c.in.Policy:
-		c.add("admission", "", Failed, code.New(PolicyMissing), code.New(StepInstall).Do(code.Scylla("", "install")))
-	case !c.in.Binding:
-		c.add("admission", "", Failed, code.New(PolicyNotBound), code.New(StepInstall).Do(code.Scylla("", "install")))
-	default:
-		c.add("admission", "", OK, code.New(PolicyThere))
+	for _, a := range c.in.Admission {
+		install := code.New(StepInstallPolicy).Do(code.Scylla("", "install"))
+		switch {
+		case a.Err != "":
+			c.add("admission", a.Name, Unknown, code.New(CannotTell, "why", a.Err))
+		case !a.There:
+			c.add("admission", a.Name, Failed, code.New(PolicyMissing, "policy", a.Name, "means", code.New(a.Missing)), install)
+		case !a.Bound:
+			c.add("admission", a.Name, Failed, code.New(PolicyNotBound, "policy", a.Name, "means", code.New(a.Missing)), install)
+		default:
+			c.add("admission", a.Name, OK, code.New(a.Policy.There))
+		}
 	}
 }
 
@@ -171,7 +194,7 @@ func (c *checker) versions() {
 		s := &c.in.StatefulSets[i]
 		if b := initContainer(s, api.ContainerBarrier); b != nil && image != "" && !operators(s) && b.Image != image {
 			c.add("versions", subject(s), Warning, code.New(AgentImageDiffers, "image", b.Image, "controller", image),
-				code.New(StepInject).Do(code.Scylla("", "inject", "-f", "FILE", "--image", image)))
+				code.New(StepInject).Do(code.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster], "--image", image)))
 		}
 	}
 	c.fine(from, "versions", "", code.New(VersionsAgree))

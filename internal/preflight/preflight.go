@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
@@ -69,9 +70,8 @@ type Input struct {
 	KubernetesMinor int
 	Kinds           []Kind
 	Access          []Access
-	// Policy and Binding are true when the admission policy is there, and bound; PolicyErr is why nobody could tell.
-	Policy, Binding bool
-	PolicyErr       string
+	// Admission says of each of Policies what was found.
+	Admission []Admission
 	// Controller is nil where there is none, ControllerErr why nobody could tell. Lease is its leader's.
 	Controller    *appsv1.Deployment
 	ControllerErr string
@@ -82,6 +82,9 @@ type Input struct {
 	SkewKnown bool
 
 	Services []corev1.Service
+	// Slices are the EndpointSlices of Services, from which the DNS server answers; SlicesErr is why they could not be read.
+	Slices    []discoveryv1.EndpointSlice
+	SlicesErr string
 	// Pods of ScyllaDB, and no others that carry the cluster's label.
 	Pods         []corev1.Pod
 	StatefulSets []appsv1.StatefulSet
@@ -114,8 +117,10 @@ func Check(in *Input) []Result {
 			c.budget(s)
 		}
 	}
+	c.scylla()
 	c.images()
 	c.services()
+	c.names()
 	c.reporters()
 	return c.results
 }

@@ -3,6 +3,8 @@
 package preflight_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,12 +12,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -27,6 +31,23 @@ const (
 	own   = "scylladbstatusreports.scylla.scylladb.com"
 )
 
+// gated is the spec of a Pod with all four parts.
+func gated() corev1.PodSpec {
+	return corev1.PodSpec{
+		InitContainers: []corev1.Container{{Name: api.ContainerReporter}, {Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier, Image: agent}},
+		Containers:     []corev1.Container{{Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2026.2.0", Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"}, ReadinessProbe: &corev1.Probe{}}},
+	}
+}
+
+// admitted are the policies as install makes them.
+func admitted() []preflight.Admission {
+	var out []preflight.Admission
+	for _, p := range preflight.Policies {
+		out = append(out, preflight.Admission{Policy: p, There: true, Bound: true})
+	}
+	return out
+}
+
 // well is an installation at which nothing is wrong.
 func well() *preflight.Input {
 	labels := map[string]string{api.LabelCluster: "demo", api.LabelPodType: api.PodTypeNode, appsv1.StatefulSetPodNameLabel: "demo-0"}
@@ -34,27 +55,31 @@ func well() *preflight.Input {
 	one := intstr.FromInt32(1)
 	return &preflight.Input{
 		Version: "v1.0.0", Installed: "v1.0.0", KubernetesMinor: 36, Now: now, SkewKnown: true,
-		Kinds:  []preflight.Kind{{Name: own, Served: []string{"v1alpha1"}}},
-		Access: []preflight.Access{{Who: preflight.You, For: "status", Right: "list pods", Allowed: true}, {Who: "demo/scylla-member", For: "the reporter", Right: "patch pods", Namespace: "demo", Allowed: true}},
-		Policy: true, Binding: true,
+		Kinds:     []preflight.Kind{{Name: own, Served: []string{"v1alpha1"}}},
+		Access:    []preflight.Access{{Who: preflight.You, For: "status", Right: "list pods", Allowed: true}, {Who: "demo/scylla-member", For: "the reporter", Right: "patch pods", Namespace: "demo", Allowed: true}},
+		Admission: admitted(),
 		Controller: &appsv1.Deployment{
 			Spec:   appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: agent}}}}},
 			Status: appsv1.DeploymentStatus{Replicas: 1, AvailableReplicas: 1},
 		},
-		Lease:    &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}},
-		Services: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-0"}, Spec: corev1.ServiceSpec{Selector: map[string]string{appsv1.StatefulSetPodNameLabel: "demo-0"}}}},
+		Lease: &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}},
+		Services: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-0"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: map[string]string{appsv1.StatefulSetPodNameLabel: "demo-0"}}},
+			{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "db"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}},
+		Slices: []discoveryv1.EndpointSlice{
+			{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Labels: map[string]string{discoveryv1.LabelServiceName: "demo-0"}}, AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.7"}}}},
+			{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Labels: map[string]string{discoveryv1.LabelServiceName: "demo-0"}}, AddressType: discoveryv1.AddressTypeIPv6, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"fd00::7"}}}},
+		},
 		Pods: []corev1.Pod{{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-0", Labels: labels},
-			Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Image: "scylla:2026.2", ImageID: "sha256:1"}}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-0", Labels: labels, OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: "demo", Controller: new(true)}}},
+			Spec:       gated(),
+			Status:     corev1.PodStatus{PodIP: "10.0.0.7", ContainerStatuses: []corev1.ContainerStatus{{Image: "scylla:2026.2", ImageID: "sha256:1"}}},
 		}},
 		StatefulSets: []appsv1.StatefulSet{{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Labels: map[string]string{api.LabelCluster: "demo", api.LabelManagedBy: api.ManagedByUs}},
 			Spec: appsv1.StatefulSetSpec{
+				ServiceName:          "db",
 				VolumeClaimTemplates: make([]corev1.PersistentVolumeClaim, 1),
-				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
-					InitContainers: []corev1.Container{{Name: api.ContainerReporter}, {Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier, Image: agent}},
-					Containers:     []corev1.Container{{Name: api.ContainerScyllaDB, Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"}, ReadinessProbe: &corev1.Probe{}}},
-				}},
+				Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: gated()},
 			},
 		}},
 		PDBs: []policyv1.PodDisruptionBudget{{
@@ -107,22 +132,25 @@ func TestEachFaultHasItsLine(t *testing.T) {
 		"right of the controller": {func(in *preflight.Input) {
 			in.Access[0] = preflight.Access{Who: preflight.TheController, Right: "patch services"}
 		}, preflight.RightMissing, preflight.Failed},
-		"clock ahead":         {func(in *preflight.Input) { in.Skew = time.Minute }, preflight.ClockDiffers, preflight.Warning},
-		"no admission policy": {func(in *preflight.Input) { in.Policy = false }, preflight.PolicyMissing, preflight.Failed},
-		"policy not bound":    {func(in *preflight.Input) { in.Binding = false }, preflight.PolicyNotBound, preflight.Failed},
-		"no controller":       {func(in *preflight.Input) { in.Controller = nil }, preflight.ControllerMissing, preflight.Failed},
-		"controller down":     {func(in *preflight.Input) { in.Controller.Status.AvailableReplicas = 0 }, preflight.ControllerNotReady, preflight.Failed},
-		"no leader":           {func(in *preflight.Input) { in.Lease = nil }, preflight.LeaseMissing, preflight.Failed},
-		"leader silent":       {func(in *preflight.Input) { in.Lease.Spec.RenewTime = &old }, preflight.LeaseOld, preflight.Failed},
-		"another version":     {func(in *preflight.Input) { in.Installed = "v0.9.0" }, preflight.VersionsDiffer, preflight.Warning},
-		"another agent":       {func(in *preflight.Input) { in.StatefulSets[0].Spec.Template.Spec.InitContainers[2].Image = "other" }, preflight.AgentImageDiffers, preflight.Warning},
-		"no reporter":         {without(api.ContainerReporter), preflight.GateMissing, preflight.Failed},
-		"no query":            {without(api.ContainerBootstrappedQuery), preflight.GateMissing, preflight.Failed},
-		"no barrier":          {without(api.ContainerBarrier), preflight.GateMissing, preflight.Failed},
-		"no launcher":         {func(in *preflight.Input) { scylla(in).Command = []string{"/docker-entrypoint.py"} }, preflight.GateMissing, preflight.Failed},
-		"no readiness probe":  {func(in *preflight.Input) { scylla(in).ReadinessProbe = nil }, preflight.ReadinessMissing, preflight.Warning},
-		"a liveness probe":    {func(in *preflight.Input) { scylla(in).LivenessProbe = &corev1.Probe{} }, preflight.LivenessKills, preflight.Warning},
-		"seeds of its own":    {func(in *preflight.Input) { scylla(in).Args = []string{"--seeds=10.0.0.1,demo-0.demo.svc"} }, preflight.SeedsOfOwn, preflight.Warning},
+		"clock ahead":                {func(in *preflight.Input) { in.Skew = time.Minute }, preflight.ClockDiffers, preflight.Warning},
+		"no policy of Pods":          {func(in *preflight.Input) { in.Admission[0].There = false }, preflight.PolicyMissing, preflight.Failed},
+		"policy of Pods not bound":   {func(in *preflight.Input) { in.Admission[0].Bound = false }, preflight.PolicyNotBound, preflight.Failed},
+		"no policy of Events":        {func(in *preflight.Input) { in.Admission[1].There = false }, preflight.PolicyMissing, preflight.Failed},
+		"policy of Events not bound": {func(in *preflight.Input) { in.Admission[1].Bound = false }, preflight.PolicyNotBound, preflight.Failed},
+		"policies may not be read":   {func(in *preflight.Input) { in.Admission[1].Err = "forbidden" }, preflight.CannotTell, preflight.Unknown},
+		"no controller":              {func(in *preflight.Input) { in.Controller = nil }, preflight.ControllerMissing, preflight.Failed},
+		"controller down":            {func(in *preflight.Input) { in.Controller.Status.AvailableReplicas = 0 }, preflight.ControllerNotReady, preflight.Failed},
+		"no leader":                  {func(in *preflight.Input) { in.Lease = nil }, preflight.LeaseMissing, preflight.Failed},
+		"leader silent":              {func(in *preflight.Input) { in.Lease.Spec.RenewTime = &old }, preflight.LeaseOld, preflight.Failed},
+		"another version":            {func(in *preflight.Input) { in.Installed = "v0.9.0" }, preflight.VersionsDiffer, preflight.Warning},
+		"another agent":              {func(in *preflight.Input) { in.StatefulSets[0].Spec.Template.Spec.InitContainers[2].Image = "other" }, preflight.AgentImageDiffers, preflight.Warning},
+		"no reporter":                {without(api.ContainerReporter), preflight.GateMissing, preflight.Failed},
+		"no query":                   {without(api.ContainerBootstrappedQuery), preflight.GateMissing, preflight.Failed},
+		"no barrier":                 {without(api.ContainerBarrier), preflight.GateMissing, preflight.Failed},
+		"no launcher":                {func(in *preflight.Input) { scylla(in).Command = []string{"/docker-entrypoint.py"} }, preflight.GateMissing, preflight.Failed},
+		"no readiness probe":         {func(in *preflight.Input) { scylla(in).ReadinessProbe = nil }, preflight.ReadinessMissing, preflight.Warning},
+		"a liveness probe":           {func(in *preflight.Input) { scylla(in).LivenessProbe = &corev1.Probe{} }, preflight.LivenessKills, preflight.Warning},
+		"seeds of its own":           {func(in *preflight.Input) { scylla(in).Args = []string{"--seeds=10.0.0.1,demo-0.demo.svc"} }, preflight.SeedsOfOwn, preflight.Warning},
 		"rolled by hand": {func(in *preflight.Input) {
 			in.StatefulSets[0].Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
 		}, preflight.OnDelete, preflight.Warning},
@@ -130,13 +158,34 @@ func TestEachFaultHasItsLine(t *testing.T) {
 		"no budget":                      {func(in *preflight.Input) { in.PDBs = nil }, preflight.BudgetMissing, preflight.Warning},
 		"budget of two":                  {func(in *preflight.Input) { in.PDBs[0].Spec.MaxUnavailable = &two }, preflight.BudgetTooWide, preflight.Warning},
 		"budget holds what is not ready": {func(in *preflight.Input) { in.PDBs[0].Spec.UnhealthyPodEvictionPolicy = &ifBudget }, preflight.BudgetHoldsUnhealthy, preflight.Warning},
+		"nodes of two versions": {func(in *preflight.Input) {
+			p := in.Pods[0].DeepCopy()
+			p.Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"observedNodes":[],"scyllaVersion":"2026.3.0"}`}
+			in.Pods = append(in.Pods, *p)
+		}, preflight.ScyllaVersionsDiffer, preflight.Warning},
+		"an unfinished candidate": {func(in *preflight.Input) {
+			p := in.Pods[0].DeepCopy()
+			p.Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"observedNodes":[],"scyllaVersion":"2026.2.0-rc1"}`}
+			in.Pods = append(in.Pods, *p)
+		}, preflight.ScyllaVersionsDiffer, preflight.Warning},
+		"no version":     {func(in *preflight.Input) { in.Pods[0].Spec.Containers[0].Image = "scylladb/scylla:latest" }, preflight.ScyllaVersionUnknown, preflight.Warning},
+		"an old version": {func(in *preflight.Input) { in.Pods[0].Spec.Containers[0].Image = "scylladb/scylla:5.1.18" }, preflight.ScyllaVersionOld, preflight.Warning},
 		"a tag pushed again": {func(in *preflight.Input) {
 			p := in.Pods[0].DeepCopy()
 			p.Status.ContainerStatuses[0].ImageID = "sha256:2"
 			in.Pods = append(in.Pods, *p)
 		}, preflight.ImagesDiffer, preflight.Warning},
-		"no member Service":        {func(in *preflight.Input) { in.Services = nil }, preflight.ServiceMissing, preflight.Failed},
-		"Service of another":       {func(in *preflight.Input) { in.Services[0].Spec.Selector = map[string]string{"a": "b"} }, preflight.ServiceSelectsOther, preflight.Failed},
+		"no member Service":       {func(in *preflight.Input) { in.Services = in.Services[1:] }, preflight.ServiceMissing, preflight.Failed},
+		"Service of another":      {func(in *preflight.Input) { in.Services[0].Spec.Selector = map[string]string{"a": "b"} }, preflight.ServiceSelectsOther, preflight.Failed},
+		"a Pod without a barrier": {func(in *preflight.Input) { in.Pods[0].Spec.InitContainers[2].Name = "other" }, preflight.PodGateMissing, preflight.Failed},
+		"a Pod without launcher":  {func(in *preflight.Input) { in.Pods[0].Spec.Containers[0].Command = nil }, preflight.PodGateMissing, preflight.Failed},
+		"a name without address":  {func(in *preflight.Input) { in.Slices = in.Slices[1:] }, preflight.NameLeadsElsewhere, preflight.Failed},
+		"a name of two": {func(in *preflight.Input) {
+			in.Slices[0].Endpoints[0].Addresses = append(in.Slices[0].Endpoints[0].Addresses, "10.0.0.8")
+		}, preflight.NameLeadsElsewhere, preflight.Failed},
+		"a name that hides":        {func(in *preflight.Input) { in.Services[0].Spec.PublishNotReadyAddresses = false }, preflight.NameHidden, preflight.Warning},
+		"no governing Service":     {func(in *preflight.Input) { in.Services = in.Services[:1] }, preflight.NoGoverningService, preflight.Warning},
+		"names may not be read":    {func(in *preflight.Input) { in.SlicesErr = "forbidden" }, preflight.CannotTell, preflight.Unknown},
 		"reporter does not answer": {func(in *preflight.Input) { in.Reach["demo/demo-0"] = "refused" }, preflight.ReporterSilent, preflight.Failed},
 	}
 	for name, tt := range tests {
@@ -174,6 +223,17 @@ func TestNothingIsWrong(t *testing.T) {
 	}
 }
 
+// A node says its build too, which its image does not name: that is one version.
+func TestOneVersionByTwoWords(t *testing.T) {
+	in := well()
+	p := in.Pods[0].DeepCopy()
+	p.Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"observedNodes":[],"scyllaVersion":"2026.2.0-0.20260708.eb74b9ff6239"}`}
+	in.Pods = append(in.Pods, *p)
+	if diff := cmp.Diff([]code.Code(nil), said(in)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Before an installation nothing of it is missed.
 func TestPre(t *testing.T) {
 	in := &preflight.Input{Pre: true, KubernetesMinor: 36, SkewKnown: true, Now: now, Kinds: []preflight.Kind{{Name: own}}, StatefulSets: well().StatefulSets, PDBs: well().PDBs, Pods: well().Pods}
@@ -193,5 +253,27 @@ func TestTheOperatorsOwnAreNotChecked(t *testing.T) {
 	in.StatefulSets[0].Spec.Template.Spec.InitContainers = nil
 	if diff := cmp.Diff([]code.Code(nil), said(in)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Every admission policy that install applies is looked for, under the name that it has there.
+func TestEveryPolicyIsLookedFor(t *testing.T) {
+	objects, err := manifests.Objects(manifests.Options{Image: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var applied, looked []string
+	for _, o := range objects {
+		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
+			applied = append(applied, o.GetName())
+		}
+	}
+	for _, p := range preflight.Policies {
+		looked = append(looked, p.Name, p.Name)
+	}
+	slices.Sort(applied)
+	slices.Sort(looked)
+	if diff := cmp.Diff(applied, looked); diff != "" || len(looked) == 0 {
+		t.Errorf("policies (-applied +looked for):\n%s", diff)
 	}
 }

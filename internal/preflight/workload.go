@@ -56,16 +56,40 @@ func (c *checker) gates(s *appsv1.StatefulSet) {
 	if c.in.Pre {
 		return // what inject adds is not missed before
 	}
-	from := len(c.results)
-	for _, name := range []string{api.ContainerReporter, api.ContainerBootstrappedQuery, api.ContainerBarrier} {
-		if initContainer(s, name) == nil {
-			c.add("gates", subject(s), Failed, code.New(GateMissing, "gate", name), code.New(StepInject).Do(code.Scylla("", "inject", "-f", "FILE")))
+	from, template := len(c.results), &s.Spec.Template.Spec
+	missing := missingGates(template)
+	inject := code.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster])
+	for _, gate := range missing {
+		c.add("gates", subject(s), Failed, code.New(GateMissing, "gate", gate), code.New(StepInject).Do(inject))
+	}
+	for i := range c.in.Pods {
+		p := &c.in.Pods[i]
+		if o := metav1.GetControllerOf(p); o == nil || o.Name != s.Name || p.Namespace != s.Namespace {
+			continue
+		}
+		for _, gate := range missingGates(&p.Spec) {
+			if !slices.Contains(missing, gate) {
+				c.add("gates", "pod "+p.Namespace+"/"+p.Name, Failed, code.New(PodGateMissing, "gate", gate), code.New(StepRoll).Do(inject))
+			}
 		}
 	}
-	if !slices.Contains(slices.Concat(container(s).Command, container(s).Args), "launch") {
-		c.add("gates", subject(s), Failed, code.New(GateMissing, "gate", "scylla-agent launch"), code.New(StepInject).Do(code.Scylla("", "inject", "-f", "FILE")))
-	}
 	c.fine(from, "gates", subject(s), code.New(GatesThere))
+}
+
+// missingGates are those of the four parts that a Pod, or a template of one, lacks.
+func missingGates(spec *corev1.PodSpec) []string {
+	var out []string
+	for _, name := range []string{api.ContainerReporter, api.ContainerBootstrappedQuery, api.ContainerBarrier} {
+		if !slices.ContainsFunc(spec.InitContainers, func(c corev1.Container) bool { return c.Name == name }) {
+			out = append(out, name)
+		}
+	}
+	for i := range spec.Containers {
+		if c := &spec.Containers[i]; c.Name == api.ContainerScyllaDB && !slices.Contains(slices.Concat(c.Command, c.Args), "launch") {
+			out = append(out, "scylla-agent launch")
+		}
+	}
+	return out
 }
 
 func (c *checker) probes(s *appsv1.StatefulSet) {

@@ -40,6 +40,8 @@ type BarrierVerdict struct {
 	Since   *metav1.Time `json:"since,omitempty"`
 	// Replacement is the member's open replacement, as in ClusterStatus; absent when there is none. A failed one is in the verdict's notes too.
 	Replacement *Replacement `json:"replacement,omitempty"`
+	// View is which view the controller has, and since when; absent where our controller keeps none.
+	View *ViewStamp `json:"view,omitempty"`
 }
 
 // BarrierPhase is where the barrier container of a Pod stands.
@@ -90,7 +92,7 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 	if err != nil {
 		return nil, err
 	}
-	d := &BarrierVerdict{Header: header(KindBarrierVerdict, member, s, now), Cluster: s.Name, Membership: cluster.MemberUnknown, Pod: "None"}
+	d := &BarrierVerdict{Header: header(KindBarrierVerdict, member, s, now), Cluster: s.Name, Membership: cluster.MemberUnknown, Pod: "None", View: NewViewStamp(s)}
 	var pod *corev1.Pod
 	j := newJudge(s, now, logs)
 	strangers := false
@@ -100,7 +102,7 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 		if m.Member != member {
 			continue
 		}
-		d.Membership, d.Waiting, d.Since, pod = m.State, m.Waiting, TimePtr(m.WaitingSince), m.Pod
+		d.Membership, d.Waiting, d.Since, pod = m.State, words.Text(m.Waiting), TimePtr(m.WaitingSince), m.Pod
 		if m.PodState != "" {
 			d.Pod = m.PodState
 		}
@@ -127,15 +129,17 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 // unsure holds a verdict back that rests on the member's volume, which nobody has looked into from here: a member whose Pod still stands at its barrier may
 // have lost it, and then it starts as a newcomer or not at all. Of a Pod that is past its barrier the verdict speaks of another start.
 func (d *BarrierVerdict) unsure() {
-	if d.Verdict.Summary.Code != bootstrap.SummaryLikelyRestart || d.Barrier.Phase == BarrierPassed || d.Barrier.Phase == BarrierAbsent {
+	if !d.restsOnVolume() || d.Barrier.Phase == BarrierPassed || d.Barrier.Phase == BarrierAbsent {
 		return
 	}
 	d.Verdict.Satisfied, d.Verdict.Decision = false, bootstrap.DecisionWait
 }
 
 // isUnsure is true where only the Pod can tell, and has not told yet.
-func (d *BarrierVerdict) isUnsure() bool {
-	return d.Verdict.Summary.Code == bootstrap.SummaryLikelyRestart && !d.Verdict.Satisfied
+func (d *BarrierVerdict) isUnsure() bool { return d.restsOnVolume() && !d.Verdict.Satisfied }
+
+func (d *BarrierVerdict) restsOnVolume() bool {
+	return d.Verdict.Summary.Code == bootstrap.SummaryLikelyRestart || d.Verdict.Summary.Code == bootstrap.SummaryPerhapsRemoved
 }
 
 // failure is a failed attempt and its cure, zero when there is none. The verdict speaks of a start, which is no help then.
@@ -143,7 +147,11 @@ func (d *BarrierVerdict) failure() code.Message {
 	if d.Replacement == nil || d.Replacement.Failure == nil {
 		return code.Message{}
 	}
-	return code.New(noteReplacementFailed, "summary", d.Replacement.Summary, "cure", d.Replacement.Cure)
+	var cure any = d.Replacement.Cure
+	if !d.Replacement.cure.IsZero() {
+		cure = d.Replacement.cure
+	}
+	return code.New(noteReplacementFailed, "summary", d.Replacement.Summary, "cure", cure)
 }
 
 // refuse takes the word of the Pod's own barrier, which has read the data directory.
@@ -163,7 +171,7 @@ func NewBarrierList(snapshots []*cluster.Cluster, now time.Time) (*BarrierVerdic
 				continue
 			}
 			if m.Service == nil {
-				d := &BarrierVerdict{Header: header(KindBarrierVerdict, m.Member, s, now), Cluster: s.Name, Membership: m.State, Pod: m.PodState, Waiting: m.Waiting, Since: TimePtr(m.WaitingSince)}
+				d := &BarrierVerdict{Header: header(KindBarrierVerdict, m.Member, s, now), Cluster: s.Name, Membership: m.State, Pod: m.PodState, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince)}
 				d.Barrier = barrierState(m.Pod)
 				d.Verdict = Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(m)}
 				l.Items = append(l.Items, *d)
@@ -196,10 +204,7 @@ func barrierState(pod *corev1.Pod) BarrierState {
 	if pod == nil {
 		return BarrierState{Phase: BarrierNoPod}
 	}
-	has := false
-	for _, c := range pod.Spec.InitContainers {
-		has = has || c.Name == api.ContainerBarrier
-	}
+	has := cluster.HasBarrier(&pod.Spec)
 	for _, st := range pod.Status.InitContainerStatuses {
 		if st.Name != api.ContainerBarrier {
 			continue
@@ -254,7 +259,7 @@ func (d *BarrierVerdict) Text(o Options) string {
 	p := &painter{d: &ClusterStatus{Header: d.Header}, o: o, g: g}
 	add(wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(d.Verdict.Predicate()), o.Width, "  ")...)
 	add(wrap(Dim.Paint(Clean(d.standing(now))), o.Width, "  ")...)
-	add(p.partial(detail{})...)
+	add(slices.Concat(d.viewLines(o, now), p.partial(detail{}))...)
 	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {
 		title := "The replacement waits for a person"
 		if r.Failure != nil {
@@ -292,6 +297,14 @@ func (d *BarrierVerdict) Text(o Options) string {
 		add(tail...)
 	}
 	return b.String()
+}
+
+// viewLines say which view the controller has; none where there is none.
+func (d *BarrierVerdict) viewLines(o Options, now time.Time) []string {
+	if d.View == nil {
+		return nil
+	}
+	return wrap(Dim.Paint(d.View.Text(now)), o.Width, "  ")
 }
 
 // blockerLines lists each blocker with both names and host IDs as long as they fit the screen, else grouped by observed node.
@@ -355,7 +368,7 @@ func (d *BarrierVerdict) contradiction() string {
 	case d.Barrier.Phase == BarrierAbsent && d.Membership == cluster.MemberNewcomer:
 		return "this Pod has no " + api.ContainerBarrier + " container: nothing holds it back, whatever the verdict says"
 	case d.Barrier.Phase == BarrierWaiting && d.isUnsure():
-		return "the barrier has looked into the volume and still runs: the volume may be empty or another's; its log says what it found: kubectl logs " +
+		return "the barrier has looked into the volume and still runs: the volume may not be what that needs; its log says what it found: kubectl logs " +
 			d.Name + " -c " + api.ContainerBarrier + " -n " + d.Namespace
 	case d.Barrier.Phase == BarrierPassed && !d.Verdict.Satisfied:
 		return "the Pod got past its barrier before this verdict; it speaks of a start now"
@@ -417,4 +430,11 @@ func (d *BarrierVerdict) Why() string {
 		return d.Verdict.Sentence()
 	}
 	return words.Group(groups[0], d.at())
+}
+
+// InContext is Header.InContext of every document.
+func (l *BarrierVerdictList) InContext(name string) {
+	for i := range l.Items {
+		l.Items[i].InContext(name)
+	}
 }

@@ -152,8 +152,8 @@ func find(m *matrix.Matrix, r matrix.Ref) (int, bool) {
 
 func newNode(s *cluster.Cluster, m cluster.Member) Node {
 	n := Node{
-		Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: m.Detail,
-		Version: m.Version, OperationMode: m.OperationMode, Image: m.Image, Pod: m.PodState, Force: m.Force,
+		Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail),
+		Version: m.Version, OperationMode: m.OperationMode, Image: m.Image, Vitals: m.Vitals, Pod: m.PodState, Force: m.Force,
 		Row: RowState{Written: TimePtr(m.RowWritten)},
 	}
 	if n.Pod == "" {
@@ -248,7 +248,7 @@ func (d *ClusterStatus) addSections(j *judge, m cluster.Member, n Node) {
 }
 
 func newNewcomer(s *cluster.Cluster, m cluster.Member) Newcomer {
-	n := Newcomer{Ref: m.Ref, Waiting: m.Waiting, Since: TimePtr(m.WaitingSince)}
+	n := Newcomer{Ref: m.Ref, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince)}
 	if m.Service == nil {
 		n.Summary = *words.Printer{}.Document(noService(m))
 		return n
@@ -330,12 +330,14 @@ func short(id hostid.ID) string { return id.Short() }
 // addRows lists, for each node that reports, who is not UP in its row.
 func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 	nodes := m.Nodes()
-	for i, observer := range nodes {
+	for i := range nodes {
+		observer := &nodes[i]
 		if !observer.Reports {
 			continue
 		}
 		row := Row{Observer: observer.Ref}
-		for j, observed := range nodes {
+		for j := range nodes {
+			observed := &nodes[j]
 			if i == j || observed.HostID == "" {
 				continue
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -56,6 +57,15 @@ type SourceInfo struct {
 	Reason string `json:"reason,omitempty"`
 	// Offline is true for saved objects.
 	Offline bool `json:"offline,omitempty"`
+	// Context is the kubeconfig's context, where it is not the current one.
+	Context string `json:"context,omitempty"`
+}
+
+// InContext says in the document by which of the kubeconfig's contexts the cluster was read, where that is not the current one. Saved objects have none.
+func (h *Header) InContext(name string) {
+	if !h.Source.Offline {
+		h.Source.Context = name
+	}
 }
 
 func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
@@ -86,7 +96,7 @@ const maxPartial = 6
 // PartialLines say what could not be read, each without escape sequences; those of Pods with the same reason are one. When there are more than
 // most, the last says how many; zero gives all.
 func (h *Header) PartialLines(most int) []string {
-	lines := cluster.ProblemLines(h.Partial)
+	lines := ProblemLines(h.Partial)
 	if more := len(lines) - most; most > 0 && more > 0 {
 		lines = append(lines[:most], fmt.Sprintf("and %d more (all with -o wide)", more))
 	}
@@ -187,6 +197,8 @@ type Node struct {
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`
+	// Vitals is for how long its process ran, its data and tokens; absent unless the node itself was asked (--source=live) and said it.
+	cluster.Vitals `json:",inline"`
 	// Pod is the Pod's state in words, as kubectl's STATUS column with ready containers; "None" without one.
 	Pod string `json:"pod"`
 	// PodIP is the address of its Pod, KubernetesNode the one that it is on.
@@ -292,7 +304,9 @@ type Replacement struct {
 	// Failure is why the attempt failed; absent unless it did.
 	Failure *Failure `json:"failure,omitempty"`
 	// Cure is what a person can do, that of the failure included.
-	Cure string `json:"cure,omitempty"`
+	Cure string `json:"cure,omitempty" words:"mentions"`
+	// cure is Cure as it was made; zero where the document was read.
+	cure code.Message
 }
 
 // Operation is a topology operation.
@@ -361,4 +375,11 @@ func TimeOf(t *metav1.Time) time.Time {
 		return time.Time{}
 	}
 	return t.Time
+}
+
+// InContext is Header.InContext of every document.
+func (l *ClusterStatusList) InContext(name string) {
+	for i := range l.Items {
+		l.Items[i].InContext(name)
+	}
 }

@@ -118,7 +118,7 @@ func (d *ClusterStatus) line(now time.Time) string {
 // counted says how many of what there is.
 func (d *ClusterStatus) counted() string {
 	c := d.Counts
-	text := fmt.Sprintf("%d of %s UP in every row", c.Up, count(c.Nodes, "node", "nodes"))
+	text := fmt.Sprintf("%d of %s seen UP by everyone", c.Up, count(c.Nodes, "node", "nodes"))
 	if c.Nodes == 0 {
 		text = "no node has a row"
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // What the task manager lists as open is shown, once for all nodes that list it, also where ScyllaDB does not say which node it is about.
-func TestIssue9C1OpenOperationsAreShown(t *testing.T) {
+func TestC1OpenOperationsAreShown(t *testing.T) {
 	for name, c := range map[string]struct {
 		operations []api.NodeOperation
 		want       []string

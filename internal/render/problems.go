@@ -157,12 +157,15 @@ func (p *painter) foldedCell(g, h *group) (text string, style Style, key string)
 		if !p.reports[i] {
 			continue
 		}
+		total += len(h.nodes)
+		if g == h {
+			total-- // itself
+		}
+		if len(p.notUp[i]) == 0 {
+			continue
+		}
 		for _, j := range h.nodes {
-			if i == j {
-				continue
-			}
-			total++
-			if c, is := p.notUp[[2]int{i, j}]; is {
+			if c, is := p.notUp[i][j]; is && i != j {
 				bad[c.Status]++
 			}
 		}

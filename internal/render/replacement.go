@@ -122,7 +122,7 @@ func (j *judge) replacementOf(m cluster.Member, podState string) *Replacement {
 	if s == nil {
 		return &r
 	}
-	r.Phase, r.Attempt, r.Waiting, r.Cure, r.Failure = s.Phase(), s.Attempt, words.Texts(s.Waiting), words.Text(s.Cure), newFailure(s.Diagnosis)
+	r.Phase, r.Attempt, r.Waiting, r.Cure, r.cure, r.Failure = s.Phase(), s.Attempt, words.Texts(s.Waiting), words.Text(s.Cure), s.Cure, newFailure(s.Diagnosis)
 	message := words.Text(s.Message)
 	r.Held = s.Held()
 	what := short(r.Original)
@@ -148,10 +148,10 @@ func (j *judge) replacementOf(m cluster.Member, podState string) *Replacement {
 	}
 	switch {
 	case r.Failure != nil:
-		j.learn(old, code.New(stepReplacementFailed, "cure", r.Cure))
+		j.learn(old, code.New(stepReplacementFailed, "cure", s.Cure))
 		j.learn(j.newcomer, j.steps[old])
 	case r.Cure != "" && (!r.Held || s.Refused != nil): // what else holds it up are checks, and replace status shows them all
-		j.learn(old, code.New(stepReplacementWaits, "cure", r.Cure))
+		j.learn(old, code.New(stepReplacementWaits, "cure", s.Cure))
 	}
 	return &r
 }
@@ -161,7 +161,7 @@ type Failure struct {
 	// Code is stable, CamelCase; Text is the fact, Cure what to do.
 	Code string `json:"code"`
 	Text string `json:"text"`
-	Cure string `json:"cure"`
+	Cure string `json:"cure" words:"mentions"`
 }
 
 func newFailure(d *replacement.Diagnosis) *Failure {
@@ -177,7 +177,7 @@ type Leftover struct {
 	// Evidence says who lists it and how.
 	Evidence string `json:"evidence"`
 	// Command removes it; empty while it must not be removed, with Why saying why.
-	Command string `json:"command,omitempty"`
+	Command string `json:"command,omitempty" words:"mentions"`
 	Why     string `json:"why,omitempty"`
 }
 
@@ -194,15 +194,15 @@ func stranger(m cluster.Member) bool { return m.Service == nil && m.Pod == nil &
 
 // leftovers are the ghosts of the cluster, with how each is removed.
 func (j *judge) leftovers() []Leftover {
-	ghosts := newLeftovers(j.read().Ghosts(j.now))
-	for _, g := range ghosts {
-		if g.Command != "" {
-			j.learn(g.HostID, code.New(stepRemoveGhost, "command", g.Command))
+	found := j.read().Ghosts(j.now)
+	for _, g := range found {
+		if len(g.Command) > 0 {
+			j.learn(g.HostID, code.New(stepRemoveGhost).Do(g.Command))
 		} else {
 			j.learn(g.HostID, code.New(stepGhostStays, "why", g.Why))
 		}
 	}
-	return ghosts
+	return newLeftovers(found)
 }
 
 func newReplacement(m cluster.Member, rec replacement.Record, podState string) Replacement {
@@ -234,10 +234,13 @@ func (r *Replacement) cureLines(o Options, g glyphs, lead string) []string {
 	if r.Cure == "" {
 		return nil
 	}
-	return wrap(lead+g.arrow+" "+Clean(r.Cure), o.Width, lead+"  ")
+	if !r.cure.IsZero() {
+		return stepLinesAt(lead, r.cure, o)
+	}
+	return wrap(lead+g.arrow+" "+Clean(o.Words.Mentioned(r.Cure)), o.Width, lead+"  ")
 }
 
 // commandLines is a command on a line of its own, however long: so it can be copied whole.
 func commandLines(command string, o Options, lead string) []string {
-	return []string{lead + o.glyphs().arrow + " " + Clean(command)}
+	return []string{lead + o.glyphs().arrow + " " + Clean(o.Words.Mentioned(command))}
 }

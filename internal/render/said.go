@@ -23,7 +23,7 @@ const (
 
 	stepReplacementFailed code.Code = "ResumeReplacement" // cure
 	stepReplacementWaits  code.Code = "ReplacementWaits"  // cure
-	stepRemoveGhost       code.Code = "RemoveGhost"       // command
+	stepRemoveGhost       code.Code = "RemoveGhost"       // command 1
 	stepGhostStays        code.Code = "GhostCannotGo"     // why
 )
 

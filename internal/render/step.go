@@ -9,8 +9,11 @@ import (
 )
 
 // stepLines is a next step: its words wrapped, and each of its commands on a line of its own that is never broken, so that it can be copied whole.
-func stepLines(m code.Message, o Options) []string {
-	lead, rest := "  "+o.glyphs().arrow+" ", "    "
+func stepLines(m code.Message, o Options) []string { return stepLinesAt("  ", m, o) }
+
+// stepLinesAt is stepLines behind a margin.
+func stepLinesAt(margin string, m code.Message, o Options) []string {
+	lead, rest := margin+o.glyphs().arrow+" ", margin+"  "
 	var lines []string
 	for _, part := range o.Words.Parts(m) {
 		text := strings.Trim(part.Text, " ;&")

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -16,11 +18,43 @@ import (
 
 // What is said of the controller's view.
 const (
-	summaryView   code.Code = "ControllerView"    // epoch, seq, up, members, down, unknown, age, hold, permitted, waiting
-	viewPermitted code.Code = "ViewPermitted"     // member, kind, age
-	viewQueued    code.Code = "ViewQueued"        // place, member, kind, why
-	viewQueueRest code.Code = "ViewQueueIsLonger" // more
+	summaryView    code.Code = "ControllerView"    // epoch, seq, up, members, down, unknown, age, hold, permitted, waiting
+	summaryViewAge code.Code = "ControllerViewAge" // epoch, seq, age
+	viewPermitted  code.Code = "ViewPermitted"     // member, kind, age
+	viewQueued     code.Code = "ViewQueued"        // place, member, kind, why
+	viewQueueRest  code.Code = "ViewQueueIsLonger" // more
 )
+
+// ViewStamp says which view of the controller a document was made beside, and since when the controller has said so, by the controller's clock.
+type ViewStamp struct {
+	Epoch      int64       `json:"epoch"`
+	Seq        int64       `json:"seq"`
+	ObservedAt metav1.Time `json:"observedAt"`
+}
+
+// NewViewStamp is that of the cluster's view; nil where it has none.
+func NewViewStamp(s *cluster.Cluster) *ViewStamp {
+	if v := viewOf(s); v != nil {
+		return &ViewStamp{Epoch: v.Epoch, Seq: v.Seq, ObservedAt: v.ObservedAt}
+	}
+	return nil
+}
+
+// Text says it with its age, which compares the controller's clock with this one's, as the sentence says; with the zero time it has none. Nothing for nil.
+func (v *ViewStamp) Text(now time.Time) string {
+	if v == nil {
+		return ""
+	}
+	return words.Text(code.New(summaryViewAge, "epoch", v.Epoch, "seq", v.Seq, "age", words.Ago(v.ObservedAt.Time, now)))
+}
+
+// ViewText is the controller's view in one line; nothing where there is none.
+func (d *ClusterStatus) ViewText() string {
+	if d.View == nil {
+		return ""
+	}
+	return viewText(d.View, d.at())
+}
 
 // viewOf is the controller's view of the cluster; nil where the cluster report has none, or is not ours.
 func viewOf(s *cluster.Cluster) *api.StatusReportView {

@@ -46,8 +46,11 @@ func (v *verifier) checkHostID() finding {
 	in, rec, member := v.in, v.rec, v.in.Self.Member
 	switch {
 	case rec.HasOriginal && !rec.OriginalError.IsZero():
-		return failed(rec.OriginalError, code.New(CureGiveHostID).Do(code.Scylla(in.Namespace, "status"),
-			code.Scylla(in.Namespace, "replace", "resume", member, "--host-id", "HOSTID")))
+		give := code.Scylla(in.Namespace, "replace", "resume", member, "--host-id", "HOSTID")
+		if in.Operator {
+			give = code.Kubectl(in.Namespace, "label", "--overwrite", "service", member, api.LabelReplacingNodeHostID+"=HOSTID")
+		}
+		return failed(rec.OriginalError, code.New(CureGiveHostID).Do(code.Scylla(in.Namespace, "status"), give))
 	case rec.HasOriginal:
 		return ok(code.New(saysReplaceOriginalRecorded, "hostID", v.target, "member", member))
 	}
@@ -172,7 +175,7 @@ func (v *verifier) checkJustStarted() finding {
 		return ok(code.New(saysPodWithoutVolume, "pod", p.Name))
 	case p.KubernetesNodeLost:
 		return ok(code.New(saysPodNodeLost, "pod", p.Name, "node", p.KubernetesNode))
-	case p.Scheduled && p.Initialising:
+	case p.Scheduled && p.Initialising && !v.heldForEviction():
 		return failed(code.New(saysPodInitialising, "pod", p.Name, "waits", p.Waiting), wait)
 	case now.Sub(p.Created) < startingTime:
 		return failed(code.New(saysPodYoung, "pod", p.Name, "since", clock(p.Created, now)), wait)
@@ -182,6 +185,15 @@ func (v *verifier) checkJustStarted() finding {
 		return failed(code.New(saysStatefulSetRolling, "set", v.in.StatefulSet.Name), wait)
 	}
 	return ok(code.New(saysPodNotStarting, "pod", p.Name))
+}
+
+// heldForEviction is true for the recorded Pod when its barrier has held it back, for as long as a start may take, until this replacement evicts it: the two would
+// wait for each other. A node whose volume says that it has joined passes its barrier at once, asking nobody, so one that is held that long does not come back.
+func (v *verifier) heldForEviction() bool {
+	p := v.in.Pod
+	return v.rec.Accepted != "" && p.UID != "" && p.UID == v.rec.PodUID &&
+		!p.BarrierSince.IsZero() && v.in.Now.Sub(p.BarrierSince) >= startingTime &&
+		slices.ContainsFunc(p.Barrier, func(m code.Message) bool { return m.Code == code.Code(matrix.ReasonPodToGo) })
 }
 
 func (v *verifier) checkAttempt() finding {

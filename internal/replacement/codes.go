@@ -168,6 +168,7 @@ const (
 	saysReplaceJoinUnconfirmed     code.Code = "ReplaceJoinUnconfirmed"
 	saysReplaceLabelMalformed      code.Code = "ReplaceLabelMalformed"
 	saysReplaceLabelRestored       code.Code = "ReplaceLabelRestored"
+	saysReplacePodAnew             code.Code = "ReplacePodAnew"
 	saysReplaceLetJoinAnew         code.Code = "ReplaceLetJoinAnew"
 	saysReplaceMemberDisputed      code.Code = "ReplaceMemberDisputed"
 	saysReplaceMemberNobodySays    code.Code = "ReplaceMemberNobodySays"

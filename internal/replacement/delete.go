@@ -34,9 +34,42 @@ func (m *machine) accepted() Step {
 		if c == nil || c.Deleting {
 			continue
 		}
+		switch {
+		case m.replacedInPlace():
+			return m.join()
+		case m.podAnew():
+			return m.recordPod()
+		}
 		return m.deletePVC(c)
 	}
 	return m.afterDeletion()
+}
+
+// replacedInPlace is true when the new node has taken the old one's place on a claim that was to be deleted first: the claim was empty, its Pod was made anew
+// between the record and the deletion, and that Pod's barrier let it start as the replacement. Nothing is left to delete.
+func (m *machine) replacedInPlace() bool {
+	in := m.in
+	id := newcomerID(in, m.original)
+	if in.Pod == nil || in.Pod.Deleting || !in.Pod.Owned || id == "" || m.original == "" {
+		return false
+	}
+	v := newOpinions(in, m.original, id, m.rec.IgnoreDead)
+	return len(v.notJoined(id)) == 0 && v.of(m.original).Listing() == 0
+}
+
+// podAnew is true when the Pod that is to go is another one than the record says.
+func (m *machine) podAnew() bool {
+	p := m.in.Pod
+	return p != nil && p.UID != "" && p.UID != m.rec.PodUID && p.Owned && !p.Deleting
+}
+
+// recordPod records the Pod that is to go now, so that its barrier holds it back.
+func (m *machine) recordPod() Step {
+	p := m.in.Pod
+	return Step{
+		Action: ActionRecord, Message: code.New(saysReplacePodAnew, "pod", p.Name),
+		Patch: &Patch{SetAnnotations: map[string]string{api.AnnotationReplacePodUID: p.UID}},
+	}
 }
 
 // deletePVC verifies once more, at this moment. Once one of several claims is gone only life of the old node holds the rest back.

@@ -70,14 +70,32 @@ func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 		if len(stands) > 0 {
 			s.Waiting = stands
 		}
-		s.Cure = withoutTheOther(in, m.original)
+		if s.Cure = withoutTheOther(in, m.original); s.Cure.IsZero() {
+			s.Cure = volumeLost(in)
+		}
 		return s
 	}
 	if !p.ScyllaDB.Running {
 		s.Waiting = append(stands, waiting...)
 	}
-	s.Message = code.New(saysWaitJoin, "node", id, "pod", p.Name)
+	s.Message, s.Cure = code.New(saysWaitJoin, "node", id, "pod", p.Name), volumeLost(in)
 	return s
+}
+
+// volumeLost is the way out for a new Pod that was made anew and that no Kubernetes node takes, because its new volume is on one that is gone: no scheduler ever
+// places it, and only another attempt deletes the claim. Zero while nothing says so: a claim without a volume may get one anywhere, and a Pod that has just been made
+// is still being placed. Where the scheduler has another reason (no room, a cordon) the volume may be well, so a person decides.
+func volumeLost(in *Input) code.Message {
+	p := in.Pod
+	if p.Scheduled || p.Created.IsZero() || in.Now.Sub(p.Created) <= overdue {
+		return code.Message{}
+	}
+	for _, c := range in.Claims {
+		if c.Volume != "" && !c.Deleting {
+			return code.New(CureVolumeLost, "volume", c.Volume, "claim", c.Name).Do(resumeCommand(in, nil))
+		}
+	}
+	return code.Message{}
 }
 
 // withoutTheOther is the way out for a new node that waits at its barrier for another dead node, whose replacement was asked for and waits for this one: a person
@@ -101,7 +119,7 @@ func withoutTheOther(in *Input, original hostid.ID) code.Message {
 // standstill says why ScyllaDB does not run on the new Pod, or not as Kubernetes would have it.
 func standstill(in *Input) []code.Message {
 	p := in.Pod
-	if p.Waiting == "" {
+	if p.Waiting.IsZero() {
 		return nil
 	}
 	out := []code.Message{code.New(saysPodWaits, "pod", p.Name, "waits", p.Waiting)}

@@ -53,7 +53,7 @@ func TestNext(t *testing.T) {
 		}), ActionEvictPod, "pod-9"},
 		"a Pod that never ran waits for the new claim": {change(recorded(), func(in *Input) {
 			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}
-			in.Pod = &Pod{Name: "demo-d-0", UID: "pod-9", Owned: true, Waiting: "unschedulable"}
+			in.Pod = &Pod{Name: "demo-d-0", UID: "pod-9", Owned: true, Waiting: waitsFor("unschedulable")}
 		}), ActionWaitJoin, "unschedulable"},
 		"old Pod on a dead Kubernetes node": {change(recorded(), func(in *Input) {
 			in.Claims = nil
@@ -76,7 +76,7 @@ func TestNext(t *testing.T) {
 			in.Pod, in.Claims, in.StatefulSet = nil, nil, &StatefulSet{Name: "demo-d", ClaimTemplates: []string{"data"}}
 		}), ActionWaitNewPod, "has 0 replicas"},
 		"new Pod starts": {newPod(), ActionWaitJoin, "no host ID yet"},
-		"the barrier's word is passed on": {change(newPod(), func(in *Input) { in.Pod.Waiting = "init container scylladb-bootstrap-barrier is running" }),
+		"the barrier's word is passed on": {change(newPod(), func(in *Input) { in.Pod.Waiting = waitsFor("init container scylladb-bootstrap-barrier is running") }),
 			ActionWaitJoin, "bootstrap-barrier"},
 		"waits for another whose replacement waits for it": {change(setCell(newPod(), "*", hostB, matrix.Down, 0), func(in *Input) {
 			in.Pod.Barrier = []code.Message{code.New("NodeDown")}
@@ -84,6 +84,9 @@ func TestNext(t *testing.T) {
 				in.Others[i].Requested = in.Others[i].HostID == hostB
 			}
 		}), ActionWaitJoin, "replace resume demo-d-0 --ignore-dead=" + hostB},
+		"its new volume is on a Kubernetes node that is gone": {noNode(newPod(), 2*time.Minute), ActionWaitJoin,
+			"is gone for good, begin again on an empty volume: kubectl scylla replace resume demo-d-0 -n scylla"},
+		"the same while it joined":       {noNode(joining(matrix.StateReplacing, false), 2*time.Minute), ActionWaitJoin, "volume pv-8 of PersistentVolumeClaim data-demo-d-0"},
 		"streams":                        {joining(matrix.StateReplacing, false), ActionWaitJoin, "owns no tokens yet (mode BOOTSTRAP)"},
 		"normal but not by its own word": {joining(matrix.StateNormal, false), ActionWaitJoin, "owns no tokens"},
 		"one row does not have it UP": {setCell(joined(), "demo-b-0", hostNew, matrix.Unknown, 0), ActionWaitJoin,
@@ -472,3 +475,6 @@ func TestThePlanStreamsFromWhoHoldsTheData(t *testing.T) {
 		t.Errorf("nobody asked: streams from %v, known: %v", p.Streams, p.StreamsKnown)
 	}
 }
+
+// waitsFor is what a Pod waits for, in these words.
+func waitsFor(text string) code.Message { return code.New(SaysLogCure, "text", text) }

@@ -213,7 +213,10 @@ func (r *Reading) pod(p *corev1.Pod, set *appsv1.StatefulSet) *Pod {
 	out := &Pod{
 		Name: p.Name, UID: string(p.UID), Created: p.CreationTimestamp.Time, Deleting: p.DeletionTimestamp != nil,
 		Scheduled: p.Spec.NodeName != "", KubernetesNode: p.Spec.NodeName, KubernetesNodeLost: cluster.NodeLost(p), IP: p.Status.PodIP,
-		Ready: cluster.PodReady(p), Initialising: cluster.Initialising(p), Waiting: cluster.PodWaiting(p), Barrier: r.barrier(p),
+		Ready: cluster.PodReady(p), Initialising: cluster.Initialising(p), Waiting: cluster.PodWaiting(p),
+	}
+	if i := slices.IndexFunc(p.Status.InitContainerStatuses, inBarrier); i >= 0 {
+		out.Barrier, out.BarrierSince = r.barrier(p), p.Status.InitContainerStatuses[i].State.Running.StartedAt.Time
 	}
 	if p.DeletionTimestamp != nil {
 		out.EndsBy = p.DeletionTimestamp.Time
@@ -230,14 +233,12 @@ func (r *Reading) pod(p *corev1.Pod, set *appsv1.StatefulSet) *Pod {
 	return out
 }
 
+func inBarrier(st corev1.ContainerStatus) bool {
+	return st.Name == api.ContainerBarrier && st.State.Running != nil
+}
+
 // barrier says what a Pod that is in its barrier waits for, as the barrier itself judges.
 func (r *Reading) barrier(p *corev1.Pod) []code.Message {
-	waits := slices.ContainsFunc(p.Status.InitContainerStatuses, func(st corev1.ContainerStatus) bool {
-		return st.Name == api.ContainerBarrier && st.State.Running != nil
-	})
-	if !waits {
-		return nil
-	}
 	in, err := r.Cluster.BootstrapInput(p.Name)
 	if err != nil {
 		return []code.Message{code.New(saysBarrierNotJudged, "why", err.Error())}

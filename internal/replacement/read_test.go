@@ -260,7 +260,7 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 	bound := claim("commitlog-demo-b-0", "2")
 	bound.Spec.VolumeName = "pv-2"
 	in := load(t, service("a", hostA), service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), pending, claim("data-demo-b-0", "1"), bound).Input("demo-b-0", now, "id")
-	if want := "a Kubernetes node: 0/3 nodes are available: 3 Insufficient cpu."; in.Pod.Waiting != want {
+	if want := "a Kubernetes node: 0/3 nodes are available: 3 Insufficient cpu."; words.Text(in.Pod.Waiting) != want {
 		t.Errorf("waits for %q, want %q", in.Pod.Waiting, want)
 	}
 	if in.Pod.Barrier != nil || !in.Claims[0].Unbound || in.Claims[1].Unbound {

@@ -116,19 +116,19 @@ func TestStandstill(t *testing.T) {
 		says   []string
 	}{
 		"no room, no volume": {change(newPod(), func(in *Input) {
-			in.Pod.Scheduled, in.Pod.Waiting = false, unschedulable
+			in.Pod.Scheduled, in.Pod.Waiting = false, waitsFor(unschedulable)
 			in.Claims[0].Unbound = true
 		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for " + unschedulable, "PersistentVolumeClaim data-demo-d-0 is not bound to a volume"}},
 		"in its barrier": {change(newPod(), func(in *Input) {
-			in.Pod.Waiting, in.Pod.Barrier = "init container scylladb-bootstrap-barrier to finish", []code.Message{code.New(SaysLogCure, "text", "demo-a-0 sees demo-b-0 DOWN")}
+			in.Pod.Waiting, in.Pod.Barrier = waitsFor("init container scylladb-bootstrap-barrier to finish"), []code.Message{code.New(SaysLogCure, "text", "demo-a-0 sees demo-b-0 DOWN")}
 		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for init container scylladb-bootstrap-barrier to finish", "its barrier waits: demo-a-0 sees demo-b-0 DOWN"}},
 		"the launcher crashes": {change(joining(matrix.StateReplacing, false), func(in *Input) {
-			in.Pod.Waiting, in.Pod.ScyllaDB = "container scylla (CrashLoopBackOff): exit code 75", Container{Waiting: "CrashLoopBackOff", Exited: &Exit{Code: ExitLaunchRetry}}
+			in.Pod.Waiting, in.Pod.ScyllaDB = waitsFor("container scylla (CrashLoopBackOff): exit code 75"), Container{Waiting: "CrashLoopBackOff", Exited: &Exit{Code: ExitLaunchRetry}}
 		}), ActionWaitJoin, []string{"waits for container scylla (CrashLoopBackOff): exit code 75", "no answer from the API server", "eeeeeeee owns no tokens yet"}},
-		"joined, and not ready": {change(joined(), func(in *Input) { in.Pod.Ready, in.Pod.Waiting = false, "container scylla to become ready" }), ActionWaitReady,
+		"joined, and not ready": {change(joined(), func(in *Input) { in.Pod.Ready, in.Pod.Waiting = false, waitsFor("container scylla to become ready") }), ActionWaitReady,
 			[]string{"Pod demo-d-0 waits for container scylla to become ready"}},
 		"joining as it should": {change(joining(matrix.StateReplacing, false), func(in *Input) {
-			in.Pod.Waiting, in.Pod.ScyllaDB.Running = "container scylla to become ready", true
+			in.Pod.Waiting, in.Pod.ScyllaDB.Running = waitsFor("container scylla to become ready"), true
 		}), ActionWaitJoin, []string{"eeeeeeee owns no tokens yet"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestState(t *testing.T) {
 		"no host ID":    {begun(func(in *Input) { in.Service.Labels[api.LabelReplacingNodeHostID] = "" }), ActionFail, []string{"no usable host ID"}},
 		"no Pod yet":    {begun(func(in *Input) { in.Pod = nil }), ActionWaitNewPod, nil},
 		"Pod is pending": {begun(func(in *Input) {
-			in.Pod.Scheduled, in.Pod.Waiting = false, "a Kubernetes node: 0/3 nodes are available"
+			in.Pod.Scheduled, in.Pod.Waiting = false, waitsFor("a Kubernetes node: 0/3 nodes are available")
 		}), ActionWaitJoin, []string{"0/3 nodes are available"}},
 		"joins": {begun(func(in *Input) { in.Self.HostID, in.Joined = hostNew, ptr(false) }), ActionWaitJoin, []string{"owns no tokens"}},
 		"its log says why": {begun(func(in *Input) {
@@ -250,5 +250,40 @@ func TestGhostsDoNotDependOnTheMember(t *testing.T) {
 		if got := ghosts(setCell(base(), "*", hostNew, matrix.Up, state), none); len(got) != 0 {
 			t.Errorf("a newcomer whose Service does not know it yet: %+v", got)
 		}
+	}
+}
+
+// noNode: the new Pod was made again age ago, and no Kubernetes node takes it; its new volume is bound.
+func noNode(in Input, age time.Duration) Input {
+	return change(in, func(in *Input) {
+		in.Pod.Scheduled, in.Pod.KubernetesNode, in.Pod.Created = false, "", in.Now.Add(-age)
+		in.Pod.Waiting = waitsFor("a Kubernetes node: 3 node(s) didn't match PersistentVolume's node affinity")
+		in.Claims[0].Volume = "pv-8"
+	})
+}
+
+// Another attempt is offered only where the new volume keeps the Pod from every Kubernetes node.
+func TestVolumeLost(t *testing.T) {
+	for name, tc := range map[string]struct {
+		in   Input
+		want code.Code
+	}{
+		"made anew, its volume is bound":    {noNode(newPod(), overdue+time.Second), CureVolumeLost},
+		"just made":                         {noNode(newPod(), overdue), ""},
+		"no volume yet":                     {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Volume, in.Claims[0].Unbound = "", true }), ""},
+		"the claim goes":                    {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Deleting = true }), ""},
+		"placed":                            {change(noNode(newPod(), time.Hour), func(in *Input) { in.Pod.Scheduled = true }), ""},
+		"the Scylla Operator has no second": {change(noNode(operatorBegun(), time.Hour), func(in *Input) { in.Operator = true }), CureOperatorByHand},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := State(tc.in); s.Action != ActionWaitJoin || s.Cure.Code != tc.want {
+				t.Errorf("%s, cure %q, want %q", s.Action, s.Cure.Code, tc.want)
+			}
+		})
+	}
+	// The attempt that it offers is accepted, and deletes the new claim.
+	in := change(noNode(newPod(), time.Hour), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceResume] = "again" })
+	if s := Next(in); s.Action != ActionRecord || s.Patch.SetAnnotations[api.AnnotationReplacePVCUIDs] != "pvc-2" {
+		t.Errorf("%s: %s", s.Action, words.Text(s.Message))
 	}
 }

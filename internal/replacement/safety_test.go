@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -52,7 +53,7 @@ func TestARestartIsNotADeath(t *testing.T) {
 		"since when a majority says":       {downSince(2, time.Hour), CheckDownFor, OK, "09:00:00"},
 		"an old Pod that is down":          {pod(func(*Pod) {}), CheckJustStarted, OK, "not on its way up"},
 		"a Pod that was made a minute ago": {pod(func(p *Pod) { p.Created = t0.Add(-time.Minute) }), CheckJustStarted, Failed, "was made only at 09:59:00 UTC"},
-		"a Pod in Init":                    {pod(func(p *Pod) { p.Initialising, p.Waiting = true, "init container x to finish" }), CheckJustStarted, Failed, "it waits for init container x"},
+		"a Pod in Init":                    {pod(func(p *Pod) { p.Initialising, p.Waiting = true, waitsFor("init container x to finish") }), CheckJustStarted, Failed, "it waits for init container x"},
 		"a container that was started again": {pod(func(p *Pod) { p.ScyllaDB = Container{Running: true, Restarts: 1, Started: t0.Add(-time.Minute)} }), CheckJustStarted, Failed,
 			"was started only at 09:59:00 UTC"},
 		"a crash loop is no start": {pod(func(p *Pod) { p.ScyllaDB = Container{Running: true, Restarts: 7, Started: t0.Add(-time.Minute)} }), CheckJustStarted, OK, ""},
@@ -95,6 +96,42 @@ func TestARestartAfterTheRecordHoldsTheDeletion(t *testing.T) {
 	in.Pod.Created = in.Now
 	if s := Next(in); s.Action != ActionRefuse {
 		t.Errorf("%s: %s", s.Action, all(s))
+	}
+}
+
+// The recorded Pod that its barrier holds until it is evicted is no restart: each would wait for the other. Any other Pod in Init may come back.
+func TestAPodThatWaitsForItsEvictionIsNoRestart(t *testing.T) {
+	held := func(change func(*Input)) Input {
+		in := recorded()
+		in.Pod = ptr(*in.Pod)
+		in.Pod.Scheduled, in.Pod.Initialising, in.Pod.Waiting = true, true, waitsFor("init container scylladb-bootstrap-barrier to finish")
+		in.Pod.Barrier, in.Pod.BarrierSince = []code.Message{code.New("NodeDown"), code.New("PodToBeReplaced")}, in.Now.Add(-startingTime)
+		change(&in)
+		return in
+	}
+	for name, tc := range map[string]struct {
+		change func(*Input)
+		want   Action
+	}{
+		"held for its eviction":             {func(*Input) {}, ActionDeletePVC},
+		"held for less than a start takes":  {func(in *Input) { in.Pod.BarrierSince = in.Now.Add(time.Second - startingTime) }, ActionRefuse},
+		"nobody knows since when":           {func(in *Input) { in.Pod.BarrierSince = time.Time{} }, ActionRefuse},
+		"held for something else":           {func(in *Input) { in.Pod.Barrier = in.Pod.Barrier[:1] }, ActionRefuse},
+		"in Init, not in its barrier":       {func(in *Input) { in.Pod.Barrier, in.Pod.BarrierSince = nil, time.Time{} }, ActionRefuse},
+		"another Pod than the recorded one": {func(in *Input) { in.Pod.UID = "pod-9" }, ActionRecord},
+		"not recorded yet": {func(in *Input) {
+			pod := in.Pod
+			*in = requested()
+			in.Pod = pod
+		}, ActionRefuse},
+		"its set is being rolled": {func(in *Input) { in.StatefulSet = ptr(*in.StatefulSet); in.StatefulSet.Rolling = true }, ActionRefuse},
+		"UP in a row":             {func(in *Input) { *in = setCell(*in, "demo-b-0", hostOld, matrix.Up, 0) }, ActionRefuse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := Next(held(tc.change)); s.Action != tc.want {
+				t.Errorf("%s, want %s: %s", s.Action, tc.want, all(s))
+			}
+		})
 	}
 }
 
@@ -246,5 +283,59 @@ func TestAttack8NobodyOverrulesTheFirstThirtySecondsOfADeath(t *testing.T) {
 		if s := Next(in); s.Action != action {
 			t.Errorf("DOWN for %s and the check skipped: %s, want %s", after, s.Action, action)
 		}
+	}
+}
+
+// A Pod that is made anew between the record and the deletion of its claim is the one that goes: its barrier holds it back as it held back the recorded one.
+func TestAttack8APodThatIsMadeAnewBeforeItsClaimIsDeletedWaits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Pod)
+		want   string
+	}{
+		"made anew":            {func(p *Pod) { p.UID = "pod-2" }, "pod-2"},
+		"the recorded one":     {func(*Pod) {}, "pod-1"},
+		"on its way out":       {func(p *Pod) { p.UID, p.Deleting = "pod-2", true }, "pod-1"},
+		"somebody else's":      {func(p *Pod) { p.UID, p.Owned = "pod-2", false }, "pod-1"},
+		"made anew, and Ready": {func(p *Pod) { p.UID, p.Ready = "pod-2", true }, "pod-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := recorded()
+			pod := *in.Pod
+			tc.change(&pod)
+			in.Pod = &pod
+			s := Next(in)
+			if s.Patch != nil {
+				in = after(in, s)
+				s = Next(in)
+			}
+			if got := in.Service.Annotations[api.AnnotationReplacePodUID]; got != tc.want {
+				t.Errorf("recorded is %s, want %s", got, tc.want)
+			}
+			if s.Action == ActionRecord {
+				t.Error("it is recorded again and again")
+			}
+		})
+	}
+}
+
+// A new node that has taken the old one's place on the claim that was to be deleted first has replaced it: its claim is not deleted, and nobody waits for ever.
+func TestAttack8ANodeThatWasReplacedOnItsOldClaimIsReplaced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		in   func() Input
+		want Action
+	}{
+		"joined":                       {joined, ActionFinish},
+		"its old node is still listed": {func() Input { return joining(matrix.StateNormal, true) }, ActionRefuse},
+		"it has not joined":            {func() Input { return joining(matrix.StateReplacing, false) }, ActionRefuse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := tc.in()
+			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1"}}
+			in.Service.Annotations[api.AnnotationReplacePodUID] = in.Pod.UID
+			in.Now = in.Now.Add(20 * time.Minute)
+			if s := Next(in); s.Action != tc.want {
+				t.Errorf("it does %s, want %s: %s", s.Action, tc.want, all(s))
+			}
+		})
 	}
 }

@@ -89,10 +89,12 @@ type Pod struct {
 	IP     string
 	// Owned is set when the Pod's controller is the member's StatefulSet.
 	Owned bool
-	// Waiting completes "it waits for ...", with the scheduler's or the kubelet's own words; empty when ScyllaDB's container is ready.
-	Waiting string
+	// Waiting completes "it waits for ...", with the scheduler's or the kubelet's own words; zero when ScyllaDB's container is ready.
+	Waiting code.Message
 	// Barrier lists, while the Pod is in its barrier, what that waits for.
 	Barrier []code.Message
+	// BarrierSince is when the barrier that the Pod is in was started; zero when it is in none.
+	BarrierSince time.Time
 	// ScyllaDB is the state of the ScyllaDB container.
 	ScyllaDB Container
 	// HostID, Joined and OperationMode are the reporter's own word in the Pod's annotation. Joined is nil when unknown.

@@ -46,10 +46,7 @@ func heard(t *testing.T, r *reporter, row string) (int, bool) {
 func TestAStuckLoopDoesNotBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
-		r := w.byHand()
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.loop(ctx) }()
+		r, end := w.loops(t)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		row := w.annotation()
@@ -66,10 +63,7 @@ func TestAStuckLoopDoesNotBeat(t *testing.T) {
 				t.Fatalf("%d beats while ScyllaDB hangs, %d before", got, before)
 			}
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		end()
 	})
 }
 
@@ -77,10 +71,7 @@ func TestAStuckLoopDoesNotBeat(t *testing.T) {
 func TestARowThatCannotBeWrittenIsNotConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
-		r := w.byHand()
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.loop(ctx) }()
+		r, end := w.loops(t)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		row := w.annotation()
@@ -97,10 +88,7 @@ func TestARowThatCannotBeWrittenIsNotConfirmed(t *testing.T) {
 		if _, same := heard(t, r, w.annotation()); !same || !strings.Contains(w.annotation(), "DOWN") {
 			t.Errorf("%v, %s", same, w.annotation())
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		end()
 	})
 }
 
@@ -156,5 +144,19 @@ func TestALongIntervalIsCutWhereTheHeartbeatIsServed(t *testing.T) {
 	}
 	if !strings.Contains(w.log.String(), `"interval":"5s"`) {
 		t.Errorf("it says nothing of the interval:\n%s", w.log)
+	}
+}
+
+// loops runs a reporter's loop until end is called.
+func (w *world) loops(t *testing.T) (r *reporter, end func()) {
+	r = w.byHand()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.loop(ctx) }()
+	return r, func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	}
 }

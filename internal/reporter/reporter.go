@@ -4,11 +4,11 @@ package reporter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -20,10 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
 const (
@@ -56,10 +59,14 @@ type Options struct {
 	Interval time.Duration
 	// ScyllaDB of this Pod.
 	ScyllaDB *scylla.Client
+	// Group0File has the answer of the Pod's query for the ID of the node's group 0; empty where nobody asks for it.
+	Group0File string
 	// Listener serves /healthz, /readyz and /metrics; nil serves nothing. Run closes it.
 	Listener net.Listener
 	// Heartbeat serves the row with a running number by TLS, see package heartbeat; nil serves none, and the row says so. Run closes it.
 	Heartbeat net.Listener
+	// LeaseNamespace holds the controller's Lease, which says where it serves its views; empty asks nobody for one. What is known is handed on where the heartbeat is served.
+	LeaseNamespace string
 	// Clock is the real one when nil.
 	Clock clock.WithTicker
 	// Log is slog.Default() when nil.
@@ -108,8 +115,10 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newReporter(o Options) *reporter {
-	r := &reporter{Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[hostid.ID]sighting{}, metrics: newMetrics()}
-	r.started = o.Clock.Now()
+	r := &reporter{
+		Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[hostid.ID]sighting{}, metrics: newMetrics(),
+		relay: &relay{clock: o.Clock}, fetch: viewwire.Fetch,
+	}
 	r.Log = r.Log.With("namespace", o.Namespace, "pod", o.Pod)
 	return r
 }
@@ -124,15 +133,19 @@ type reporter struct {
 	Options
 	reader  *scylla.Reader
 	metrics *metrics
-	started time.Time
 	beat    heartbeat.Beat
 	where   *api.ReportHeartbeat // nil without a heartbeat
+	relay   *relay
+	fetch   func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
 
 	// Of the loop alone.
-	restored    bool   // the annotation was read back once
-	written     string // what the annotation holds
+	restored    bool      // the annotation was read back once
+	written     string    // what the annotation holds
+	version     string    // of the Pod, as it was read or written last
+	doubtful    time.Time // until then a write that failed may still arrive, so that the annotation is read back
 	since       map[hostid.ID]sighting
-	lastError   string // of the row, for logging changes only
+	lastRow     *api.LastRow // the last row that could be made, kept beside an error
+	lastError   string       // of the row, for logging changes only
 	failedTries int
 	nextTry     time.Time
 	flushed     int64 // which process of ScyllaDB has been asked to flush
@@ -185,7 +198,7 @@ func (r *reporter) step(ctx context.Context) error {
 	if over(ctx) {
 		return nil // cut short: what was read is not what ScyllaDB said
 	}
-	row.Heartbeat = r.where
+	row.Heartbeat, row.Group0ID = r.where, r.group0(&row)
 	r.flush(ctx, row)
 	if !r.restored && !r.due() {
 		r.pending(nil)
@@ -195,6 +208,7 @@ func (r *reporter) step(ctx context.Context) error {
 		return r.apiFailed(ctx, "read", err)
 	}
 	r.stamp(&row)
+	r.lastRow = row.KeepLast(r.lastRow)
 	value, err := api.EncodeNodeStatusReport(&row)
 	if err != nil {
 		return fmt.Errorf("report of pod %s/%s: %w", r.Namespace, r.Pod, err)
@@ -203,13 +217,23 @@ func (r *reporter) step(ctx context.Context) error {
 	if r.beat.Say(value, row.Error == nil); row.Error == nil {
 		r.metrics.heartbeats.Inc()
 	}
-	if value == r.written {
+	doubt := r.Clock.Now().Before(r.doubtful)
+	if value == r.written && !doubt {
 		r.settled()
 		return nil
 	}
 	if !r.due() {
 		r.pending(nil)
 		return nil
+	}
+	if doubt {
+		if _, err := r.readBack(ctx); err != nil {
+			return r.apiFailed(ctx, "read", err)
+		}
+		if value == r.written {
+			r.settled()
+			return nil
+		}
 	}
 	if err := r.write(ctx, value); err != nil {
 		r.metrics.writes.WithLabelValues("error").Inc()
@@ -246,6 +270,22 @@ func (r *reporter) poll(ctx context.Context) api.NodeStatusReport {
 	return row
 }
 
+// limitGroup0 bounds the query's answer; the right one has some 50 bytes.
+var limitGroup0 = bounded.Limit{Bytes: 1 << 20, Cure: "give --group0-file the file that the query's init container wrote"}
+
+// group0 is the ID of the node's group 0 by its disk, as it was when its Pod started; empty where the disk does not tell. It is said of a node that serves: one
+// that starts may still be refused.
+func (r *reporter) group0(row *api.NodeStatusReport) string {
+	if r.Group0File == "" || row.OperationMode != modeNormal || row.HostID == "" {
+		return ""
+	}
+	out, err := limitGroup0.ReadFile("query file", r.Group0File)
+	if err != nil {
+		return "" // of a Pod that does not ask, or on its first start: the ID is not known
+	}
+	return bootstrap.ParseGroup0ID(out)
+}
+
 // stamp fills in since when each node has not been UP, and remembers it through polls that could not see.
 func (r *reporter) stamp(row *api.NodeStatusReport) {
 	if row.Error != nil {
@@ -272,22 +312,20 @@ func (r *reporter) restore(ctx context.Context) error {
 	if r.restored {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	pod := ownPod(r.Namespace, r.Pod)
-	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+	pod, err := r.readBack(ctx)
+	if err != nil {
 		return err
 	}
 	if r.PodUID == "" {
 		r.PodUID = pod.UID
 	}
-	if pod.UID != r.PodUID {
-		return r.replaced()
-	}
 	r.restored = true
-	r.written = pod.Annotations[api.AnnotationNodeStatusReport]
+	if name := pod.Labels[api.LabelCluster]; name != "" {
+		r.relay.of(types.NamespacedName{Namespace: r.Namespace, Name: name})
+	}
 	if old, err := api.DecodeNodeStatusReport(r.written); r.written != "" && err == nil {
 		r.reader.Remember(*old)
+		r.lastRow = old.KeepLast(old.LastRow)
 		for _, o := range old.ObservedNodes {
 			if o.Since != nil && o.Status != api.NodeStatusUp {
 				r.since[o.HostID] = sighting{o.Status, metav1.NewTime(o.Since.UTC())}
@@ -295,19 +333,6 @@ func (r *reporter) restore(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (r *reporter) write(ctx context.Context, value string) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	// The UID makes the API server refuse (409) when the Pod of this name is another one by now.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": r.PodUID, "annotations": map[string]string{api.AnnotationNodeStatusReport: value},
-	}})
-	if err != nil {
-		return err
-	}
-	return r.Client.Patch(ctx, ownPod(r.Namespace, r.Pod), client.RawPatch(types.MergePatchType, patch))
 }
 
 func ownPod(namespace, name string) *metav1.PartialObjectMetadata {
@@ -404,6 +429,10 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 			r.Log.Warn("cannot have system.local flushed, trying again", "error", err.Error())
 		}
 		return
+	}
+	// What fails here is flushed by the next clean stop, or by the replay of the next start.
+	if err := r.ScyllaDB.FlushScyllaLocal(ctx); err != nil {
+		r.Log.Info("system.scylla_local was not flushed: the disk may not tell the ID of group 0 yet", "error", err.Error())
 	}
 	r.flushed, r.flushTries, r.nextFlush = process, 0, time.Time{}
 	r.metrics.flushes.WithLabelValues("ok").Inc()

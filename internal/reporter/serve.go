@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
 type metrics struct {
@@ -29,6 +30,10 @@ type metrics struct {
 	rowError prometheus.Gauge
 
 	heartbeats prometheus.Counter
+
+	reachable prometheus.Gauge
+	adopted   *prometheus.CounterVec
+	viewAge   *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -49,17 +54,26 @@ func newMetrics() *metrics {
 			Help: "1 while the last poll gave no row, else 0."}),
 		heartbeats: prometheus.NewCounter(prometheus.CounterOpts{Name: name("heartbeats_total"),
 			Help: "Polls that gave a row: the heartbeat advances with each, where it is served."}),
+		reachable: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("controller_reachable"),
+			Help: "1 while the leading controller answers when it is asked for its view, else 0."}),
+		adopted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("views_adopted_total"),
+			Help: "Views that were newer than the one that was handed on before, by where they came from: controller or report."}, []string{"from"}),
+		viewAge: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_age_seconds"),
+			Help: "Age of the view that is handed on to barriers; absent while none is."}, nil),
 	}
 	m.registry.MustRegister(m.collectors()...)
 	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes} {
 		c.WithLabelValues("ok")
 		c.WithLabelValues("error")
 	}
+	for _, from := range []string{"controller", "report"} {
+		m.adopted.WithLabelValues(from)
+	}
 	return m
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats}
+	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats, m.reachable, m.adopted, m.viewAge}
 }
 
 // RegisterMetrics registers every metric that is served, without values, for who writes of them.
@@ -81,6 +95,16 @@ func (m *metrics) observe(row api.NodeStatusReport, result string, now time.Time
 	}
 	for s, n := range counts {
 		m.observed.WithLabelValues(string(s)).Set(n)
+	}
+}
+
+// followed is after a look at the controller.
+func (m *metrics) followed(answered bool, r *relay) {
+	m.reachable.Set(map[bool]float64{true: 1}[answered])
+	if age, ok := r.age(); ok {
+		m.viewAge.WithLabelValues().Set(age.Seconds())
+	} else {
+		m.viewAge.Reset()
 	}
 }
 
@@ -111,7 +135,7 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 	}
 }
 
-// serveHeartbeat serves the row until stop is called, with a key that this process makes. Where, the row says.
+// serveHeartbeat serves the row, and the controller's view to those who have lost it, until stop is called, with a key that this process makes. Where, the row says.
 func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop func(), err error) {
 	key, err := pinned.NewKey(r.Namespace + "/" + r.Pod)
 	if err != nil {
@@ -132,10 +156,16 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 	}
 	// Not with ctx itself: the last words are served, too.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	mux := http.NewServeMux()
+	mux.Handle("/", &r.beat)
+	mux.Handle(viewwire.RelayPath, viewwire.Relay(r.relay.serve))
 	wg.Go(func() {
-		if err := pinned.Serve(ctx, r.Heartbeat, key, &r.beat, r.Log); err != nil {
+		if err := pinned.Serve(ctx, r.Heartbeat, key, mux, r.Log); err != nil {
 			r.Log.Error("the heartbeat is not served any more", "error", err.Error())
 		}
 	})
+	if r.LeaseNamespace != "" {
+		wg.Go(func() { r.follow(ctx) })
+	}
 	return cancel, nil
 }

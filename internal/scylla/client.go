@@ -359,8 +359,15 @@ func (c *Client) SchemaVersions(ctx context.Context) (map[string][]string, error
 
 // FlushSystemLocal writes system.local to an SSTable, so that the data directory says that the node has bootstrapped. Since 5.4
 // ScyllaDB leaves that to a clean stop.
-func (c *Client) FlushSystemLocal(ctx context.Context) error {
-	return c.do(ctx, http.MethodPost, "/storage_service/keyspace_flush/system?cf=local", func(b io.Reader) error {
+func (c *Client) FlushSystemLocal(ctx context.Context) error { return c.flushSystem(ctx, "local") }
+
+// FlushScyllaLocal does so with system.scylla_local, so that the data directory tells the ID of the node's group 0 [derived].
+func (c *Client) FlushScyllaLocal(ctx context.Context) error {
+	return c.flushSystem(ctx, "scylla_local")
+}
+
+func (c *Client) flushSystem(ctx context.Context, table string) error {
+	return c.do(ctx, http.MethodPost, "/storage_service/keyspace_flush/system?cf="+table, func(b io.Reader) error {
 		_, err := limitValue.Read(b, theAnswer)
 		return err
 	})

@@ -72,6 +72,14 @@ func TestRowsWhileANodeIsReplacedAtItsOwnAddress(t *testing.T) {
 				t.Errorf("own facts: %+v", row)
 			}
 
+			members, err := reader.c.Members(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, gaps := ReadVitals(ctx, reader.c, members); len(gaps) > 0 || v.Uptime == nil || *v.Uptime <= 0 || v.Load == nil || *v.Load <= 0 || v.Tokens == nil || *v.Tokens == 0 {
+				t.Errorf("vitals %+v, gaps %v", v, gaps)
+			}
+
 			c.Node(2).Kill()
 			until("the dead node is DOWN", func(r api.NodeStatusReport) bool {
 				s, _ := status(r, dead)
@@ -234,7 +242,7 @@ func TestACancelledJoinIsRecognised(t *testing.T) {
 }
 
 // The client reads from each version what that version's task manager says, and remembers the node of a task that has ended since.
-func TestIssue9C1TheClientReadsTheTasksOfEachVersion(t *testing.T) {
+func TestC1TheClientReadsTheTasksOfEachVersion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts simulated nodes")
 	}

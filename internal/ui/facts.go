@@ -5,6 +5,9 @@ package ui
 import (
 	"cmp"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
 // Snapshot is one state of a cluster, ready to be drawn. It is not changed after NewSnapshot.
@@ -32,9 +35,10 @@ type facts struct {
 	name             string // namespace/name
 	healthy          bool
 	verdict, summary string
-	source           string // where the rows come from
-	reason           string // why from there
-	coordinator      string // who coordinates topology; empty when not known
+	source           string            // where the rows come from
+	reason           string            // why from there
+	coordinator      string            // who coordinates topology; empty when not known
+	view             *render.ViewStamp // which view the controller has; nil where it keeps none
 	partial          []string
 	partition        [][]int
 	nodes            []node
@@ -108,8 +112,7 @@ type blocker struct {
 	key       string // the same in every snapshot
 	observed  int    // -1 when it is about no node
 	observers []int
-	step      string // the next step
-	command   string // the first command in it; may be empty
+	step      code.Message // the next step; y copies its first command
 	text      func(now time.Time) string
 }
 

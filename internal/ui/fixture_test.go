@@ -163,7 +163,7 @@ func (w *world) snapshot() *cluster.Cluster {
 		svc, o := service(p), pod(p)
 		o.Status.Phase = corev1.PodPending
 		o.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}
-		o.Spec.InitContainers = []corev1.Container{{Name: api.ContainerBarrier}}
+		o.Spec.InitContainers = []corev1.Container{{Name: api.ContainerBarrier, Args: []string{"--policy=" + string(api.PolicyReports)}}}
 		o.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(start.Add(-2 * time.Minute))}}}}
 		s.Services, s.Pods = append(s.Services, svc), append(s.Pods, o)
 	}

@@ -98,15 +98,23 @@ func (m *Model) footer(v *view) string {
 		return t.strong.of(v.fitted(clean(m.note.text), m.width))
 	case m.menu != nil:
 		return t.dim.of(v.fitted("up, down choose   enter goes on   esc changes nothing", m.width))
+	case m.help == nil && m.page != nil:
+		return m.page.footer(v, &m.keys, m.width)
 	case m.help != nil:
 		return t.dim.of("esc leaves help, up and down scroll")
 	}
+	return v.short(m.keys.ShortHelp(), m.width)
+}
+
+// short lists keys as far as there is room in w cells.
+func (v *view) short(keys []key.Binding, width int) string {
+	t := v.fresh
 	var b strings.Builder
 	used := 0
-	for _, k := range m.keys.ShortHelp() {
+	for _, k := range keys {
 		h := k.Help()
 		w := len(h.Key) + 1 + len(h.Desc) + 2
-		if used+w-2 > m.width {
+		if used+w-2 > width {
 			continue
 		}
 		if used > 0 {

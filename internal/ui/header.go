@@ -119,7 +119,7 @@ func (s *Snapshot) verdictLine(v *view, w int) string {
 	room := w - width(word) - 1 - len(s.name)
 	rest := ": " + s.summary
 	if len(rest) > room {
-		rest = strings.Replace(rest, " in every row", "", 1) // the counts behind it matter more
+		rest = strings.Replace(rest, " by everyone", "", 1) // the counts behind it matter more
 	}
 	return look.of(word) + " " + v.strong.of(s.name) + v.fitted(rest, room)
 }
@@ -145,6 +145,9 @@ func (s *Snapshot) originLine(v *view, w int) string {
 		controller.look = v.bad
 	}
 	source := part{"from " + s.source, v.dim}
+	if v.context != "" && !s.archived {
+		source = part{"context " + v.context + ": from " + s.source, v.strong}
+	}
 	if s.reason != "" && len(read.text)+len(source.text)+len(s.reason)+len(controller.text)+9 <= w {
 		source.text += " (" + s.reason + ")"
 	}
@@ -157,6 +160,9 @@ func (s *Snapshot) originLine(v *view, w int) string {
 	}
 	if s.coordinator != "" {
 		parts = append(parts, part{s.coordinator, v.dim})
+	}
+	if s.view != nil {
+		parts = append(parts, part{s.viewText(v), v.dim})
 	}
 	var b strings.Builder
 	used := 0
@@ -173,6 +179,19 @@ func (s *Snapshot) originLine(v *view, w int) string {
 		used += width(text)
 	}
 	return b.String()
+}
+
+// viewText says which view the controller has, and for how long it has said so, its clock against this one.
+func (s *Snapshot) viewText(v *view) string {
+	now := v.wall
+	if s.archived {
+		now = s.at
+	}
+	text := fmt.Sprintf("view %d.%d", s.view.Epoch, s.view.Seq)
+	if !now.IsZero() {
+		text += ", unchanged " + age(now.Sub(s.view.ObservedAt.Time))
+	}
+	return text
 }
 
 // partialLines say what could not be read, in at most an eighth of the screen.

@@ -67,6 +67,8 @@ func helpLines(v *view, k *KeyMap, w int) []string {
 	text("state:down (up, unknown, missing): the reporters that say so, and the nodes of which they say it. state: with newcomer, ghost, joining, stale, error...: such nodes.")
 	lines = append(lines, "", t.title.of("Actions"))
 	text("force-proceed and replace run the commands of the same name: they show what they will do and ask.")
-	text("y copies the command of the chosen blocker's next step, where the terminal allows it (OSC 52).")
+	text("enter on a pair opens the page of the node in trouble, else of the reporter: all that describe says of it; tab there goes to the other of the two.")
+	text("logs, exec (a shell), cqlsh and nodetool (status) run the verbs of the same name on that node; the dashboard comes back when they end.")
+	text("y copies the command of the chosen blocker's next step, on a page that of the node's, where the terminal allows it (OSC 52).")
 	return lines
 }

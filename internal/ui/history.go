@@ -222,3 +222,12 @@ func (f *facts) past() []Change {
 	slices.SortStableFunc(log.all, func(a, b Change) int { return a.At.Compare(b.At) })
 	return log.all[max(0, len(log.all)-maxChanges):]
 }
+
+// WithPast is the snapshot with changes from before it, for what is not watched.
+func (s *Snapshot) WithPast(past Past) *Snapshot {
+	p := changesPane{log: slices.Clone(s.changes)}
+	p.before(past.Changes)
+	out := *s
+	out.changes = p.log
+	return &out
+}

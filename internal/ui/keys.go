@@ -14,6 +14,7 @@ type KeyMap struct {
 	Enter, Back, Tab, BackTab                                         key.Binding
 	Filter, Sort, Zoom                                                key.Binding
 	Force, Replace, Copy                                              key.Binding
+	Logs, Shell, CQL, Nodetool                                        key.Binding
 	Help, Quit, Interrupt                                             key.Binding
 }
 
@@ -36,13 +37,14 @@ func DefaultKeyMap(ascii bool) KeyMap {
 		Tab: bind("tab", "next pane", "tab"), BackTab: bind("shift+tab", "previous pane", "shift+tab"),
 		Filter: bind("/", "filter", "/"), Sort: bind("s", "sort", "s"), Zoom: bind("z", "nodes or racks", "z"),
 		Force: bind("f", "force-proceed", "f"), Replace: bind("r", "replace", "r"), Copy: bind("y", "copy the command", "y"),
+		Logs: bind("L", "logs", "L"), Shell: bind("x", "exec", "x"), CQL: bind("c", "cqlsh", "c"), Nodetool: bind("t", "nodetool", "t"),
 		Help: bind("?", "help", "?"), Quit: bind("q", "quit", "q"), Interrupt: bind("ctrl+c", "interrupt", "ctrl+c"),
 	}
 }
 
 // ShortHelp is the last line of the screen, the most needed first. A key that does not fit is left out.
 func (k KeyMap) ShortHelp() []key.Binding {
-	return []key.Binding{k.Help, k.Quit, k.Enter, k.Force, k.Replace, k.Next, k.Filter, k.Tab, k.Zoom, k.Sort, k.Copy}
+	return []key.Binding{k.Help, k.Quit, k.Enter, k.Force, k.Replace, k.Next, k.Filter, k.Tab, k.Zoom, k.Logs, k.Shell, k.CQL, k.Nodetool, k.Sort, k.Copy}
 }
 
 // FullHelp is every key in groups.
@@ -50,7 +52,7 @@ func (k KeyMap) FullHelp() [][]key.Binding {
 	return [][]key.Binding{
 		{k.Up, k.Down, k.Left, k.Right, k.PageUp, k.PageDown, k.Top, k.Bottom, k.First, k.Last},
 		{k.Next, k.Previous, k.Enter, k.Back, k.Tab, k.BackTab, k.Filter, k.Sort, k.Zoom},
-		{k.Force, k.Replace, k.Copy, k.Help, k.Quit, k.Interrupt},
+		{k.Force, k.Replace, k.Logs, k.Shell, k.CQL, k.Nodetool, k.Copy, k.Help, k.Quit, k.Interrupt},
 	}
 }
 

@@ -197,7 +197,7 @@ func (m *Model) more(v *view, p paneID, r rect) string {
 }
 
 func (m *Model) click(msg tea.MouseClickMsg) {
-	if msg.Button != tea.MouseLeft || m.help != nil || m.menu != nil || m.small() {
+	if msg.Button != tea.MouseLeft || m.help != nil || m.menu != nil || m.page != nil || m.small() {
 		return
 	}
 	m.note.text, m.matrix.touched = "", true
@@ -233,6 +233,10 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) {
 	}
 	if m.help != nil {
 		m.help.update(msg, &m.keys)
+		return
+	}
+	if m.page != nil {
+		m.page.update(msg, &m.keys)
 		return
 	}
 	by, sideways := 3, msg.Mod.Contains(tea.ModShift)

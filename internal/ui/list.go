@@ -114,10 +114,7 @@ func (b *blockersPane) full(v *view, i, w int, focused bool) []line {
 		mark = v.cursor
 	}
 	lines := wrapped(nil, w, "  ", v.bad, mark+" "+bl.text(v.now))
-	if bl.step != "" {
-		lines = wrapped(lines, w, "    ", paint{}, "  "+v.arrow+" "+bl.step)
-	}
-	return lines
+	return v.step(lines, w, bl.step)
 }
 
 func (b *blockersPane) short(v *view, i, w int) line {
@@ -180,6 +177,23 @@ func (c *changesPane) add(focused bool, changes ...Change) {
 	}
 	if focused && c.at > 0 {
 		c.at = min(c.at+len(changes), len(c.log)-1)
+	}
+}
+
+// before takes in changes that are older than the dashboard, each at its time. A person who looks at one keeps it.
+func (c *changesPane) before(past []Change) {
+	var shown Change
+	if c.at < len(c.log) {
+		shown = *c.item(c.at)
+	}
+	for _, p := range past {
+		p.Text = clean(p.Text)
+		c.log = append(c.log, p)
+	}
+	slices.SortStableFunc(c.log, func(a, b Change) int { return a.At.Compare(b.At) })
+	c.log = c.log[max(0, len(c.log)-maxHistory):]
+	if c.at > 0 {
+		c.at = max(0, len(c.log)-1-slices.Index(c.log, shown))
 	}
 }
 

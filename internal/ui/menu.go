@@ -15,12 +15,19 @@ import (
 type Actions struct {
 	ForceProceed, Replace func(target string) error
 	Why                   string
+	// Logs, Shell, CQL and Nodetool look into the Pod of a member, as the verbs logs, exec, cqlsh and nodetool do; WhyNoPod says why they cannot.
+	Logs, Shell, CQL, Nodetool func(member string) error
+	WhyNoPod                   string
+	// Describe reads all that is known of a node. It is called beside the dashboard, and may take its time.
+	Describe func(target string) (*Page, error)
 }
 
 // done is how an action ended.
 type done struct {
 	verb, target string
 	err          error
+	// looked is true when nothing was changed: it is no news then.
+	looked bool
 }
 
 // menu asks which node an action is for. Nodes are kept by host ID, so it stays open while snapshots come.

@@ -13,6 +13,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // The smallest screen on which everything has its place.
@@ -23,6 +25,9 @@ const (
 
 // Loaded brings a snapshot. It ends a lost connection.
 type Loaded struct{ Snapshot *Snapshot }
+
+// Past brings what was before the first snapshot, and not to be read from its objects: Events, conditions, replacements.
+type Past struct{ Changes []Change }
 
 // Contact says that the API server has answered; it does not say that what is shown is new.
 type Contact struct{}
@@ -43,6 +48,10 @@ type Options struct {
 	Actions Actions
 	Profile colorprofile.Profile
 	ASCII   bool
+	// Words says the commands, with the flags that were given.
+	Words words.Printer
+	// Context is the kubeconfig's context, where it is not the current one.
+	Context string
 	// Live is true when a feed sends: then silence is suspicious.
 	Live bool
 }
@@ -63,6 +72,7 @@ type Model struct {
 	focus         paneID
 	help          *helpPane // nil while closed
 	menu          *menu     // nil while closed
+	page          *pagePane // nil while closed
 	prompt        prompt
 	note          note
 	interrupted   bool // Ctrl-C ended it
@@ -101,7 +111,7 @@ func (m *Model) pane(p paneID) pane {
 
 // view is what the panes draw with now.
 func (m *Model) view() *view {
-	v := &view{theme: m.look, fresh: m.look, glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), wall: m.opts.Now()}
+	v := &view{theme: m.look, fresh: m.look, glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
 	v.now = v.wall
 	if v.stale || m.snap.archived || m.snap.at.IsZero() {
 		v.now = m.snap.at
@@ -133,15 +143,24 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.link.tick(now)
 		m.note.tick(now)
 		cmd = next()
+		if m.page != nil && m.opts.Live && !m.link.stale() {
+			cmd = tea.Batch(cmd, m.page.tick(now))
+		}
 	case Loaded:
 		m.remember(m.link.loaded(now))
 		m.load(msg.Snapshot)
 	case Contact:
 		m.link.heard(now)
+	case Past:
+		m.changes.before(msg.Changes)
 	case Lost:
 		m.remember(m.link.lose(msg, now))
 	case done:
 		m.finished(msg, now)
+	case pageRead:
+		if m.page != nil {
+			m.page.take(msg)
+		}
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
 	case tea.PasteMsg:
@@ -204,7 +223,12 @@ func (m *Model) finished(d done, now time.Time) {
 	what := strings.TrimSpace(d.verb + " " + d.target)
 	if d.err != nil {
 		m.note.text = what + ": " + reason(d.err)
-		m.remember(&Change{At: now, Text: m.note.text, Bad: true})
+		if !d.looked {
+			m.remember(&Change{At: now, Text: m.note.text, Bad: true})
+		}
+		return
+	}
+	if d.looked {
 		return
 	}
 	m.note.text = what + ": done"
@@ -234,6 +258,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			m.help = nil
 		}
 		return nil
+	case m.page != nil:
+		return m.pageKey(msg)
 	}
 	return m.command(msg)
 }
@@ -267,8 +293,10 @@ func (m *Model) command(msg tea.KeyPressMsg) tea.Cmd {
 		m.ask(forceMenu(m.opts.Actions.ForceProceed), m.opts.Actions.ForceProceed != nil)
 	case key.Matches(msg, k.Replace):
 		m.ask(replaceMenu(m.opts.Actions.Replace, m.underCursor()...), m.opts.Actions.Replace != nil)
+	case key.Matches(msg, k.Logs, k.Shell, k.CQL, k.Nodetool):
+		return m.inPodOfCursor(msg)
 	case key.Matches(msg, k.Enter):
-		m.enter()
+		return m.enter()
 	case m.focus == paneMatrix || key.Matches(msg, k.Zoom, k.Sort):
 		r := m.layout(m.view()).rects[paneMatrix]
 		m.matrix.update(msg, k, m.matrix.geometry(r.w, r.h).rows)
@@ -280,14 +308,15 @@ func (m *Model) command(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// enter goes into what is chosen: a blocker's pair, two racks, the details.
-func (m *Model) enter() {
+// enter goes into what is chosen: a blocker's pair, two racks, the page of a node.
+func (m *Model) enter() tea.Cmd {
 	switch {
 	case m.focus == paneBlockers:
 		m.jump()
-	case m.focus == paneMatrix && !m.matrix.open():
-		m.focus = paneDetail
+	case m.focus == paneDetail, m.focus == paneMatrix && !m.matrix.open():
+		return m.openPage()
 	}
+	return nil
 }
 
 // nextBlocker goes to the next blocker and its pair. The first press goes to the chosen one where the cursor is elsewhere.
@@ -329,12 +358,13 @@ func (m *Model) jump() {
 // copy puts the command of the chosen blocker's next step into the clipboard.
 func (m *Model) copy() tea.Cmd {
 	b := m.blockers.chosen()
-	if b == nil || b.command == "" {
+	if b == nil || len(b.step.Commands) == 0 {
 		m.note.text = "nothing to copy: no command belongs to this blocker"
 		return nil
 	}
-	m.note.text = "copied: " + b.command
-	return tea.SetClipboard(b.command)
+	command := m.opts.Words.Shell(b.step.Commands[0])
+	m.note.text = "copied: " + command
+	return tea.SetClipboard(command)
 }
 
 // underCursor gives the keys of the nodes under the cursor, the observed first; none while the matrix shows groups.
@@ -402,6 +432,12 @@ func (m *Model) Frame() string {
 			c.at(0, y, line)
 		}
 		m.menu.draw(v, c, len(head)+1)
+	case m.page != nil:
+		head := m.snap.header(v, &m.link, m.width, m.height)
+		for y, line := range head {
+			c.at(0, y, line)
+		}
+		m.page.draw(v, c, len(head)+1)
 	default:
 		l := m.layout(v)
 		for y, line := range l.head {

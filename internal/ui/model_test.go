@@ -149,7 +149,7 @@ func TestCursorStaysOnItsNodes(t *testing.T) {
 func TestUntouchedCursorFollowsTrouble(t *testing.T) {
 	w := newWorld(3, 1)
 	s := newScreen(t, w, 80, 24)
-	s.has("✓ HEALTHY demo/demo: 3 of 3 nodes UP in every row", "every node sees"[:0])
+	s.has("✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone", "every node sees"[:0])
 	w.down("demo-dc1-rack2-0")
 	s.loads(w)
 	if got := s.at(); got != "rack1-0 on rack2-0" {
@@ -172,12 +172,12 @@ func TestHistory(t *testing.T) {
 	w.newcomers = []string{"demo-dc1-rack1-1"}
 	s.loads(w)
 	s.has("Changes 5", "03:01:03 NOT HEALTHY, was HEALTHY", "03:01:03 demo-dc1-rack3-0 DOWN (was UP) by", "03:01:03 demo-dc1-rack1-1 is new: Newcomer",
-		"03:01:03 row of demo-dc1-rack3-0: error, was ok", "03:01:03 Pod of demo-dc1-rack3-0: CrashLoopBackOff 0/1")
+		"03:01:03 row of demo-dc1-rack3-0: error, was fresh", "03:01:03 Pod of demo-dc1-rack3-0: CrashLoopBackOff 0/1")
 	s.now = s.now.Add(time.Minute)
 	w.newcomers, w.not, w.failed, w.lease = nil, nil, nil, s.now
 	s.loads(w)
 	s.press("shift+tab")
-	s.has("03:02:03 HEALTHY, was NOT HEALTHY", "03:02:03 demo-dc1-rack3-0 UP (was DOWN) by demo-dc1-rack1-0", "demo-dc1-rack1-1 is gone", "row of demo-dc1-rack3-0: ok, was error")
+	s.has("03:02:03 HEALTHY, was NOT HEALTHY", "03:02:03 demo-dc1-rack3-0 UP (was DOWN) by demo-dc1-rack1-0", "demo-dc1-rack1-1 is gone", "row of demo-dc1-rack3-0: fresh, was error")
 	s.now = s.now.Add(time.Minute)
 	s.loads(w)
 	s.has("controller SILENT")

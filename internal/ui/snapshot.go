@@ -26,6 +26,29 @@ import (
 // rows tell who sees whom.
 type rows = matrix.Matrix
 
+// PageLine is one line of a page: a fact that was made from the document of `describe`.
+type PageLine = render.Fact
+
+// pageColumn is where the texts of a page begin.
+const pageColumn = render.FactColumn
+
+// style is the look of a meaning.
+func (t *theme) style(s render.Style) paint {
+	switch s {
+	case render.Good:
+		return t.good
+	case render.Bad:
+		return t.bad
+	case render.Warn, render.Odd:
+		return t.warn
+	case render.Dim:
+		return t.dim
+	case render.Strong:
+		return t.strong
+	}
+	return paint{}
+}
+
 func clean(text string) string { return render.Clean(text) }
 
 func shorten(text string, w int, middle bool, ellipsis string) string {
@@ -161,6 +184,7 @@ func newFacts(s *cluster.Cluster, now time.Time) *facts {
 	f := &facts{
 		name: clean(doc.Namespace + "/" + doc.Name), healthy: doc.Healthy, verdict: notHealthy, summary: clean(doc.Summary),
 		source: string(doc.Source.Used), reason: clean(doc.Source.Reason), partial: doc.PartialLines(0),
+		view: render.NewViewStamp(s),
 		byID: map[string]int{}, byMember: map[string]int{}, who: s.Matrix(), made: s.TakenAt,
 	}
 	switch doc.Verdict {
@@ -250,7 +274,7 @@ func newNode(d *render.Node) node {
 		force: clean(d.Force), detail: clean(d.Detail), index: -1, flag: cmp.Or(flags[d.State], flags[string(d.Membership)], ' '), joined: d.Membership == cluster.MemberJoined,
 		ghost: d.Membership == cluster.MemberGhost, gossip: d.Membership == cluster.MemberGossipOnly, known: d.Membership != cluster.MemberUnknown,
 		row: row{
-			status: string(d.Row.Status), detail: clean(d.Row.Detail), ok: d.Row.Status == render.RowOK, due: d.Row.Status != render.RowNone,
+			status: d.Row.Word(), detail: clean(d.Row.Detail), ok: d.Row.Status == render.RowOK, due: d.Row.Status != render.RowNone,
 			isError: d.Row.Status == render.RowError, written: timeOf(d.Row.Written), staleSince: timeOf(d.Row.StaleSince),
 		},
 	}
@@ -307,11 +331,8 @@ func (f *facts) addBlockers(doc *render.ClusterStatus) {
 	for i := range groups {
 		g := &groups[i]
 		b := blocker{
-			key: string(g.Reason) + " " + g.Observed.String(), observed: f.find(string(g.Observed.HostID), g.Observed.Member), step: clean(words.Text(g.Step)),
+			key: string(g.Reason) + " " + g.Observed.String(), observed: f.find(string(g.Observed.HostID), g.Observed.Member), step: g.Step,
 			text: func(now time.Time) string { return clean(words.Group(*g, now)) },
-		}
-		if len(g.Step.Commands) > 0 {
-			b.command = words.Shell(g.Step.Commands[0])
 		}
 		for _, o := range g.Observers {
 			if j := f.find(string(o.HostID), o.Member); j >= 0 {

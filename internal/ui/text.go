@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -18,6 +19,8 @@ type view struct {
 	glyphs
 	color, stale bool
 	wall         time.Time
+	words        words.Printer
+	context      string // where it is not the current one
 	// now is the moment that ages count to; zero when not known. While nothing is heard from the cluster it stands still.
 	now time.Time
 }
@@ -32,6 +35,24 @@ func (v *view) since(t time.Time) string {
 
 // clock is the time of day, in the time zone of the person.
 func (v *view) clock(t time.Time) string { return t.In(v.wall.Location()).Format("15:04:05") }
+
+// step appends a next step: its words wrapped, and each command on a line of its own, which is cut and never broken: y copies the whole.
+func (v *view) step(lines []line, w int, m code.Message) []line {
+	lead := "  " + v.arrow + " "
+	for _, part := range v.words.Parts(m) {
+		text := clean(strings.Trim(part.Text, " ;&"))
+		switch {
+		case text == "":
+			continue
+		case part.Command:
+			lines = append(lines, line{v.fitted(lead+text, w), v.strong})
+		default:
+			lines = wrapped(lines, w, "    ", paint{}, lead+text)
+		}
+		lead = "    "
+	}
+	return lines
+}
 
 // fitted cuts a text without escape sequences at a width.
 func (v *view) fitted(text string, w int) string {

@@ -11,6 +11,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -132,6 +133,43 @@ func TestCrosshair(t *testing.T) {
 	}
 	if pre := newTheme(colorprofile.ANSI, true, false).cells[markUp][lightCross].pre; strings.Contains(pre, "48;") {
 		t.Errorf("16 colours have no grey for the crosshair, which is %q", pre)
+	}
+}
+
+// In 256 colours the greys of crosshair and cursor are greys of that palette, differ from each other, and no other line has one, on dark and light grounds.
+func TestCrosshairIn256Colours(t *testing.T) {
+	for dark, want := range map[bool][2]string{true: {"48;5;236", "48;5;240"}, false: {"48;5;254", "48;5;251"}} {
+		theme := newTheme(colorprofile.ANSI256, dark, false)
+		for _, m := range []mark{markNone, markSelf, markUp, markDown, markUnknown, markMissing} {
+			base, cross, cursor := theme.cells[m][lightOff].pre, theme.cells[m][lightCross].pre, theme.cells[m][lightCursor].pre
+			if strings.Contains(base, "48;") || !strings.Contains(cross, want[0]) || !strings.Contains(cursor, want[1]) {
+				t.Errorf("dark %v, mark %d: without cursor %q, crosshair %q, cursor %q", dark, m, base, cross, cursor)
+			}
+		}
+	}
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		s := newScreen(t, demo(), size[0], size[1], func(o *Options) { o.Profile = colorprofile.ANSI256 })
+		frame := s.Frame()
+		marks := strings.Count(frame, "✓") + strings.Count(frame, "✗")
+		if crossed := strings.Count(frame, "48;5;236"); crossed == 0 || crossed >= marks || !strings.Contains(frame, "48;5;240") {
+			t.Errorf("%dx%d: %d grey cells among %d marks, or no cursor:\n%q", size[0], size[1], crossed, marks, frame)
+		}
+	}
+}
+
+// On 80x24 the last line has the keys that act on what is under the cursor.
+func TestFooterHasTheKeysThatAct(t *testing.T) {
+	w := demo()
+	s := newScreen(t, w, 80, 24, plain)
+	lines := strings.Split(strings.TrimRight(ansi.Strip(s.Frame()), "\n"), "\n")
+	last := lines[len(lines)-1]
+	for _, key := range []string{"enter open", "f force-proceed", "r replace"} {
+		if !strings.Contains(last, key) {
+			t.Errorf("the footer lacks %q: %s", key, last)
+		}
+	}
+	if ansi.StringWidth(last) > 80 {
+		t.Errorf("the footer is too long: %s", last)
 	}
 }
 

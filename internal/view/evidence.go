@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -23,6 +24,8 @@ type Evidence struct {
 	// Heartbeat is where its reporter serves it, nil for a reporter that has none: then rows are all there is to go by. Address is that of its Pod.
 	Heartbeat *api.ReportHeartbeat
 	Address   string
+	// Limit is how old the heartbeat may be, by the cluster's health policy; ContactLimit when zero.
+	Limit time.Duration
 }
 
 // Heartbeat is what the receiver knows of a member's heartbeat. The zero value confirms nothing.
@@ -42,9 +45,9 @@ func (e *Evidence) Seen(h Heartbeat, now time.Time) Look {
 	return e.Look
 }
 
-// Beats is true when a heartbeat confirms the member's row: the last answer was about this row, and the number has advanced within ContactLimit.
+// Beats is true when a heartbeat confirms the member's row: the last answer was about this row, and the number has advanced within its Limit.
 func (e *Evidence) Beats(h Heartbeat, now time.Time) bool {
-	return h.Digest != "" && h.Digest == e.Digest && !h.Advanced.IsZero() && now.Sub(h.Advanced) <= ContactLimit
+	return h.Digest != "" && h.Digest == e.Digest && !h.Advanced.IsZero() && now.Sub(h.Advanced) <= cmp.Or(e.Limit, ContactLimit)
 }
 
 // Contact is how it is known that a member's row is true.
@@ -68,13 +71,14 @@ func key(hostID hostid.ID, name string) string {
 // Of is what the cluster says of each member that has joined, in the order of its matrix.
 func Of(c *cluster.Cluster) []Evidence {
 	var out []Evidence
+	limit := c.HealthPolicy().Contact.Duration
 	nodes := c.Matrix().Nodes()
 	for i := range nodes {
 		n := &nodes[i]
 		if !n.Joined || n.Removed {
 			continue
 		}
-		e := Evidence{Ref: n.Ref, Look: look(n)}
+		e := Evidence{Ref: n.Ref, Look: look(n), Limit: limit}
 		if pod := c.Pod(n.Member); pod != nil {
 			e.Report, e.Address = pod.Annotations[api.AnnotationNodeStatusReport], pod.Status.PodIP
 			if said := c.Said(n.Member); said != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -27,6 +28,7 @@ const (
 	ReasonInitialized    = "Initialized"    // True
 	ReasonRecovered      = "Recovered"      // True
 	ReasonNoMember       = "NoMember"       // of InitializedButEmpty
+	ReasonTwoClusters    = "TwoClusters"    // of SplitCluster
 )
 
 // What the conditions say.
@@ -34,9 +36,11 @@ const (
 	CauseNoNodeYet    code.Code = "InitNoNodeYet"
 	CauseFirstIsWell  code.Code = "InitFirstIsWell" // node, window
 	CauseSignalAbsent code.Code = "InitSignalAbsent"
+	CauseInitSplit    code.Code = "InitSplit"
+	CauseSplit        code.Code = "SplitIs"  // why, step
 	CauseInitialized  code.Code = "InitDone" // hostID
 	CauseRecovered    code.Code = "InitRecovered"
-	CauseEmpty        code.Code = "InitEmpty" // commands: look at the members, delete the report
+	CauseEmpty        code.Code = "InitEmpty" // commands: look at the members, reset
 )
 
 // First is the node by which a cluster may count as initialised: the oldest member whose ScyllaDB is ready, and which says itself, freshly, that it has
@@ -76,6 +80,8 @@ func Joined(c *cluster.Cluster) bool {
 type Initialisation struct {
 	// Now is set where the cluster counts as initialised from now on; nil where it did already, or does not yet.
 	Now *api.StatusReportInitialization
+	// Group0 is the ID of the cluster's group 0 where it is learned now; empty where it is recorded already, or does not show yet.
+	Group0 string
 	// Conditions to be set, Absent types to be taken away.
 	Conditions []Condition
 	Absent     []string
@@ -92,15 +98,17 @@ type Condition struct {
 // Initialise judges a cluster by its stored status. first is First, which has been that one without a break since then. What is set already is
 // never taken back, whatever the cluster says now.
 func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, first matrix.Ref, since, now time.Time) Initialisation {
-	joined := Joined(c)
+	joined, window := Joined(c), healthpolicy.First(c.StatusReport)
+	split := !c.Matrix().SplitFact().IsZero()
 	if stored.Initialized {
 		out := initialised(stored.Initialization)
+		out.identify(c, stored)
 		if joined {
 			out.Absent = []string{api.ConditionInitializedButEmpty}
 		} else {
 			out.Conditions = append(out.Conditions, Condition{
 				Type: api.ConditionInitializedButEmpty, Status: metav1.ConditionTrue, Reason: ReasonNoMember,
-				Message: code.New(CauseEmpty).Do(code.Scylla(c.Namespace, "status", c.Name), code.Kubectl(c.Namespace, "delete", "scylladbstatusreport", c.Name)),
+				Message: code.New(CauseEmpty).Do(code.Scylla(c.Namespace, "status", c.Name), code.Scylla(c.Namespace, "init", "reset", c.Name)),
 			})
 		}
 		return out
@@ -108,19 +116,22 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 	// Whether nodes had joined before anybody looked is in the stored condition, so that no crash forgets it.
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionInitialized)
 	recovering := was == nil && joined || was != nil && was.Reason == ReasonRecovering
-	if first.Member != "" && now.Sub(since) >= Stabilisation {
+	if first.Member != "" && now.Sub(since) >= window && !split {
 		done := &api.StatusReportInitialization{FirstHostID: string(first.HostID), At: metav1.NewTime(now.UTC().Truncate(time.Second)), Recovered: recovering}
 		if recovering && len(Of(c)) > 1 {
 			done.FirstHostID = ""
 		}
 		out := initialised(done)
 		out.Now, out.Absent = done, []string{api.ConditionInitializedButEmpty}
+		out.identify(c, stored)
 		return out
 	}
 	x := Condition{Type: api.ConditionInitialized, Status: metav1.ConditionFalse, Reason: ReasonNotInitialized, Message: code.New(CauseNoNodeYet)}
 	switch {
+	case split:
+		x.Status, x.Message = metav1.ConditionUnknown, code.New(CauseInitSplit)
 	case first.Member != "":
-		x.Reason, x.Message = ReasonStabilising, code.New(CauseFirstIsWell, "node", first.Name(), "window", Stabilisation)
+		x.Reason, x.Message = ReasonStabilising, code.New(CauseFirstIsWell, "node", first.Name(), "window", window)
 	case joined:
 		x.Status, x.Reason, x.Message = metav1.ConditionUnknown, ReasonSignalAbsent, code.New(CauseSignalAbsent)
 	}
@@ -128,6 +139,30 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 		x.Reason = ReasonRecovering
 	}
 	return Initialisation{Conditions: []Condition{x}, Absent: []string{api.ConditionInitializedButEmpty}}
+}
+
+// identify records the group 0 of a cluster that has none recorded. What is recorded never changes, whatever the cluster says now.
+func (i *Initialisation) identify(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) {
+	if stored.Group0ID == "" {
+		i.Group0 = c.Matrix().Group0()
+	}
+}
+
+// Split is the condition that nodes are of two clusters of one name; false where they are not.
+func Split(c *cluster.Cluster) (Condition, bool) {
+	fact := c.Matrix().SplitFact()
+	if fact.IsZero() {
+		return Condition{}, false
+	}
+	var step code.Message
+	for _, b := range c.Health().Blockers {
+		if b.Reason == matrix.ReasonSplitCluster {
+			step = b.Step
+		}
+	}
+	return Condition{
+		Type: api.ConditionSplitCluster, Status: metav1.ConditionTrue, Reason: ReasonTwoClusters, Message: code.New(CauseSplit, "why", fact, "step", step),
+	}, true
 }
 
 func initialised(how *api.StatusReportInitialization) Initialisation {

@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 )
 
 // Limits of time by which nodes are judged, in one place: docs/health-policy.md is made of them.
@@ -21,22 +22,24 @@ const (
 	// RecoveryLimit is after how many looks in a row that heard of it a member is UP.
 	RecoveryLimit = 2
 	// ContactLimit is how old what a look goes by may be.
-	ContactLimit = 10 * time.Second
+	ContactLimit = healthpolicy.Contact
 	// Stabilisation is how long a first node must have been well without a break before its cluster counts as initialised, and by default how long all must
 	// stay UP before a barrier opens.
-	Stabilisation = 10 * time.Second
+	Stabilisation = healthpolicy.Stabilisation
 	// Dead is how long a node must have been DOWN before anything suggests to replace it.
-	Dead = cluster.SettledDown
+	Dead = healthpolicy.Dead
 )
 
 // Limit is one line of the health policy.
 type Limit struct {
 	Name string
-	// Value is a duration, or a number of looks.
+	// Value is a duration, a number, a word or a switch.
 	Value any
-	// Meaning is its sentence; Flag changes it, empty where nothing does.
-	Meaning code.Code
-	Flag    string
+	// Meaning is its sentence. Flag changes it, Field is the field of the health policy that does, with Bounds of what may be said; each is empty where nothing
+	// does.
+	Meaning     code.Code
+	Flag, Field string
+	Bounds      code.Message
 }
 
 // What the limits mean.
@@ -46,21 +49,35 @@ const (
 	LimitRecovery      code.Code = "LimitRecovery"
 	LimitContact       code.Code = "LimitContact"
 	LimitStabilisation code.Code = "LimitStabilisation"
+	LimitPermit        code.Code = "LimitPermit"
 	LimitBarrier       code.Code = "LimitBarrier"
+	LimitProfile       code.Code = "LimitProfile"
+	LimitQuorum        code.Code = "LimitQuorum"
+	LimitCleanUp       code.Code = "LimitCleanUp"
 	LimitDead          code.Code = "LimitDead"
 )
 
 // Policy is the health policy, in the order in which it is shown.
 func Policy() []Limit {
-	return []Limit{
+	standard := healthpolicy.Standard(Stabilisation, 0)
+	all := []Limit{
 		{Name: "look interval", Value: Interval, Meaning: LimitInterval},
 		{Name: "missed looks", Value: MissedLimit, Meaning: LimitMissed},
 		{Name: "recovery", Value: RecoveryLimit, Meaning: LimitRecovery},
-		{Name: "contact", Value: ContactLimit, Meaning: LimitContact},
-		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: LimitStabilisation},
-		{Name: "stabilisation of a join", Value: Stabilisation, Meaning: LimitBarrier, Flag: "scylla-agent barrier --stabilisation"},
-		{Name: "dead", Value: Dead, Meaning: LimitDead},
+		{Name: "contact", Value: ContactLimit, Meaning: LimitContact, Field: healthpolicy.FieldContact},
+		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: LimitStabilisation, Field: healthpolicy.FieldStabilisation},
+		{Name: "stabilisation of a permit", Value: Stabilisation, Meaning: LimitPermit, Flag: "scylla-agent controller --stabilisation", Field: healthpolicy.FieldStabilisation},
+		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: LimitBarrier, Flag: "scylla-agent barrier --stabilisation"},
+		{Name: "dead", Value: Dead, Meaning: LimitDead, Field: healthpolicy.FieldDead},
+		{Name: "profile", Value: standard.Profile, Meaning: LimitProfile, Field: healthpolicy.FieldProfile},
+		{Name: "minimum quorum", Value: standard.MinQuorum, Meaning: LimitQuorum, Field: healthpolicy.FieldMinQuorum},
+		{Name: "clean-up of dead reports", Value: standard.CleanUpDeadReports, Meaning: LimitCleanUp, Field: healthpolicy.FieldCleanUp},
 	}
+	cures := healthpolicy.Cures()
+	for i := range all {
+		all[i].Bounds = cures[all[i].Field]
+	}
+	return all
 }
 
 // ReasonDead is the reason of condition NodeReplaceable.
@@ -83,6 +100,6 @@ func Replaceable(c *cluster.Cluster) (Condition, bool) {
 	}
 	return Condition{
 		Type: api.ConditionNodeReplaceable, Status: metav1.ConditionTrue, Reason: ReasonDead,
-		Message: code.New(CauseReplaceable, "nodes", names, "dead", Dead).Do(commands...),
+		Message: code.New(CauseReplaceable, "nodes", names, "dead", c.HealthPolicy().Dead.Duration).Do(commands...),
 	}, len(names) > 0
 }

@@ -5,8 +5,6 @@ package viewwire_test
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,31 +17,20 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
 )
 
 var key = types.NamespacedName{Namespace: "db", Name: "demo"}
 
+func question(address string) viewwire.Question {
+	return viewwire.Question{Address: address, Path: viewwire.Path, Cluster: key}
+}
+
 func serve(t *testing.T, h http.Handler) (string, *http.Client) {
 	t.Helper()
-	k, err := pinned.NewKey("controller")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = pinned.Serve(ctx, l, k, h, slog.New(slog.DiscardHandler))
-	}()
-	c := pinned.NewClient(k.Fingerprint)
-	t.Cleanup(func() { c.CloseIdleConnections(); cancel(); <-ended })
-	return l.Addr().String(), c
+	s := pinnedserver.Start(t, "controller", h)
+	return s.Address, s.Client(t)
 }
 
 func TestAViewIsHandedOnAsItIs(t *testing.T) {
@@ -57,7 +44,7 @@ func TestAViewIsHandedOnAsItIs(t *testing.T) {
 		}
 		return want, nil
 	}))
-	got, err := viewwire.Fetch(t.Context(), c, address, key)
+	got, err := viewwire.Fetch(t.Context(), c, question(address))
 	if diff := cmp.Diff(want, got); err != nil || diff != "" || got.Age() != 1500*time.Millisecond {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
@@ -115,7 +102,7 @@ func TestWhatTheClientTakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, client := serve(t, c.h)
-			if v, err := viewwire.Fetch(t.Context(), client, address, key); !errors.Is(err, c.want) || v != nil {
+			if v, err := viewwire.Fetch(t.Context(), client, question(address)); !errors.Is(err, c.want) || v != nil {
 				t.Errorf("%v, %v; want %v", v, err, c.want)
 			}
 		})
@@ -130,7 +117,7 @@ func TestWhatTheClientTakes(t *testing.T) {
 				}
 			}
 		}())
-		if _, err := viewwire.Fetch(t.Context(), client, address, key); !bounded.IsTooLarge(err) {
+		if _, err := viewwire.Fetch(t.Context(), client, question(address)); !bounded.IsTooLarge(err) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -140,10 +127,57 @@ func TestWhatTheClientTakes(t *testing.T) {
 		defer close(release)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if _, err := viewwire.Fetch(ctx, client, address, key); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := viewwire.Fetch(ctx, client, question(address)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// Who has the view already gets its age and no body; who has another one gets the view.
+func TestWhoHasTheViewGetsItsAgeAlone(t *testing.T) {
+	is := &viewwire.View{StatusReportView: api.StatusReportView{Epoch: 3, Seq: 44, Hold: "x"}, AgeMillis: 1500}
+	address, c := serve(t, viewwire.Relay(func(types.NamespacedName) (*viewwire.View, error) { return is, nil }))
+	q := question(address)
+	q.Path = viewwire.RelayPath
+	for name, have := range map[string]*api.StatusReportView{"nothing": nil, "an older one": {Epoch: 3, Seq: 43}, "the same": {Epoch: 3, Seq: 44, Hold: "x", Founder: "kept"}} {
+		q.Have = have
+		got, err := viewwire.Fetch(t.Context(), c, q)
+		if err != nil || got.Seq != 44 || got.Hold != "x" || got.AgeMillis != 1500 || (got.Founder == "kept") != (name == "the same") {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// An answer without a body has to be about what is known, and to have one age.
+func TestAnAnswerWithoutABodyIsAboutWhatIsKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		have *api.StatusReportView
+		tag  string
+		ages []string
+		ok   bool
+	}{
+		"the same":          {&api.StatusReportView{Epoch: 3, Seq: 44}, `"3.44"`, []string{"7"}, true},
+		"nothing was known": {nil, `"3.44"`, []string{"7"}, false},
+		"another view":      {&api.StatusReportView{Epoch: 3, Seq: 44}, `"3.45"`, []string{"7"}, false},
+		"no age":            {&api.StatusReportView{Epoch: 3, Seq: 44}, `"3.44"`, nil, false},
+		"two ages":          {&api.StatusReportView{Epoch: 3, Seq: 44}, `"3.44"`, []string{"7", "8"}, false},
+		"words":             {&api.StatusReportView{Epoch: 3, Seq: 44}, `"3.44"`, []string{"young"}, false},
+		"from the future":   {&api.StatusReportView{Epoch: 3, Seq: 44}, `"3.44"`, []string{"-7"}, false},
+	} {
+		address, client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("ETag", c.tag)
+			for _, a := range c.ages {
+				w.Header().Add(viewwire.AgeHeader, a)
+			}
+			w.WriteHeader(http.StatusNotModified)
+		}))
+		q := question(address)
+		q.Have = c.have
+		v, err := viewwire.Fetch(t.Context(), client, q)
+		if c.ok && (err != nil || v.Age() != 7*time.Millisecond) || !c.ok && (v != nil || !errors.Is(err, viewwire.ErrGarbled)) {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
 }
 
 // Whatever is answered, what is taken has an order and an age.
@@ -154,7 +188,7 @@ func TestAnyAnswerIsAViewOrAnError(t *testing.T) {
 				`,"ageMillis":` + rapid.StringMatching(`-?[0-9]{1,19}`).Draw(t, "age") + `}`
 		})).Draw(t, "body")
 		c := &http.Client{Transport: canned(body)}
-		v, err := viewwire.Fetch(context.Background(), c, "a:1", key)
+		v, err := viewwire.Fetch(context.Background(), c, question("a:1"))
 		if (err == nil) == (v == nil) || v != nil && (v.Epoch < 1 || v.Seq < 1 || v.Age() < 0 || v.Age() > 24*time.Hour) {
 			t.Errorf("%q was taken as %+v, %v", body, v, err)
 		}

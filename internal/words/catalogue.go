@@ -13,7 +13,7 @@ import (
 
 // sentences is the catalogue: one English sentence for each code.
 var sentences = join(facts, steps, verdicts, rowSentences, clusterWords, sourceWords, barrierWords, renderWords, replacementSentences, preflightSentences, adoptWords,
-	findingWords, viewWords, permitWords)
+	findingWords, viewWords, permitWords, memberWords, resetWords)
 
 func join(catalogues ...map[code.Code]string) map[code.Code]string {
 	all := map[code.Code]string{}
@@ -55,7 +55,7 @@ var facts = map[code.Code]string{
 	code.Code(matrix.ReasonPermitPending):    "{name} has no permit yet[: {why}]",
 	code.Code(matrix.ReasonPermitOther):      "the permit of {name} is not for this start[: {why}]",
 	code.Code(matrix.ReasonViewHeld):         "the controller's view holds newcomers[: {why}]",
-	code.Code(matrix.ReasonIsolated):         "this Pod has heard neither of the API server nor of the controller for too long[: {why}]",
+	code.Code(matrix.ReasonIsolated):         "this Pod has seen no view of the controller advance for too long, and no other member's reporter answers it[: {why}]",
 	code.Code(matrix.ReasonOtherCluster):     "{name} would not found its cluster but join another one[: {why}]",
 	code.Code(matrix.ReasonPodToGo):          "{observed} is about to be replaced: this Pod goes first",
 	code.Code(matrix.ReasonTargetUp):         "{observed} is to be replaced or ignored, and is UP[: {why}]",
@@ -72,13 +72,16 @@ var facts = map[code.Code]string{
 	bootstrap.CauseReportBehindPods:     "the row of {members&} is another than the annotation of its Pod",
 	bootstrap.CauseReportFrozen:         "the annotation of Pod {members&} cannot be read, and the Scylla Operator then leaves the whole report as it was",
 
-	bootstrap.CauseSeedOfCluster:  "its seed {seed} is {member}[ of cluster {cluster}]",
-	bootstrap.CauseSeedElsewhere:  "its seed {seed} is no member of its cluster",
-	bootstrap.CausePodOfCluster:   "label " + api.LabelCluster + " of its Pod is {q:pod}, and of its Service {q:service}",
-	bootstrap.CauseSetOfCluster:   "{member} of the same StatefulSet {statefulSet} is of cluster {cluster}",
-	bootstrap.CauseAddressNotOwn:  "label " + api.LabelReplace + "={address} on its Service is not its own address, which is {own}",
-	bootstrap.CauseAddressUnknown: "label " + api.LabelReplace + "={address} on its Service cannot be told to be its own address: its Service has no ClusterIP, and none is recorded",
-	bootstrap.CauseReplacesNobody: "label " + api.LabelReplacingNodeHostID + " on its Service is empty",
+	bootstrap.CauseSeedOfCluster:    "its seed {seed} is {member}[ of cluster {cluster}]",
+	bootstrap.CauseSeedElsewhere:    "its seed {seed} is no member of its cluster",
+	bootstrap.CausePodOfCluster:     "label " + api.LabelCluster + " of its Pod is {q:pod}, and of its Service {q:service}",
+	bootstrap.CauseSetOfCluster:     "{member} of the same StatefulSet {statefulSet} is of cluster {cluster}",
+	bootstrap.CauseReportLost:       "the Pods carry rows, and the Scylla Operator has no report of them; its own barriers open without one",
+	bootstrap.CauseNoReportOf:       "none of datacenter {datacenters}, where members have joined",
+	bootstrap.CauseAddressNotOwn:    "label " + api.LabelReplace + "={address} on its Service is not its own address, which is {own}",
+	bootstrap.CauseAddressUnknown:   "label " + api.LabelReplace + "={address} on its Service cannot be told to be its own address: its Service has no ClusterIP, and none is recorded",
+	bootstrap.CauseReplacesNonsense: "label " + api.LabelReplacingNodeHostID + "={value} on its Service is no host ID",
+	bootstrap.CauseReplacesNobody:   "label " + api.LabelReplacingNodeHostID + " on its Service is empty",
 
 	bootstrap.CauseVolumeUnread: "{why}",
 	bootstrap.CauseSeenUp:       "by the rows of {observers}",
@@ -88,6 +91,9 @@ var facts = map[code.Code]string{
 	bootstrap.RolloutNotReady:   "StatefulSet {statefulSet} has {ready} ready Pods for {joined} members that have joined",
 
 	matrix.CauseSplit:          "the members that {parts} list have no host ID in common, and all of these nodes serve[; their topology coordinators are {coordinators}]",
+	matrix.CauseOtherGroup:     "{nodes&} {nodes?is|are} of group 0 {group} by {nodes?its|their} own {nodes?disk|disks}, and the cluster was recorded with group 0 {recorded}",
+	matrix.StepOtherGroup:      "see which cluster the node is of ({1}); only if group 0 was made anew by the recovery of a lost majority, forget the recorded one: {2}",
+	matrix.CauseSplitGroups:    "{parts} are of different group 0s by their own disks, {groups}, and all of these nodes serve[; their topology coordinators are {coordinators}]",
 	matrix.FactCoordinator:     "the topology coordinator is {node}[, by {named} of {rows} rows]",
 	matrix.FactNoCoordinator:   "the {rows} rows do not agree on the topology coordinator",
 	matrix.FactOtherUnverified: "another datacenter exists, and its nodes cannot be asked from here[: {why}]",
@@ -145,6 +151,7 @@ var steps = map[code.Code]string{
 	matrix.StepStartMember:         "see that {node} starts; its host ID is recorded on its Service once ScyllaDB has one",
 	matrix.StepReplacementOpen:     "its replacement is under way; how far it is: {1}",
 	matrix.StepReplacementAsked:    "its replacement is asked for; how far it is: {1}",
+	matrix.StepWaitForRollback:     "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: {1}",
 	matrix.StepReplaceFormerNode:   "the cluster still counts the former node of this very member: replace it: {1}",
 	matrix.StepWaitForGossip:       "gossip has not settled; if this lasts, compare nodetool status on both nodes",
 	matrix.StepWaitForMembership:   "membership has not spread yet; if this lasts, compare nodetool status on both nodes",
@@ -200,7 +207,8 @@ var steps = map[code.Code]string{
 var verdicts = map[code.Code]string{
 	bootstrap.SummaryBootstrapped:    "may start: its data directory says that it has bootstrapped",
 	bootstrap.SummaryKnownToPeer:     "may start: it is a restart, {peer} has its host ID {hostID} as a member",
-	bootstrap.SummaryOnlyMember:      "may start: it is a restart, it has joined before and is the only member, so there is no other to ask",
+	bootstrap.SummaryOnlyMember:      "may start: it is a restart, it has joined before and no other member has, so there is nobody to ask",
+	bootstrap.SummaryLastListed:      "may start: it is a restart, no node reports and the last row of {peer} has its host ID {hostID} as a member",
 	bootstrap.SummaryColdStart:       "may start: it is a restart, no node reports and its volume holds the host ID {hostID} that its Service records",
 	bootstrap.SummaryLikelyRestart:   "may start as a restart if its volume is its own, which only its Pod can tell: {peer} has its host ID {hostID} as a member",
 	bootstrap.SummaryForced:          "may start: it is forced, and nothing was in its way",
@@ -209,6 +217,7 @@ var verdicts = map[code.Code]string{
 	bootstrap.SummaryReplacesAddress: "may start: it replaces the node with address {address}",
 	bootstrap.SummaryFirstNode:       "may start as the first node: no member of this cluster has ever joined",
 	bootstrap.SummaryOneNodeUp:       "may start: the one node there is sees itself UP",
+	bootstrap.SummaryPerhapsRemoved:  "may start as a new node if its volume is empty, which only its Pod can tell: no node lists its host ID {hostID} any more, and ScyllaDB refuses a volume that holds it",
 	bootstrap.SummaryAllUp:           "may start: all {nodes} nodes are seen UP by every one that reports",
 	bootstrap.SummaryMustWait:        "must wait: {reasons}",
 	bootstrap.SummaryUnusable:        "cannot start, however long it waits: {why}",
@@ -263,6 +272,11 @@ var barrierWords = map[code.Code]string{
 	"ReportsNotKept":      "controller {controller} does not keep the reports of this cluster by Lease {lease}: it cannot write them (its log says why), or does not look after this namespace",
 	"LeaseNotSeenRenewed": "controller {controller} has not been seen to renew Lease {lease} yet",
 
+	"DecidedByPeers": "no controller leads: decided by the members' own fresh rows, without permit, hold or turn (--when-controller-silent=Peers)",
+	"RelaysAreFresh": "it is this Pod that does not reach the API server: {answering} other members' reporters answer, and have a fresh view of the controller, which opens nothing from them ({error})",
+	"RelaysAreOld":   "{answering} other members' reporters answer, and have no fresh view either ({error})",
+	"ReachMembers":   "see that this Pod reaches the API server, and the other members' reporters (port 8083): a NetworkPolicy or the Kubernetes node's network may be in the way",
+
 	"GrantMemberRights":          "give the Pod's ServiceAccount the rights of ClusterRole kubectl-scylla-member",
 	"NameCluster":                "label the Service with the cluster's name, or give the barrier --selector-label-value",
 	"SeeControllerMakesServices": "the controller makes one Service for each member: see that it runs, and that the StatefulSet has label " + api.LabelManagedBy + "=" + api.ManagedByUs,
@@ -288,6 +302,6 @@ var renderWords = map[code.Code]string{
 
 	"ResumeReplacement": "the replacement failed: {cure}",
 	"ReplacementWaits":  "the replacement waits: {cure}",
-	"RemoveGhost":       "no member has it; remove it: {command}",
+	"RemoveGhost":       "no member has it; remove it: {1}",
 	"GhostCannotGo":     "no member here has it, and it must not be removed: {why}",
 }

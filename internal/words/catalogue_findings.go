@@ -68,6 +68,7 @@ var findingWords = map[code.Code]string{
 	"WaitForSchema":   "wait until they agree before the schema is changed",
 	"SeeLeftover":     "what is known of it: {1}",
 
+	"WaitForLeaving":     "it is being decommissioned, and the Scylla Operator has no row of it until it has left: wait; what it does, its log says: {1}",
 	"WaitForStart":       "it is starting: wait[; it waits for {waits}]: {1}",
 	"ApplyParallel":      "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady): {1}, which leaves its Pods, and apply it again with Parallel",
 	"ForcePastZeroToken": "{node} has joined and owns no tokens, and the Scylla Operator waits for ever for its tokens; where nothing else holds the newcomer up: {1}",

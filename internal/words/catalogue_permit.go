@@ -22,6 +22,7 @@ var permitWords = map[code.Code]string{
 	"PermitWaitsForUnknownReason": "{reason}",
 
 	bootstrap.CauseNoView:     "the controller has made no view of the cluster",
+	bootstrap.CauseOverride:   "an override names report {report}, whose permits are for another cluster's members",
 	bootstrap.CauseNoPermits:  "the controller gives no permits: it is older than this barrier, or its kinds are",
 	bootstrap.CauseNotQueued:  "the controller has not put it into the queue yet",
 	bootstrap.CauseQueued:     "place {place} of {waiting} in the queue: {why}",
@@ -33,6 +34,8 @@ var permitWords = map[code.Code]string{
 	bootstrap.CauseViewOld:    "its view has not advanced for {age}, more than {limit}",
 
 	bootstrap.StepWaitForPermit: "wait: permits go round by themselves; who is before it, and why: {1}",
+	bootstrap.StepMakeView:      "see that the controller runs, and where it is older than this barrier, bring it and its kinds up to date: {1}",
+	bootstrap.StepGoByReports:   "let the barrier go by the reports alone: --policy=reports",
 	bootstrap.StepPermitKinds:   "bring the controller and its kinds up to date ({1}), or let the barrier go by the reports alone: --policy=reports",
 	bootstrap.StepOtherFounder:  "let {founder} start, it alone may found the cluster; if it is gone for good, and no member has any data, delete the ScyllaDBStatusReport",
 

@@ -25,7 +25,7 @@ var replacementSentences = map[code.Code]string{
 	"ReplaceCheckNotSkippable": `annotation {annotation} names check "{check}", which cannot be skipped`,
 	"ReplaceSkippableChecks":   "the checks that can be skipped are {checks}",
 	"ReplaceIsOpen":            "a replacement of {original} is open on {member}[ since {since}]; a second one would lose its host ID",
-	"ReplaceSeeHowFar":         "see how far it is: {1}; if it has failed: {2}",
+	"ReplaceSeeHowFar":         "see how far it is: {1}[; if it has failed: {2}]",
 
 	// The node that is replaced.
 	"ReplaceOriginalRecorded": "original host ID {hostID} is recorded on service {member}",
@@ -173,7 +173,7 @@ var replacementSentences = map[code.Code]string{
 	"SeedsWanted":               "see that another member is UP and has a Pod with an address, or give the addresses of nodes elsewhere with --seeds",
 	"LauncherThere":             "StatefulSet {set} starts ScyllaDB through the launcher, which adds the replace argument",
 	"LauncherMissing":           "StatefulSet {set} starts ScyllaDB without `scylla-agent launch`: the new node would join as a plain new one",
-	"LauncherAdd":               "start ScyllaDB through `scylla-agent launch --` (docs/examples/scylladb.yaml shows how), roll that out, then replace",
+	"LauncherAdd":               "start ScyllaDB through `scylla-agent launch --`, as `kubectl scylla inject` does it, roll that out, then replace",
 	"LauncherUnknown":           "nobody knows how the new Pod gets the replace argument",
 	"LauncherSee":               "see that its ScyllaDB container starts through `scylla-agent launch`",
 
@@ -186,6 +186,7 @@ var replacementSentences = map[code.Code]string{
 	"ReplaceClaimKept":           "the request is being withdrawn: PersistentVolumeClaim {claim} is kept",
 	"ReplaceWithdrawn":           "the request was withdrawn before anything was deleted",
 	"ReplaceTooLate":             "label {label} was removed too late: the volume of {member} is deleted and the cluster may have banned the old node, so the replacement goes on",
+	"ReplacePodAnew":             "Pod {pod} was made anew before its volume is deleted: this Pod goes now, and the next one starts as the replacement",
 	"ReplaceLabelRestored":       "label {label} of service {member} was removed or changed during the replacement and is put back",
 	"ReplaceAdopted":             "a replacement of address {address} was begun by somebody else and is continued",
 	"ReplaceByAddressDeprecated": "ScyllaDB {version} replaces {member} by its address {address} (replace_address_first_boot), which is deprecated; upgrade to 5.2, 2023.1 or later to replace by host ID",
@@ -249,6 +250,7 @@ var replacementSentences = map[code.Code]string{
 	"CureNewcomerIsMember":   "keep its volume out of it: it is a member's. Replace the new node's own host ID: {1}",
 	"CureResume":             "the new volume is poisoned and cannot be used again: {1}",
 	"CureIgnoreOther":        "{nodes&} is to be replaced too, and waits for this one. If it is dead for good, go on without it: {1}",
+	"CureVolumeLost":         "if the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, begin again on an empty volume: {1}",
 	"CureResumeAfter":        "the new volume is poisoned and cannot be used again. Bring {nodes&} back first, then: {1}; or, if dead for good: {2}",
 	"CureBringBack":          "bring {nodes&} back: nothing was placed, and ScyllaDB tries again by itself",
 	"CureBringBackOrResume":  "bring {nodes&} back: nothing was placed, and ScyllaDB tries again by itself; or, if dead for good: {1}",
@@ -278,7 +280,7 @@ var replacementSentences = map[code.Code]string{
 
 	// Ghosts.
 	"GhostListed":             "{by&} {by?lists|list} {hostID}, which no member here has",
-	"GhostNoNodeToRemoveFrom": "no node is UP in every row, from which it could be removed",
+	"GhostNoNodeToRemoveFrom": "no node is seen UP by everyone, from which it could be removed",
 
 	// Phases.
 	"PhaseVerify":       "verifying and recording the host ID",

@@ -23,6 +23,7 @@ var rowSentences = map[code.Code]string{
 	matrix.StalePodNotRunning:       "pod {pod} is {words}",
 	matrix.StaleContainerUnknown:    "pod {pod}: no state of container {object} is known",
 	matrix.StaleContainerEnded:      "pod {pod}: container {object} ended ({words})",
+	matrix.StaleContainerExited:     "pod {pod}: container {object} ended (exit code {words})",
 	matrix.StaleContainerWaits:      "pod {pod}: container {object} waits ({words})",
 	matrix.StaleContainerNotRunning: "pod {pod}: container {object} is not running",
 	matrix.StaleReporterNotReady:    "pod {pod}: container {object} is not ready",

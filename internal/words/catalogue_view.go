@@ -13,9 +13,31 @@ var viewWords = map[code.Code]string{
 	"InitDone":         "the cluster has had its first node[, {hostID}]: nobody may found it again",
 	"InitRecovered":    "the cluster had nodes before this report was made: nobody may found it again",
 	"InitEmpty": "the cluster was initialised and no member of it has joined any more: every disk may be lost, and no member may found it anew. " +
-		"Look at the members ({1}); to give up all data and begin anew, delete the report ({2})",
+		"Look at the members ({1}); to give up all data and begin anew: {2}",
 
 	"NodesReplaceable": "{nodes&} {nodes?has|have} been DOWN for {dead} or longer by the rows of most members, and may be replaced if it is known not to come back: {*}",
+
+	"InitSplit": "nodes have joined, and they are of two clusters of one name",
+	"SplitIs":   "{why}. Nobody may join: {step}",
+
+	"PrerequisitesMissing": "{objects&} {objects?does|do} not exist in namespace {namespace}, and {pods&} {pods?does|do} not start without {objects?it|them}: " +
+		"create {objects?it|them}, and the rest happens by itself",
+
+	"ReplicasAreCapped": "{set} has {to} and not {from} replicas until the cluster is initialised, then it is raised to {wanted}",
+	"ReplicasAreRaised": "{set} is raised from {from} to {to} replicas: all members that there are have joined",
+	"WantedReplicasBad": "annotation kubectl-scylla.scylladb.com/wanted-replicas of {set} is {q:value}: give a number from 0 to {most}; until then its count is left as it is",
+
+	"HealthFieldInvalid":  "annotation {annotation} of StatefulSet {object} is {q:value}, which cannot be used: {cure}, or take it off: {1}; until then it is {kept}",
+	"HealthFieldUnknown":  "annotation {annotation} of StatefulSet {object} names no field of the health policy, which are {known&}: take it off: {1}",
+	"HealthFieldDisputed": "StatefulSets {objects&} say different things in annotation {annotation}: give all of them the same; until then it is {kept}",
+	"HealthGiveDuration":  "give a duration from {least} to {most}, for example 1m30s",
+	"HealthGiveNumber":    "give a number from 1 to {most}",
+	"HealthGiveSwitch":    "give true or false",
+	"HealthGiveProfile":   "give production or development",
+
+	"DeadReports":      "no member lists {nodes&} any more, and {nodes?its row is|their rows are} kept in the reports, because {why}; to take {nodes?it|them} out: {*}",
+	"DeadReportsOff":   "the clean-up is off (cleanUpDeadReports of the health policy)",
+	"DeadReportsFloor": "{reporting} members report, and the clean-up leaves no fewer than {least} (minQuorum)",
 
 	"LimitInterval":      "how often the controller looks at the members",
 	"LimitMissed":        "after so many looks in a row that heard nothing a member is UNKNOWN",
@@ -23,11 +45,16 @@ var viewWords = map[code.Code]string{
 	"LimitContact":       "how old what a look goes by may be; beyond it nothing was heard",
 	"LimitStabilisation": "how long the first node must be well without a break before the cluster is initialised",
 	"LimitBarrier":       "how long all must stay UP without a break before a barrier opens; 0 opens at once",
+	"LimitPermit":        "how long all must stay UP without a break before a member gets its permit",
+	"LimitProfile":       "what the cluster is for: it sets the default of the minimum quorum",
+	"LimitQuorum":        "the clean-up of dead reports leaves no fewer members that report. By default 3, or as many as there are members if that is more; in profile development as many as there are members",
+	"LimitCleanUp":       "takes the row of a node that no member lists any more out of the reports, once that has been so for as long as dead says. By default off where the minimum quorum is below 3",
 	"LimitDead":          "how long a node must have been DOWN before anything suggests to replace it",
 
 	"ControllerView": "view {epoch}.{seq} of the controller: {up} of {members} members UP[, DOWN: {down}][, UNKNOWN: {unknown}][; held: {hold}]" +
 		"[; permit: {permitted&}][; {waiting} in the queue for a permit]" +
 		"[; it has said so for {age}, its clock against this one]",
+	"ControllerViewAge": "view {epoch}.{seq} of the controller[; it has said so for {age}, its clock against this one]",
 	"ViewPermitted":     "{member} has its permit ({kind})[, since {age}]",
 	"ViewQueued":        "{place}. {member} waits for its permit ({kind}): {why}",
 	"ViewQueueIsLonger": "and {more} more wait",

@@ -58,5 +58,8 @@ func (p Printer) WithFlags(c code.Command) code.Command {
 	if len(c) > 1 && c[1] == "scylla" {
 		at = 2
 	}
+	if p.has(c[at:]) {
+		return c
+	}
 	return slices.Concat(c[:at], p.Flags, c[at:])
 }

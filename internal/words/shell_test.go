@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -34,6 +35,63 @@ func TestShellQuotesWhatIsNotPlain(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestMentionedCommandsHaveTheFlags: a command within a sentence works where it is pasted.
+func TestMentionedCommandsHaveTheFlags(t *testing.T) {
+	t.Parallel()
+	p := words.Printer{Flags: []string{"--context=a b", "--as=me"}}
+	for text, want := range map[string]string{
+		"see why: kubectl scylla logs a -n demo":              "see why: kubectl scylla '--context=a b' --as=me logs a -n demo",
+		`"kubectl scylla status -A" lists them`:               `"kubectl scylla '--context=a b' --as=me status -A" lists them`,
+		"try: kubectl cluster-info":                           "try: kubectl '--context=a b' --as=me cluster-info",
+		"see: kubectl scylla status --help":                   "see: kubectl scylla status --help",
+		"list the contexts with: kubectl config get-contexts": "list the contexts with: kubectl config get-contexts",
+		"kubectl scylla '--context=a b' --as=me status":       "kubectl scylla '--context=a b' --as=me status",
+		"managed by kubectl-scylla, read by you":              "managed by kubectl-scylla, read by you",
+	} {
+		if got := p.Mentioned(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+		if again := p.Mentioned(p.Mentioned(text)); again != want {
+			t.Errorf("%q becomes %q the second time", text, again)
+		}
+	}
+	if got := (words.Printer{}).Mentioned("kubectl scylla status"); got != "kubectl scylla status" {
+		t.Errorf("without flags: %q", got)
+	}
+}
+
+// TestRepeatPutsTheFlagsIntoDocuments: into commands, sentences and fields that mention commands, once however often.
+func TestRepeatPutsTheFlagsIntoDocuments(t *testing.T) {
+	t.Parallel()
+	type part struct {
+		Step *words.Message
+		Done words.Command
+		Cure string `words:"mentions"`
+		Said string
+	}
+	type document struct {
+		Parts  []part
+		Parts2 []*part
+	}
+	p := words.Printer{Flags: []string{"--context=test"}}
+	made := func() part {
+		step := words.Printer{}.Document(code.New(matrix.StepReadLogOrReplace).Do(code.Kubectl("demo", "logs", "a"), code.Scylla("demo", "replace", "1")))
+		return part{Step: step, Done: words.Command{Args: code.Kubectl("", "get", "pod")}, Cure: "kubectl scylla status", Said: "kubectl scylla status"}
+	}
+	one := made()
+	doc := &document{Parts: []part{made()}, Parts2: []*part{&one, nil}}
+	p.Repeat(doc)
+	p.Repeat(doc)
+	for _, got := range []part{doc.Parts[0], one} {
+		if got.Step.Commands[0].Shell != "kubectl --context=test logs a -n demo" || !strings.Contains(got.Step.Text, "kubectl scylla --context=test replace 1 -n demo") {
+			t.Errorf("the step is %+v", got.Step)
+		}
+		if got.Done.Shell != "kubectl --context=test get pod" || got.Cure != "kubectl scylla --context=test status" || got.Said != "kubectl scylla status" {
+			t.Errorf("got %+v", got)
+		}
 	}
 }
 

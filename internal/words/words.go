@@ -98,7 +98,7 @@ func (p Printer) placeholder(name string, m code.Message) []Part {
 		return []Part{{Clean(p.Shell(m.Commands[n-1])), true}}
 	}
 	if name, ok := strings.CutPrefix(name, "q:"); ok {
-		return []Part{{Text: Clean(strconv.Quote(fmt.Sprint(m.Params[name])))}}
+		return []Part{{Text: Clean(strconv.Quote(p.value(m.Params[name])))}}
 	}
 	if parts, ok := p.listed(name, m); ok {
 		return parts

@@ -42,9 +42,11 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Use:   "check [--for=restart MEMBER | --for=drain NODE | --for=scale | --for=upgrade]",
 		Short: "Check what guards joins: kinds, rights, controller, manifests, reporters",
 		Long: `Check what guards joins in a namespace: the kinds, the rights of you, of the members and of the
-controller, the admission policy, the controller and its Lease, versions, what is in each
-StatefulSet's Pod template, probes, seeds, disruption budgets, images, member Services, clocks,
-and whether each reporter answers. Each problem has its own line, with what to do.
+controller, the admission policy, the controller and its Lease, versions (plugin, controller,
+agents, ScyllaDB), what is in each StatefulSet's Pod template and in each Pod that runs, probes,
+seeds, disruption budgets, images, member Services, their names in the DNS (by Services and
+EndpointSlices), clocks, and whether each reporter answers. Each problem has its own line, with
+what to do and where to read on.
 
 With --pre it checks what has to be so before "kubectl scylla install" and "inject".
 With --for it says whether something is safe now, and if not, why not, with names: every node
@@ -181,15 +183,25 @@ type result struct {
 	State   preflight.State `json:"state"`
 	Text    *words.Message  `json:"text"`
 	Step    *words.Message  `json:"step,omitempty"`
+	// Link is where the documents say more; of a result with a step.
+	Link string `json:"link,omitempty"`
 }
 
 func newDocument(results []preflight.Result) *document {
 	var p words.Printer
 	d := &document{APIVersion: render.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
 	for _, r := range results {
-		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Document(r.Text), p.Document(r.Step)})
+		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Document(r.Text), p.Document(r.Step), link(r)})
 	}
 	return d
+}
+
+// link is where the documents explain a result that has a step; empty for any other.
+func link(r preflight.Result) string {
+	if r.Step.IsZero() {
+		return ""
+	}
+	return words.Link(r.Text.Code)
 }
 
 // suite is JUnit's form, as pipelines read it: a warning is a passed case with words on its output.
@@ -219,7 +231,7 @@ func newSuite(results []preflight.Result) *suite {
 	s := &suite{Name: "kubectl scylla check", Tests: len(results)}
 	for _, r := range results {
 		c := testcase{Class: r.Check, Name: strings.TrimSpace(r.Check + " " + r.Subject)}
-		t := &trouble{Message: words.Text(r.Text), Text: words.Text(r.Step)}
+		t := &trouble{Message: words.Text(r.Text), Text: strings.TrimSpace(words.Text(r.Step) + "\n" + link(r))}
 		switch r.State {
 		case preflight.Failed:
 			c.Failure = t
@@ -258,7 +270,7 @@ func text(results []preflight.Result) string {
 		}
 		fmt.Fprintf(&b, "%s  %-11s  %s%s\n", look[r.State].Paint(fmt.Sprintf("%-7s", r.State)), r.Check, render.Clean(subject), words.Text(r.Text))
 		if !r.Step.IsZero() {
-			fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", 22), words.Text(r.Step))
+			fmt.Fprintf(&b, "%[1]s%[2]s\n%[1]s%[3]s\n", strings.Repeat(" ", 22), words.Text(r.Step), render.Dim.Paint(link(r)))
 		}
 	}
 	return b.String()

@@ -16,6 +16,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,6 +51,7 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 	cfg.QPS, cfg.Burst = 50, 100 // many small questions
 	scheme := kube.NewScheme()
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
+	utilruntime.Must(discoveryv1.AddToScheme(scheme))
 	c, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
@@ -159,6 +161,11 @@ func (o *options) objects(ctx context.Context, c client.Client, namespace string
 		in.PDBErr = exit.Describe(err).Error()
 	}
 	in.PDBs = budgets.Items
+	var endpoints discoveryv1.EndpointSliceList
+	if err := c.List(ctx, &endpoints, client.InNamespace(namespace), client.HasLabels{discoveryv1.LabelServiceName}); err != nil {
+		in.SlicesErr = exit.Describe(err).Error()
+	}
+	in.Slices = endpoints.Items
 	return nil
 }
 
@@ -179,16 +186,20 @@ func (o *options) installation(ctx context.Context, c client.Client, in *preflig
 	if err := c.Get(ctx, client.ObjectKey{Namespace: manifests.Namespace, Name: api.LeaseName}, l); err == nil {
 		in.Lease = l
 	}
-	for kind, there := range map[string]*bool{"ValidatingAdmissionPolicy": &in.Policy, "ValidatingAdmissionPolicyBinding": &in.Binding} {
-		u := &unstructured.Unstructured{}
-		u.SetAPIVersion("admissionregistration.k8s.io/v1")
-		u.SetKind(kind)
-		switch err := c.Get(ctx, client.ObjectKey{Name: "kubectl-scylla-own-pod-only"}, u); {
-		case err == nil:
-			*there = true
-		case !apierrors.IsNotFound(err):
-			in.PolicyErr = exit.Describe(err).Error()
+	for i := range preflight.Policies {
+		p := preflight.Admission{Policy: preflight.Policies[i]}
+		for kind, there := range map[string]*bool{"ValidatingAdmissionPolicy": &p.There, "ValidatingAdmissionPolicyBinding": &p.Bound} {
+			u := &unstructured.Unstructured{}
+			u.SetAPIVersion("admissionregistration.k8s.io/v1")
+			u.SetKind(kind)
+			switch err := c.Get(ctx, client.ObjectKey{Name: p.Name}, u); {
+			case err == nil:
+				*there = true
+			case !apierrors.IsNotFound(err):
+				p.Err = exit.Describe(err).Error()
+			}
 		}
+		in.Admission = append(in.Admission, p)
 	}
 }
 
@@ -273,12 +284,11 @@ func accounts(sets []appsv1.StatefulSet) []string {
 	var all []string
 	for _, s := range sets {
 		spec := s.Spec.Template.Spec
-		guarded := slices.ContainsFunc(spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
 		name := spec.ServiceAccountName
 		if name == "" {
 			name = "default"
 		}
-		if guarded && s.Labels[api.LabelManagedBy] != api.ManagedByOperator && !slices.Contains(all, s.Namespace+"/"+name) {
+		if cluster.HasBarrier(&spec) && s.Labels[api.LabelManagedBy] != api.ManagedByOperator && !slices.Contains(all, s.Namespace+"/"+name) {
 			all = append(all, s.Namespace+"/"+name)
 		}
 	}

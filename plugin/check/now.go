@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,7 +33,7 @@ func (o *options) safeNow(ctx context.Context) error {
 		if o.purpose == preflight.ForDrain && len(in.Stopped) == 0 {
 			continue
 		}
-		o.gatherNow(ctx, reader.Client(), in)
+		o.d.GatherNow(ctx, reader.Client(), in)
 		results = append(results, preflight.Safe(in)...)
 	}
 	if len(results) == 0 {
@@ -70,21 +69,4 @@ func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Clu
 		}
 		return there
 	}, err
-}
-
-func (o *options) gatherNow(ctx context.Context, c client.Client, in *preflight.Now) {
-	var budgets policyv1.PodDisruptionBudgetList
-	if err := c.List(ctx, &budgets, client.InNamespace(in.Cluster.Namespace)); err != nil {
-		in.PDBErr = exit.Describe(err).Error()
-	}
-	in.PDBs = budgets.Items
-	p := o.d.Busy("asking where the data of " + in.Cluster.Key.String() + " is")
-	defer p.Stop()
-	keyspaces, err := o.d.Replication(ctx, cli.Witnesses(in.Cluster, ""))
-	if err != nil {
-		in.DataErr = exit.Describe(err).Error()
-	}
-	for _, k := range keyspaces {
-		in.Keyspaces = append(in.Keyspaces, preflight.Keyspace{Name: k.Name, Replicas: k.Replicas})
-	}
 }

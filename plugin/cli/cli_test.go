@@ -23,13 +23,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 )
 
 // bench is a Deps with a clock that a test steps and streams that it reads.
 type bench struct {
 	*cli.Deps
 	clk      *clocktesting.FakeClock
-	out, err plugintest.Buffer
+	out, err output.Buffer
 }
 
 func newBench(t *testing.T, in io.Reader, term cli.Terminal, environ ...string) *bench {
@@ -251,8 +252,8 @@ func TestCompletion(t *testing.T) {
 		"clusters of another namespace":       {[]string{"status", "-n", "prod", ""}, "analytics\n:4\n"},
 		"clusters by prefix":                  {[]string{"status", "-n", "demo", "x"}, ":4\n"},
 		"no second cluster":                   {[]string{"status", "-n", "demo", "demo", ""}, ":4\n"},
-		"members with what they are":          {[]string{"barrier", "-n", "demo", "demo-dc1-rack2"}, "demo-dc1-rack2-0\tMember, Pod Running 1/1\ndemo-dc1-rack2-1\tNewcomer, Pod Init:1/2\n:4\n"},
-		"members to force":                    {[]string{"force-proceed", "-n", "demo", "demo-dc1-rack3"}, "demo-dc1-rack3-0\tMember, Pod Running 1/1\n:4\n"},
+		"members with what they are":          {[]string{"barrier", "-n", "demo", "demo-dc1-rack2"}, "demo-dc1-rack2-0\tMember, Pod Running 2/2\ndemo-dc1-rack2-1\tNewcomer, Pod Init:2/3\n:4\n"},
+		"members to force":                    {[]string{"force-proceed", "-n", "demo", "demo-dc1-rack3"}, "demo-dc1-rack3-0\tMember, Pod Running 2/2\n:4\n"},
 		"members by rack":                     {[]string{"barrier", "-n", "demo", "rack3"}, "rack3/0\tdemo-dc1-rack3-0\nrack3-0\tdemo-dc1-rack3-0\n:4\n"},
 		"members by host ID":                  {[]string{"replace", "-n", "demo", plugintest.HostID(2)[:5]}, plugintest.HostID(2) + "\tdemo-dc1-rack3-0\n:4\n"},
 		"members of a list":                   {[]string{"replace", "-n", "demo", "--ignore-dead", "rack1/0,rack3/"}, "rack1/0,rack3/0\tdemo-dc1-rack3-0\n:4\n"},

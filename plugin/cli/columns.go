@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
@@ -61,7 +62,7 @@ func (c *Columns) Print(d *Deps, items []any, headers bool) error {
 			return fmt.Errorf("print columns: %w", err)
 		}
 		var fields any
-		if err := json.Unmarshal(data, &fields); err != nil {
+		if err := utiljson.Unmarshal(data, &fields); err != nil {
 			return fmt.Errorf("print columns: %w", err)
 		}
 		row := make([]render.Cell, len(c.paths))

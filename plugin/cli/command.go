@@ -5,10 +5,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
@@ -105,6 +109,11 @@ func (d *Deps) CompleteDatacenters(cmd *cobra.Command, _ []string, toComplete st
 }
 
 func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*cluster.Cluster, cluster.Key) []string, load bool) ([]string, cobra.ShellCompDirective) {
+	return complete(cmd, toComplete, func(ctx context.Context) []string { return d.candidates(ctx, names, load) })
+}
+
+// complete gives those candidates that begin as typed, each once. Whoever makes them has little time.
+func complete(cmd *cobra.Command, toComplete string, candidates func(context.Context) []string) ([]string, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -113,7 +122,7 @@ func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*clust
 	defer cancel()
 	result := make(chan []string, 1)
 	// Reading a kubeconfig may run a credential plugin that heeds no context, so the time is kept here.
-	go func() { result <- d.candidates(ctx, names, load) }()
+	go func() { result <- candidates(ctx) }()
 	var all []string
 	select {
 	case all = <-result:
@@ -155,4 +164,47 @@ func (d *Deps) candidates(ctx context.Context, names func(*cluster.Cluster, clus
 		all = append(all, names(s, key)...)
 	}
 	return all
+}
+
+// CompleteNamespaces completes -n: the namespaces that the person may list, those with a cluster first where that is known. Without the right to list namespaces
+// it is those with a cluster.
+func (d *Deps) CompleteNamespaces(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	return complete(cmd, toComplete, func(ctx context.Context) []string {
+		c, err := d.NewClient()
+		if err != nil {
+			return nil
+		}
+		var names []string
+		if keys, err := kube.ListClusters(ctx, c, "", nil); err == nil {
+			for _, k := range keys {
+				names = append(names, k.Namespace+"\thas a ScyllaDB cluster")
+			}
+		}
+		var list metav1.PartialObjectMetadataList
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+		if err := c.List(ctx, &list); err == nil {
+			for i := range list.Items {
+				names = append(names, list.Items[i].Name)
+			}
+		}
+		return names
+	})
+}
+
+// CompleteContexts completes --context from the kubeconfig.
+func (d *Deps) CompleteContexts(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	return complete(cmd, toComplete, func(context.Context) []string {
+		raw, err := d.Flags.ToRawKubeConfigLoader().RawConfig()
+		if err != nil {
+			return nil
+		}
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(raw.Contexts)) {
+			if name == raw.CurrentContext {
+				name += "\tthe current one"
+			}
+			names = append(names, name)
+		}
+		return names
+	})
 }

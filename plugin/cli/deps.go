@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -48,6 +49,8 @@ type Deps struct {
 	Environ []string
 	// Terminal is asked each time: windows change their size.
 	Terminal func() Terminal
+	// ReadsFiles is true while a verb runs that has --from.
+	ReadsFiles bool
 	// RESTConfig, NewClient, ReadLive and WhoAmI reach the API server; tests replace them.
 	RESTConfig func() (*rest.Config, error)
 	NewClient  func() (client.WithWatch, error)
@@ -55,6 +58,8 @@ type Deps struct {
 	ReadLive func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
 	// Replication is where every keyspace's data is, by the word of the first of these Pods that answers.
 	Replication func(ctx context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error)
+	// FlushLocal has the ScyllaDB of a Pod write system.local to its disk.
+	FlushLocal func(ctx context.Context, pod corev1.Pod) error
 	// Exec runs a command in a container; Raw takes the terminal over until restore is called.
 	Exec func(ctx context.Context, e kube.Exec) error
 	Raw  func() (restore func(), err error)
@@ -94,8 +99,16 @@ func New(streams genericiooptions.IOStreams, clk clock.WithTicker, environ []str
 		}
 		return s.WithLive(kube.ReadLive(ctx, cfg, s.Pods, opts)), nil
 	}
-	d.WhoAmI, d.Exec, d.Raw, d.Replication = d.whoAmI, d.exec, d.raw, d.replication
+	d.WhoAmI, d.Exec, d.Raw, d.Replication, d.FlushLocal = d.whoAmI, d.exec, d.raw, d.replication, d.flushLocal
 	return d
+}
+
+// Columns is the width that COLUMNS gives, as shells have it; otherwise where it gives none.
+func (d *Deps) Columns(otherwise int) int {
+	if n, err := strconv.Atoi(d.env("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return otherwise
 }
 
 // env reads one variable of Environ.
@@ -112,26 +125,45 @@ func (d *Deps) restConfig() (*rest.Config, error) {
 	loader := d.Flags.ToRawKubeConfigLoader()
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, exit.WithHint(fmt.Errorf("read kubeconfig: %w", err), "check --kubeconfig and KUBECONFIG, or read saved objects with --from FILE")
+		return nil, d.ways(exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)), "check --kubeconfig and KUBECONFIG, or read saved objects with --from FILE"))
 	}
 	server := d.Flags.APIServer != nil && *d.Flags.APIServer != ""
 	if len(raw.Clusters) == 0 && !server && d.env("KUBERNETES_SERVICE_HOST") == "" && d.env("KUBERNETES_MASTER") == "" {
 		// Without this, client-go falls back to localhost:8080 and the person reads about a refused connection.
-		return nil, exit.WithHint(errors.New("there is no kubeconfig, so there is no API server to ask"),
-			"set KUBECONFIG or --kubeconfig, or read saved objects with --from FILE")
+		return nil, d.ways(exit.WithHint(errors.New("there is no kubeconfig, so there is no API server to ask"),
+			"set KUBECONFIG or --kubeconfig, or read saved objects with --from FILE"))
 	}
 	cfg, err := d.Flags.ToRESTConfig()
 	if err != nil {
-		return nil, exit.WithHint(fmt.Errorf("read kubeconfig: %w", err), "list the contexts with: kubectl config get-contexts")
+		return nil, exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)), "list the contexts with: kubectl config get-contexts")
+	}
+	if _, _, err := rest.DefaultServerUrlFor(cfg); err != nil {
+		return nil, exit.WithHint(fmt.Errorf("the API server's address is %q: it is no URL and no host:port", cfg.Host), "check --server and the kubeconfig")
 	}
 	return cfg, nil
+}
+
+// ways leaves a way out of the hint that the verb does not have: to read saved objects.
+func (d *Deps) ways(err error) error {
+	if e, ok := errors.AsType[*exit.Error](err); ok && !d.ReadsFiles {
+		e.Hint = strings.TrimSuffix(e.Hint, ", or read saved objects with --from FILE")
+	}
+	return err
+}
+
+// kubeconfigCause is without client-go's word that it is a config file, which the sentence around it says.
+func kubeconfigCause(err error) error {
+	if rest, ok := strings.CutPrefix(err.Error(), "error loading config file "); ok {
+		return errors.New(rest)
+	}
+	return err
 }
 
 // Namespace is the one of -n, else of the kubeconfig's context, else "default".
 func (d *Deps) Namespace() (string, error) {
 	ns, _, err := d.Flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
-		return "", fmt.Errorf("read namespace from kubeconfig: %w", err)
+		return "", d.ways(exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)), "check --kubeconfig and KUBECONFIG, or read saved objects with --from FILE"))
 	}
 	return ns, nil
 }
@@ -171,6 +203,9 @@ func (d *Deps) Given() []string {
 	}
 	return out
 }
+
+// Words says messages whose commands have the flags that were given.
+func (d *Deps) Words() words.Printer { return words.Printer{Flags: d.Given()} }
 
 // foreignContext is the context that is used where it is not the kubeconfig's current one.
 func (d *Deps) foreignContext() string {
@@ -233,7 +268,7 @@ func (d *Deps) Options(wide bool) render.Options {
 	t := d.Terminal()
 	o := render.Options{
 		Profile: render.Profile(d.Streams.Out, d.Color, d.Environ), ASCII: !render.Unicode(d.Environ), Wide: wide,
-		Words: words.Printer{Flags: d.Given()}, Context: d.foreignContext(),
+		Words: d.Words(), Context: d.foreignContext(),
 	}
 	if t.Out {
 		o.Width, o.Height = t.Width, t.Height
@@ -253,7 +288,7 @@ func (d *Deps) Print(text string, o render.Options) error {
 func (d *Deps) Warn(format string, args ...any) {
 	w := render.NewWriter(d.Streams.ErrOut, render.Profile(d.Streams.ErrOut, d.Color, d.Environ))
 	// A standard error that is closed leaves nobody to tell.
-	_, _ = fmt.Fprintf(w, render.Warn.Paint("warning:")+" "+format+"\n", args...)
+	_, _ = io.WriteString(w, render.Warn.Paint("warning:")+" "+d.Words().Mentioned(fmt.Sprintf(format, args...))+"\n")
 }
 
 // Say writes text to standard error as it is.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -37,7 +38,7 @@ func (f *SourceFlag) String() string { return string(*f) }
 func (f *SourceFlag) Set(text string) error {
 	s, err := cluster.ParseSource(text)
 	if err != nil {
-		return err
+		return errors.New("must be one of auto, report, annotation, live")
 	}
 	*f = SourceFlag(s)
 	return nil
@@ -139,6 +140,22 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 	return r, nil
 }
 
+// Quiet is another Reader of the same, which tells of its progress nowhere: for whoever has the terminal for himself. It may be used beside this one.
+func (r *Reader) Quiet() *Reader {
+	d := r.d
+	quiet := &Deps{
+		Streams: d.Streams, Flags: d.Flags, Clock: d.Clock, Environ: d.Environ, Terminal: d.Terminal, RESTConfig: d.RESTConfig, NewClient: d.NewClient, ReadLive: d.ReadLive,
+		Replication: d.Replication, Exec: d.Exec, Raw: d.Raw, WhoAmI: d.WhoAmI, NotRepeated: d.NotRepeated, Color: d.Color,
+	}
+	quiet.Streams.ErrOut = io.Discard
+	out := &Reader{d: quiet, flags: r.flags, c: r.c, saved: r.saved}
+	out.Logs = LogReader{Deps: quiet, Archived: out.Archived}
+	return out
+}
+
+// Deps are those that the Reader works with.
+func (r *Reader) Deps() *Deps { return r.d }
+
 func (d *Deps) readSaved(name string) (*bundle.Saved, error) {
 	in, what := d.Streams.In, "standard input"
 	if name != "-" {
@@ -151,7 +168,7 @@ func (d *Deps) readSaved(name string) (*bundle.Saved, error) {
 			return nil, exit.Usage(unknown)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read saved objects: %w", err)
+			return nil, exit.WithHint(fmt.Errorf("read saved objects: %w", err), "check the path after --from")
 		}
 		defer func() { _ = f.Close() }() // only read from
 		in, what = f, name

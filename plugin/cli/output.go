@@ -3,12 +3,16 @@
 package cli
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -59,7 +63,7 @@ func (f *OutputFlags) Validate() error {
 		if genericclioptions.IsNoCompatiblePrinterError(err) {
 			return exit.Usagef("output format %q is not known: use one of %s", format, strings.Join(f.allowed(), ", "))
 		}
-		return exit.Usage(fmt.Errorf("read -o %s: %w", format, err))
+		return exit.Usage(fmt.Errorf("-o %s cannot be read: %w", format, templateError(err)))
 	}
 	f.printer = p
 	return nil
@@ -85,12 +89,59 @@ func (f *OutputFlags) Format() string {
 // Name is true for -o name, which prints items and not lists.
 func (f *OutputFlags) Name() bool { return !f.Text() && *f.print.OutputFormat == "name" }
 
-// Document prints documents in the format asked for.
+// Document prints documents in the format asked for. Their commands have the flags that were given.
 func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 	for _, doc := range docs {
-		if err := f.printer.PrintObj(doc, d.Streams.Out); err != nil {
+		d.repeat(doc)
+		shown := doc
+		if strings.HasPrefix(*f.print.OutputFormat, "jsonpath") {
+			if u, err := wholeNumbers(doc); err == nil {
+				shown = u
+			}
+		}
+		if err := f.printer.PrintObj(shown, d.Streams.Out); err != nil {
 			return fmt.Errorf("print %s: %w", doc.GetObjectKind().GroupVersionKind().Kind, err)
 		}
 	}
 	return nil
+}
+
+// wholeNumbers is the same document whose numbers stay whole when a JSONPath prints them, as those of kubectl's objects: 13314398617 and not 1.3314398617e+10.
+func wholeNumbers(doc runtime.Object) (*unstructured.Unstructured, error) {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{}
+	return u, utiljson.Unmarshal(data, &u.Object)
+}
+
+// templateError is what is wrong with a template, without the template itself, which cli-runtime repeats.
+func templateError(err error) error {
+	for _, kind := range []string{"error parsing jsonpath ", "error parsing template "} {
+		if rest, ok := strings.CutPrefix(err.Error(), kind); ok {
+			if i := strings.LastIndex(rest, ", "); i >= 0 {
+				return errors.New(rest[i+len(", "):])
+			}
+		}
+	}
+	return err
+}
+
+// repeat gives a document's commands the flags that were given, and the document the context that is not the current one.
+func (d *Deps) repeat(doc any) {
+	d.Words().Repeat(doc)
+	if c, ok := doc.(interface{ InContext(name string) }); ok {
+		c.InContext(d.foreignContext())
+	}
+}
+
+// JSON is a document as -o json has it, on one line. The document itself stays as it is: it is shown, too.
+func (d *Deps) JSON(doc any) []byte {
+	if o, ok := doc.(runtime.Object); ok {
+		doc = o.DeepCopyObject()
+		d.repeat(doc)
+	}
+	data, _ := json.Marshal(doc) // documents hold texts, numbers and times only
+	return data
 }

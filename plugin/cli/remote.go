@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/muesli/cancelreader"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"k8s.io/client-go/tools/remotecommand"
@@ -126,6 +127,16 @@ func (d *Deps) attached(ctx context.Context, e kube.Exec, stdin bool) error {
 	defer restore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// The command's end does not end the reading of its input: what is typed next would be lost in it.
+	in, err := cancelreader.NewReader(d.Streams.In)
+	if err != nil {
+		return fmt.Errorf("read the terminal: %w", err)
+	}
+	defer func() {
+		in.Cancel()
+		_ = in.Close() // only read from
+	}()
+	e.Stdin = in
 	e.TTY, e.Sizes = true, &sizes{d: d, ctx: ctx}
 	return d.Exec(ctx, e)
 }

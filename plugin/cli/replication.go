@@ -78,3 +78,23 @@ func (d *Deps) replication(ctx context.Context, pods []corev1.Pod) ([]scylla.Key
 	}
 	return nil, last
 }
+
+func (d *Deps) flushLocal(ctx context.Context, pod corev1.Pod) error {
+	cfg, err := d.RESTConfig()
+	if err != nil {
+		return err
+	}
+	var asked bool
+	var failed error
+	rows, _ := kube.Live(ctx, cfg, []corev1.Pod{pod}, kube.LiveOptions{Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
+		asked, failed = true, c.FlushSystemLocal(ctx)
+		return nil
+	}})
+	switch row := rows[pod.Name]; {
+	case asked:
+		return failed
+	case row != nil && row.Error != nil:
+		return errors.New(*row.Error)
+	}
+	return errNobodyToAsk
+}

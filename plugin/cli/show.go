@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -55,7 +54,7 @@ func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
 	f.Output.AddFlags(cmd, f.Formats...)
 	f.Wait.AddFlags(cmd, until)
 	cmd.Flags().BoolVarP(&f.Watch, "watch", "w", false, "Show it again whenever it changes, until Ctrl-C.")
-	cmd.Flags().StringVar(&f.Exec, "exec", "", "With --watch: run this shell command at every change. Its standard input is the document as JSON; of status the variables SCYLLA_CLUSTER, SCYLLA_VERDICT, SCYLLA_SUMMARY and SCYLLA_CHANGES say what it is.")
+	cmd.Flags().StringVar(&f.Exec, "exec", "", "With --watch: run this shell command at every change, not at the first look. Its standard input is the whole document as JSON, whatever -o is (of status always a ClusterStatusList); flags that choose what is read apply to it (--source, -n, -A, -l, --context), those that choose what is shown do not (-o, --problems, --sort-by, --no-headers, --all). What it prints goes to standard error. Of status the variables SCYLLA_CLUSTER, SCYLLA_VERDICT, SCYLLA_SUMMARY and SCYLLA_CHANGES say what it is.")
 	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
 }
 
@@ -148,8 +147,7 @@ func watch[T any](ctx context.Context, d *Deps, reader *Reader, f *ShowFlags, s 
 			if s.What != nil {
 				return s.What(last, doc)
 			}
-			data, _ := json.Marshal(doc) // documents hold texts, numbers and times only
-			return Changed{Stdin: data}
+			return Changed{Stdin: d.JSON(doc)}
 		}
 		return frame, nil
 	})

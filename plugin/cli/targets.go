@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Targets choose the members in whose Pods something is done: one by name, or several by --all or -l.
@@ -129,7 +130,7 @@ func (t *Targets) Find(ctx context.Context, d *Deps) ([]Target, error) {
 }
 
 func (t *Targets) target(m *cluster.Member) (Target, error) {
-	out := Target{Namespace: m.Pod.Namespace, Member: m.Member, Pod: m.Pod, Container: t.Container, Waiting: m.Waiting}
+	out := Target{Namespace: m.Pod.Namespace, Member: m.Member, Pod: m.Pod, Container: t.Container, Waiting: words.Text(m.Waiting)}
 	if t.Container == "" {
 		return out, nil
 	}

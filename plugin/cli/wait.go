@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ type Wait struct {
 	Timeout time.Duration
 	// Changed gives a sign when it is worth looking again; may be nil.
 	Changed <-chan struct{}
+	// Every is how often it looks again without a sign; five seconds when zero.
+	Every time.Duration
 	// Check looks once. activity says in a few words why it is not done yet. An error ends the wait at the first look; later ones are
 	// told and tried again, as a connection may come back.
 	Check func(ctx context.Context) (done bool, activity string, err error)
@@ -63,12 +66,13 @@ func (d *Deps) Wait(ctx context.Context, w Wait) error {
 		w.Timeout = 7 * 24 * time.Hour
 	}
 	start := d.Clock.Now()
-	deadline := d.Clock.NewTimer(w.Timeout)
-	defer deadline.Stop()
-	tick := d.Clock.NewTicker(pollInterval)
-	defer tick.Stop()
+	// Before the timers: its first line says how much time is gone, and that is none.
 	p := d.NewLimitedProgress("waiting for "+w.Subject+": "+activity, w.Timeout)
 	defer p.Stop()
+	deadline := d.Clock.NewTimer(w.Timeout)
+	defer deadline.Stop()
+	tick := d.Clock.NewTicker(cmp.Or(w.Every, pollInterval))
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():

@@ -5,29 +5,73 @@ package dashboard
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cqlsh"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/exec"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/forceproceed"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/logs"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/nodetool"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
 )
 
-// actions run the commands that change things, as if they had been typed. Saved objects cannot be changed.
-func (o *options) actions(ctx context.Context) ui.Actions {
+// tail is how many lines the key for logs shows.
+const tail = "--tail=200"
+
+// actions run commands as if they had been typed. Saved objects cannot be changed, and no Pod belongs to them.
+func (o *options) actions(ctx context.Context, reader *cli.Reader) ui.Actions {
+	describe := func(target string) (*ui.Page, error) { return o.describe(ctx, reader, target) }
 	if o.read.From != "" {
-		return ui.Actions{Why: "saved objects cannot be changed"}
+		return ui.Actions{
+			Why:      "saved objects cannot be changed",
+			WhyNoPod: "no Pod belongs to saved objects; the node's page has what was saved",
+			Describe: describe,
+		}
+	}
+	inPod := func(newCmd func(*cli.Deps) *cobra.Command, args ...string) func(string) error {
+		return func(member string) error { return o.act(ctx, newCmd, append([]string{member}, args...)...) }
 	}
 	return ui.Actions{
+		Describe: describe,
+		Logs:     inPod(logs.NewCmd, tail), Shell: inPod(exec.NewCmd, "--", "bash"), CQL: inPod(cqlsh.NewCmd), Nodetool: inPod(nodetool.NewCmd, "--", "status"),
+
 		ForceProceed: func(target string) error { return o.act(ctx, forceproceed.NewCmd, target) },
 		// The dashboard itself shows how far it is; Ctrl-C in the command's own watching would end the dashboard.
 		Replace: func(target string) error { return o.act(ctx, replace.NewCmd, target, "--wait=false") },
 	}
+}
+
+// typed is the command as it can be typed elsewhere: with its namespace, before what belongs to the command in the Pod.
+func typed(args []string, namespace string) code.Command {
+	at := slices.Index(args, "--")
+	if at < 0 {
+		at = len(args)
+	}
+	return slices.Concat(code.Scylla(namespace, args[:at]...), args[at:])
+}
+
+// describe is the page of a member: what `describe` prints of it, read anew.
+func (o *options) describe(ctx context.Context, reader *cli.Reader, target string) (*ui.Page, error) {
+	quiet := reader.Quiet()
+	doc, err := describe.Read(ctx, quiet.Deps(), quiet, target)
+	if err != nil {
+		return nil, exit.Describe(err)
+	}
+	page := &ui.Page{Lines: doc.Facts(o.d.Options(false))}
+	for _, line := range page.Lines {
+		if line.Command && page.Command == "" {
+			page.Command = line.Text
+		}
+	}
+	return page, nil
 }
 
 // act runs a command on the terminal that the dashboard has left to it, and waits until the person has read what it said. Namespace, context
@@ -35,7 +79,7 @@ func (o *options) actions(ctx context.Context) ui.Actions {
 func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command, args ...string) error {
 	root := &cobra.Command{Use: "kubectl-scylla", SilenceUsage: true, SilenceErrors: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl scylla"}}
-	root.AddGroup(&cobra.Group{ID: cli.GroupAct})
+	root.AddGroup(&cobra.Group{ID: cli.GroupAct}, &cobra.Group{ID: cli.GroupSee})
 	verb := newCmd(o.d)
 	root.AddCommand(verb)
 	args = append([]string{verb.Name()}, args...)
@@ -43,9 +87,9 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	root.SetIn(o.d.Streams.In)
 	root.SetOut(o.d.Streams.Out)
 	root.SetErr(o.d.Streams.ErrOut)
-	o.d.Say(fmt.Sprintf("\n$ kubectl scylla %s\n\n", strings.Join(args, " ")))
+	o.d.Say("\n$ " + o.d.Words().Shell(typed(args, o.d.NamespaceGiven())) + "\n\n")
 	err := root.ExecuteContext(ctx)
-	if text := exit.Message(err); text != "" {
+	if text := o.d.Words().Mentioned(exit.Message(err)); text != "" {
 		o.d.Say(text + "\n")
 	}
 	if ctx.Err() != nil {

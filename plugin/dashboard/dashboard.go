@@ -49,6 +49,10 @@ changes begin with what the objects tell of the past. "n" goes from blocker to b
 nodes to racks, to datacenters and back, "enter" opens a pair of them, "?" shows every
 key.
 
+"enter" on a pair of nodes opens the page of the node in trouble: what "describe" says
+of it. "L", "x", "c" and "t" run logs, exec (a shell), cqlsh and nodetool (status) on it,
+and come back when they end.
+
 When the API server cannot be reached the screen says since when, and turns grey: what
 it shows is then the last that was known. "f" and "r" run the commands force-proceed
 and replace, which show what they will do and ask.
@@ -124,17 +128,20 @@ func (o *options) Run(ctx context.Context) error {
 	if reader.Saved() {
 		snapshot = ui.NewSavedSnapshot(first, looked, o.d.Clock.Now())
 	}
-	opts := ui.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII}
+	if o.once || reader.Saved() { // what is watched is told later, and holds nobody up
+		snapshot = snapshot.WithPast(past(ctx, reader, first, cluster.Source(o.read.Source)))
+	}
+	opts := ui.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII, Words: look.Words, Context: look.Context}
 	if o.once {
 		return o.printOnce(snapshot, opts)
 	}
-	opts.Actions = o.actions(ctx)
+	opts.Actions = o.actions(ctx, reader)
 	var feed ui.Feed
 	if !reader.Saved() {
 		opts.Live = true
 		l := &loader{clock: o.d.Clock, readLive: o.d.ReadLive, c: reader.Client(), key: first.Key, source: cluster.Source(o.read.Source), leases: o.read.ControllerNamespace, banned: reader.Logs.Banned,
 			looked: looked, ask: first.Source == cluster.SourceLive, last: snapshot}
-		feed = l.run
+		feed = withPast(l.run, func(ctx context.Context) ui.Past { return past(ctx, reader, first, cluster.Source(o.read.Source)) })
 	}
 	term := ui.Terminal{Out: o.d.Streams.Out, Environ: o.d.Environ}
 	if o.d.Terminal().In {

@@ -270,7 +270,7 @@ func TestActionsRunTheCommands(t *testing.T) {
 		d.NewClient = func() (client.WithWatch, error) { return b.c, nil }
 		d.WhoAmI = func(context.Context) string { return "ada" }
 		o := &options{d: d}
-		err := act(o.actions(t.Context()))
+		err := act(o.actions(t.Context(), nil))
 		return out.String() + errOut.String(), err
 	}
 	force := func(target string) func(ui.Actions) error {
@@ -299,11 +299,17 @@ func TestActionsRunTheCommands(t *testing.T) {
 	if text, err := run("\n", force("nobody")); err == nil || !strings.Contains(text, "nobody") {
 		t.Errorf("an unknown member: %v\n%s", err, text)
 	}
-	if text, err := run("\n", func(a ui.Actions) error { return a.Replace("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla replace nobody --wait=false") {
+	if text, err := run("\n", func(a ui.Actions) error { return a.Replace("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla replace nobody --wait=false -n demo") {
 		t.Errorf("an unknown node: %v\n%s", err, text)
 	}
+	if text, err := run("\n", func(a ui.Actions) error { return a.Nodetool("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla nodetool nobody -n demo -- status") {
+		t.Errorf("nodetool: %v\n%s", err, text)
+	}
+	if text, err := run("\n", func(a ui.Actions) error { return a.Logs("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla logs nobody --tail=200 -n demo") {
+		t.Errorf("logs: %v\n%s", err, text)
+	}
 	saved := &options{read: cli.ReadFlags{From: "x.yaml"}}
-	if a := saved.actions(t.Context()); a.ForceProceed != nil || a.Replace != nil || a.Why == "" {
+	if a := saved.actions(t.Context(), nil); a.ForceProceed != nil || a.Replace != nil || a.Why == "" || a.Logs != nil || a.Shell != nil || a.CQL != nil || a.Nodetool != nil || a.WhyNoPod == "" {
 		t.Errorf("saved objects can be changed: %+v", a)
 	}
 }
@@ -318,7 +324,7 @@ func TestReturnWaitsForALine(t *testing.T) {
 	ns := "demo"
 	d.Flags.Namespace = &ns
 	ended := make(chan error, 1)
-	go func() { ended <- (&options{d: d}).actions(t.Context()).ForceProceed("x") }()
+	go func() { ended <- (&options{d: d}).actions(t.Context(), nil).ForceProceed("x") }()
 	// A pipe takes a line only when somebody reads it.
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		t.Fatal(err)

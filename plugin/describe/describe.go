@@ -36,6 +36,9 @@ last errors of its log with what they mean, and its Events.
 ` + cli.MemberForms + ` A host ID that
 only other nodes know is described too.
 
+With --source=live the node itself says for how long its process runs, how much data it has
+and how many tokens it owns.
+
 With --from it shows what the archive holds. What could not be read is named.
 
 Exit code: 0 shown, 2 no such member, 1 error. Whether all is well is for "status".`,
@@ -72,28 +75,36 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, m, err := reader.Member(ctx, o.Name)
+	doc, err := Read(ctx, o.d, reader, o.Name)
 	if err != nil {
 		return err
 	}
-	p := o.d.Busy("reading what belongs to " + o.Name)
-	status := o.status(ctx, reader, s)
-	around := o.gather(ctx, reader, s, &m)
-	p.Stop()
-	if ctx.Err() != nil {
-		return exit.Interrupted(ctx.Err())
-	}
-	doc := newDocument(s, &m, status, around, o.d.Clock.Now())
 	if !o.output.Text() {
 		return o.output.Document(o.d, doc)
 	}
 	opts := o.d.Options(o.output.Format() == "wide")
-	return o.d.Print(doc.text(opts), opts)
+	return o.d.Print(render.Facts(doc.Facts(opts)), opts)
 }
 
-// status is the whole cluster's: findings are about it.
-func (o *options) status(ctx context.Context, reader *cli.Reader, s *cluster.Cluster) *render.ClusterStatus {
-	now := o.d.Clock.Now()
+// Read is all that is known of the member that typed names. What could not be read is in the document; errors: no such member, or the cluster cannot be read.
+func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string) (*Document, error) {
+	s, m, err := reader.Member(ctx, typed)
+	if err != nil {
+		return nil, err
+	}
+	p := d.Busy("reading what belongs to " + typed)
+	defer p.Stop()
+	status := statusOf(ctx, d, reader, s)
+	around := gather(ctx, d, reader, s, &m)
+	if ctx.Err() != nil {
+		return nil, exit.Interrupted(ctx.Err())
+	}
+	return newDocument(s, &m, status, around, d.Clock.Now()), nil
+}
+
+// statusOf is the whole cluster's: findings are about it.
+func statusOf(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Cluster) *render.ClusterStatus {
+	now := d.Clock.Now()
 	status := render.NewClusterStatus(s, now)
 	if logs := reader.Logs.Replacements(ctx, s, status.Replacements); logs != nil {
 		status = render.NewClusterStatusWithLogs(s, now, logs)

@@ -35,6 +35,8 @@ type Document struct {
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	Cluster string       `json:"cluster"`
 	Source  string       `json:"source,omitempty"`
+	// View is which view the controller has, and since when; absent where our controller keeps none.
+	View *render.ViewStamp `json:"view,omitempty"`
 	// Node as `status` has it: place, host ID, membership, how it is seen, its own row, version.
 	Node render.Node `json:"node"`
 	// Findings are those about this node, the gravest first; Cluster's others are counted in OtherProblems. NextStep is the one thing to do.
@@ -150,7 +152,7 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *render.ClusterSt
 		TypeMeta:    metav1.TypeMeta{APIVersion: render.APIVersion, Kind: Kind},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: cmp.Or(m.Member, string(m.HostID))},
 		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), TakenAt: render.TimePtr(s.TakenAt),
-		Cluster: s.Name, Source: string(s.Source), Node: nodeOf(status, m), Partial: slices.Concat(status.PartialLines(0), a.missing),
+		Cluster: s.Name, Source: string(s.Source), View: render.NewViewStamp(s), Node: nodeOf(status, m), Partial: slices.Concat(status.PartialLines(0), a.missing),
 	}
 	d.find(status, m)
 	d.views(s.Matrix(), m.HostID)
@@ -184,7 +186,7 @@ func nodeOf(status *render.ClusterStatus, m *cluster.Member) render.Node {
 			return n
 		}
 	}
-	return render.Node{Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: m.Detail, Pod: m.PodState, Image: m.Image, Version: m.Version}
+	return render.Node{Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail), Pod: m.PodState, Image: m.Image, Version: m.Version, Vitals: m.Vitals}
 }
 
 // find takes the findings about the member: those that name it, and those that name no node and explain a blocker about it, as a partition does.
@@ -244,7 +246,7 @@ func podOf(m *cluster.Member) *Pod {
 	if p == nil {
 		return nil
 	}
-	out := &Pod{Name: p.Name, State: m.PodState, IP: p.Status.PodIP, Created: render.TimePtr(p.CreationTimestamp.Time), Waiting: m.Waiting, Since: render.TimePtr(m.WaitingSince)}
+	out := &Pod{Name: p.Name, State: m.PodState, IP: p.Status.PodIP, Created: render.TimePtr(p.CreationTimestamp.Time), Waiting: words.Text(m.Waiting), Since: render.TimePtr(m.WaitingSince)}
 	add := func(specs []corev1.Container, states []corev1.ContainerStatus, initial bool) {
 		for i := range specs {
 			c := Container{Name: specs[i].Name, Init: initial, State: "not started"}
@@ -314,19 +316,15 @@ func machineOf(m *cluster.Member, a *around) *KubernetesNode {
 	k := &KubernetesNode{Name: m.Pod.Spec.NodeName, State: "Unknown"}
 	switch {
 	case a.nodeGone:
-		k.State = "Gone"
+		k.State = cluster.KubernetesNodeGone
 	case a.node != nil:
-		k.State, k.Cordoned = "NotReady", a.node.Spec.Unschedulable
-		for _, c := range a.node.Status.Conditions {
-			if c.Type != corev1.NodeReady {
-				continue
-			}
-			k.Since = render.TimePtr(c.LastTransitionTime.Time)
-			if c.Status == corev1.ConditionTrue {
-				k.State = "Ready"
-			} else {
-				k.Why = cmp.Or(c.Message, c.Reason)
-			}
+		ready := cluster.KubernetesNodeReadiness(a.node)
+		k.State, k.Cordoned = cluster.KubernetesNodeNotReady, a.node.Spec.Unschedulable
+		k.Since = render.TimePtr(ready.LastTransitionTime.Time)
+		if ready.Status == corev1.ConditionTrue {
+			k.State = cluster.KubernetesNodeReady
+		} else {
+			k.Why = cmp.Or(ready.Message, ready.Reason)
 		}
 	}
 	return k

@@ -39,7 +39,7 @@ func (a *around) miss(what string, err error) {
 	a.missing = append(a.missing, fmt.Sprintf("%s: %s", what, exit.Describe(err).Error()))
 }
 
-func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, m *cluster.Member) *around {
+func gather(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Cluster, m *cluster.Member) *around {
 	if reader.Saved() {
 		return archived(reader.Archived(s), m)
 	}
@@ -51,7 +51,7 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Clu
 		a.readEvents(ctx, reader.Client(), m)
 	}
 	if m.Pod != nil {
-		o.readLog(ctx, a, m)
+		a.readLog(ctx, d, m)
 	}
 	return a
 }
@@ -125,7 +125,7 @@ func (a *around) keep(events []corev1.Event, m *cluster.Member) {
 	slices.SortStableFunc(a.events, func(x, y corev1.Event) int { return bundle.EventTime(&x).Compare(bundle.EventTime(&y)) })
 }
 
-func (o *options) readLog(ctx context.Context, a *around, m *cluster.Member) {
+func (a *around) readLog(ctx context.Context, d *cli.Deps, m *cluster.Member) {
 	name := cluster.LogContainer(m.Pod)
 	if name == "" {
 		return
@@ -136,7 +136,7 @@ func (o *options) readLog(ctx context.Context, a *around, m *cluster.Member) {
 			c.Restarts = st.RestartCount
 		}
 	}
-	cfg, err := o.d.RESTConfig()
+	cfg, err := d.RESTConfig()
 	if err == nil {
 		var server bundle.Server
 		if server, err = bundle.NewServer(cfg); err == nil {

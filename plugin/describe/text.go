@@ -18,40 +18,45 @@ import (
 const (
 	// maxNames is how many nodes one line names, maxEvents how many Events are shown without -o wide.
 	maxNames, maxEvents = 6, 8
-	label               = 17
 )
 
 // page is the text as it grows.
 type page struct {
-	strings.Builder
-	o   render.Options
-	now time.Time
+	facts []render.Fact
+	o     render.Options
+	now   time.Time
 }
 
-// text is the document on one screen: the cause first, then who sees whom, then Kubernetes' side.
-func (d *Document) text(o render.Options) string {
+// Facts are the document on one screen: the cause first, then who sees whom, then Kubernetes' side. The verb prints them, the dashboard has them as a page.
+func (d *Document) Facts(o render.Options) []render.Fact {
 	p := &page{o: o, now: render.TimeOf(d.TakenAt)}
 	d.head(p)
+	p.line(render.Plain, "View", d.View.Text(p.now))
 	d.seen(p)
 	d.kubernetes(p)
 	d.said(p)
 	for _, line := range d.Partial {
 		p.line(render.Warn, "Not known", line)
 	}
-	return p.String()
+	return p.facts
 }
 
 // line writes one fact. What came from outside is cleaned.
 func (p *page) line(s render.Style, name, text string) {
 	if text != "" {
-		_, _ = fmt.Fprintf(p, "%-*s%s\n", label, name+":", s.Paint(render.Clean(text)))
+		p.facts = append(p.facts, render.Fact{Name: name, Text: render.Clean(text), Style: s})
 	}
 }
 
 // more writes a line that belongs to the one before.
-func (p *page) more(s render.Style, text string) {
-	_, _ = fmt.Fprintf(p, "%*s%s\n", label, "", s.Paint(render.Clean(text)))
+func (p *page) more(s render.Style, text string) { p.line(s, "", text) }
+
+// command writes a command on a line of its own, below what it is for.
+func (p *page) command(c code.Command) {
+	p.facts = append(p.facts, render.Fact{Text: p.o.Words.Shell(c), Style: render.Strong, Command: true})
 }
+
+func (p *page) blank() { p.facts = append(p.facts, render.Fact{}) }
 
 func (d *Document) head(p *page) {
 	n := &d.Node
@@ -64,7 +69,7 @@ func (d *Document) head(p *page) {
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
 		verdict, style = d.Newcomer.Summary.Text, render.Warn
 	}
-	_, _ = fmt.Fprintf(p, "%s: %s\n", render.Strong.Paint(render.Clean(d.Namespace+"/"+name)), style.Paint(render.Clean(verdict)))
+	p.line(style, render.Clean(d.Namespace+"/"+name), verdict)
 	for _, f := range d.Findings {
 		if f.Evidence != nil && !f.Remark {
 			p.line(render.Plain, "Evidence", f.Evidence.Text)
@@ -80,19 +85,36 @@ func (d *Document) head(p *page) {
 	}
 	switch {
 	case d.NextStep != nil:
-		p.line(render.Strong, "Next", p.o.Words.Text(d.NextStep.Message()))
+		p.facts = append(p.facts, render.StepFacts("Next", render.Strong, d.NextStep.Message(), p.o.Words)...)
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
-		p.line(render.Strong, "Next", "see what to do: "+p.o.Words.Shell(code.Scylla(d.Namespace, "barrier", n.Member)))
+		p.line(render.Strong, "Next", "see what to do:")
+		p.command(code.Scylla(d.Namespace, "barrier", n.Member))
 	}
 	if d.OtherProblems > 0 {
 		which := "the cluster has 1 problem that is not this node's"
 		if d.OtherProblems > 1 {
 			which = fmt.Sprintf("the cluster has %d problems that are not this node's", d.OtherProblems)
 		}
-		p.line(render.Warn, "Elsewhere", which+": "+p.o.Words.Shell(code.Scylla(d.Namespace, "status", d.Cluster)))
+		p.line(render.Warn, "Elsewhere", which+":")
+		p.command(code.Scylla(d.Namespace, "status", d.Cluster))
 	}
-	p.WriteString("\n")
+	p.blank()
 	p.line(render.Plain, "Host ID", cmp.Or(string(n.HostID), "not known"))
+	p.line(render.Plain, "Place", placeText(n))
+	membership := string(n.Membership)
+	if n.Detail != "" {
+		membership += ", " + n.Detail
+	}
+	p.line(render.Plain, "Membership", membership)
+	p.line(render.Plain, "Version", strings.Join(slices.DeleteFunc([]string{n.Version, n.OperationMode, n.Image}, func(s string) bool { return s == "" }), ", "))
+	p.line(render.Plain, "Process", processText(n))
+	if d.Replacement != nil {
+		p.line(render.Warn, "Replacement", d.Replacement.Summary)
+	}
+}
+
+// placeText is "dc1/rack3/0", as far as it is known.
+func placeText(n *render.Node) string {
 	place := n.Datacenter
 	if n.Rack != "" {
 		place += "/" + n.Rack
@@ -100,16 +122,23 @@ func (d *Document) head(p *page) {
 	if n.Ordinal != nil {
 		place += fmt.Sprintf("/%d", *n.Ordinal)
 	}
-	p.line(render.Plain, "Place", strings.TrimPrefix(place, "/"))
-	membership := string(n.Membership)
-	if n.Detail != "" {
-		membership += ", " + n.Detail
+	return strings.TrimPrefix(place, "/")
+}
+
+// processText is what the node said of its process and data, empty where it was not asked.
+func processText(n *render.Node) string {
+	var parts []string
+	up, load, tokens := render.VitalsTexts(n.Vitals)
+	if up != "" {
+		parts = append(parts, "up for "+up)
 	}
-	p.line(render.Plain, "Membership", membership)
-	p.line(render.Plain, "Version", strings.Join(slices.DeleteFunc([]string{n.Version, n.OperationMode, n.Image}, func(s string) bool { return s == "" }), ", "))
-	if d.Replacement != nil {
-		p.line(render.Warn, "Replacement", d.Replacement.Summary)
+	if load != "" {
+		parts = append(parts, load+" of data")
 	}
+	if tokens != "" {
+		parts = append(parts, tokens+" "+plural(*n.Tokens, "token"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func plural(n int, noun string) string {
@@ -188,7 +217,7 @@ func (p *page) list(names []string) string {
 }
 
 func (d *Document) kubernetes(p *page) {
-	p.WriteString("\n")
+	p.blank()
 	if d.Pod == nil {
 		p.line(render.Warn, "Pod", "none")
 	} else {
@@ -248,9 +277,9 @@ func (d *Document) pod(p *page) {
 		}
 		name := ""
 		if i == 0 {
-			name = "Containers:"
+			name = "Containers"
 		}
-		_, _ = fmt.Fprintf(p, "%-*s%s\n", label, name, render.Clean(text))
+		p.line(render.Plain, name, text)
 	}
 }
 
@@ -267,7 +296,7 @@ func (d *Document) said(p *page) {
 	if more > 0 && !p.o.Wide {
 		events = events[more:]
 	}
-	p.WriteString("\n")
+	p.blank()
 	for i := range events {
 		e := &events[i]
 		text := e.Type + " " + e.Reason + " (" + e.Object + "): " + e.Message
@@ -294,7 +323,7 @@ func (d *Document) said(p *page) {
 
 func (d *Document) log(p *page) {
 	l := d.Log
-	p.WriteString("\n")
+	p.blank()
 	if l.First == nil && l.Diagnosis == nil {
 		p.line(render.Plain, "Log", "no line of container "+l.Container+" reports an error")
 		return

@@ -102,19 +102,28 @@ func (o *options) Run(ctx context.Context) error {
 	choice := page.HistoryChoice{Since: o.since, Names: names, Routine: o.all}
 	var list []*page.History
 	for _, s := range snapshots {
-		c := reader.Archived(s)
-		if c == nil {
-			p := o.d.Busy("reading what belongs to cluster " + s.Key.String())
-			c, err = bundle.Gather(ctx, reader.Client(), s, cluster.Source(o.read.Source), bundle.Server{}, bundle.Limits{}, p.Update)
-			p.Stop()
-			if err != nil {
-				return exit.Interrupted(err)
-			}
+		h, err := Read(ctx, o.d, reader, s, cluster.Source(o.read.Source), choice)
+		if err != nil {
+			return exit.Interrupted(err)
 		}
-		now := o.d.Clock.Now()
-		list = append(list, page.New(c, now, nil).History(choice, now))
+		list = append(list, h)
 	}
 	return o.show(list)
+}
+
+// Read is the history of one cluster. An error is that of ctx: what could not be read is in the history.
+func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Cluster, source cluster.Source, choice page.HistoryChoice) (*page.History, error) {
+	c := reader.Archived(s)
+	if c == nil {
+		p := d.Busy("reading what belongs to cluster " + s.Key.String())
+		defer p.Stop()
+		var err error
+		if c, err = bundle.Gather(ctx, reader.Client(), s, source, bundle.Server{}, bundle.Limits{}, p.Update); err != nil {
+			return nil, err
+		}
+	}
+	now := d.Clock.Now()
+	return page.New(c, now, nil).History(choice, now), nil
 }
 
 // find gives the clusters, and of a member that was named how its objects are called.

@@ -4,14 +4,11 @@
 // ignored, asks, sets the documented annotation where the barrier or a controller reads it, and leaves a record of who and why.
 package forceproceed
 
-// Long: one verb with its flags, its questions and its words; what it writes is in objects.go.
-
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -21,11 +18,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -136,20 +131,6 @@ func (o *options) Validate(*cobra.Command) error {
 	return nil
 }
 
-// plan is what is to be annotated.
-type plan struct {
-	snapshot *cluster.Cluster
-	// title names what is forced, for people.
-	title   string
-	targets []client.Object
-	// members whose blockers will be ignored.
-	members []string
-	// warnings are said before asking.
-	warnings []string
-	// restarts is set where taking the force back restarts Pods, which is asked about.
-	restarts bool
-}
-
 // Run shows, asks, and annotates.
 func (o *options) Run(ctx context.Context) error {
 	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), ControllerNamespace: cli.DefaultControllerNamespace})
@@ -185,179 +166,6 @@ func (o *options) Run(ctx context.Context) error {
 		}
 	}
 	return o.apply(ctx, p, docs)
-}
-
-func (o *options) plan(ctx context.Context) (*plan, error) {
-	if o.member != "" {
-		s, m, err := o.reader.Named(ctx, o.member)
-		if err != nil {
-			return nil, err
-		}
-		o.member = m.Member
-		return o.planMember(ctx, s)
-	}
-	s, err := o.scope(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return o.planScope(ctx, s)
-}
-
-func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, error) {
-	p := &plan{snapshot: s, title: o.member, members: []string{o.member}}
-	for _, m := range s.Members() {
-		if m.Member != o.member {
-			continue
-		}
-		if m.Service == nil {
-			return nil, exit.WithHint(exit.Refusedf("member %s/%s has no member Service to annotate", s.Namespace, o.member),
-				"the controller makes member Services; see whether it runs: kubectl scylla status -n "+s.Namespace)
-		}
-		p.targets = append(p.targets, m.Service)
-		from := m.Service.Annotations[api.AnnotationForcePropagatedFrom]
-		if o.undo && from != "" && o.stillForced(s, from) {
-			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from %s and would come back", o.member, from),
-				fmt.Sprintf("take it back there: kubectl scylla force-proceed --datacenter %s -n %s --undo", m.Datacenter, s.Namespace))
-		}
-		if kind := o.forcedAbove(ctx, s); o.undo && kind != "" {
-			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from the %s %s and would come back", o.member, kind, s.Key),
-				"take it back there: "+words.Shell(code.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")))
-		}
-		if m.State == cluster.MemberJoined && !o.undo {
-			p.warnings = append(p.warnings, fmt.Sprintf("%s has joined already: forcing it changes nothing now and lets its next start pass unseen", o.member))
-		}
-	}
-	return p, nil
-}
-
-// stillForced is true when the StatefulSet that a force was copied from still carries it, or cannot be looked at.
-func (o *options) stillForced(s *cluster.Cluster, from string) bool {
-	for i := range s.StatefulSets {
-		if set := &s.StatefulSets[i]; from == "StatefulSet/"+set.Name {
-			return set.Annotations[api.AnnotationForceProceed] != ""
-		}
-	}
-	return false
-}
-
-// scope finds the one cluster that --cluster and --datacenter mean.
-func (o *options) scope(ctx context.Context) (*cluster.Cluster, error) {
-	if o.cluster != "" {
-		s, err := o.reader.Cluster(ctx, o.cluster)
-		if err != nil {
-			return nil, err
-		}
-		if o.datacenter != "" && !slices.Contains(datacenters(s), o.datacenter) {
-			return nil, o.noDatacenter("cluster "+s.Key.String(), datacenters(s))
-		}
-		return s, nil
-	}
-	all, err := o.reader.All(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var found []*cluster.Cluster
-	var known []string
-	for _, s := range all {
-		known = append(known, datacenters(s)...)
-		if slices.Contains(datacenters(s), o.datacenter) {
-			found = append(found, s)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, o.noDatacenter("namespace "+all[0].Namespace, known)
-	case 1:
-		return found[0], nil
-	}
-	var names []string
-	for _, s := range found {
-		names = append(names, s.Name)
-	}
-	return nil, exit.WithHint(exit.Refusedf("datacenter %s is in %d clusters: %s", o.datacenter, len(found), strings.Join(names, ", ")), "say which with --cluster NAME")
-}
-
-func (o *options) noDatacenter(where string, known []string) error {
-	slices.Sort(known)
-	known = slices.Compact(known)
-	if len(known) == 0 {
-		return exit.Refusedf("no datacenter %q in %s", o.datacenter, where)
-	}
-	return exit.WithHint(exit.Refusedf("no datacenter %q in %s", o.datacenter, where), "there are: "+strings.Join(known, ", "))
-}
-
-// datacenters whose members have their Services here.
-func datacenters(s *cluster.Cluster) []string {
-	var names []string
-	for _, m := range s.Members() {
-		if m.Datacenter != "" && m.Service != nil && !slices.Contains(names, m.Datacenter) {
-			names = append(names, m.Datacenter)
-		}
-	}
-	for i := range s.StatefulSets {
-		if dc := s.StatefulSets[i].Labels[api.LabelDatacenter]; dc != "" && !slices.Contains(names, dc) {
-			names = append(names, dc)
-		}
-	}
-	return names
-}
-
-func (o *options) planScope(ctx context.Context, s *cluster.Cluster) (*plan, error) {
-	p := &plan{snapshot: s, title: "cluster " + s.Key.String()}
-	if o.datacenter != "" {
-		p.title = "datacenter " + o.datacenter + " of " + p.title
-	}
-	var services []client.Object
-	for _, m := range s.Members() {
-		if m.Service == nil || o.datacenter != "" && m.Datacenter != o.datacenter {
-			continue
-		}
-		waits := m.State == cluster.MemberNewcomer || m.State == cluster.MemberUnknown
-		if waits {
-			p.members = append(p.members, m.Member)
-		}
-		if waits || o.undo && m.Force != "" {
-			services = append(services, m.Service)
-		}
-	}
-	switch {
-	case o.perService:
-		if len(services) == 0 {
-			what := "every member has joined: there is nobody to force"
-			if o.undo {
-				what = "no member Service carries the force"
-			}
-			return nil, exit.Refusedf("%s: %s", p.title, what)
-		}
-		p.targets = services
-		return p, nil
-	case s.Operator:
-		return p, o.planOperator(ctx, s, p, services)
-	}
-	return p, o.planSets(s, p)
-}
-
-// planSets annotates the StatefulSets; our controller carries it to the member Services.
-func (o *options) planSets(s *cluster.Cluster, p *plan) error {
-	for i := range s.StatefulSets {
-		set := &s.StatefulSets[i]
-		if o.datacenter != "" && set.Labels[api.LabelDatacenter] != o.datacenter {
-			continue
-		}
-		if set.Labels[api.LabelManagedBy] != api.ManagedByUs {
-			return exit.WithHint(exit.Refusedf("StatefulSet %s/%s is not managed by %s: nobody would carry the annotation to its member Services", set.Namespace, set.Name, api.ManagedByUs),
-				"annotate the Services themselves with --per-service")
-		}
-		p.targets = append(p.targets, set)
-	}
-	if len(p.targets) == 0 {
-		err := exit.Refusedf("%s has no StatefulSet to annotate", p.title)
-		if incomplete := s.Incomplete(); incomplete != nil {
-			err = exit.Refused(fmt.Errorf("%s: %w", p.title, incomplete))
-		}
-		return exit.WithHint(err, "annotate the Services themselves with --per-service")
-	}
-	return nil
 }
 
 // show tells what will be ignored and warns; the documents are the verdicts shown.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inject is `kubectl scylla inject`: it adds what guards joins to the StatefulSets of a manifest, or takes it out again, and prints the manifest.
-// What is added is decided by package internal/inject; this package reads, prints and tells.
+// Package inject is `kubectl scylla inject`: it adds what guards joins to the StatefulSets of a manifest, or takes it out again, and prints the manifest; or it does
+// so in a cluster that runs, and rolls its nodes one after the other. What is added, and what is done next, is decided by package internal/inject; this
+// package reads, prints, writes and waits.
 package inject
 
 import (
@@ -9,7 +10,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/pmezard/go-difflib/difflib"
 	"github.com/spf13/cobra"
@@ -18,6 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -31,27 +35,41 @@ type options struct {
 	policy string
 	undo   bool
 	o      inject.Options
+
+	// Of a cluster that runs.
+	cluster string
+	yes     bool
+	dryRun  cli.DryRunFlag
+	timeout time.Duration
+	skip    []string
 }
 
 // NewCmd makes the verb.
 func NewCmd(d *cli.Deps) *cobra.Command {
-	o := &options{d: d}
+	o := &options{d: d, dryRun: cli.DryRunNone}
 	cmd := &cobra.Command{
-		Use:   "inject -f FILE",
-		Short: "Add reporter, barrier and launcher to a manifest of ScyllaDB",
-		Long: `Add to every StatefulSet of ScyllaDB in a manifest what guards its joins: the reporter
-(a sidecar), the query and the barrier (init containers), the launcher (it starts ScyllaDB
-with the right seeds), the labels by which the controller finds it, and the rights.
-Everything else is printed as it was.
+		Use:   "inject -f FILE | CLUSTER",
+		Short: "Guard joins: add reporter, barrier and launcher to a manifest, or to a cluster that runs",
+		Long: `Add to every StatefulSet of ScyllaDB what guards its joins: the reporter (a sidecar), the
+query and the barrier (init containers), the launcher (it starts ScyllaDB with the right
+seeds), the labels by which the controller finds it, and the rights. It refuses, with the
+field and the cure, where the result could not be right: then nothing is done. Injecting
+again changes what has changed, the image for one; --undo takes everything out.
+Install the kinds, the rights and the controller first (kubectl scylla install).
+The counts stay yours: only the annotation kubectl-scylla.scylladb.com/wanted-replicas hands
+one to the controller, which then starts with one member and raises rack by rack.
 
-It prints the manifest and applies nothing. Injecting again changes what has changed, the
-image for one; --undo takes everything out. It refuses, with the field and the cure, where
-the result could not be right: then nothing is printed.
+With -f it prints the manifest and applies nothing; everything else in it stays as it was.
 
-Install the kinds, the rights and the controller first (kubectl scylla install). The Pods
-of a cluster that runs are replaced once the manifest is applied, those of several racks
-at the same time: apply one StatefulSet, wait until "kubectl scylla status --wait" says
-HEALTHY, and only then apply the next.`,
+With CLUSTER it changes the StatefulSets that run, and rolls their nodes. It shows what will
+change and asks. Before anything is rolled, every node is asked whether it may be restarted
+(kubectl scylla check --for=upgrade), its host ID is recorded, and its ScyllaDB writes
+system.local to its disk. Then node by node: it is asked again (check --for=restart), its
+Pod is evicted, so that disruption budgets hold, and before the next one every node must see
+every node UP. Meanwhile the update strategy is OnDelete, and is put back in the end. Where
+it is stopped, at any moment, the same command goes on, and --undo goes back.
+
+Exit code: 0 done, 2 refused, 4 something took longer than --timeout, 130 interrupted, 1 error.`,
 		Example: cli.Examples(
 			"# See what would change",
 			"kubectl scylla inject -f scylladb.yaml --image localhost/scylla-agent:dev -o diff",
@@ -61,60 +79,103 @@ HEALTHY, and only then apply the next.`,
 			"",
 			"# Take everything out of the manifest again",
 			"kubectl scylla inject -f injected.yaml --undo > scylladb.yaml",
+			"",
+			"# A cluster that runs: see what would change, then guard it node by node, and back",
+			"kubectl scylla inject shop -n inject --image localhost/scylla-agent:dev --dry-run=client",
+			"kubectl scylla inject shop -n inject --image localhost/scylla-agent:dev --yes",
+			"kubectl scylla inject shop -n inject --undo --yes",
 		),
 		GroupID:               cli.GroupSetup,
-		Args:                  cli.AtMost(0),
+		Args:                  cli.AtMost(1),
+		ValidArgsFunction:     d.CompleteClusters,
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
 	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *options) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.files, "filename", "f", nil, "Manifest, YAML or JSON; - is standard input. May be repeated.")
-	f.StringVar(&o.o.Image, "image", "", "Image of scylla-agent.")
+	f.StringVar(&o.o.Image, "image", version.AgentImage(), "Image of scylla-agent.")
 	f.StringVar(&o.o.Cluster, "cluster-label", "", "Value of label scylla/cluster, where the manifest does not say it.")
 	f.StringVar(&o.o.Datacenter, "datacenter", "", "ScyllaDB's name of the datacenter, where the manifest does not say it.")
 	f.StringVar(&o.o.Rack, "rack", "", "ScyllaDB's name of the rack, where the manifest does not say it.")
 	f.StringVar(&o.o.ControllerNamespace, "controller-namespace", cli.DefaultControllerNamespace, "Namespace of the controller.")
-	f.StringVar(&o.policy, "policy", string(api.PolicyReports), "What the barriers go by. reports: the reports alone. permits: a permit of the controller as well, one newcomer at a time.")
+	f.StringVar(&o.policy, "policy", string(api.PolicyPermits), "What the barriers go by. permits: a permit of the controller, one newcomer at a time, beside the reports. reports: the reports alone.")
 	f.BoolVar(&o.undo, "undo", false, "Take out what was injected.")
-	f.StringVarP(&o.output, "output", "o", "yaml", "yaml: the manifest. diff: what changes in it.")
+	f.StringVarP(&o.output, "output", "o", "", "yaml: the manifest, the default of -f. diff: what changes, the default of CLUSTER.")
+	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask. Of CLUSTER.")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "How long to wait for one thing, as for a node to be UP again. Of CLUSTER.")
+	f.StringSliceVar(&o.skip, "skip-check", nil, "Do not look whether every range keeps a quorum of copies: data. Of CLUSTER.")
+	o.dryRun.AddFlag(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions([]string{checkData}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "diff"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{string(api.PolicyReports), string(api.PolicyPermits)}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{string(api.PolicyPermits), string(api.PolicyReports)}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
-	return cmd
 }
 
 // Complete finds the namespace of objects that name none.
-func (o *options) Complete(*cobra.Command, []string) error {
+func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	ns, err := o.d.Namespace()
 	if err != nil {
 		return err
 	}
 	o.o.Namespace = ns
-	if o.policy == string(api.PolicyPermits) {
-		o.o.Policy = api.PolicyPermits // the other one is the barrier's own default
+	if o.policy == string(api.PolicyReports) {
+		o.o.Policy = api.PolicyReports // the other one is the barrier's own default
+	}
+	if len(args) > 0 {
+		o.cluster = args[0]
+	}
+	if o.undo && !cmd.Flags().Changed("image") {
+		o.o.Image = ""
 	}
 	return nil
 }
 
 // Validate refuses what does not go together.
-func (o *options) Validate(*cobra.Command) error {
+func (o *options) Validate(cmd *cobra.Command) error {
 	switch {
-	case len(o.files) == 0:
-		return exit.Usagef("give the manifest with -f FILE, or -f - for standard input")
+	case len(o.files) == 0 && o.cluster == "":
+		return exit.Usagef("give the manifest with -f FILE, or -f - for standard input, or the name of a cluster that runs")
+	case len(o.files) > 0 && o.cluster != "":
+		return exit.Usagef("-f FILE does not go with the name of a cluster that runs, and %q is one", o.cluster)
 	case o.undo && o.o.Image != "":
 		return exit.Usagef("--image does not go with --undo, which adds nothing")
 	case !o.undo && o.o.Image == "":
 		return exit.Usagef("give the image of scylla-agent with --image")
 	case o.policy != string(api.PolicyReports) && o.policy != string(api.PolicyPermits):
-		return exit.Usagef("policy %q is not known: use one of reports, permits", o.policy)
-	case o.output != "yaml" && o.output != "diff":
+		return exit.Usagef("policy %q is not known: use one of permits, reports", o.policy)
+	case o.output != "" && o.output != "yaml" && o.output != "diff":
 		return exit.Usagef("output format %q is not known: use one of yaml, diff", o.output)
+	case o.cluster != "" && o.output == "yaml":
+		return exit.Usagef("-o yaml is of -f FILE: of a cluster that runs the difference is shown")
+	case o.cluster != "" && o.o.Cluster != "":
+		return exit.Usagef("--cluster-label is of -f FILE: a cluster that runs keeps the name %s, by which it was found", o.cluster)
+	case slices.ContainsFunc(o.skip, func(s string) bool { return s != checkData }):
+		return exit.Usagef("--skip-check %q is not known: use data", strings.Join(o.skip, ","))
+	}
+	if o.cluster == "" {
+		for _, name := range []string{"yes", "timeout", "skip-check", "dry-run"} {
+			if cmd.Flags().Changed(name) {
+				return exit.Usagef("--%s is of a cluster that runs: with -f nothing is applied", name)
+			}
+		}
 	}
 	return nil
 }
 
-// Run prints the changed manifest.
+// Run prints the changed manifest, or changes what runs.
 func (o *options) Run(ctx context.Context) error {
+	if o.cluster != "" {
+		return o.runLive(ctx)
+	}
+	return o.runManifest(ctx)
+}
+
+func (o *options) runManifest(ctx context.Context) error {
 	var in bytes.Buffer
 	for _, name := range o.files {
 		b, err := bounded.Until(ctx, func() ([]byte, error) { return o.read(name) })
@@ -134,7 +195,8 @@ func (o *options) Run(ctx context.Context) error {
 		return exit.Refused(err)
 	}
 	if len(m.Changes) == 0 {
-		return exit.Refusedf("%s: no StatefulSet there runs ScyllaDB (a container named scylla, or one with an image scylladb/scylla)", strings.Join(o.files, ", "))
+		return exit.WithHint(exit.Refusedf("%s: no StatefulSet there runs ScyllaDB (a container named scylla, or one with an image scylladb/scylla)", strings.Join(o.files, ", ")),
+			"check the file; a container of ScyllaDB under another image is known by its name")
 	}
 	out := m.Text
 	if o.output == "diff" {
@@ -155,7 +217,7 @@ func (o *options) read(name string) ([]byte, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("read manifest: %w", err)
+		return nil, exit.WithHint(fmt.Errorf("read manifest: %w", err), "check the path after -f; - is standard input")
 	}
 	defer func() { _ = f.Close() }() // only read from
 	b, err := limit.Read(f, name)

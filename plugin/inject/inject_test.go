@@ -43,7 +43,7 @@ func TestInject(t *testing.T) {
 		"an image for undo":  {[]string{"-f", plain, "--undo", image}, "", 2, "", "--image does not go with --undo"},
 		"an unknown format":  {[]string{"-f", plain, image, "-o", "xml"}, "", 2, "", `output format "xml" is not known: use one of yaml, diff`},
 		"a file that is not": {[]string{"-f", "absent.yaml", image}, "", 1, "", "absent.yaml: no such file"},
-		"broken YAML":        {[]string{"-f", broken, image}, "", 2, "", "read document 1: "},
+		"broken YAML":        {[]string{"-f", broken, image}, "", 2, "", "read the manifest: document 1: "},
 		"nothing of ours":    {[]string{"-f", "-", image}, "kind: Pod\n", 2, "", "no StatefulSet there runs ScyllaDB"},
 		"no place":           {[]string{"-f", "-", image}, strings.ReplaceAll(plainText(t), "--rack=a", "--smp=1"), 2, "", "give --rack"},
 		"the place given":    {[]string{"-f", "-", image, "--rack=z"}, strings.ReplaceAll(plainText(t), "--rack=a", "--smp=1"), 0, "scylla/rack: z", "injected"},

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -235,10 +236,30 @@ func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Un
 		}
 		return err == nil, err
 	})
+	if err == nil && o.dryRun == cli.DryRunNone && u.GetName() == manifests.SharedKind {
+		err = release(ctx, c, u)
+	}
 	if err != nil {
 		return fmt.Errorf("apply %s: %w", Name(u), err)
 	}
 	return nil
+}
+
+// release gives the fields of the kind that is the Scylla Operator's too to whoever applies it next: its documented installation and upgrade, which do not force,
+// would fail at fields that are ours.
+func release(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		have := &unstructured.Unstructured{}
+		have.SetGroupVersionKind(u.GroupVersionKind())
+		if err := c.Get(ctx, client.ObjectKeyFromObject(u), have); err != nil {
+			return err
+		}
+		before := have.DeepCopy()
+		if err := manifests.Release(have); err != nil {
+			return err
+		}
+		return c.Patch(ctx, have, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(manifests.FieldOwner))
+	})
 }
 
 func (o *options) namespaceExists(ctx context.Context, c client.Client) bool {

@@ -112,6 +112,7 @@ func (c *Cluster) newService(name, dc, rack string, ordinal int32) *corev1.Servi
 	}
 }
 
+// podSpec is a member's. Its barrier goes by the reports alone: these clusters show who sees whom, and have no view.
 func podSpec(name string) corev1.PodSpec {
 	return corev1.PodSpec{
 		NodeName: "worker-1",
@@ -121,7 +122,7 @@ func podSpec(name string) corev1.PodSpec {
 		InitContainers: []corev1.Container{
 			{Name: api.ContainerReporter, RestartPolicy: new(corev1.ContainerRestartPolicyAlways)},
 			{Name: api.ContainerBootstrappedQuery},
-			{Name: api.ContainerBarrier, Args: []string{"barrier"}},
+			{Name: api.ContainerBarrier, Args: []string{"barrier", "--policy=" + string(api.PolicyReports)}},
 		},
 		Containers: []corev1.Container{{
 			Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2025.2.1", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/scylla"}},

@@ -3,7 +3,6 @@
 package plugintest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,6 +37,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
+	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 )
 
 // Updating is true when files that are made shall be written and not compared.
@@ -59,6 +59,8 @@ type Run struct {
 	// Funcs let requests fail.
 	Funcs interceptor.Funcs
 	Stdin string
+	// In is the standard input instead of Stdin, where it is more than a text.
+	In io.Reader
 	// Terminal of the run; the zero value is none.
 	Terminal cli.Terminal
 	Environ  []string
@@ -80,7 +82,7 @@ type Result struct {
 
 // NewClient is a fake API server that holds the objects and knows our kinds.
 func NewClient(objects []client.Object, funcs interceptor.Funcs) client.WithWatch {
-	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithReturnManagedFields().WithObjects(machines(copies(objects))...).WithInterceptorFuncs(funcs).Build()
+	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithReturnManagedFields().WithStatusSubresource(&api.ScyllaDBStatusReport{}).WithObjects(machines(copies(objects))...).WithInterceptorFuncs(funcs).Build()
 }
 
 // machines adds the Kubernetes nodes that Pods are on and that are not among the objects: each is ready.
@@ -118,24 +120,6 @@ func copies(objects []client.Object) []client.Object {
 	return out
 }
 
-// Buffer is a bytes.Buffer for several goroutines.
-type Buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *Buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *Buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // Do runs the plugin.
 func (r Run) Do(t testing.TB) Result {
 	t.Helper()
@@ -145,7 +129,7 @@ func (r Run) Do(t testing.TB) Result {
 // DoContext runs the plugin until ctx ends.
 func (r Run) DoContext(ctx context.Context, t testing.TB) Result {
 	t.Helper()
-	var out, errOut Buffer
+	var out, errOut output.Buffer
 	var stdout, stderr io.Writer = &out, &errOut
 	if r.Stdout != nil {
 		stdout = io.MultiWriter(&out, r.Stdout)
@@ -176,7 +160,11 @@ func (r Run) deps(t testing.TB, out, errOut io.Writer) *cli.Deps {
 	if clk == nil {
 		clk = clocktesting.NewFakeClock(Now)
 	}
-	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(r.Stdin), Out: out, ErrOut: errOut}, clk, r.Environ, func() cli.Terminal { return r.Terminal })
+	in := r.In
+	if in == nil {
+		in = strings.NewReader(r.Stdin)
+	}
+	d := cli.New(genericiooptions.IOStreams{In: in, Out: out, ErrOut: errOut}, clk, r.Environ, func() cli.Terminal { return r.Terminal })
 	c := r.Client
 	if c == nil && r.Objects != nil {
 		c = NewClient(r.Objects, r.Funcs)

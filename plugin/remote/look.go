@@ -56,12 +56,8 @@ is called, the cluster here and there, and where its API server is. Nothing is a
 
 func (o *options) list(ctx context.Context) error {
 	secrets, err := o.remotes(ctx)
-	if err != nil {
+	if err != nil || len(secrets) == 0 {
 		return err
-	}
-	if len(secrets) == 0 {
-		o.d.Say("no remotes: the controller reads this Kubernetes cluster alone\n")
-		return nil
 	}
 	w := tabwriter.NewWriter(o.d.Streams.Out, 0, 0, 3, ' ', 0)
 	_, err = fmt.Fprintln(w, "NAME\tCLUSTER\tTHERE\tSERVER\tSECRET")
@@ -111,12 +107,8 @@ Exit code: 0 all is well, 3 something is not, 1 error.`,
 
 func (o *options) check(ctx context.Context) error {
 	secrets, err := o.remotes(ctx)
-	if err != nil {
+	if err != nil || len(secrets) == 0 {
 		return err
-	}
-	if len(secrets) == 0 {
-		o.d.Say("no remotes: the controller reads this Kubernetes cluster alone\n")
-		return nil
 	}
 	bad := 0
 	for i := range secrets {

@@ -62,6 +62,8 @@ through it step by step.`,
 		GroupID: cli.GroupSetup,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		DisableFlagsInUseLine: true,
 	}
 	cmd.AddGroup(&cobra.Group{ID: group, Title: "Remotes:"})
 	cmd.AddCommand(newAddCmd(d), newListCmd(d), newCheckCmd(d), newRemoveCmd(d))
@@ -159,7 +161,7 @@ func home(ctx context.Context, c client.Client) (string, error) {
 	return string(u.GetUID()), nil
 }
 
-// remotes are the Secrets that name remotes; of one name when name is not empty.
+// remotes are the Secrets that name remotes; of one name when name is not empty. It says so on standard error where there are none.
 func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
 	cfg, err := o.d.RESTConfig()
 	if err != nil {
@@ -174,6 +176,9 @@ func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
 		return nil, fmt.Errorf("list the Secrets of remotes in namespace %s: %w", manifests.Namespace, err)
 	}
 	if o.name == "" {
+		if len(l.Items) == 0 {
+			o.d.Say("no remotes: the controller reads this Kubernetes cluster alone\n")
+		}
 		return l.Items, nil
 	}
 	var names []corev1.Secret

@@ -222,16 +222,39 @@ func TestBesideOperator5AServiceThatIsMadeAnewHasLostItsLabel(t *testing.T) {
 		objects []client.Object
 		offered bool
 	}{
-		"one host ID is nobody's": {anew(func(*plugintest.Cluster) {}), true},
-		"it is scaled away":       {anew(func(c *plugintest.Cluster) { c.Service(target).Labels[api.LabelDecommissioned] = "false" }), false},
+		"one host ID is nobody's":   {anew(func(*plugintest.Cluster) {}), true},
+		"two host IDs are nobody's": {second(anew(func(*plugintest.Cluster) {})), false},
+		"it is scaled away":         {anew(func(c *plugintest.Cluster) { c.Service(target).Labels[api.LabelDecommissioned] = "false" }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, args := range [][]string{{"replace", "status", target, "-n", "demo"}, {"replace", "status", "-n", "demo"}} {
 				got := plugintest.Run{Args: args, Objects: tc.objects}.Do(t)
-				if strings.Contains(got.Stdout, putBack) != tc.offered {
+				if strings.Contains(got.Stdout, putBack) != tc.offered || !tc.offered && strings.Contains(got.Stdout, api.LabelReplacingNodeHostID+"=") {
 					t.Errorf("%v: exit %d\n%s%s", args, got.Code, got.Stdout, got.Stderr)
 				}
 			}
 		})
 	}
+}
+
+// second adds to every row another host ID that nobody has and that is DOWN: which of the two was the member's, nothing tells.
+func second(objects []client.Object) []client.Object {
+	const id = "c0ffee00-5ea1-4d00-8000-000000000099"
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *corev1.Pod:
+			if text, there := o.Annotations[api.AnnotationNodeStatusReport]; there {
+				o.Annotations[api.AnnotationNodeStatusReport] = strings.Replace(text, `"observedNodes":[`, `"observedNodes":[{"hostID":"`+id+`","status":"DOWN"},`, 1)
+			}
+		case *api.ScyllaDBDatacenterNodesStatusReport:
+			for r := range o.Racks {
+				for n := range o.Racks[r].Nodes {
+					if cells := o.Racks[r].Nodes[n].ObservedNodes; len(cells) > 0 {
+						o.Racks[r].Nodes[n].ObservedNodes = append(cells, api.ObservedNode{HostID: id, Status: api.NodeStatusDown})
+					}
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(objects, func(o client.Object) bool { _, ours := o.(*api.ScyllaDBStatusReport); return ours })
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -159,7 +158,7 @@ func (d *PlanDocument) outcome(b *lines, o render.Options) {
 			b.line("%s%s", lead, render.Clean(l))
 		}
 	}
-	for _, text := range cluster.ProblemLines(d.Partial) {
+	for _, text := range render.ProblemLines(d.Partial) {
 		b.line("  %s %s", render.Warn.Paint("not read:"), render.Clean(text))
 	}
 	b.line("")

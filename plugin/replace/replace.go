@@ -160,7 +160,10 @@ func open(in replacement.Input) error {
 	if why.IsZero() {
 		return nil
 	}
-	hint := code.New(replacement.SaysReplaceSeeHowFar).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Member), code.Scylla(in.Namespace, "replace", "resume", in.Self.Member))
+	hint := code.New(replacement.SaysReplaceSeeHowFar).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Member))
+	if !in.Operator {
+		hint = hint.Do(code.Scylla(in.Namespace, "replace", "resume", in.Self.Member)) // the Scylla Operator goes on by itself, or not at all
+	}
 	return exit.WithHint(exit.Refusedf("%s", words.Text(why)), words.Text(hint))
 }
 

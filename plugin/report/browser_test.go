@@ -71,7 +71,7 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	dom := browse(t, browser, file, "--dump-dom")
 	for _, want := range []string{
-		"<title>✗ demo/demo: NOT HEALTHY</title>", `<meta name="viewport"`, "NOT HEALTHY</span>", "demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 0/1",
+		"<title>✗ demo/demo: NOT HEALTHY</title>", `<meta name="viewport"`, "NOT HEALTHY</span>", "demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2",
 		`<svg xmlns="http://www.w3.org/2000/svg" class="mx"`, `role="img"`, "<title>demo-dc1-rack1-0 sees demo-dc1-rack3-0: DOWN</title>", `href="#mx-DOWN"`, `href="#mx-UP"`,
 		"<code>kubectl logs demo-dc1-rack3-0 -c scylla -n demo</code>", "demo-dc1-rack2-1", "CrashLoopBackOff", "Back-off restarting failed container scylla (7 times)",
 		"&lt;script&gt;", "ScyllaDBDatacenterNodesStatusReport",

@@ -47,6 +47,7 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 		"one datacenter, and nobody has the host ID":    {lone.Leftover("demo-dc1-rack4-0"), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
 		"one datacenter, and the host ID's node is UP":  {plugintest.New(4, 1).Leftover("demo-dc1-rack4-0"), "not to be removed: it is not DOWN: demo-dc1-rack1-0 (35d0f1a0), demo-dc1-rack2-0 (36d1f2a1) and demo-dc1-rack3-0 (37d2f3a2) see it UP"},
 		"one datacenter, and a member without host ID":  {withoutHostID(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
+		"a replacement that nobody recorded the end of": {unrecordedReplacement(plugintest.New(4, 1).Down("demo-dc1-rack4-0")), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
 		"one datacenter, and only the claim is left":    {onlyClaim(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
 		"one datacenter, and the lenient flag is given": {lenient(lone), elsewhere + " (its barriers run with --single-report-allow-non-reporting-host-ids, which is for external seeds)"},
 	}
@@ -89,6 +90,19 @@ func withoutHostID(c *plugintest.Cluster) []client.Object {
 		}
 	}
 	return withoutClusterReport(objects)
+}
+
+// unrecordedReplacement is a cluster whose fourth member has replaced its node, which no row lists any more, while nobody recorded the new one's host ID.
+func unrecordedReplacement(c *plugintest.Cluster) []client.Object {
+	const old = "99990000-7777-4777-8777-777777777777"
+	objects := withoutHostID(c)
+	for _, o := range objects {
+		if s, ok := o.(*corev1.Service); ok && s.Name == "demo-dc1-rack4-0" {
+			s.Annotations[api.AnnotationHostID] = old
+			s.Labels[api.LabelReplace], s.Labels[api.LabelReplacingNodeHostID] = "", old
+		}
+	}
+	return objects
 }
 
 // onlyClaim is a cluster whose fourth member has nothing left but its volume.

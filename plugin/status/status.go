@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// The screen that is assumed where standard output is none: whatever the size of a cluster, its status can be read at a glance.
+const (
+	plainWidth  = 80
+	plainHeight = 24
 )
 
 type options struct {
@@ -46,6 +53,9 @@ missing, error) with the time since it last changed, POD is its Pod. Then the ma
 who sees whom. On a terminal all of it fits the screen: where it would not, only nodes
 in trouble have a line, and the matrix is folded to racks or datacenters. --all shows
 everything, the blockers too.
+
+With --source=live, -o wide and -o json also say for how long each node's process runs, how
+much data it has and how many tokens it owns; "-", or no field, where it was not asked.
 
 UNKNOWN is a cluster of which nobody could be asked, for want of a right or because no
 row is there. It says nothing against any node.
@@ -77,7 +87,7 @@ Exit code: 0 healthy, 3 not healthy, 3 unknown as well, 4 not healthy within --t
 	o.Output.AllowColumns()
 	o.AddFlags(cmd, "the cluster is healthy")
 	o.table.AddFlags(cmd)
-	cmd.Flags().BoolVar(&o.all, "all", false, "Every node, the whole matrix and every blocker, however long that is. Without it the text fits the terminal.")
+	cmd.Flags().BoolVar(&o.all, "all", false, "Every node, the whole matrix and every blocker, however long that is. Without it the text fits the terminal, or 80x24 where there is none (COLUMNS gives another width).")
 	return cmd
 }
 
@@ -98,7 +108,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 // Run shows the status once, at every change, or once it is healthy.
 func (o *options) Run(ctx context.Context) error {
 	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]render.ClusterStatus]{
-		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy, Awaited: o.awaited(), What: what,
+		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy, Awaited: o.awaited(), What: o.what,
 	})
 }
 
@@ -137,6 +147,10 @@ func (o *options) print(docs []render.ClusterStatus) error {
 	if o.Output.Text() {
 		opts := o.table.Options(o.d.Options(o.Output.Format() == "wide"))
 		opts.All = o.all
+		// A file or a pipe has no size. A list of clusters, what asks for everything, and lines for a script are left whole.
+		if opts.Width <= 0 && o.single(docs) && !opts.All && !opts.Wide && !opts.NoHeaders {
+			opts.Width, opts.Height = o.d.Columns(plainWidth), plainHeight
+		}
 		return o.d.Print(o.text(docs, opts), opts)
 	}
 	docs = o.choose(docs)
@@ -206,12 +220,16 @@ func verdict(docs []render.ClusterStatus) error {
 	return nil
 }
 
-// key is the documents without the moments at which they were made.
+// key is the documents without the moments at which they were made, and what changes with each of these.
 func key(docs []render.ClusterStatus) string {
 	var b strings.Builder
 	for i := range docs {
 		d := docs[i]
 		d.GeneratedAt, d.TakenAt = metav1.Time{}, nil
+		d.Nodes = slices.Clone(d.Nodes)
+		for j := range d.Nodes {
+			d.Nodes[j].Vitals = cluster.Vitals{} // uptime and load are others at every look
+		}
 		data, err := json.Marshal(&d)
 		if err != nil {
 			return err.Error()
@@ -240,7 +258,7 @@ func (o *options) awaited() string {
 }
 
 // what is different from one look to the next.
-func what(before, after []render.ClusterStatus) cli.Changed {
+func (o *options) what(before, after []render.ClusterStatus) cli.Changed {
 	var c cli.Changed
 	old := map[string]*render.ClusterStatus{}
 	for i := range before {
@@ -259,7 +277,7 @@ func what(before, after []render.ClusterStatus) cli.Changed {
 		}
 	}
 	c.Env = []string{"SCYLLA_CLUSTER=" + strings.Join(names, ","), "SCYLLA_VERDICT=" + strings.Join(verdicts, ","), "SCYLLA_SUMMARY=" + strings.Join(summaries, "\n")}
-	c.Stdin, _ = json.Marshal(render.NewClusterStatusList(after)) // documents hold texts, numbers and times only
+	c.Stdin = o.d.JSON(render.NewClusterStatusList(after))
 	return c
 }
 

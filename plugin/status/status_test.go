@@ -31,6 +31,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 )
 
 func demoDown() *plugintest.Cluster {
@@ -273,18 +274,23 @@ func TestLiveWhenNothingElseSpeaks(t *testing.T) {
 			rows[n.Name] = row
 			o.Progress(i+1, len(c.Nodes))
 		}
-		facts := map[string]cluster.LiveFacts{"demo-dc1-rack1-0": {Schemas: map[string][]string{"aaaa": {"10.0.0.1", "10.0.0.2"}, "bbbb": {"10.0.0.3"}}}}
+		facts := map[string]cluster.LiveFacts{"demo-dc1-rack2-0": {Vitals: cluster.Vitals{UptimeSeconds: new(int64(0)), LoadBytes: new(int64(1536)), Tokens: new(0)}}, "demo-dc1-rack1-0": {Vitals: cluster.Vitals{UptimeSeconds: new(int64(273_600)), LoadBytes: new(int64(13_314_398_617)), Tokens: new(256)}, Schemas: map[string][]string{"aaaa": {"10.0.0.1", "10.0.0.2"}, "bbbb": {"10.0.0.3"}}}}
 		return s.WithLive(rows, facts, nil), nil
 	}
-	for name, args := range map[string][]string{"auto takes live": {"status", "-n", "demo"}, "live asked for": {"status", "-n", "demo", "--source=live"}} {
+	for name, args := range map[string][]string{"auto takes live": {"status", "-n", "demo"}, "live asked for": {"status", "-n", "demo", "--source=live"},
+		"live wide": {"status", "-n", "demo", "--source=live", "-o", "wide"}, "live as JSON": {"status", "-n", "demo", "--source=live", "-o", "json"},
+		"live columns":   {"status", "-n", "demo", "--source=live", "-o", "custom-columns=MEMBER:.member,UPTIME:.uptimeSeconds,LOAD:.loadBytes,TOKENS:.tokens"},
+		"live JSONPath":  {"status", "-n", "demo", "--source=live", "-o", "jsonpath={range .nodes[*]}{.member} {.uptimeSeconds} {.loadBytes} {.tokens}{\"\\n\"}{end}"},
+		"live described": {"describe", "rack1/0", "-n", "demo", "--source=live"},
+	} {
 		run := plugintest.Run{Args: args, Objects: c.Objects(), Live: live}
 		plugintest.Golden(t, fileName(name), run.Transcript(t))
 	}
-	if asked != 2 {
-		t.Errorf("nodes were asked %d times, want 2", asked)
+	if asked != 7 {
+		t.Errorf("nodes were asked %d times, want 7", asked)
 	}
 	withReport := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects(), Live: live}.Do(t)
-	if asked != 2 || withReport.Code != 0 {
+	if asked != 7 || strings.Contains(withReport.Stdout, "ptime") || withReport.Code != 0 {
 		t.Errorf("nodes were asked although a report is there (%d), exit %d", asked, withReport.Code)
 	}
 }
@@ -352,7 +358,7 @@ func TestWaitUntilHealthy(t *testing.T) {
 	if res.Code != 0 || !strings.Contains(res.Stdout, "HEALTHY demo/demo: 3 of 3") {
 		t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
-	if want := "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 0/1 (0s of "; !strings.Contains(res.Stderr, want) {
+	if want := "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2 (0s of "; !strings.Contains(res.Stderr, want) {
 		t.Errorf("stderr:\n%s\nwant first:\n%s", res.Stderr, want)
 	}
 }
@@ -412,7 +418,7 @@ func TestWatchWritesAgainOnChangeOnly(t *testing.T) {
 	c := plugintest.NewClient(plugintest.New(3, 1).Objects(), interceptor.Funcs{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var out plugintest.Buffer
+	var out output.Buffer
 	done := make(chan plugintest.Result, 1)
 	go func() {
 		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "-w"}, Client: c, Clock: clk, Stdout: &out}.DoContext(ctx, t)

@@ -4,6 +4,7 @@ package status_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,12 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 )
 
 func TestTableFlags(t *testing.T) {
@@ -28,7 +31,7 @@ func TestTableFlags(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"only problems":           {args: "--problems", stdout: []string{"4  dc1  rack3  demo-dc1-rack3-0"}, not: "1  dc1  rack1  demo-dc1-rack1-0  35d0f1a0  UP", code: 3},
+		"only problems":           {args: "--problems", stdout: []string{"4 dc1 rack3 demo-dc1-rack3-0"}, not: "1 dc1 rack1 demo-dc1-rack1-0 35d0f1a0 UP", code: 3},
 		"the worst first":         {args: "--sort-by seen --no-headers", stdout: []string{"4  dc1  rack3  demo-dc1-rack3-0", "1  dc1  rack1"}, not: "NOT HEALTHY", code: 3},
 		"columns":                 {args: "-o custom-columns=MEMBER:.member,SEEN:.seen.status,NODE:{.kubernetesNode.state}", stdout: []string{"MEMBER            SEEN    NODE", "demo-dc1-rack1-0  UP      Ready"}, code: 3},
 		"columns without headers": {args: "--no-headers --problems --sort-by member -o custom-columns=MEMBER:.member,IP:.podIP", stdout: []string{"demo-dc1-rack2-1  <none>", "demo-dc1-rack3-0  <none>"}, not: "MEMBER", code: 3},
@@ -69,7 +72,7 @@ func TestPrintedCommandsRepeatTheFlags(t *testing.T) {
 	t.Parallel()
 	got := plugintest.Run{Args: []string{"status", "-n", "demo", "--context", "prod east", "--as", "ada"}, Objects: demoDown().Objects()}.Do(t)
 	for _, want := range []string{
-		"\n    kubectl '--context=prod east' --as=ada logs demo-dc1-rack3-0 -c scylla -n demo\n", "\ncontext prod east: 2 of 3 nodes UP",
+		"\n    kubectl '--context=prod east' --as=ada logs demo-dc1-rack3-0 -c scylla -n demo\n", "\ncontext prod east: 2 of 3 nodes seen UP",
 	} {
 		if !strings.Contains(got.Stdout, want) {
 			t.Errorf("it lacks %q:\n%s%s", want, got.Stdout, got.Stderr)
@@ -89,7 +92,7 @@ func TestWaitForAClusterThatIsNotThereYet(t *testing.T) {
 		return c.List(ctx, list, opts...)
 	}})
 	clk := clocktesting.NewFakeClock(plugintest.Now)
-	var said plugintest.Buffer
+	var said output.Buffer
 	done := make(chan plugintest.Result, 1)
 	go func() {
 		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait"}, Client: c, Clock: clk, Stderr: &said}.Do(t)
@@ -112,20 +115,17 @@ func TestWaitForAClusterThatIsNotThereYet(t *testing.T) {
 	}
 }
 
-// TestWatchIntoAFile: each state has its time and what changed, and the command runs at each change, not at the first look.
-func TestWatchIntoAFile(t *testing.T) {
-	t.Parallel()
+// watched runs a watch over a cluster of which a node dies after the first state, until the file told has what is expected.
+func watched(t *testing.T, told, expected string, args ...string) plugintest.Result {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	clk := clocktesting.NewFakeClock(plugintest.Now)
 	c := plugintest.NewClient(plugintest.New(3, 1).NoReports().Objects(), interceptor.Funcs{})
-	told := filepath.Join(t.TempDir(), "told")
-	var out plugintest.Buffer
+	var out output.Buffer
 	done := make(chan plugintest.Result, 1)
 	go func() {
-		done <- plugintest.Run{
-			Args: []string{"status", "demo", "-n", "demo", "--watch", "--exec", `printf '%s|%s\n' "$SCYLLA_VERDICT" "$SCYLLA_CHANGES" >> ` + told}, Client: c, Clock: clk, Stdout: &out,
-		}.DoContext(ctx, t)
+		done <- plugintest.Run{Args: append([]string{"status", "demo", "-n", "demo", "--watch"}, args...), Client: c, Clock: clk, Stdout: &out}.DoContext(ctx, t)
 	}()
 	until := func(what string, step time.Duration, is func() bool) {
 		t.Helper()
@@ -138,7 +138,7 @@ func TestWatchIntoAFile(t *testing.T) {
 			}
 		}
 	}
-	until("the first state", 0, func() bool { return strings.Contains(out.String(), "HEALTHY demo/demo: 3 of 3") })
+	until("the first state", 0, func() bool { return strings.Contains(strings.ReplaceAll(out.String(), `"`, ""), "3 of 3") })
 	down := plugintest.New(3, 1).NoReports().Down("demo-dc1-rack3-0")
 	for _, o := range down.Objects() {
 		if o.GetAnnotations()[api.AnnotationNodeStatusReport] == "" {
@@ -153,13 +153,117 @@ func TestWatchIntoAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until("the command", time.Second, func() bool { text, _ := os.ReadFile(told); return strings.Contains(string(text), "NOT HEALTHY|") })
+	until("the command", time.Second, func() bool {
+		text, _ := os.ReadFile(told)
+		_, rest, found := strings.Cut(string(text), expected)
+		return found && strings.HasSuffix(rest, "\n") // what ends the watch ends the command, too: not before it has written all
+	})
 	cancel()
-	got := <-done
+	return <-done
+}
+
+// TestWatchIntoAFile: each state has its time and what changed, and the command runs at each change, not at the first look.
+func TestWatchIntoAFile(t *testing.T) {
+	t.Parallel()
+	told := filepath.Join(t.TempDir(), "told")
+	got := watched(t, told, "NOT HEALTHY|", "--exec", `printf '%s|%s\n' "$SCYLLA_VERDICT" "$SCYLLA_CHANGES" >> `+told)
 	if first, _, _ := strings.Cut(got.Stdout, "\n"); !strings.HasPrefix(first, "--- 2026-11-21 12:00:") || strings.Contains(first, ": H") {
 		t.Errorf("the first state begins with %q", first)
 	}
 	if !strings.Contains(got.Stdout, " UTC: HEALTHY → NOT HEALTHY; ") || !strings.Contains(got.Stdout, "demo-dc1-rack3-0 is seen UP → DOWN") {
 		t.Errorf("what changed is not told:\n%s", got.Stdout)
+	}
+	if text, err := os.ReadFile(told); err != nil || strings.HasPrefix(string(text), "HEALTHY|") {
+		t.Errorf("the command ran at the first look: %v, %s", err, text)
+	}
+}
+
+// TestTheCommandOfAWatchGetsTheWholeDocument, whatever is shown: flags of what is read apply to it, those of what is shown do not. A document on standard output stays
+// one, without dates between, and what the command prints goes to standard error.
+func TestTheCommandOfAWatchGetsTheWholeDocument(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"JSON": {"-o", "json"}, "JSON of problems": {"-o", "json", "--problems", "--sort-by", "seen"}, "text": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			told := filepath.Join(t.TempDir(), "told")
+			got := watched(t, told, "--context=prod", append([]string{"--context", "prod", "--exec", "echo heard; cat >> " + told + "; echo >> " + told}, args...)...)
+			text, err := os.ReadFile(told)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list struct {
+				Kind  string
+				Items []struct {
+					Healthy bool
+					Nodes   []struct{ Member string }
+				}
+			}
+			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &list); err != nil {
+				t.Fatalf("%v in %s", err, text)
+			}
+			if list.Kind != "ClusterStatusList" || len(list.Items) != 1 || list.Items[0].Healthy || len(list.Items[0].Nodes) != 3 {
+				t.Errorf("standard input was %+v", list)
+			}
+			if strings.Contains(string(text), "--context=prod --context=prod") {
+				t.Errorf("commands have the flags twice: %s", text)
+			}
+			if strings.Contains(got.Stdout, "heard") || !strings.Contains(got.Stderr, "heard") {
+				t.Errorf("what the command prints is not on standard error: %q", got.Stderr)
+			}
+			if args == nil {
+				return
+			}
+			if strings.Contains(got.Stdout, "--- 20") || strings.Contains(got.Stdout, "--context=prod --context=prod") {
+				t.Errorf("a document has dates between, or flags twice:\n%s", got.Stdout)
+			}
+			for dec := json.NewDecoder(strings.NewReader(got.Stdout)); dec.More(); {
+				var doc map[string]any
+				if err := dec.Decode(&doc); err != nil || doc["kind"] != "ClusterStatus" {
+					t.Fatalf("standard output is no sequence of documents: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// TestAPipeIsAScreen: without a terminal the status of a cluster of any size fits 80x24, or the width of COLUMNS; what asks for everything has everything, and lines for
+// a script stay whole.
+func TestAPipeIsAScreen(t *testing.T) {
+	t.Parallel()
+	down := func(racks, members int) []client.Object {
+		return plugintest.New(racks, members).Down("demo-dc1-rack3-0").Objects()
+	}
+	clusters := map[string][]client.Object{
+		"3 nodes": down(3, 1), "12 nodes": down(4, 3), "60 nodes": down(4, 15), "healthy": plugintest.New(3, 1).Objects(), "60 healthy": plugintest.New(4, 15).Objects(),
+		"newcomer": demoDown().Objects(), "two datacenters": plugintest.New(3, 9).AddDatacenter("us-east-1", 3, 9).Down("demo-us-east-1-rack2-4").Objects(),
+	}
+	for name, objects := range clusters {
+		for _, columns := range []struct {
+			env   string
+			width int
+		}{{"", 80}, {"COLUMNS=", 80}, {"COLUMNS=wide", 80}, {"COLUMNS=0", 80}, {"COLUMNS=100", 100}, {"COLUMNS=132", 132}} {
+			got := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: objects, Environ: []string{"LANG=C.UTF-8", columns.env}}.Do(t)
+			lines := strings.Split(strings.TrimSuffix(got.Stdout, "\n"), "\n")
+			for _, line := range lines {
+				if lipgloss.Width(line) > columns.width {
+					t.Errorf("%s, %q: a line is too long: %s", name, columns.env, line)
+				}
+			}
+			if len(lines) > 23 || !strings.Contains(lines[0], "HEALTHY demo/demo") {
+				t.Errorf("%s, %q: %d lines:\n%s", name, columns.env, len(lines), got.Stdout)
+			}
+		}
+	}
+	for _, flag := range []string{"--all", "-o=wide"} {
+		if all := (plugintest.Run{Args: []string{"status", "-n", "demo", flag}, Objects: clusters["60 nodes"]}).Do(t); strings.Count(all.Stdout, "\n") < 120 || !strings.Contains(all.Stdout, " datacenter report found), managed by kubectl-scylla\n") {
+			t.Errorf("%s leaves something out, or breaks lines:\n%s", flag, all.Stdout)
+		}
+	}
+	script := plugintest.Run{Args: []string{"status", "-n", "demo", "--no-headers"}, Objects: clusters["60 nodes"]}.Do(t)
+	if n := strings.Count(script.Stdout, "\n"); n != 60 || !strings.Contains(script.Stdout, "fresh, unchanged 4m0s") {
+		t.Errorf("--no-headers has %d lines, want one of each node:\n%s", n, script.Stdout)
 	}
 }

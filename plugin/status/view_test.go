@@ -29,6 +29,34 @@ func viewed(t *testing.T, v *api.StatusReportView) []client.Object {
 	return nil
 }
 
+// Every verb that judges says which view the controller has, and for how long it has said so; none does where there is no view.
+func TestEveryVerbSaysHowOldTheViewIs(t *testing.T) {
+	v := &api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-12 * time.Second)), Members: []api.StatusReportViewMember{{Name: "demo-dc1-rack1-0", State: api.NodeStatusUp}}}
+	const long = "view 3.41 of the controller"
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"status":             {[]string{"status", "demo"}, long},
+		"barrier":            {[]string{"barrier", "demo-dc1-rack1-0"}, long + "; it has said so for 12s, its clock against this one"},
+		"barrier as JSON":    {[]string{"barrier", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
+		"describe":           {[]string{"describe", "demo-dc1-rack1-0"}, long + "; it has said so for 12s, its clock against this one"},
+		"describe as JSON":   {[]string{"describe", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
+		"report":             {[]string{"report", "demo"}, long},
+		"report as Markdown": {[]string{"report", "demo", "-o", "markdown"}, long},
+		"report as HTML":     {[]string{"report", "demo", "-o", "html"}, long},
+		"status as JSON":     {[]string{"status", "demo", "-o", "jsonpath={.view.epoch}.{.view.seq}"}, "3.41"},
+	} {
+		args := append(c.args, "-n", "demo")
+		if got := strings.Join(strings.Fields(plugintest.Run{Args: args, Objects: viewed(t, v)}.Do(t).Stdout), " "); !strings.Contains(got, c.want) {
+			t.Errorf("%s: want %q in:\n%s", name, c.want, got)
+		}
+		if got := (plugintest.Run{Args: args, Objects: viewed(t, nil)}).Do(t).Stdout; strings.Contains(got, long) {
+			t.Errorf("%s: a view where there is none:\n%s", name, got)
+		}
+	}
+}
+
 func TestStatusSaysTheView(t *testing.T) {
 	up := api.StatusReportViewMember{Name: "demo-dc1-rack1-0", State: api.NodeStatusUp}
 	tests := map[string]struct {
@@ -50,7 +78,7 @@ func TestStatusSaysTheView(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			objects := viewed(t, tt.view)
-			text := plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: objects}.Do(t).Stdout
+			text := plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--all"}, Objects: objects}.Do(t).Stdout
 			if has := strings.Contains(text, "of the controller: "); has != (tt.want != "") || !strings.Contains(text, tt.want+"\n") {
 				t.Errorf("want %q in:\n%s", tt.want, text)
 			}

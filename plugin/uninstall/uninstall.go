@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -157,7 +158,7 @@ func refuse(ctx context.Context, c client.Client) error {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err != nil {
 			return fmt.Errorf("decode StatefulSet %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 		}
-		if s.Labels[api.LabelManagedBy] != api.ManagedByOperator && hasBarrier(s) {
+		if s.Labels[api.LabelManagedBy] != api.ManagedByOperator && cluster.HasBarrier(&s.Spec.Template.Spec) {
 			guarded = append(guarded, s.Namespace+"/"+s.Name)
 		}
 	}
@@ -167,7 +168,7 @@ func refuse(ctx context.Context, c client.Client) error {
 			"wait for its end, or withdraw it: kubectl scylla replace cancel")
 	case len(guarded) > 0:
 		return exit.WithHint(exit.Refusedf("Pods of StatefulSet %s would wait for ever without the controller", some(guarded)),
-			"take the barrier out of the manifest and apply that first: kubectl scylla inject -f FILE --undo")
+			"take the barrier out first: kubectl scylla inject CLUSTER --undo")
 	}
 	return nil
 }
@@ -179,10 +180,6 @@ func some(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), rest)
 	}
 	return strings.Join(names, ", ")
-}
-
-func hasBarrier(s *appsv1.StatefulSet) bool {
-	return slices.ContainsFunc(s.Spec.Template.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
 }
 
 // look finds what to remove, last applied first, and what stays with the reason.

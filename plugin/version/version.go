@@ -82,11 +82,7 @@ func (o *options) Run(context.Context) error {
 	case "yaml":
 		text, err = yaml.Marshal(doc)
 	default:
-		text = fmt.Appendf(nil, "kubectl-scylla %s\n", info.Short())
-		if info.Date != "" {
-			text = fmt.Appendf(text, "built from a commit of %s\n", info.Date)
-		}
-		text = fmt.Appendf(text, "%s, %s\n", info.GoVersion, info.Platform)
+		text = []byte(Text())
 	}
 	if err != nil {
 		return fmt.Errorf("encode version: %w", err)
@@ -95,4 +91,14 @@ func (o *options) Run(context.Context) error {
 		return fmt.Errorf("write version: %w", err)
 	}
 	return nil
+}
+
+// Text is what the verb, and the flag --version, print for a person.
+func Text() string {
+	info := version.Get()
+	text := fmt.Appendf(nil, "kubectl-scylla %s\n", info.Short())
+	if info.Date != "" {
+		text = fmt.Appendf(text, "built from a commit of %s\n", info.Date)
+	}
+	return string(fmt.Appendf(text, "%s, %s\n", info.GoVersion, info.Platform))
 }

@@ -95,6 +95,9 @@ var attacks = []attack{
 	{name: "owner", tries: "a member gives its Pod another owner", happens: "refused",
 		run: merge(own, object{"ownerReferences": []object{{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "y"}}}), refused: oneAnnotation},
 	{name: "large row", tries: "a member writes a row of 240 kB", happens: "refused", run: merge(own, row(strings.Repeat("x", 240_000))), refused: "at most 200,000 characters"},
+	{name: "what a barrier found", tries: "a barrier says on its Pod what it waits for", happens: "it is written: this is its work", run: merge(own, object{"annotations": object{api.AnnotationBarrier: "{}"}})},
+	{name: "what a barrier found, of a peer", tries: "a member says so of another", happens: "refused", run: merge(peer, object{"annotations": object{api.AnnotationBarrier: "{}"}}), refused: thisPod},
+	{name: "what a barrier found, large", tries: "a member writes 24 kB of it", happens: "refused", run: merge(own, object{"annotations": object{api.AnnotationBarrier: strings.Repeat("x", 24_000)}}), refused: "at most 20,000 characters"},
 	{name: "image", tries: "a member changes the image of a peer", happens: "refused", run: func(ctx context.Context, c client.Client) error {
 		return c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: peer}},
 			client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"scylla","image":"evil"}]}}`)))
@@ -268,6 +271,7 @@ func TestTheDocumentIsTheTable(t *testing.T) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", a.name, a.tries, a.happens)
 	}
 	b.WriteString(outro)
+	b.WriteString(alsoText())
 	b.WriteString(pods)
 	if *update {
 		if err := os.WriteFile(document, []byte(b.String()), 0o644); err != nil {
@@ -293,7 +297,9 @@ const outro = `
 ## What holds it
 
 The ClusterRole lets an agent patch Pods, because RBAC cannot say "its own". The ValidatingAdmissionPolicy ` + "`kubectl-scylla-own-pod-only`" + ` says it: whoever
-may patch ScyllaDB Pods and may not delete them writes two annotations, its row of at most 200,000 characters and what its barrier has found, to the Pod that its token was made for. It goes by
+may patch ScyllaDB Pods and may not delete them writes two annotations to the Pod that its token was made for: its row, of at most 200,000 characters, and what its barrier has found, of at most
+20,000. They are two because two processes write them, the reporter and the barrier, at the same time and each without reading the other's: in one annotation a row would be lost by the write of
+what the barrier found, or the other way round. No decision reads what a barrier found. The policy goes by
 rights and not by the account's name. Who may delete Pods could do worse anyway, and is not concerned.
 
 ## What a member can still do

@@ -137,11 +137,11 @@ func (s *story) kubectl(args ...string) error {
 
 // Long: a story is told from its beginning to its end.
 func (s *story) tell(unguarded bool) error {
-	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(s.ctx, 20*time.Minute)
 	defer cancel()
 	s.ctx = ctx
 	s.chapter("the controller, and three racks of ScyllaDB, one on each Kubernetes node")
-	if err := s.w.Install(ctx); err != nil {
+	if err := errors.Join(s.w.Install(ctx), s.w.Hurry(ctx)); err != nil {
 		return err
 	}
 	if err := s.w.Deploy(ctx, scenario.Cluster{Namespace: namespace, Unguarded: unguarded}); err != nil {

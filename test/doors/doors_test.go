@@ -8,33 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
-)
+	"github.com/google/go-cmp/cmp"
 
-// door is the commands of one section of the README, without their comments.
-func door(t *testing.T, heading string) []string {
-	t.Helper()
-	b, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, ok := strings.Cut(string(b), "\n## "+heading)
-	if !ok {
-		t.Fatalf("the README has no section %q", heading)
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
-	var out []string
-	for _, m := range regexp.MustCompile(`(?m)^    (\S.*)$`).FindAllStringSubmatch(section, -1) {
-		line, _, _ := strings.Cut(m[1], " # ")
-		out = append(out, strings.TrimSpace(line))
-	}
-	return out
-}
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
+	"github.com/kubectl-scylla/kubectl-scylla/test/readme"
+)
 
 // One minute, no cluster, no kubeconfig, no terminal.
 func TestDoorWithoutACluster(t *testing.T) {
@@ -60,7 +42,7 @@ func TestDoorWithoutACluster(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\nshift\nexec kubectl-scylla \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	lines := door(t, "I have no cluster")
+	lines := readme.Commands(t, "../..", "I have no cluster")
 	if len(lines) != len(want)+1 {
 		t.Fatalf("the README has %q: say here what each does", lines)
 	}
@@ -85,6 +67,12 @@ func TestDoorWithoutACluster(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != w.code || !strings.Contains(string(out), w.says) {
 			t.Errorf("%s: exit %d, want %d and %q: %v\n%s", line, code, w.code, w.says, err, out)
 		}
+	}
+	shown := exec.CommandContext(t.Context(), program, "status", "--from", "sample:incident")
+	shown.Env = []string{"PATH=" + dir, "HOME=" + dir}
+	screen, _ := shown.Output() // it ends with 3, as above
+	if diff := cmp.Diff(readme.Screen(t, "../..", "kubectl scylla status --from sample:incident"), string(screen)); diff != "" {
+		t.Errorf("the README's screen is not what is printed (-README +printed):\n%s", diff)
 	}
 	t.Logf("%d commands in %s", len(lines)-1, time.Since(began).Round(time.Millisecond))
 }

@@ -25,7 +25,7 @@ import (
 func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{})
-	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
+	if r := f.plugin("status", "--wait", "--timeout=5m"); r.Code != 0 {
 		t.Fatalf("status of a healthy cluster: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	victim, newcomer := rack3+"-0", rack2+"-1"
@@ -62,7 +62,7 @@ func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
 
 	f.thaw(victim)
 	f.ready(4)
-	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
+	if r := f.plugin("status", "--wait", "--timeout=5m"); r.Code != 0 {
 		t.Errorf("status after the join: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 }
@@ -256,7 +256,7 @@ func TestTwoNewcomersAtOnce(t *testing.T) {
 	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
 	f.must(f.Scale(f.ctx, f.namespace, rack3, 2))
 	f.ready(5)
-	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
+	if r := f.plugin("status", "--wait", "--timeout=5m"); r.Code != 0 {
 		t.Errorf("status after two joins: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 }
@@ -264,7 +264,7 @@ func TestTwoNewcomersAtOnce(t *testing.T) {
 // Nobody keeps the reports up to date: an all-UP report from before must not open.
 func TestControllerStoppedWithAnAllUpReport(t *testing.T) { // stops the controller of all: not parallel
 	f := deploy(t, scenario.Cluster{})
-	if r := f.plugin("status", "--wait", "--timeout=60s"); r.Code != 0 {
+	if r := f.plugin("status", "--wait", "--timeout=5m"); r.Code != 0 {
 		t.Fatalf("status: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	newcomer := rack2 + "-1"
@@ -330,28 +330,41 @@ func TestLostReportBlocks(t *testing.T) { // stops the controller of all: not pa
 	f.ready(4)
 }
 
-// A decommission does not hold up a join.
+// A decommission does not hold up a join that goes by reports. Under permits nobody is let in while a node leaves, and the newcomer joins once it has left, although the
+// Pod of the node that left still runs.
 func TestDecommissionDuringAJoin(t *testing.T) {
 	t.Parallel()
-	f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "60"}})
-	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
-	leaving := rack2 + "-1"
-	f.ready(4)
-	// The call blocks until the node has left; it is made from inside the Pod's network and left to itself.
-	go func() {
-		_, _ = f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "exec", leaving, "-c", api.ContainerScyllaDB, "--", "/usr/bin/nodetool", "decommission")
-	}()
-	f.untilRow(rack1+"-0", `"LEAVING"`)
-	newcomer := rack3 + "-1"
-	f.must(f.Scale(f.ctx, f.namespace, rack3, 2))
-	f.waitFor(newcomer+" to leave its barrier during the decommission", func(ctx context.Context) (bool, string, error) {
-		p := &corev1.Pod{}
-		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: newcomer}, p); err != nil {
-			return false, "", err
-		}
-		s := initStatus(p, api.ContainerBarrier)
-		return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0, scenario.Describe(p), nil
-	})
+	for _, policy := range []api.Policy{api.PolicyReports, api.PolicyPermits} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			stream := map[api.Policy]string{api.PolicyReports: "60", api.PolicyPermits: "180"}[policy]
+			f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": stream}, Mutate: func(s *appsv1.StatefulSet) { goBy(s, policy) }})
+			f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
+			leaving := rack2 + "-1"
+			f.ready(4)
+			// The call blocks until the node has left; it is made from inside the Pod's network and left to itself.
+			go func() {
+				_, _ = f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "exec", leaving, "-c", api.ContainerScyllaDB, "--", "/usr/bin/nodetool", "decommission")
+			}()
+			f.untilRow(rack1+"-0", `"LEAVING"`)
+			newcomer := rack3 + "-1"
+			f.must(f.Scale(f.ctx, f.namespace, rack3, 2))
+			if policy == api.PolicyPermits {
+				f.waitFor("the newcomer's barrier to name the node that leaves", func(ctx context.Context) (bool, string, error) {
+					log, err := f.ContainerLog(ctx, f.namespace, newcomer, api.ContainerBarrier)
+					return strings.Contains(log, leaving+" leaves the cluster"), tail(log, 3), err
+				})
+			}
+			f.waitFor(newcomer+" to leave its barrier", func(ctx context.Context) (bool, string, error) {
+				p := &corev1.Pod{}
+				if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: newcomer}, p); err != nil {
+					return false, "", err
+				}
+				s := initStatus(p, api.ContainerBarrier)
+				return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0, scenario.Describe(p), nil
+			})
+		})
+	}
 }
 
 // The agent in a Pod may write to its own Pod only, and there to its own annotations only.

@@ -40,7 +40,7 @@ func TestDashboardInATerminal(t *testing.T) {
 	if err != nil {
 		t.Skip("tmux is missing: the dashboard is not tried in a real terminal")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wholeTest)
 	defer cancel()
 	binary := filepath.Join(t.TempDir(), "kubectl-scylla")
 	if err := image.BuildBinary(ctx, "../..", "./cmd/kubectl-scylla", binary); err != nil {
@@ -55,7 +55,7 @@ func TestDashboardInATerminal(t *testing.T) {
 
 	term := &terminal{t: t, ctx: ctx, tmux: tmux, socket: filepath.Join(t.TempDir(), "tmux")}
 	term.start(80, 24, []string{"KUBECONFIG=" + p.Kubeconfig()}, binary+" dashboard -n demo")
-	term.shows("the healthy cluster", "✓ HEALTHY demo/demo: 3 of 3 nodes UP in every row")
+	term.shows("the healthy cluster", "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone")
 	term.golden("dashboard_healthy.txt")
 
 	// A node goes down and a newcomer waits: nobody touches the screen.
@@ -97,11 +97,23 @@ func TestDashboardInATerminal(t *testing.T) {
 	term.keys("z")
 	term.shows("nodes", "▶2 demo-dc1-rack2-0")
 
+	// The page of the node in trouble, of the other one, and a command that has the terminal for itself.
+	term.keys("Enter")
+	term.shows("the page of the node", "demo/demo-dc1-rack3-0: ", "Seen by:         DOWN", "esc back")
+	term.keys("Tab")
+	term.shows("the page of the other", "demo/demo-dc1-rack2-0: ", "It sees:         DOWN")
+	term.keys("L")
+	term.shows("the command's end", "$ kubectl scylla logs demo-dc1-rack2-0 --tail=200 -n demo", "error: ", "Enter goes back")
+	term.keys("Enter")
+	term.shows("the page again", "demo/demo-dc1-rack2-0: ", "logs demo-dc1-rack2-0: ")
+	term.keys("Escape")
+	term.shows("the matrix after the page", "▶2 demo-dc1-rack2-0")
+
 	// The command asks as it does on a command line; another answer changes nothing.
 	term.keys("f")
 	term.shows("the choice", "force-proceed: which node?", newcomer)
 	term.keys("Enter")
-	term.shows("the command's question", "$ kubectl scylla force-proceed "+newcomer, `Type "yes" to go on`)
+	term.shows("the command's question", "$ kubectl scylla force-proceed "+newcomer+" -n demo", `Type "yes" to go on`)
 	term.keys("no", "Enter")
 	term.shows("the refusal", "not confirmed: nothing was changed", "Enter goes back")
 	if v := s.service(newcomer).Annotations[api.AnnotationForceProceed]; v != "" {

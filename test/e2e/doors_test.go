@@ -4,10 +4,11 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/images"
+	"github.com/kubectl-scylla/kubectl-scylla/test/readme"
 )
 
 // step is one command of the README, with what it ends with and says.
@@ -25,26 +28,6 @@ type step struct {
 	line string
 	code int
 	says []string
-}
-
-// door is the commands of one section of the README, without their comments.
-func door(t *testing.T, heading string) []string {
-	t.Helper()
-	b, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, ok := strings.Cut(string(b), "\n## "+heading)
-	if !ok {
-		t.Fatalf("the README has no section %q", heading)
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
-	var out []string
-	for _, m := range regexp.MustCompile(`(?m)^    (\S.*)$`).FindAllStringSubmatch(section, -1) {
-		line, _, _ := strings.Cut(m[1], " # ")
-		out = append(out, strings.TrimSpace(line))
-	}
-	return out
 }
 
 // user types commands with a kubectl that does nothing but to find its plugin.
@@ -66,7 +49,7 @@ func newUser(t *testing.T, ctx context.Context, c *cluster.Cluster, plugin strin
 // walk types every line of the section, in its order, and returns how long all of them took.
 func (u *user) walk(t *testing.T, heading string, names *strings.Replacer, steps []step, limit time.Duration) {
 	t.Helper()
-	lines := door(t, heading)
+	lines := readme.Commands(t, "../..", heading)
 	began := time.Now()
 	for i, line := range lines {
 		if i >= len(steps) || steps[i].line != line {
@@ -97,7 +80,7 @@ func (u *user) walk(t *testing.T, heading string, names *strings.Replacer, steps
 }
 
 // A new user with a cluster that knows nothing of us: three Kubernetes nodes, three racks of ScyllaDB in plain StatefulSets. Everything that the README says for
-// looking is typed as it stands there.
+// looking and for guarding joins is typed as it stands there; then a node dies and a newcomer waits, and in the end the guards are taken out again.
 func TestDoorOfAClusterThatKnowsNothingOfUs(t *testing.T) {
 	w := world(t) // has built the images
 	t.Parallel()
@@ -133,14 +116,89 @@ func TestDoorOfAClusterThatKnowsNothingOfUs(t *testing.T) {
 	// That the user's cluster is well is not part of the door.
 	f.waitFor("the user's cluster to be well", func(ctx context.Context) (bool, string, error) {
 		r, err := f.Plugin(ctx, "status", "shop", "--source=live", "-n", namespace)
-		return r.Code == 0 && strings.Contains(r.Stdout, "3 of 3 nodes UP in every row"), r.Stdout + r.Stderr, err
+		return r.Code == 0 && strings.Contains(r.Stdout, "3 of 3 nodes seen UP by everyone"), r.Stdout + r.Stderr, err
 	})
 	u := newUser(t, ctx, c, w.Images.Plugin)
-	names := strings.NewReplacer("NAMESPACE", namespace)
-	healthy := []string{"HEALTHY inject/shop", "3 of 3 nodes UP in every row"}
+	names := strings.NewReplacer("NAMESPACE", namespace, "CLUSTER", "shop", "IMAGE", images.AgentRef)
+	healthy := []string{"HEALTHY inject/shop", "3 of 3 nodes seen UP by everyone"}
 	u.walk(t, "I have a cluster", names, []step{
 		{"kubectl scylla status -n NAMESPACE --source=live", 0, append([]string{"from live"}, healthy...)},
 		{"kubectl scylla dashboard -n NAMESPACE --source=live", 0, healthy[:1]},
 		{"kubectl scylla report -n NAMESPACE -o html > report.html", 0, []string{}},
 	}, 2*time.Minute)
+	before := f.identities()
+	u.walk(t, "I want joins guarded", names, []step{
+		{"kubectl scylla check --pre -n NAMESPACE", 0, []string{"ok:"}},
+		{"kubectl scylla install --image IMAGE --yes", 0, []string{"deployment.apps/kubectl-scylla-controller applied"}},
+		{"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --dry-run=client", 0, []string{"+        - launch", "statefulset inject/db-a changes", "nothing was changed"}},
+		{"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --yes", 0, []string{"the host IDs of 3 nodes are recorded", "db-a-0 restarts", "db-b-0 restarts", "db-c-0 restarts", "inject/shop is guarded"}},
+		{"kubectl scylla status -n NAMESPACE --wait", 0, healthy},
+		{"kubectl scylla check -n NAMESPACE", 0, []string{"3 reporters answer", "statefulset inject/db-a: reporter, query, barrier and launcher are there"}},
+	}, 15*time.Minute)
+	if after := f.identities(); !maps.Equal(before, after) {
+		t.Errorf("the nodes were %v, and are %v", before, after)
+	}
+	f.guardsHoldAndGoAgain()
+}
+
+// identities are the host IDs of the three nodes by their members.
+func (f *fixture) identities() map[string]string {
+	f.t.Helper()
+	res := f.plugin("status", "shop", "-n", f.namespace, "--source=live", "-o", "json")
+	var doc struct {
+		Nodes []struct{ Member, HostID string }
+	}
+	if err := json.Unmarshal([]byte(res.Stdout), &doc); err != nil {
+		f.t.Fatal(err, res.Stdout)
+	}
+	out := map[string]string{}
+	for _, m := range doc.Nodes {
+		if m.HostID != "" {
+			out[m.Member] = m.HostID
+		}
+	}
+	if len(out) != 3 {
+		f.t.Fatalf("the host IDs of three nodes are not known:\n%s", res.Stdout)
+	}
+	return out
+}
+
+// guardsHoldAndGoAgain: the cluster shop of the StatefulSets db-a, db-b and db-c was guarded while it ran.
+func (f *fixture) guardsHoldAndGoAgain() {
+	t := f.t
+	t.Helper()
+	again := f.plugin("inject", "shop", "-n", f.namespace, "--image", images.AgentRef, "--yes")
+	if again.Code != 0 || again.Stdout != "" {
+		t.Errorf("injected again: exit %d\n%s%s", again.Code, again.Stdout, again.Stderr)
+	}
+	contains(t, "inject again", again.Stderr, "statefulset inject/db-a stays as it is")
+	f.freeze("db-c-0", "db-a-0")
+	f.must(f.Scale(f.ctx, f.namespace, "db-b", 2))
+	f.untilBarrierRuns("db-b-1")
+	f.holdsFor("db-b-1", 10*time.Second)
+	contains(t, "the newcomer's barrier", f.plugin("barrier", "db-b-1", "-n", f.namespace).Stdout, "db-c-0")
+	refused := f.plugin("inject", "shop", "-n", f.namespace, "--undo", "--yes")
+	if refused.Code != 2 {
+		t.Errorf("undo while a node is DOWN: exit %d\n%s", refused.Code, refused.Stderr)
+	}
+	f.thaw("db-c-0")
+	f.ready(4)
+	f.waitFor("all four nodes to be UP", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "status", "shop", "-n", f.namespace)
+		return r.Code == 0 && strings.Contains(r.Stdout, "4 of 4 nodes seen UP by everyone"), r.Stdout + r.Stderr, err
+	})
+	undone := f.plugin("inject", "shop", "-n", f.namespace, "--undo", "--yes")
+	if undone.Code != 0 {
+		t.Fatalf("undo: exit %d\n%s%s", undone.Code, undone.Stdout, undone.Stderr)
+	}
+	contains(t, "undo", undone.Stderr, "db-b-1 restarts", "service inject/db-a-0 removed", "serviceaccount inject/scylla-member removed", "inject/shop is without guards")
+	for _, member := range []string{"db-a-0", "db-b-0", "db-b-1", "db-c-0"} {
+		if p := f.pod(member); len(p.Spec.InitContainers) > 0 {
+			t.Errorf("%s still has %d init containers", member, len(p.Spec.InitContainers))
+		}
+	}
+	f.waitFor("the cluster to be as it was", func(ctx context.Context) (bool, string, error) {
+		r, err := f.Plugin(ctx, "status", "shop", "-n", f.namespace, "--source=live")
+		return r.Code == 0 && strings.Contains(r.Stdout, "4 of 4 nodes seen UP by everyone"), r.Stdout + r.Stderr, err
+	})
 }

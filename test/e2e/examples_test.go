@@ -65,6 +65,10 @@ var offlineExamples = []example{
 	{line: "kubectl scylla inject -f scylladb.yaml --image localhost/scylla-agent:dev -o diff", says: "- launch"},
 	{line: "kubectl scylla inject -f scylladb.yaml --image localhost/scylla-agent:dev | kubectl apply -f -", says: "statefulset.apps/db-a created"},
 	{line: "kubectl scylla inject -f injected.yaml --undo > scylladb.yaml"},
+	// No controller and no Pod is there, so that nothing is changed; TestDoorOfAClusterThatKnowsNothingOfUs has the others.
+	{line: "kubectl scylla inject shop -n inject --image localhost/scylla-agent:dev --dry-run=client", code: 2},
+	{line: "kubectl scylla inject shop -n inject --image localhost/scylla-agent:dev --yes", code: 2},
+	{line: "kubectl scylla inject shop -n inject --undo --yes", code: 2},
 
 	{line: "kubectl scylla remote add eu demo -n demo --remote-kubeconfig eu.kubeconfig --dry-run=client", says: "serviceaccount/kubectl-scylla-remote-eu-"},
 	{line: "kubectl scylla remote list"},
@@ -96,8 +100,12 @@ var demoExamples = []example{
 	{line: "kubectl scylla check -n demo --for=drain worker-9", code: 2, says: "there is no Kubernetes node"},
 	{line: "kubectl scylla check -n demo --for=scale", says: "no topology operation, replacement or rollout is under way"},
 	{line: "kubectl scylla check -n demo --for=upgrade -o json", says: "QuorumKeptNow"},
-	{line: "kubectl scylla status demo -n demo --wait --timeout 10m", says: "✓ HEALTHY demo/demo: 3 of 3 nodes UP in every row"},
-	{line: "kubectl scylla status -n demo", says: "✓ HEALTHY demo/demo: 3 of 3 nodes UP in every row"},
+	// Its nodes run, so that nothing is forgotten; and the ID of its group 0 is told from a Pod's second start on.
+	{line: "kubectl scylla init reset demo -n demo --dry-run", code: 2},
+	{line: "kubectl scylla init reset demo -n demo", code: 2},
+	{line: "kubectl scylla init reset demo -n demo --group0", says: "No group 0 of cluster demo/demo is recorded"},
+	{line: "kubectl scylla status demo -n demo --wait --timeout 10m", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone"},
+	{line: "kubectl scylla status -n demo", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone"},
 	{line: "kubectl scylla status -n demo --problems", says: "No node has a problem."},
 	{line: "kubectl scylla status -n demo --no-headers -o custom-columns=MEMBER:.member,IP:.podIP,SEEN:.seen.status", says: "demo-dc1-rack3-0"},
 	{line: "kubectl scylla status -n demo --source live", says: "from live (ScyllaDB answered on 3 of 3 Pods)"},

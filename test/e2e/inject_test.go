@@ -36,7 +36,7 @@ func TestInject(t *testing.T) {
 	// A cluster is HEALTHY already with one node, as a newcomer may join it: all three are waited for.
 	f.waitFor("all three nodes to be UP", func(ctx context.Context) (bool, string, error) {
 		r, err := f.Plugin(ctx, "status", "shop", "-n", f.namespace)
-		return r.Code == 0 && strings.Contains(r.Stdout, "HEALTHY inject/shop: 3 of 3 nodes UP"), r.Stdout + r.Stderr, err
+		return r.Code == 0 && strings.Contains(r.Stdout, "HEALTHY inject/shop: 3 of 3 nodes seen UP"), r.Stdout + r.Stderr, err
 	})
 
 	f.must(f.Scale(f.ctx, f.namespace, "db-b", 2))

@@ -21,10 +21,24 @@ import (
 // bareControlPlane is an API server that knows nothing of us, and the built plugin, which must end with the given code.
 func bareControlPlane(t *testing.T) (c *cluster.Cluster, run func(wantCode int, args ...string) string) {
 	t.Helper()
+	c, try := bare(t)
+	return c, func(wantCode int, args ...string) string {
+		t.Helper()
+		out, errs, code := try(args...)
+		if code != wantCode {
+			t.Fatalf("kubectl scylla %s: exit %d, want %d\n%s%s", strings.Join(args, " "), code, wantCode, out, errs)
+		}
+		return out + errs
+	}
+}
+
+// bare is bareControlPlane with a plugin that may end with any code.
+func bare(t *testing.T) (c *cluster.Cluster, try func(args ...string) (stdout, stderr string, code int)) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("short: a real control plane is left out")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wholeTest)
 	t.Cleanup(cancel)
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -43,17 +57,14 @@ func bareControlPlane(t *testing.T) (c *cluster.Cluster, run func(wantCode int, 
 			t.Error(err)
 		}
 	})
-	return c, func(wantCode int, args ...string) string {
+	return c, func(args ...string) (string, string, int) {
 		t.Helper()
 		cmd := exec.CommandContext(ctx, binary, args...)
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig())
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
 		_ = cmd.Run()
-		if code := cmd.ProcessState.ExitCode(); code != wantCode {
-			t.Fatalf("kubectl scylla %s: exit %d, want %d\n%s", strings.Join(args, " "), code, wantCode, out.String())
-		}
-		return out.String()
+		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 	}
 }
 

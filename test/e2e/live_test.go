@@ -26,7 +26,7 @@ func TestStatusLive(t *testing.T) {
 	if healthy.Code != 0 {
 		t.Fatalf("status of a healthy cluster: exit %d\n%s%s", healthy.Code, healthy.Stdout, healthy.Stderr)
 	}
-	contains(t, "status --source=live", healthy.Stdout, "HEALTHY", "3 of 3 nodes UP in every row", "from live (ScyllaDB answered on 3 of 3 Pods)")
+	contains(t, "status --source=live", healthy.Stdout, "HEALTHY", "3 of 3 nodes seen UP by everyone", "from live (ScyllaDB answered on 3 of 3 Pods)")
 	if r := f.plugin("status", "--source=live", "-o", "jsonpath={.source.used} {.healthy}"); r.Stdout != "live true" {
 		t.Errorf("the document says %q, want \"live true\"; exit %d\n%s", r.Stdout, r.Code, r.Stderr)
 	}
@@ -41,7 +41,7 @@ func TestStatusLive(t *testing.T) {
 		r, err := f.Plugin(ctx, "status", "--source=live", "-o", `jsonpath={.nodes[?(@.seen.status=="DOWN")].member}`, "-n", f.namespace)
 		return r.Stdout == victim, r.Stdout + r.Stderr, err
 	})
-	r := f.plugin("status", "--source=live")
+	r := f.plugin("status", "--source=live", "--all")
 	if r.Code != 3 {
 		t.Errorf("status with a frozen node: exit %d, want 3\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -76,7 +76,7 @@ func TestStatusLiveNeedsNoAgent(t *testing.T) {
 		return r.Code == 0, r.Stdout + r.Stderr, err
 	})
 	r := f.plugin("status", "--source=live", "-o", "wide")
-	contains(t, "status --source=live", r.Stdout, "HEALTHY", "3 of 3 nodes UP in every row", "from live")
+	contains(t, "status --source=live", r.Stdout, "HEALTHY", "3 of 3 nodes seen UP by everyone", "from live")
 	for _, member := range []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"} {
 		if row := f.pod(member).Annotations[api.AnnotationNodeStatusReport]; row != "" {
 			t.Errorf("%s has a row, so this proves nothing: %s", member, row)

@@ -8,24 +8,17 @@ import (
 	"slices"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
-// Under permits a cluster founds itself by one Form permit, and two newcomers of two racks that are created at once join one after the other, in order, while
-// status shows the queue.
+// By default a cluster founds itself by one Form permit, and two newcomers of two racks that are created at once join one after the other, in order, while
+// status shows the queue. Nobody has said that barriers go by permits.
 func TestTwoNewcomersJoinOneAfterTheOtherUnderPermits(t *testing.T) {
 	t.Parallel()
-	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
-		for i := range s.Spec.Template.Spec.InitContainers {
-			if c := &s.Spec.Template.Spec.InitContainers[i]; c.Name == api.ContainerBarrier {
-				c.Args = append(c.Args, "--policy="+string(api.PolicyPermits))
-			}
-		}
-	}})
+	f := deploy(t, scenario.Cluster{})
 	report := &api.ScyllaDBStatusReport{}
 	view := func(ctx context.Context) *api.StatusReportView {
 		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: "demo"}, report); err != nil || report.Status.View == nil {

@@ -311,7 +311,7 @@ func networks() []rehearsal {
 			d.holdsFor(newcomer, dwell)
 			d.took("it says that nothing newer reaches it", barrierIsolated, began, func(ctx context.Context) (bool, string, error) {
 				log, err := d.ContainerLog(ctx, d.namespace, newcomer, api.ContainerBarrier)
-				return strings.Contains(log, "ControllerSilent") || strings.Contains(log, "APIUnreachable"), tail(log, 3), err
+				return strings.Contains(log, "Isolated") || strings.Contains(log, "ControllerSilent") || strings.Contains(log, "APIUnreachable"), tail(log, 3), err
 			})
 			d.holdsFor(newcomer, dwell)
 		},
@@ -375,7 +375,7 @@ func volumes() []rehearsal {
 		d.waitFor("the barrier to point at a replacement", d.says(lost, "kubectl scylla replace"))
 		d.holdsFor(lost, dwell)
 		old, claim := d.hostID(lost), d.claim(lost)
-		if r := d.replace(lost, "--yes", "--timeout=4m", atOnce); r.Code != 0 {
+		if r := d.replace(lost, "--yes", "--timeout=10m", atOnce); r.Code != 0 {
 			d.t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 		}
 		d.replaced(lost, old, claim)

@@ -54,7 +54,7 @@ func (f *fixture) claim(member string) types.UID {
 
 func (f *fixture) healthy() {
 	f.t.Helper()
-	if r := f.plugin("status", "--wait", "--timeout=90s"); r.Code != 0 {
+	if r := f.plugin("status", "--wait", "--timeout=5m"); r.Code != 0 {
 		f.t.Fatalf("status: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 }
@@ -144,7 +144,7 @@ func TestReplaceADeadNode(t *testing.T) {
 	} else if f.claim(victim) != claim {
 		t.Fatal("a dry run has deleted the volume")
 	}
-	r = f.replace(old[:8], "--yes", "--timeout=4m", atOnce)
+	r = f.replace(old[:8], "--yes", "--timeout=10m", atOnce)
 	if r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -208,7 +208,7 @@ func (f *fixture) replaceInSpite(member, says, cure string) {
 	if err != nil {
 		f.t.Fatal(out, err)
 	}
-	r := f.replace(member, "--yes", "--skip-check=rows-fresh,others-up,data", atOnce, "--timeout=4m")
+	r := f.replace(member, "--yes", "--skip-check=rows-fresh,others-up,data", atOnce, "--timeout=10m")
 	if r.Code != 1 {
 		f.t.Fatalf("replace while another node is down: exit %d, want 1\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -362,7 +362,7 @@ func TestReplaceAtTheSameAddress(t *testing.T) {
 
 	asked := make(chan scenario.Result, 1)
 	go func() {
-		r, err := f.Plugin(f.ctx, "replace", victim, "--yes", atOnce, "--timeout=4m", "-n", f.namespace)
+		r, err := f.Plugin(f.ctx, "replace", victim, "--yes", atOnce, "--timeout=10m", "-n", f.namespace)
 		if err != nil {
 			t.Error(err)
 		}
@@ -548,7 +548,7 @@ func TestReplaceOnAnOldVersion(t *testing.T) {
 	old, claim, address := f.hostID(victim), f.claim(victim), f.pod(victim).Status.PodIP
 	f.kill(victim, rack1+"-0")
 	f.untilRow(rack2+"-0", `"DOWN"`)
-	r := f.replace(victim, "--yes", "--timeout=4m", atOnce)
+	r := f.replace(victim, "--yes", "--timeout=10m", atOnce)
 	if r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}

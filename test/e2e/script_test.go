@@ -423,7 +423,7 @@ func (s *stagedNamespace) account(p *cluster.Cluster, dir, name string, may ...s
 func (s *scriptStage) environ(dir string) map[string]string {
 	env := map[string]string{
 		"PATH": s.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": dir, "KUBECACHEDIR": filepath.Join(dir, ".cache"),
-		"LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", "TERM": "dumb",
+		"LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "250",
 	}
 	maps.Copy(env, s.env)
 	return env

@@ -125,7 +125,7 @@ func TestA1FirstMemberIsReplaced(t *testing.T) {
 	for _, o := range others(first) {
 		f.untilRow(o, `"hostID":"`+old+`","status":"DOWN"`)
 	}
-	if r := f.replace(first, "--yes", "--timeout=4m", atOnce); r.Code != 0 {
+	if r := f.replace(first, "--yes", "--timeout=10m", atOnce); r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	f.replaced(first, old, claim)
@@ -177,7 +177,7 @@ func TestA7StatefulSetsAreDeletedAndAppliedAgain(t *testing.T) {
 	f.holdsFor(first, 3*time.Second)
 
 	claim := f.claim(first)
-	if r := f.replace(first, "--yes", "--timeout=4m", atOnce); r.Code != 0 {
+	if r := f.replace(first, "--yes", "--timeout=10m", atOnce); r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	f.replaced(first, ids[first], claim)

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -18,13 +19,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
+// muteFile on a volume makes the query of it tell nothing at all, as before 2025.2.
+const muteFile = "/var/lib/scylla/mute"
+
 // anArbiterAndSilentDisks makes the node of rack3 one without tokens, and has no disk say that it is COMPLETED, as where system.local was not flushed.
 func anArbiterAndSilentDisks(s *appsv1.StatefulSet) {
 	shortGrace(s)
 	pod := &s.Spec.Template.Spec
 	for i := range pod.InitContainers {
 		if c := &pod.InitContainers[i]; c.Name == api.ContainerBootstrappedQuery {
-			c.Command[2] += "; said=$(cat " + api.FileBootstrappedQuery + "); printf '%s' \"${said/COMPLETED/IN_PROGRESS}\" > " + api.FileBootstrappedQuery
+			c.Command[2] += "; if [ -e " + muteFile + " ]; then : > " + api.FileBootstrappedQuery + "; echo 100 > " + api.FileBootstrappedQuery + ".code; fi; said=$(cat " + api.FileBootstrappedQuery + "); printf '%s' \"${said/COMPLETED/IN_PROGRESS}\" > " + api.FileBootstrappedQuery
 		}
 	}
 	for i := range pod.Containers {
@@ -77,20 +81,60 @@ func TestA2A3B1B2B3OneCluster(t *testing.T) {
 	})
 	part("A3 a newcomer waits for a rollout", func(f *fixture) { f.rolloutHolds(rack1, rack2+"-1") })
 	part("B2 a removed node is not waited for", func(f *fixture) { f.removedIsForgotten(rack2+"-1", rack1+"-0") })
-	part("B3 the whole cluster starts cold", func(f *fixture) {
-		ids := map[string]string{}
-		for _, m := range append(members, rack2+"-1") {
-			ids[m] = f.hostID(m)
-			f.must(f.Client.Delete(f.ctx, f.pod(m), client.GracePeriodSeconds(0)))
+	all := append(members, rack2+"-1")
+	part("B3 the whole cluster starts cold", func(f *fixture) { f.startsCold(all) })
+	part("B3 the whole cluster starts cold, and no disk tells whose it is", func(f *fixture) {
+		for _, m := range all {
+			_, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "exec", m, "-c", api.ContainerScyllaDB, "--", "/bin/sh", "-c", "echo > "+muteFile)
+			f.must(err)
 		}
-		f.ready(4)
-		f.healthy()
-		for m, id := range ids {
-			if now := f.hostID(m); now != id {
-				f.t.Errorf("%s had host ID %s and has %s", m, id, now)
-			}
+		f.startsCold(all)
+		for _, m := range all {
+			log, err := f.ContainerLog(f.ctx, f.namespace, m, api.ContainerBarrier)
+			f.must(err)
+			contains(f.t, "the log of "+m+"'s barrier", log, `"hostID":""`) // the volume did not say whose it is
 		}
 	})
+	part("C5 the nodes tell one group 0", func(f *fixture) {
+		ids := map[string]bool{}
+		f.waitFor("every row to tell it", func(ctx context.Context) (bool, string, error) {
+			clear(ids)
+			said := ""
+			for _, m := range all {
+				p := &corev1.Pod{}
+				if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: m}, p); err != nil {
+					return false, "", err
+				}
+				row, err := api.DecodeNodeStatusReport(p.Annotations[api.AnnotationNodeStatusReport])
+				if err != nil {
+					return false, "", err
+				}
+				ids[row.Group0ID] = true
+				said += m + " " + row.Group0ID + " "
+			}
+			return !ids[""], said, nil
+		})
+		if len(ids) != 1 {
+			f.t.Errorf("IDs of group 0: %v", ids)
+		}
+	})
+}
+
+// startsCold takes all Pods away at once, and has every member come back as the node that it was.
+func (f *fixture) startsCold(members []string) {
+	f.t.Helper()
+	ids := map[string]string{}
+	for _, m := range members {
+		ids[m] = f.hostID(m)
+		f.must(f.Client.Delete(f.ctx, f.pod(m), client.GracePeriodSeconds(0)))
+	}
+	f.ready(len(members))
+	f.healthy()
+	for m, id := range ids {
+		if now := f.hostID(m); now != id {
+			f.t.Errorf("%s had host ID %s and has %s", m, id, now)
+		}
+	}
 }
 
 // rolloutHolds rolls a StatefulSet to where no Kubernetes node is, and has a newcomer of another one wait for it, until the rollout is taken back.
@@ -121,7 +165,9 @@ func (f *fixture) rolloutHolds(rolled, newcomer string) {
 	})
 	f.holdsFor(newcomer, 3*time.Second)
 	roll(before)
-	f.must(client.IgnoreNotFound(f.Client.Delete(f.ctx, f.pod(rolled+"-0")))) // a StatefulSet does not take back a Pod that was never ready
+	// A StatefulSet does not take back a Pod that was never ready. It may be gone already.
+	never := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: rolled + "-0"}}
+	f.must(client.IgnoreNotFound(f.Client.Delete(f.ctx, never)))
 	f.ready(4)
 	f.healthy()
 }

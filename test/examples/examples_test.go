@@ -3,40 +3,56 @@
 package examples
 
 import (
-	"flag"
+	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
 )
 
-var update = flag.Bool("update", false, "write docs/examples/demo.yaml")
-
-const folder = "../../docs/examples/"
-
-func read(t *testing.T, name string) string {
+func read(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(folder + name)
+	b, err := os.ReadFile("../../docs/examples/scylladb.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(b)
 }
 
-// sets are the StatefulSets of a manifest.
-func sets(t *testing.T, name string) []appsv1.StatefulSet {
+// the manifests that are checked, by their names.
+func all(t *testing.T) map[string]string {
 	t.Helper()
-	objects, err := manifests.Decode(strings.NewReader(read(t, name)))
+	demo, err := Demo(read(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := map[string]string{"scylladb.yaml": read(t), "the demo's": demo}
+	for name, text := range maps.Clone(res) {
+		m, err := inject.Stream([]byte(text), inject.Options{Image: agent, ControllerNamespace: "kubectl-scylla"}, false)
+		if err != nil {
+			t.Fatalf("inject %s: %v", name, err)
+		}
+		res[name+" with guards"] = string(m.Text)
+	}
+	return res
+}
+
+const agent = "registry.example.com/scylla-agent:VERSION"
+
+// sets are the StatefulSets of a manifest.
+func sets(t *testing.T, name, text string) []appsv1.StatefulSet {
+	t.Helper()
+	objects, err := manifests.Decode(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,25 +84,9 @@ func scylla(t *testing.T, s *appsv1.StatefulSet) *corev1.Container {
 	return nil
 }
 
-func TestDemoIsMadeOfTheExample(t *testing.T) {
-	t.Parallel()
-	want, err := Demo(read(t, "scylladb.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(folder+"demo.yaml", []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(read(t, "demo.yaml"), "\n")); diff != "" {
-		t.Errorf("demo.yaml is not what scylladb.yaml makes: change scylladb.yaml or demoDifferences, then go test ./test/examples -update (-want +got)\n%s", diff)
-	}
-}
-
 func TestDemoNamesTheDifferenceThatDoesNotFit(t *testing.T) {
 	t.Parallel()
-	_, err := Demo(strings.Replace(read(t, "scylladb.yaml"), "zone-b", "zone-x", 1))
+	_, err := Demo(strings.Replace(read(t), "zone-b", "zone-x", 1))
 	if err == nil || !strings.Contains(err.Error(), "zone-b") {
 		t.Errorf("error %v, want one that names zone-b", err)
 	}
@@ -95,8 +95,8 @@ func TestDemoNamesTheDifferenceThatDoesNotFit(t *testing.T) {
 // The entrypoint of ScyllaDB's image logs what it cannot write, starts nothing and ends with code 0, so the manifest must be right.
 func TestC7EntrypointCanWriteItsFiles(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"scylladb.yaml", "demo.yaml"} {
-		for _, s := range sets(t, name) {
+	for name, text := range all(t) {
+		for _, s := range sets(t, name, text) {
 			c := scylla(t, &s)
 			if !*c.SecurityContext.ReadOnlyRootFilesystem {
 				t.Errorf("%s: %s has a root that can be written to", name, s.Name)
@@ -148,7 +148,7 @@ func notWritable(s *appsv1.StatefulSet, c *corev1.Container, file string) string
 // A volume over /etc/scylla hides the image's scylla.yaml, without which the entrypoint fails.
 func TestC7ImageFilesAreCopied(t *testing.T) {
 	t.Parallel()
-	for _, s := range sets(t, "scylladb.yaml") {
+	for _, s := range sets(t, "scylladb.yaml", read(t)) {
 		c := scylla(t, &s)
 		for _, dir := range []string{"/etc/scylla", "/etc/scylla.d"} {
 			mount := c.VolumeMounts[slices.IndexFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == dir })]
@@ -167,7 +167,7 @@ func TestC7ImageFilesAreCopied(t *testing.T) {
 // What the demo may have and the real ScyllaDB must not.
 func TestC7ExampleIsForTheRealImage(t *testing.T) {
 	t.Parallel()
-	for _, s := range sets(t, "scylladb.yaml") {
+	for _, s := range sets(t, "scylladb.yaml", read(t)) {
 		c := scylla(t, &s)
 		if !strings.HasPrefix(c.Image, "docker.io/scylladb/scylla:") {
 			t.Errorf("%s: image %s", s.Name, c.Image)
@@ -186,6 +186,9 @@ func TestC7ExampleIsForTheRealImage(t *testing.T) {
 		}
 		for _, all := range [][]corev1.Container{s.Spec.Template.Spec.InitContainers, s.Spec.Template.Spec.Containers} {
 			for _, c := range all {
+				if c.Name == api.ContainerReporter || c.Name == api.ContainerBarrier || strings.Contains(strings.Join(slices.Concat(c.Command, c.Args), " "), "scylla-agent") {
+					t.Errorf("%s: container %s is a guard, which inject adds", s.Name, c.Name)
+				}
 				if strings.Contains(strings.Join(slices.Concat(c.Command, c.Args), " "), "localhost") || strings.HasPrefix(c.Image, "localhost") {
 					t.Errorf("%s: container %s still has the demo's image", s.Name, c.Name)
 				}

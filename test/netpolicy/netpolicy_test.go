@@ -156,7 +156,8 @@ func TestNeededConnectionsArePossibleAndOthersAreNot(t *testing.T) {
 
 		"a node asks the controller for the view":         {node, controller, tcp, []int{8443}, true},
 		"a stranger does not":                             {stranger, controller, tcp, []int{8443}, false},
-		"nobody else asks for a heartbeat":                {other, node, tcp, []int{8083}, false},
+		"a barrier asks another member for the view":      {node, other, tcp, []int{8083}, true},
+		"another cluster's Pods do not":                   {foreign, node, tcp, []int{8083}, false},
 		"nor a Pod of the controller's namespace":         {pod("kubectl-scylla", "app", "x"), node, tcp, []int{8083}, false},
 		"nobody reaches ScyllaDB's own API":               {other, node, tcp, []int{10000}, false},
 		"a stranger reaches no node":                      {stranger, node, tcp, []int{7000, 7001, 8081, 8082, 9042, 9180, 10000}, false},

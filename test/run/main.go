@@ -43,7 +43,7 @@ type tally struct {
 func main() {
 	unit := flag.Bool("unit", false, "leave out the tests that need a real Kubernetes")
 	race := flag.Bool("race", true, "race detector for the unit tests, where a C compiler is there")
-	seeds := flag.Int("seeds", 2000, "how many seeds of the simulation to run")
+	seeds := flag.Int("seeds", 300, "how many seeds of the simulation to run by each of the two policies")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -75,7 +75,7 @@ func run(ctx context.Context, out io.Writer, unitOnly, race bool, seeds int) (in
 	}
 	t := &tally{skips: map[string]int{}}
 	// Lint runs all of go vet over the whole module; here it would read every dependency once more.
-	args, cgo := []string{"-vet=off", "-shuffle=on", "-timeout=15m"}, "0"
+	args, cgo := []string{"-vet=off", "-shuffle=on", "-timeout=20m"}, "0"
 	if _, err := exec.LookPath("gcc"); race && err == nil {
 		args, cgo = append(args, "-race"), "1"
 	} else if race {
@@ -91,7 +91,7 @@ func run(ctx context.Context, out io.Writer, unitOnly, race bool, seeds int) (in
 		// One after the other: each of these packages starts a Kubernetes of its own. Twice as many of its tests side by side as there are cores: they
 		// wait for other processes more than half of their time.
 		abreast := fmt.Sprintf("-parallel=%d", 2*runtime.GOMAXPROCS(0))
-		if err := t.test(ctx, out, "0", append([]string{"-vet=off", "-p=1", "-count=1", "-timeout=40m", abreast}, clusters...)); err != nil {
+		if err := t.test(ctx, out, "0", append([]string{"-vet=off", "-p=1", "-count=1", "-timeout=55m", abreast}, clusters...)); err != nil {
 			return 1, err
 		}
 	}

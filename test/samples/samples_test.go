@@ -117,7 +117,7 @@ func TestEverySampleShowsWhatItSays(t *testing.T) {
 		code int
 		says string
 	}{
-		"healthy":     {[]string{"status"}, 0, "HEALTHY demo/demo: 3 of 3 nodes UP"},
+		"healthy":     {[]string{"status"}, 0, "HEALTHY demo/demo: 3 of 3 nodes seen UP"},
 		"incident":    {[]string{"barrier"}, 3, "demo-dc1-rack2-1"},
 		"partition":   {[]string{"status"}, 3, "NOT HEALTHY demo/demo"},
 		"replacement": {[]string{"replace", "status"}, 0, "demo-dc1-rack3-0"},

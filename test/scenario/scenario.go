@@ -31,6 +31,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/examples"
 	"github.com/kubectl-scylla/kubectl-scylla/test/images"
 )
 
@@ -93,6 +94,24 @@ func (w *World) Install(ctx context.Context) error {
 	return nil
 }
 
+// Hurry makes the controller give a permit once all has been UP for one second, in place of the ten that are shipped: what waits for a permit in most tests
+// and in the demo waits for something else.
+func (w *World) Hurry(ctx context.Context) error {
+	d := &appsv1.Deployment{}
+	key := client.ObjectKey{Namespace: "kubectl-scylla", Name: "kubectl-scylla-controller"}
+	if err := w.Client.Get(ctx, key, d); err != nil {
+		return fmt.Errorf("read the controller's deployment: %w", err)
+	}
+	before := client.MergeFrom(d.DeepCopy())
+	args := &d.Spec.Template.Spec.Containers[0].Args
+	*args = append(*args, "--stabilisation=1s")
+	if err := w.Client.Patch(ctx, d, before); err != nil {
+		return fmt.Errorf("patch the controller's deployment: %w", err)
+	}
+	_, err := w.Cluster.Kubectl(ctx, "-n", key.Namespace, "rollout", "status", "deployment/"+key.Name, "--timeout=5m")
+	return err
+}
+
 func (w *World) apply(ctx context.Context, o *unstructured.Unstructured) error {
 	// Kinds take a moment to be served after their definition is there.
 	return cluster.WaitFor(ctx, fmt.Sprintf("apply of %s %s", o.GetKind(), o.GetName()), 200*time.Millisecond, func(ctx context.Context) (bool, string, error) {
@@ -105,7 +124,7 @@ func (w *World) apply(ctx context.Context, o *unstructured.Unstructured) error {
 	})
 }
 
-// Cluster says how a cluster of simulated ScyllaDB differs from docs/examples/demo.yaml.
+// Cluster says how a cluster of simulated ScyllaDB differs from docs/examples/scylladb.yaml for the demo, injected.
 type Cluster struct {
 	// Namespace takes the place of "demo"; the cluster keeps its name.
 	Namespace string
@@ -119,15 +138,35 @@ type Cluster struct {
 	Mutate func(*appsv1.StatefulSet)
 }
 
+// guarded is the example's manifest for the demo as `kubectl scylla inject` prints it.
+func (w *World) guarded(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	b, err := os.ReadFile(filepath.Join(w.root, "docs/examples/scylladb.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("read example manifest: %w", err)
+	}
+	plain, err := examples.Demo(string(b))
+	if err != nil {
+		return nil, err
+	}
+	r, err := w.plugin(ctx, strings.NewReader(plain), "inject", "-f", "-", "--image", images.AgentRef)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Code != 0:
+		return nil, fmt.Errorf("inject the example manifest: exit code %d: %s", r.Code, r.Stderr)
+	}
+	objs, err := manifests.Decode(strings.NewReader(r.Stdout))
+	if err != nil {
+		return nil, fmt.Errorf("decode what was injected: %w", err)
+	}
+	return objs, nil
+}
+
 // Deploy applies the example manifest with the differences of c.
 func (w *World) Deploy(ctx context.Context, c Cluster) error {
-	b, err := os.ReadFile(filepath.Join(w.root, "docs/examples/demo.yaml"))
+	objs, err := w.guarded(ctx)
 	if err != nil {
-		return fmt.Errorf("read example manifest: %w", err)
-	}
-	objs, err := manifests.Decode(bytes.NewReader(b))
-	if err != nil {
-		return fmt.Errorf("decode example manifest: %w", err)
+		return err
 	}
 	for _, o := range objs {
 		if o.GetKind() == "Namespace" {
@@ -182,6 +221,12 @@ func (c Cluster) adapt(s *appsv1.StatefulSet) {
 				if c.Version != "" && strings.HasPrefix(a, "--scylla-image=") {
 					cs[i].Args[j] = "--scylla-image=" + images.ScyllaRef(c.Version)
 				}
+			}
+			switch cs[i].Name { // a quick story
+			case api.ContainerBarrier:
+				cs[i].Args = append(cs[i].Args, "--stabilisation=1s")
+			case api.ContainerReporter:
+				cs[i].Args = append(cs[i].Args, "--status-report-interval=1s")
 			}
 			if cs[i].Name == api.ContainerScyllaDB {
 				for k, v := range c.Env {
@@ -279,10 +324,14 @@ type Result struct {
 
 // Plugin runs the built kubectl-scylla against the World with its admin's kubeconfig.
 func (w *World) Plugin(ctx context.Context, args ...string) (Result, error) {
+	return w.plugin(ctx, nil, args...)
+}
+
+func (w *World) plugin(ctx context.Context, in io.Reader, args ...string) (Result, error) {
 	cmd := exec.CommandContext(ctx, w.Images.Plugin, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Cluster.Kubeconfig(), "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Cluster.Kubeconfig(), "NO_COLOR=1", "COLUMNS=250")
 	var out, errb bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errb
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errb
 	err := cmd.Run()
 	r := Result{Stdout: out.String(), Stderr: errb.String(), Code: cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError

@@ -17,33 +17,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 )
 
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // startProcess runs this test binary under another name, as the image's binary is run.
-func startProcess(t *testing.T, name string, env []string, args ...string) (*exec.Cmd, *syncBuffer) {
+func startProcess(t *testing.T, name string, env []string, args ...string) (*exec.Cmd, *output.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &syncBuffer{}
+	out := &output.Buffer{}
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = name
 	root := t.TempDir()
@@ -62,7 +47,7 @@ func startProcess(t *testing.T, name string, env []string, args ...string) (*exe
 	return cmd, out
 }
 
-func childPID(t *testing.T, out *syncBuffer) int {
+func childPID(t *testing.T, out *output.Buffer) int {
 	t.Helper()
 	s := out.String()
 	i := strings.LastIndex(s, "with pid ")

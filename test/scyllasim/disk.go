@@ -23,6 +23,13 @@ const localTableDir = "system/local-7ad54392bcdd35a684174e047860b377"
 // localTableName is what keyspace_flush and sstable query call the table.
 const localTableName = "local"
 
+// The directory and name of system.scylla_local, a table of keys and values; its id is fixed, too. Of its keys the simulator has the one of group 0.
+const (
+	scyllaLocalTableDir  = "system/scylla_local-2972ec7ffb2038ddaac1d876f2e3fcbd"
+	scyllaLocalTableName = "scylla_local"
+	group0Key            = "raft_group0_id"
+)
+
 // cell is one column of the row key='local'. A nil value is a tombstone.
 type cell struct {
 	Value *string `json:"value"`
@@ -273,7 +280,12 @@ func (t *localTable) flushLocked() error {
 }
 
 func (t *localTable) write(row map[string]cell) error {
-	b, err := encodeSSTable(sstable{Keyspace: "system", Table: localTableName, Key: "local", Row: row})
+	return writeSSTable(t.dir, sstable{Keyspace: "system", Table: localTableName, Key: "local", Row: row})
+}
+
+// writeSSTable writes all components of a new SSTable into the directory of its table.
+func writeSSTable(dir string, t sstable) error {
+	b, err := encodeSSTable(t)
 	if err != nil {
 		return err
 	}
@@ -286,7 +298,7 @@ func (t *localTable) write(row map[string]cell) error {
 		{"Digest.crc32", fmt.Appendf(nil, "%d", crc32.ChecksumIEEE(b))},
 		{"Data.db", b},
 	} {
-		if err := writeFileAtomic(filepath.Join(t.dir, base+c.name), c.body); err != nil {
+		if err := writeFileAtomic(filepath.Join(dir, base+c.name), c.body); err != nil {
 			return err
 		}
 	}
@@ -307,6 +319,72 @@ func (t *localTable) compactLocked() error {
 		}
 	}
 	return nil
+}
+
+// flushScyllaLocal writes the ID of the node's group 0 to an SSTable, where the node is in one and that was not done. Until then the ID is in the commitlog,
+// as which the journal of group 0 serves here: a start after a crash replays and flushes it. [derived] from system.local, whose key space it shares (3.4).
+func (n *Node) flushScyllaLocal() error {
+	if n.g0 == nil || n.groupID() == "" {
+		return nil
+	}
+	id := n.groupID()
+	dir := filepath.Join(n.o.Dir, "data", scyllaLocalTableDir)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.group0Flushed == "" {
+		files, err := filepath.Glob(filepath.Join(dir, "*-Data.db"))
+		if err != nil {
+			return err
+		}
+		row, _, err := loadSSTables(files)
+		if err != nil {
+			return err
+		}
+		if v := row["value"].Value; v != nil {
+			n.group0Flushed = *v
+		}
+	}
+	if n.group0Flushed == id {
+		return nil
+	}
+	ts := time.Now().UnixMicro()
+	key := group0Key
+	err := writeSSTable(dir, sstable{
+		Keyspace: "system", Table: scyllaLocalTableName, Key: key, Row: map[string]cell{"key": {&key, ts}, "value": {&id, ts}},
+	})
+	if err == nil {
+		n.group0Flushed = id
+	}
+	return err
+}
+
+// loadGroup0 reads the node's group 0 from its disk, and replays what was not flushed of its ID; false where it has none.
+func (n *Node) loadGroup0() (bool, error) {
+	known, err := n.g0.load()
+	if err != nil {
+		return false, runtimeErrorf("load group 0: %v", err)
+	}
+	if err := n.flushScyllaLocal(); err != nil {
+		return false, runtimeErrorf("load system.scylla_local: %v", err)
+	}
+	// What the cluster has enabled stands in the same table (gms/feature_service.cc).
+	if s := n.g0.state(); s != nil && !supports(n.v.features(), s.Features) {
+		return false, runtimeErrorf("Unknown feature '%s' was previously enabled in the cluster.  That means this node is performing a prohibited downgrade procedure "+
+			"and should not be allowed to boot.", s.Features)
+	}
+	return known, nil
+}
+
+// flushSystem flushes what is kept of keyspace system: of both tables, or of those that are named.
+func (n *Node) flushSystem(tables ...string) error {
+	var errs []error
+	if len(tables) == 0 || slices.Contains(tables, localTableName) {
+		errs = append(errs, n.local.flush())
+	}
+	if len(tables) == 0 || slices.Contains(tables, scyllaLocalTableName) {
+		errs = append(errs, n.flushScyllaLocal())
+	}
+	return errors.Join(errs...)
 }
 
 // newSSTableGeneration returns an identifier in the form of ScyllaDB's UUID generations, such as 3g8w_11cg_4317k2ppfb6d5vgp0w.

@@ -58,7 +58,7 @@ func TestOlderNewcomerIsRejectedAndLeft(t *testing.T) {
 	ready(t, restart(t, c, 2, nil))
 }
 
-func TestFeaturesAreEnabledWhenAllNodesHaveThem(t *testing.T) {
+func TestA5FeaturesAreEnabledWhenAllNodesHaveThem(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 2, Options{Version: "2025.3.0"})
 	upgrade := func(i int) {
@@ -77,6 +77,10 @@ func TestFeaturesAreEnabledWhenAllNodesHaveThem(t *testing.T) {
 		return strings.TrimPrefix(c.Node(1).g0.state().Features, "SCYLLASIM_2025_4")
 	})
 	wantExit(t, add(t, c, nil), 1, "Feature check failed")
+	// So a node that runs knows all that is enabled, also where somebody rolls back.
+	c.Node(2).Stop()
+	wantExit(t, restart(t, c, 2, func(o *Options) { o.Version = "2025.3.0" }), 1, "prohibited downgrade procedure")
+	ready(t, restart(t, c, 2, func(o *Options) { o.Version = "2025.4.0" }))
 }
 
 func TestRestartInTheMiddleOfAJoinRollsItBack(t *testing.T) {

@@ -49,9 +49,9 @@ func (n *Node) join(gen int64, seeds []string) error {
 	n.mu.Lock()
 	n.disc = &discovery{eligible: map[string]string{}}
 	n.mu.Unlock()
-	known, err := n.g0.load()
+	known, err := n.loadGroup0()
 	if err != nil {
-		return runtimeErrorf("load group 0: %v", err)
+		return err
 	}
 	if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
 		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
@@ -79,7 +79,7 @@ func (n *Node) rejoin(gen int64) error {
 	if n.o.ReplaceAddress != "" {
 		return runtimeErrorf("Cannot replace address with a node that is already bootstrapped")
 	}
-	ok, err := n.g0.load()
+	ok, err := n.loadGroup0()
 	if err != nil || !ok {
 		return runtimeErrorf("load group 0: state is missing (%v)", err)
 	}

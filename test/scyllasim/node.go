@@ -60,9 +60,11 @@ type Node struct {
 	nonce   string
 	hostID  string
 	local   *localTable
-	tr      *transport
-	gossip  *gossiper
-	g0      *group0
+	// group0Flushed is the ID of group 0 that an SSTable of system.scylla_local has.
+	group0Flushed string
+	tr            *transport
+	gossip        *gossiper
+	g0            *group0
 
 	stage    atomic.Int32
 	apiLn    *heldListener
@@ -334,7 +336,7 @@ func (n *Node) drain() {
 		n.tr.close()
 	}
 	if n.local != nil {
-		if err := n.local.flush(); err != nil {
+		if err := n.flushSystem(); err != nil {
 			n.log.error("database", "flush on drain: %v", err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,9 +132,8 @@ func (n *Node) apiKeyspaceFlush(c apiCall) (any, error) {
 	if err := n.knownKeyspace(c.param); err != nil {
 		return nil, err
 	}
-	tables := splitList(c.FormValue("cf"))
-	if c.param == "system" && (len(tables) == 0 || slices.Contains(tables, localTableName)) {
-		return void{}, n.local.flush()
+	if c.param == "system" {
+		return void{}, n.flushSystem(splitList(c.FormValue("cf"))...)
 	}
 	return void{}, nil
 }
@@ -148,4 +146,4 @@ func (n *Node) apiKeyspaceCleanup(c apiCall) (any, error) {
 }
 
 // cleanupData is a cleanup of vnode tables, which flushes everything first.
-func (n *Node) cleanupData() error { return n.local.flush() }
+func (n *Node) cleanupData() error { return n.flushSystem() }

@@ -83,7 +83,7 @@ var apiRoutes = map[string]apiRoute{
 	"POST /storage_service/drain":               {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.drainNode() }},
 	"POST /storage_service/rebuild":             {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.rebuild(n.ctx) }},
 	"POST /storage_service/quiesce_topology":    {4, func(n *Node, c apiCall) (any, error) { return void{}, n.quiesce(n.ctx) }},
-	"POST /storage_service/flush":               {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.local.flush() }},
+	"POST /storage_service/flush":               {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.flushSystem() }},
 	"POST /storage_service/keyspace_flush/{}":   {4, (*Node).apiKeyspaceFlush},
 	"POST /storage_service/keyspace_cleanup/{}": {4, (*Node).apiKeyspaceCleanup},
 	"POST /storage_service/cleanup_all":         {4, func(n *Node, _ apiCall) (any, error) { return 0, n.cleanupData() }},

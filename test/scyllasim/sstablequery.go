@@ -29,14 +29,20 @@ var sstableOperations = []string{
 	"validate", "scrub", "validate-checksums", "decompress", "write", "script", "shard-of",
 }
 
-var selectRE = regexp.MustCompile(`(?is)^\s*SELECT\s+(.+?)\s+FROM\s+scylla_sstable\s*\.\s*("?)([a-z_0-9]+)"?\s*(?:WHERE\s+.*)?;?\s*$`)
+var selectRE = regexp.MustCompile(`(?is)^\s*SELECT\s+(.+?)\s+FROM\s+scylla_sstable\s*\.\s*("?)([a-z_0-9]+)"?\s*(?:WHERE\s+(.*?))?;?\s*$`)
+
+var keyRE = regexp.MustCompile(`(?i)^key\s*=\s*'([^']*)'$`)
 
 var localColumns = []string{
 	"key", "bootstrapped", "broadcast_address", "cluster_name", "data_center", "gossip_generation", "host_id",
 	"listen_address", "rack", "release_version", "rpc_address",
 }
 
-// SSTableCommand is `scylla sstable <args>`: the result goes to stdout alone. It knows one operation, query, on one table, system.local.
+// tableColumns are the tables that the tool knows here.
+var tableColumns = map[string][]string{localTableName: localColumns, scyllaLocalTableName: {"key", "value"}}
+
+// SSTableCommand is `scylla sstable <args>`: the result goes to stdout alone. It knows one operation, query, on two tables, system.local and
+// system.scylla_local.
 func SSTableCommand(v Version, args []string, env func(string) string, stdout, stderr io.Writer) int {
 	say := func(format string, a ...any) { _, _ = fmt.Fprintf(stderr, format+"\n", a...) }
 	ops := sstableOperations
@@ -84,6 +90,7 @@ type sstableQuery struct {
 	options map[string]string
 	files   []string
 	columns []string
+	key     string // of the row that is asked for; empty asks for all
 }
 
 // sstableOptions take a value.
@@ -139,15 +146,14 @@ func (q *sstableQuery) check() error {
 	if opt["output-format"] != "json" && opt["output-format"] != "text" {
 		return failTool(exitBadArgs, "error processing arguments: invalid value for option output-format: %s", opt["output-format"])
 	}
-	if opt["system-schema"] == "" || opt["keyspace"] != "system" || opt["table"] != localTableName {
+	if opt["system-schema"] == "" || opt["keyspace"] != "system" || tableColumns[opt["table"]] == nil {
 		return failTool(exitBadArgs, "error processing arguments: could not load schema via system-schema: table %s.%s is not known to this simulator",
 			opt["keyspace"], opt["table"])
 	}
-	cols, err := selectedColumns(opt["query"])
-	if err != nil {
+	var err error
+	if q.columns, q.key, err = selected(opt["table"], opt["query"]); err != nil {
 		return failTool(exitBadArgs, "error processing arguments: %v", err)
 	}
-	q.columns = cols
 	return nil
 }
 
@@ -155,6 +161,9 @@ func (q *sstableQuery) run(v Version, env func(string) string, stdout io.Writer)
 	row, found, err := loadSSTables(q.files)
 	if err != nil {
 		return err
+	}
+	if v := row["key"].Value; q.key != "" && (v == nil || *v != q.key) {
+		found = false
 	}
 	// The query runs in a CQL environment that lives in a temporary directory.
 	dir, err := os.MkdirTemp(cmp.Or(env("TEMPDIR"), "/tmp"), "scylla-sstable-")
@@ -205,29 +214,37 @@ func jsonResult(v Version, env func(string) string, cols []string, row map[strin
 	return "[{" + b.String() + "}]", nil
 }
 
-func selectedColumns(query string) ([]string, error) {
+// selected are the columns and the key that a query on a table asks for.
+func selected(table, query string) (cols []string, key string, err error) {
 	if query == "" {
-		return nil, errors.New("missing required option: exactly one of --query and --query-file must be provided")
+		return nil, "", errors.New("missing required option: exactly one of --query and --query-file must be provided")
 	}
 	m := selectRE.FindStringSubmatch(query)
 	if m == nil {
-		return nil, fmt.Errorf("query must be a single SELECT on scylla_sstable.%s: %s", localTableName, query)
+		return nil, "", fmt.Errorf("query must be a single SELECT on scylla_sstable.%s: %s", table, query)
 	}
-	if m[3] != localTableName {
-		return nil, fmt.Errorf("exceptions::invalid_request_exception (unconfigured table %s)", m[3])
+	if m[3] != table {
+		return nil, "", fmt.Errorf("exceptions::invalid_request_exception (unconfigured table %s)", m[3])
 	}
+	if m[4] != "" {
+		k := keyRE.FindStringSubmatch(strings.TrimSpace(m[4]))
+		if k == nil {
+			return nil, "", fmt.Errorf("exceptions::invalid_request_exception (this simulator knows no restriction but key = '...': %s)", m[4])
+		}
+		key = k[1]
+	}
+	known := tableColumns[table]
 	if strings.TrimSpace(m[1]) == "*" {
-		return localColumns, nil
+		return known, key, nil
 	}
-	var cols []string
 	for _, c := range splitList(m[1]) {
 		c = strings.ToLower(strings.Trim(c, `"`))
-		if !slices.Contains(localColumns, c) {
-			return nil, fmt.Errorf("exceptions::invalid_request_exception (Unrecognized name %s)", c)
+		if !slices.Contains(known, c) {
+			return nil, "", fmt.Errorf("exceptions::invalid_request_exception (Unrecognized name %s)", c)
 		}
 		cols = append(cols, c)
 	}
-	return cols, nil
+	return cols, key, nil
 }
 
 // loadSSTables merges the rows of all files. Without a file there is no row, and that is no error.

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
 // query is what the init containers before the barrier found on the volume. It stays in the Pod's emptyDir when a container is started again.
@@ -23,14 +24,20 @@ type query struct {
 	hostID string
 }
 
-// ask is the query of system.local (3.3): what was not flushed, it does not see (3.4).
-func ask(d *disk) query {
+// silentQuery is how many seeds there are for one whose query of system.local never answers, as before 2025.2, or where it is killed.
+const silentQuery = 4
+
+// silent is true in a world whose disks never say whose they are.
+func (w *world) silent() bool { return w.Seed%silentQuery == 0 && w.Rule != Operator }
+
+// query is the query of system.local (3.3): what was not flushed, it does not see (3.4).
+func (w *world) query(d *disk) query {
 	q := query{disk: bootstrap.BootstrappedNo, volume: bootstrap.VolumeUsed}
 	switch {
 	case d.id == "":
 		return query{disk: bootstrap.BootstrappedUnknown, volume: bootstrap.VolumeEmpty}
-	case !d.row:
-		q.disk = bootstrap.BootstrappedUnknown // no SSTable to load
+	case !d.row || w.silent():
+		q.disk = bootstrap.BootstrappedUnknown // no SSTable to load, or nobody to load it
 	case d.flushed:
 		q.disk, q.hostID = bootstrap.BootstrappedYes, d.id
 	default:
@@ -50,6 +57,7 @@ type barrier struct {
 	verdict  bootstrap.Verdict
 	began    time.Time
 	stable   time.Time // since when all is UP without a break
+	leave    leave
 }
 
 // opening is the moment in which a barrier let a Pod through.
@@ -92,6 +100,7 @@ func (w *world) open(p *pod) {
 		}
 	}
 	slices.Sort(p.opened.down)
+	w.judgePermit(p, v.Decision)
 	switch v.Decision {
 	case bootstrap.DecisionAllUp, bootstrap.DecisionGenesis, bootstrap.DecisionReplacing:
 		w.result.LetThrough++
@@ -124,7 +133,11 @@ func (w *world) judge(p *pod) bool {
 		return false
 	}
 	silent := b.lease(w)
-	if b.version == w.version && w.now.Sub(b.judged) < 10*time.Second && silent == b.silent() {
+	again := 10 * time.Second
+	if b.leaveless() {
+		again = view.Renewal
+	}
+	if b.version == w.version && w.now.Sub(b.judged) < again && silent == b.silent() {
 		return false
 	}
 	b.judged, b.version = w.now, w.version
@@ -150,6 +163,10 @@ func (w *world) settle(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 	if b.stable.IsZero() {
 		b.stable = w.now
 	}
+	if blockers := w.unpermitted(p, v, w.read()); len(blockers) > 0 {
+		return b.closed(w, v, blockers)
+	}
+	b.leave.had = w.permits()
 	if elapsed := w.now.Sub(b.stable); v.Decision.Stabilises() && elapsed < stabilisation {
 		b.version = -1 // looks again each second
 		return wait(v, bootstrap.Stabilising(stabilisation, 0))
@@ -157,6 +174,10 @@ func (w *world) settle(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 	looked := w.lastLook(p, v)
 	if !looked.Satisfied {
 		b.stable = time.Time{} // what refused has to heal, and to hold
+		return looked
+	}
+	if blockers := w.unpermitted(p, looked, w.read()); len(blockers) > 0 {
+		return b.closed(w, looked, blockers)
 	}
 	return looked
 }
@@ -170,7 +191,7 @@ func wait(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstrap.Verdict {
 func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 	objects := w.objects(everything)
 	for _, source := range []cluster.Source{cluster.SourceReport, cluster.SourceAnnotation} {
-		in, err := cluster.New(objects, source, w.now).BootstrapInput(p.name)
+		in, err := cluster.New(objects, source, p.clock(w)).BootstrapInput(p.name)
 		if err != nil {
 			return wait(v, bootstrap.ReporterSilent(v.Self, namespace, err.Error()))
 		}
@@ -178,7 +199,7 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 			return by
 		}
 	}
-	carried := cluster.New(objects, cluster.SourceAnnotation, w.now)
+	carried := cluster.New(objects, cluster.SourceAnnotation, p.clock(w))
 	if choice, launched := carried.SeedChoice(p.name); launched &&
 		(!choice.Usable() || choice.Code == bootstrap.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
 		return wait(v, bootstrap.NoOtherSeed(v.Self, namespace, choice))
@@ -196,14 +217,21 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 func (b *barrier) lease(w *world) bool {
 	renewed := w.lease.Spec.RenewTime.Time
 	b.monitor.Observe(w.lease, w.now)
-	if b.looked && !renewed.Equal(b.renewed) {
+	if b.looked && !renewed.Equal(b.renewed) && *w.lease.Spec.HolderIdentity != "" {
 		b.advanced = true
 	}
 	b.looked, b.renewed = true, renewed
-	if _, _, gone := b.monitor.Silent(w.now); gone {
+	if _, _, gone := b.monitor.Silent(w.now); gone || *w.lease.Spec.HolderIdentity == "" {
 		b.advanced = false
 	}
 	return !b.advanced
+}
+
+// leaveless is true while nothing but the controller's view keeps the member waiting.
+func (b *barrier) leaveless() bool {
+	return slices.ContainsFunc(b.verdict.Blockers, func(x matrix.Blocker) bool {
+		return slices.Contains([]matrix.Reason{matrix.ReasonPermitPending, matrix.ReasonPermitOther, matrix.ReasonViewHeld}, x.Reason)
+	})
 }
 
 func (b *barrier) silent() bool {
@@ -213,7 +241,7 @@ func (b *barrier) silent() bool {
 // verdict is what the barrier decides on what it reads now: Services, reports and StatefulSets, no Pods.
 func (w *world) verdict(p *pod) (bootstrap.Verdict, bool) {
 	kinds := cluster.KindServices | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
-	snap := cluster.New(w.objects(kinds), cluster.SourceReport, w.now)
+	snap := cluster.New(w.objects(kinds), cluster.SourceReport, p.clock(w))
 	in, err := snap.BootstrapInput(p.name)
 	if err != nil {
 		return bootstrap.Verdict{}, false // no member Service yet
@@ -224,7 +252,7 @@ func (w *world) verdict(p *pod) (bootstrap.Verdict, bool) {
 // input adds what only the Pod knows.
 func (w *world) input(p *pod, in bootstrap.Input) bootstrap.Input {
 	in.Disk, in.Volume, in.VolumeHostID = p.query.disk, p.query.volume, hostid.ID(p.query.hostID)
-	in.ControllerSilent, in.ControllerSilentSince = code.Message{}, time.Time{}
+	in.ControllerSilent, in.ControllerSilentSince, in.Held, in.Permission = code.Message{}, time.Time{}, nil, nil
 	if !p.barrier.advanced {
 		in.ControllerSilent = code.New(bootstrap.CauseController, "controller", "controller-0")
 	}
@@ -291,9 +319,9 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 	for _, a := range more {
 		args.take(a)
 	}
-	c := cluster.New(w.objects(cluster.KindServices|cluster.KindPods|cluster.KindReports|cluster.KindStatusReport), cluster.SourceAuto, w.now)
+	c := cluster.New(w.objects(cluster.KindServices|cluster.KindPods|cluster.KindReports|cluster.KindStatusReport), cluster.SourceAuto, p.clock(w))
 	in := c.SeedInput(p.name, false)
-	in.SelfAddress, in.Volume = p.obj.Status.PodIP, ask(p.claim.disk).volume
+	in.SelfAddress, in.Volume = p.obj.Status.PodIP, w.query(p.claim.disk).volume
 	l.choice = bootstrap.Seeds(in)
 	l.why = l.choice.Message().Key()
 	switch {

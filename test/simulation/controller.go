@@ -8,12 +8,10 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -27,30 +25,34 @@ type controller struct {
 	seen    int       // the version that it has worked on
 	renewed time.Time
 	evicts  map[string]time.Time // the operator's replacements: member -> when its Pod is evicted
+	way     way
+
+	// Of policy permits.
+	leads              *leader // nil while nobody does
+	takeOver           time.Time
+	loopStalls         time.Time // until then the loop that writes stands still, while all else of the process goes on
+	terms, transitions int64
+	// forgot: the report was deleted once; recounted: the Lease of the election was.
+	forgot, recounted bool
 }
 
 func (c *controller) renew(w *world) {
 	c.renewed = w.now
-	w.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
-		HolderIdentity: ptr.To("controller-0"), LeaseDurationSeconds: ptr.To(int32(15)), RenewTime: ptr.To(metav1.NewMicroTime(w.now)),
-	}}
+	w.putLease(c.name())
 }
 
 // controllerTick is one second of the controller: what has changed is worked on once.
 func (w *world) controllerTick() {
 	c := &w.control
-	if w.now.Before(c.stopped) {
+	if w.now.Before(c.stopped) || w.now.Before(c.way.dropped) {
 		return
 	}
-	if w.now.Sub(c.renewed) >= 2*time.Second {
-		c.renew(w)
+	if w.hears() && (c.seen != w.version || c.way.failed) {
+		c.seen = w.version
+		w.memberServices()
+		c.way.failed = !w.assemble()
 	}
-	if c.seen == w.version {
-		return
-	}
-	c.seen = w.version
-	w.memberServices()
-	w.assemble()
+	w.prove()
 }
 
 // memberServices does what package members does: one Service per ordinal, with what the node says of itself.
@@ -82,7 +84,7 @@ func (w *world) memberServices() {
 		if w.Rule == Operator {
 			record = operatorRecord
 		}
-		if what := record(w.service[name].Annotations, p.row, w.now); len(what) > 0 {
+		if what := record(w.service[name].Annotations, p.row, w.clock(w.control.name())); len(what) > 0 {
 			w.annotate(name, func(_, annotations map[string]string) {
 				for k, v := range what {
 					annotations[k] = v
@@ -126,20 +128,30 @@ func (w *world) objects(kinds cluster.Kinds) cluster.Objects {
 
 const everything = cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
 
-// assemble does what package reports does.
-func (w *world) assemble() {
+// assemble does what package reports does. It is true when all is written, or was found equal.
+func (w *world) assemble() bool {
 	if w.Rule == Operator {
 		w.operatorReport()
-		return
+		return true
 	}
 	if len(w.objects(cluster.KindStatefulSets).StatefulSets) == 0 {
 		if w.status != nil || len(w.reports) > 0 {
 			w.reports, w.status = nil, nil // nobody is left to report on
 			w.wrote()
 		}
-		return
+		return true
 	}
-	c := cluster.New(w.objects(everything), cluster.SourceAnnotation, w.now)
+	reports, status := assembled(cluster.New(w.objects(everything), cluster.SourceAnnotation, w.clock(w.control.name())))
+	if equality.Semantic.DeepEqual(reports, w.reports) && equality.Semantic.DeepEqual(status, w.status) {
+		return true
+	}
+	written := w.writeReports(reports, status)
+	w.control.seen = w.version
+	return written
+}
+
+// assembled are the reports of what the controller reads.
+func assembled(c *cluster.Cluster) ([]api.ScyllaDBDatacenterNodesStatusReport, *api.ScyllaDBStatusReport) {
 	ours := map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: clusterName}
 	var reports []api.ScyllaDBDatacenterNodesStatusReport
 	for _, d := range c.LocalReports() {
@@ -152,16 +164,12 @@ func (w *world) assemble() {
 	}
 	status := c.ClusterReport(nil, nil)
 	status.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: clusterName, Labels: ours}
-	if !equality.Semantic.DeepEqual(reports, w.reports) || !equality.Semantic.DeepEqual(status, w.status) {
-		w.reports, w.status = reports, status
-		w.wrote()
-		w.control.seen = w.version
-	}
+	return reports, status
 }
 
 // replacements is one look of package replacement's controller at all members that ask for one.
 func (w *world) replacements() {
-	if w.now.Before(w.control.stopped) || w.replaceSeen == w.version && w.now.Sub(w.replaceJudged) < 10*time.Second {
+	if w.now.Before(w.control.stopped) || w.now.Before(w.control.way.dropped) || w.permits() && w.control.leads == nil || w.replaceSeen == w.version && w.now.Sub(w.replaceJudged) < 10*time.Second {
 		return
 	}
 	w.replaceSeen, w.replaceJudged = w.version, w.now
@@ -179,8 +187,8 @@ func (w *world) replacements() {
 }
 
 func (w *world) replacementStep(name string) *replacement.Step {
-	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.now)
-	in := replacement.Read(c).Input(name, w.now, fmt.Sprintf("request-%s-%d", name, w.version))
+	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(w.control.name()))
+	in := replacement.Read(c).Input(name, w.clock(w.control.name()), fmt.Sprintf("request-%s-%d", name, w.version))
 	if in == nil {
 		return nil
 	}
@@ -198,9 +206,18 @@ func (w *world) replaceStep(name string) {
 		w.tracef("replacement of %s: %s", name, step.Action)
 	}
 	switch step.Action {
+	case replacement.ActionRefuse, replacement.ActionHoldEviction, replacement.ActionWaitRefused, replacement.ActionFail:
+		w.recall(name)
+	}
+	switch step.Action {
 	case replacement.ActionDeletePVC:
+		w.deleteMarked(step)
+	case replacement.ActionKeepPVC:
 		if c := w.claims[step.Claim.Name]; c != nil && string(c.obj.UID) == step.Claim.UID {
-			w.deleteClaim(c)
+			o := c.obj.DeepCopy()
+			metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationReplaceKept, step.Request)
+			c.obj = o
+			w.wrote()
 		}
 	case replacement.ActionEvictPod:
 		if p != nil && p.uid == step.PodUID {

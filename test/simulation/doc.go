@@ -4,17 +4,27 @@
 // goroutine under a clock of its own, without processes, sleeps or an API server. The same seed is the same run.
 //
 // Real are the pure packages: cluster.New on Kubernetes' objects in memory, the reports made of them, bootstrap.Decide, bootstrap.Seeds, the launcher's
-// arguments, members.Record, and replacement.Next. Modelled is what they decide about:
+// arguments, members.Record, and replacement.Next; under policy permits also internal/view with its Receiver, bootstrap.Permission, and the controller's tracker of
+// views, which makes epoch, seq, states, permits and queue. Modelled is what they decide about:
 //
 //   - ScyllaDB (scylla.go, gossip.go), as the facts say by section: the join rule, cancel-all and ban (4.2, 4.3), detection (4.5), the replaced node that
 //     is banned first and COMPLETED that comes late (5.3, 5.4), system.local that is not flushed (3.4), discovery and the second cluster (10), barriers that need
-//     every node (11). Not modelled: data, tokens, schema, clocks that differ, versions before Raft topology.
+//     every node (11). Not modelled: data, tokens, schema, versions before Raft topology.
 //   - Kubernetes (kube.go): StatefulSets, ordered and parallel, rollouts, Pods, kubelets, volumes bound to machines, the node controller.
 //   - Our agent (reporter.go, controller.go, barrier.go): loops with their intervals and delays.
+//   - Policy permits: the process that leads (leader.go), its polls of heartbeats (heartbeats.go), and what a barrier and a watcher from outside make of its views
+//     (permits.go). Reporters of every seventh seed serve no heartbeat; every second one has a second replica of the controller, every fifth lets two join at once.
+//   - Clocks (clock.go): each machine, controller and person has one of its own, off by up to four minutes, but in every third seed.
+//   - Messages (network.go): writes of reporters are lost, arrive late, or twice; polls of heartbeats are lost; a reading may be half a minute old.
+//   - The controller's way to the API server (apiserver.go), with the four faults of test/faultproxy: requests are dropped or held back and arrive later, watches
+//     stall, reports are rejected. The Lease is renewed by what was written or found equal; a claim is marked before it is deleted.
 //   - People (people.go), who do after a minute what is printed: commands of a verdict's or a replacement's next step, and what the documentation says.
 //
 // faults.go draws kills, restarts, rollouts, partitions, lost disks and machines, power failures, removed nodes, silent reporters and stopped controllers for
-// half an hour, in which the cluster is also scaled up. Then all of it heals, and the run goes on until everything is well.
+// half an hour, in which the cluster is also scaled up. Then all of it heals, and the run goes on until everything is well. Under policy permits network.go adds
+// controllers that are killed, frozen until another one leads and woken up again, or whose loop stalls, a Lease of the election that is made anew, heartbeats that
+// nobody hears, and reporters that cannot write.
+// Reporters hand on the controller's view (relays.go); in every eleventh seed they hand on forged ones that let everybody start.
 //
 // # Invariants
 //
@@ -23,7 +33,15 @@
 // controller that has stopped passes for one that lives, and one interval of the reporter. A node that goes down later, or less long before, cancels joins as
 // well: nobody can know, such joins are counted as lost and no violation. What a person forced is not judged.
 //
-// Second cluster: a process founds a cluster while there has been one.
+// Second cluster: a process founds a cluster while there has been one. One whose only node was stopped before it had COMPLETED is none (5.4).
+//
+// Wrong deletion: the claim of a node that has served for longer than bound is deleted.
+//
+// View that goes backwards: what the API server gets, what a barrier goes by, or what somebody goes by who follows the views from outside, has a lower epoch and
+// seq than before, or the same ones and says something else.
+//
+// Start without leave, and two at once: under policy permits a barrier opens without a permit in a view that the API server could still answer with, or while
+// another newcomer is on its way in though one may be.
 //
 // Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over.
 package simulation

@@ -3,15 +3,24 @@
 package simulation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
 // schedule draws what goes wrong, and when all of it is over.
 func (w *world) schedule() {
+	if w.Hole {
+		for i := range 5 {
+			w.after(time.Duration(4+5*i)*time.Minute, w.hole)
+		}
+		w.after(healAt, w.heal)
+		return
+	}
 	n := 3 + w.rng.IntN(9)
 	for range n {
 		w.after(w.between(20*time.Second, healAt-2*time.Minute), w.fault)
@@ -19,6 +28,7 @@ func (w *world) schedule() {
 	for range 1 + w.rng.IntN(4) {
 		w.after(w.between(10*time.Second, healAt), w.scaleUp)
 	}
+	w.apiFaults()
 	w.after(healAt, w.heal)
 }
 
@@ -304,12 +314,15 @@ func (w *world) powerFailure() {
 func (w *world) silenceReporter() {
 	if p := w.somePod(); p != nil {
 		p.reporter.hung = w.now.Add(w.between(20*time.Second, 5*time.Minute))
+		p.reporter.frozen = w.net.chance(0.5)
 		w.tracef("FAULT the reporter of %s hangs for %s", p.name, p.reporter.hung.Sub(w.now).Round(time.Second))
 	}
 }
 
 func (w *world) crashReporter() {
 	if p := w.somePod(); p != nil {
+		p.reporter.beat.start()
+		p.reporter.views = view.Receiver{}
 		p.reporter.crashed = w.now.Add(w.between(10*time.Second, 5*time.Minute))
 		w.tracef("FAULT the reporter of %s crashes for %s", p.name, p.reporter.crashed.Sub(w.now).Round(time.Second))
 	}
@@ -323,17 +336,27 @@ func (w *world) slowReporter() {
 }
 
 func (w *world) stopController() {
+	if w.permits() {
+		w.freezeController(w.between(5*time.Second, 5*time.Minute))
+		return
+	}
 	w.control.stopped = w.now.Add(w.between(5*time.Second, 5*time.Minute))
 	w.tracef("FAULT the controller is stopped for %s", w.control.stopped.Sub(w.now).Round(time.Second))
 }
 
 // deleteSets deletes StatefulSets with their Pods, and applies them again. Services that nobody owns stay, and so do claims.
 func (w *world) deleteSets() {
+	if w.silent() {
+		return // the report goes with its StatefulSets, and the last rows with the report: then nothing but a person knows whose the volumes are
+	}
 	all, one := w.chance(0.5), pick(w, w.sets)
 	for _, name := range sortedKeys(w.pods) {
 		if !w.mayStop(w.pods[name]) {
 			return
 		}
+	}
+	if w.control.recounted && !slices.ContainsFunc(w.sets, func(s *set) bool { return !s.away && !all && s != one }) {
+		return // the report goes with the last of them
 	}
 	for _, s := range w.sets {
 		if s.away || !all && s != one {
@@ -369,7 +392,7 @@ func (w *world) removeDown() {
 		p := w.pods[name]
 		g := p.claim.disk.group
 		if p.proc == nil && g != nil && g.members[p.claim.disk.id] == normal && !w.lost[name] && !w.busy() && !w.someRemoved() && w.mayLose(name) {
-			if w.removeNode(g, p.claim.disk.id, nil) {
+			if w.removeNode(g, p.claim.disk.id, w.otherLost(name)) {
 				return
 			}
 		}
@@ -383,6 +406,9 @@ func (w *world) heal() {
 	w.mend()
 	clear(w.cut)
 	w.control.stopped = time.Time{}
+	w.control.way.clear()
+	w.control.loopStalls = time.Time{}
+	w.net.clear()
 	for _, m := range w.machine {
 		w.on(m)
 	}
@@ -393,5 +419,5 @@ func (w *world) heal() {
 		r := &w.pods[name].reporter
 		r.hung, r.crashed, r.slow = time.Time{}, time.Time{}, 0
 	}
-	w.after(patience, w.giveUp)
+	w.after(cmp.Or(w.Patience, patience), w.giveUp)
 }

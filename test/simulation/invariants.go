@@ -90,7 +90,7 @@ func (w *world) why(name string) string {
 		for _, b := range p.barrier.verdict.Blockers {
 			why += fmt.Sprintf("\n      %s %s about %s: %s; step %s", b.Reason, b.Observer.Name(), b.Observed.Name(), b.Cause.Key(), b.Step.Key())
 		}
-		return "its barrier waits: " + why + text
+		return fmt.Sprintf("its barrier waits, its disk is COMPLETED %v, flushed %v: %s%s", p.claim.disk.complete, p.claim.disk.flushed, why, text)
 	case p.stage == launching:
 		return "its launcher waits: " + p.launcher.why + text
 	}

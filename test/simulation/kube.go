@@ -11,6 +11,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +45,7 @@ type claim struct {
 	disk     *disk
 	machine  *machine
 	deleting bool
+	mark     deletion
 }
 
 type machine struct {
@@ -117,6 +119,7 @@ func (w *world) makeCluster() {
 		}
 		w.applySet(rack, replicas, w.chance(0.3))
 	}
+	w.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: ptr.To(int32(leaseDuration / time.Second))}}
 	w.control.renew(w)
 }
 
@@ -138,7 +141,7 @@ func (w *world) applySet(rack string, replicas int32, ordered bool) *set {
 			CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
 		},
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: ptr.To(replicas), PodManagementPolicy: policy, Template: corev1.PodTemplateSpec{Spec: podSpec()},
+			Replicas: ptr.To(replicas), PodManagementPolicy: policy, Template: corev1.PodTemplateSpec{Spec: w.podSpec()},
 			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
 		},
 	}
@@ -148,11 +151,11 @@ func (w *world) applySet(rack string, replicas int32, ordered bool) *set {
 	return s
 }
 
-func podSpec() corev1.PodSpec {
-	return corev1.PodSpec{
+func (w *world) podSpec() corev1.PodSpec {
+	spec := corev1.PodSpec{
 		InitContainers: []corev1.Container{
 			{Name: api.ContainerReporter, RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)},
-			{Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier},
+			{Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier, Args: []string{"barrier", "--policy=" + string(api.PolicyReports)}},
 		},
 		Containers: []corev1.Container{{
 			Name: api.ContainerScyllaDB, Image: image, Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"},
@@ -160,6 +163,8 @@ func podSpec() corev1.PodSpec {
 		}},
 		Volumes: []corev1.Volume{{Name: "data"}},
 	}
+	w.permitsArgs(&spec)
+	return spec
 }
 
 // statefulSets is one second of the StatefulSet controller.
@@ -253,7 +258,7 @@ func (w *world) makePod(s *set, ordinal int32) *pod {
 			Namespace: namespace, Name: name, UID: types.UID(p.uid), Labels: labels, CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: s.obj.Name, UID: s.obj.UID, Controller: ptr.To(true)}},
 		},
-		Spec:   podSpec(),
+		Spec:   w.podSpec(),
 		Status: corev1.PodStatus{Phase: corev1.PodPending},
 	}
 	p.obj.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
@@ -286,11 +291,13 @@ func (w *world) stopPod(p *pod) {
 	if p.removed {
 		return
 	}
-	if p.machine.off || w.cut[p.name] {
+	// Nor in the seconds in which that would cost the cluster its majority for ever: it has become a member since its deletion was asked for, and not COMPLETED.
+	if p.machine.off || w.cut[p.name] || !w.mayStop(p) {
 		w.after(5*time.Second, func() { w.stopPod(p) })
 		return
 	}
 	w.kill(p, true)
+	p.reporter.sending = false
 	w.report(p) // last words
 	w.after(w.between(time.Second, 3*time.Second), func() { w.removePod(p) })
 }
@@ -410,7 +417,7 @@ func (w *world) progress(p *pod) {
 	}
 	switch p.stage {
 	case querying:
-		p.query = ask(p.claim.disk)
+		p.query = w.query(p.claim.disk)
 		p.stage, p.barrier = atBarrier, &barrier{}
 	case running:
 		if p.proc == nil && p.args != nil { // the supervisor
@@ -493,7 +500,7 @@ func (w *world) writeStatus(p *pod, s podStatus) {
 		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.ContainersReady, Status: is(all)}, {Type: corev1.PodReady, Status: is(all && !s.lost)},
 	}
 	for i := range conditions {
-		conditions[i].LastTransitionTime = metav1.NewTime(w.now.Truncate(time.Second))
+		conditions[i].LastTransitionTime = metav1.NewTime(p.clock(w).Truncate(time.Second))
 		for _, old := range p.obj.Status.Conditions {
 			if old.Type == conditions[i].Type && old.Status == conditions[i].Status {
 				conditions[i].LastTransitionTime = old.LastTransitionTime

@@ -9,7 +9,7 @@ import (
 
 // Total of many runs.
 type Total struct {
-	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits int
+	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together int
 }
 
 // Add a run.
@@ -25,6 +25,9 @@ func (t *Total) Add(r *Result) {
 	t.Unsafe += r.Unsafe
 	t.SecondClusters += r.SecondClusters
 	t.EndlessWaits += r.EndlessWaits
+	t.Backwards += r.Backwards
+	t.Unpermitted += r.Unpermitted
+	t.Together += r.Together
 }
 
 // RunMany runs n seeds, as many at once as there are cores: each is a world of its own. Results are in the order of the seeds.

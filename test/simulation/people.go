@@ -87,7 +87,7 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 			w.deleteClaim(p.claim)
 			w.deletePod(p, true)
 		})
-	case p != nil && p.stage == running && p.proc != nil && !p.proc.gossips && w.Rule == Ours:
+	case p != nil && p.stage == running && p.proc != nil && !p.proc.gossips && w.Rule != Operator:
 		return w.unheardCure(name)
 	case p != nil && p.stage == running && p.failed != "" && (p.proc == nil || !p.proc.disk.complete && p.proc.group == nil):
 		// The log says that this data directory can never be used again: delete the claim, the node joins anew.
@@ -104,7 +104,7 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 
 // unheardCure is what status prints of a newcomer that nobody has heard of.
 func (w *world) unheardCure(name string) map[string]func() {
-	for _, f := range diagnosis.Of(cluster.New(w.objects(everything), cluster.SourceAuto, w.now)) {
+	for _, f := range diagnosis.Of(cluster.New(w.objects(everything), cluster.SourceAuto, w.clock(person))) {
 		if f.Kind != diagnosis.NodeUnheard || f.Scope.Nodes[0].Member != name {
 			continue
 		}
@@ -200,8 +200,8 @@ func (w *world) command(c code.Command) func() {
 
 // ghostCommand is what status prints of a host ID that no member has: a removenode, where it may be removed.
 func (w *world) ghostCommand() func() {
-	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.now)
-	for _, ghost := range replacement.Read(c).Ghosts(w.now) {
+	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))
+	for _, ghost := range replacement.Read(c).Ghosts(w.clock(person)) {
 		if len(ghost.Command) == 0 {
 			continue
 		}
@@ -248,7 +248,7 @@ func (w *world) replaceCommand(target string) func() {
 }
 
 func (w *world) replacementInput(name string) *replacement.Input {
-	return replacement.Read(cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.now)).Input(name, w.now, "")
+	return replacement.Read(cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))).Input(name, w.clock(person), "")
 }
 
 // removeRecorded is nodetool removenode of the node that a member's Service records.
@@ -303,8 +303,8 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 			return cure
 		}
 	}
-	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.now)
-	in := replacement.Read(c).Input(name, w.now, "")
+	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))
+	in := replacement.Read(c).Input(name, w.clock(person), "")
 	if in == nil {
 		return nil
 	}
@@ -312,6 +312,9 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 		in.Log = &replacement.Diagnosis{Code: diagnosed(p.failed), Text: code.New(diagnosed(p.failed))}
 	}
 	step := replacement.Next(*in)
+	if step.Cure.Code == replacement.CureVolumeLost && (p == nil || p.claim.machine == nil || !p.claim.machine.gone) {
+		return nil // the machine comes back, and a person knows it
+	}
 	cures := step.Cure.Commands
 	if step.Diagnosis != nil {
 		cures = step.Diagnosis.Cure.Commands
@@ -351,6 +354,17 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	svc := w.service[name]
 	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
 	if rec.Open() {
+		// A node that was to be ignored has been removed meanwhile: take it from the ignore list. Nothing is deleted yet.
+		// Nor is it when another node is lost that was not to be ignored, whose own replacement waits for this one, or when its StatefulSet is rolled, which waits for
+		// this very Pod: it is asked for anew, then with --ignore-dead or --skip-check.
+		other := !slices.ContainsFunc(w.otherLost(name), func(id string) bool { return slices.Contains(rec.IgnoreDead, id) })
+		if slices.ContainsFunc(step.Checks, func(c replacement.Check) bool {
+			return c.Blocks() && (c.Name == replacement.CheckIgnoreList || c.Name == replacement.CheckJustStarted || c.Name == replacement.CheckOthersUp && len(w.otherLost(name)) > 0 && other)
+		}) {
+			return map[string]func(){"replace cancel, to ask for it anew": func() {
+				w.annotate(name, func(labels, annotations map[string]string) { replacement.CancelPatch().Apply(&labels, &annotations) })
+			}}
+		}
 		return nil
 	}
 	if !w.member(svc.Annotations[api.AnnotationHostID]) {
@@ -385,7 +399,7 @@ func (w *world) supersede(name string, in replacement.Input) {
 	w.tracef("kubectl scylla replace %s, the newcomer of %s", short(string(id)), name)
 	w.annotate(name, func(labels, annotations map[string]string) {
 		rec := replacement.ReadRecord(labels, annotations)
-		replacement.SupersedePatch(rec, id, fmt.Sprintf("person-%d", w.version), w.otherLost(name), nil, w.now).Apply(&labels, &annotations)
+		replacement.SupersedePatch(rec, id, fmt.Sprintf("person-%d", w.version), w.otherLost(name), nil, w.clock(person)).Apply(&labels, &annotations)
 	})
 	if p := w.pods[name]; p != nil {
 		p.failed = ""
@@ -414,7 +428,7 @@ func (w *world) setOf(name string) *set {
 
 // heldByOrder is true where status says so.
 func (w *world) heldByOrder(name string) bool {
-	return cluster.New(w.objects(everything), cluster.SourceAuto, w.now).HeldByOrder(name) != ""
+	return cluster.New(w.objects(everything), cluster.SourceAuto, w.clock(person)).HeldByOrder(name) != ""
 }
 
 func (w *world) applyParallel(name string) {

@@ -5,10 +5,12 @@ package simulation
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
 type reporterState int
@@ -29,12 +31,22 @@ type reporter struct {
 	crashed time.Time // until then its container does not run
 	slow    time.Duration
 	written string
-	since   map[string]metav1.Time
-	status  map[string]api.NodeStatus
+	base    *corev1.Pod // as it was read or written last
+	// sending is true while a write is on its way, which the loop waits for. Until doubtful one that failed may still arrive.
+	sending  bool
+	doubtful time.Time
+	last     *api.LastRow
+	since    map[string]metav1.Time
+	status   map[string]api.NodeStatus
+	beat     beat
+	views    view.Receiver // what it hands on
+	frozen   bool          // it hangs altogether, so that it does not answer either
 }
 
 func (r *reporter) begin(w *world, p *pod) {
 	r.round++
+	r.beat.start()
+	r.views = view.Receiver{}
 	r.began, r.polled = w.now, time.Time{}
 	w.poll(p, r.round, w.between(time.Second, 3*time.Second))
 }
@@ -68,29 +80,35 @@ func (w *world) poll(p *pod, round int, d time.Duration) {
 func (w *world) report(p *pod) {
 	r := &p.reporter
 	r.polled = w.now
+	if w.permits() {
+		w.followView(p)
+	}
 	row := w.row(p)
-	w.stamp(r, &row)
+	w.stamp(p, &row)
+	if w.Rule != Operator {
+		r.last = row.KeepLast(r.last)
+	}
+	if w.permits() && w.Seed%7 != 0 { // every seventh cluster has reporters without heartbeats
+		row.Heartbeat = &api.ReportHeartbeat{Port: beatPort, Fingerprint: p.fingerprint()}
+	}
 	text, err := api.EncodeNodeStatusReport(&row)
 	if err != nil {
 		panic(err) // strings and times always marshal
 	}
-	if text == r.written || w.cut[p.name] {
+	r.beat.say(text, row.Error == nil)
+	doubt := w.now.Before(r.doubtful)
+	switch {
+	case r.sending || text == r.written && !doubt:
 		return
-	}
-	r.written = text
-	w.after(w.between(50*time.Millisecond, time.Second)+r.slow, func() {
-		if p.removed || w.cut[p.name] {
-			r.written = ""
+	case w.away(p):
+		r.doubtful = w.now.Add(lateWrite)
+		return
+	case doubt:
+		if r.readBack(p); r.written == text {
 			return
 		}
-		o := p.obj.DeepCopy()
-		if o.Annotations == nil {
-			o.Annotations = map[string]string{}
-		}
-		o.Annotations[api.AnnotationNodeStatusReport] = text
-		p.obj, p.row = o, &row
-		w.wrote()
-	})
+	}
+	w.send(p, &message{text: text, row: &row, tries: 3}, w.between(50*time.Millisecond, time.Second)+r.slow)
 }
 
 // row is what ScyllaDB answers (1.2 to 1.5), put together as package scylla does.
@@ -127,6 +145,9 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 	if s.mode == "NORMAL" && !s.disk.flushed {
 		s.disk.flushed, s.disk.row = true, true
 	}
+	if g := s.group; w.Rule != Operator && g != nil && g.leader != nil && (s == g.leader || w.connected(s, g.leader)) {
+		row.Coordinator = hostid.ID(g.leader.id)
+	}
 	if g := s.group; g != nil && g.leader != nil && (s == g.leader || w.connected(s, g.leader)) {
 		row.Operations = g.operations()
 	}
@@ -151,11 +172,12 @@ func (g *group) operations() []api.NodeOperation {
 }
 
 // stamp says since when a node has not been UP.
-func (w *world) stamp(r *reporter, row *api.NodeStatusReport) {
+func (w *world) stamp(p *pod, row *api.NodeStatusReport) {
+	r := &p.reporter
 	if row.Error != nil {
 		return
 	}
-	now := metav1.NewTime(w.now.Truncate(time.Second))
+	now := metav1.NewTime(p.clock(w).Truncate(time.Second))
 	since, status := map[string]metav1.Time{}, map[string]api.NodeStatus{}
 	for i, o := range row.ObservedNodes {
 		if o.Status == api.NodeStatusUp {

@@ -36,6 +36,8 @@ type group struct {
 	noLead  time.Time // until then there is no leader
 	down    map[string]time.Time
 	seen    *topology
+	// completed: one of its nodes has been COMPLETED.
+	completed bool
 }
 
 // topology is what a node knows of the members.
@@ -212,6 +214,8 @@ func (w *world) discover(s *process) {
 
 // found makes a new cluster.
 func (w *world) found(s *process) {
+	// One whose only node was stopped before it had COMPLETED is no cluster: that node never comes back (5.4), and nobody else has joined.
+	w.groups = slices.DeleteFunc(w.groups, func(g *group) bool { return !g.completed && len(g.order) == 1 && w.running(g.order[0]) == nil })
 	g := newGroup(len(w.groups))
 	w.groups = append(w.groups, g)
 	w.tracef("%s founds cluster %d", s.pod.name, g.name)
@@ -244,7 +248,7 @@ func (w *world) joined(s *process, completes time.Duration) {
 		if s.ended {
 			return
 		}
-		s.disk.complete, s.mode = true, "NORMAL"
+		s.disk.complete, s.mode, s.group.completed = true, "NORMAL", true
 		delete(w.lost, s.pod.name)
 		w.after(time.Second, func() { s.serves = !s.ended })
 	})

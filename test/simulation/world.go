@@ -13,21 +13,31 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
 // Rule is who holds newcomers back.
 type Rule string
 
 const (
-	Ours     Rule = "kubectl-scylla"  // this repository's barrier, launcher and controller
+	Permits  Rule = "permits"         // this repository's barrier, launcher and controller, policy permits
+	Reports  Rule = "reports"         // and policy reports
 	Operator Rule = "scylla-operator" // the Scylla Operator's barrier, seeds, report and replacement
 
 	// Bugs that are planted, so that a test sees the invariants fail.
 	AlwaysOpen Rule = "always-open" // the barrier lets everybody through
 	NeverOpen  Rule = "never-open"  // and nobody
 	OwnSeed    Rule = "own-seed"    // the launcher gives every node itself as seed
+	LateCounts Rule = "late-counts" // a reporter's write that arrives late, or twice, counts
+	// Bugs under policy permits.
+	EveryViewCounts Rule = "every-view-counts" // a barrier goes by whatever view it reads last, newer or not
+	PermitStays     Rule = "permit-stays"      // a permit counts once it was seen, whatever newer views say
+	RelaysOpen      Rule = "relays-open"       // a view that a reporter hands on opens a barrier
+	SendersClock    Rule = "senders-clock"     // a view's age is counted from what its maker's clock said
 )
 
 // Options of one run.
@@ -35,14 +45,20 @@ type Options struct {
 	Seed  uint64
 	Rule  Rule
 	Trace bool // keep what happened
+	// Patience is after how long everybody has to be well when all has healed; three hours when zero.
+	Patience time.Duration
+	// Hole makes no faults but one, again and again: no reporter reaches the API server, a node dies, and a newcomer comes.
+	Hole bool
 }
 
 // Result of one run.
 type Result struct {
 	Seed       uint64
 	Violations []string
-	// Unsafe joins, second clusters and Pods that waited for ever.
-	Unsafe, SecondClusters, EndlessWaits int
+	// Unsafe joins, second clusters, Pods that waited for ever, and views that went backwards.
+	Unsafe, SecondClusters, EndlessWaits, Backwards int
+	// Unpermitted: starts without leave under policy permits. Together: starts while another newcomer was on its way in.
+	Unpermitted, Together int
 	// Let through: joins and replacements that the barrier opened for. Joined of them became members. Lost were cancelled or rolled back because of a
 	// node that went down when it was too late.
 	LetThrough, Joined, Lost int
@@ -90,6 +106,16 @@ type world struct {
 	cutAt  map[string]time.Time
 
 	control controller
+	net     network
+	skew    map[string]time.Duration // of clocks
+
+	highest     view.Stamp // of the views that the API server has had
+	highestView *api.StatusReportView
+	watcher     watcher
+	granted     map[string]types.UID // member -> claim, by the latest view
+	withdrawn   map[string]time.Time // when a member's permit ended
+	stood       time.Time            // when a view was written last
+
 	healed  bool
 	lost    map[string]bool // member whose data is gone for ever and has not been replaced or removed
 	trouble map[string]time.Time
@@ -173,7 +199,8 @@ func Run(o Options) Result {
 	w := &world{
 		Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5c711a)), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
 		claims: map[string]*claim{}, links: map[[2]*process]*link{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
-		trouble: map[string]time.Time{}, choice: map[string]bool{}, decoder: &cluster.Decoder{},
+		trouble: map[string]time.Time{}, choice: map[string]bool{}, skew: map[string]time.Duration{},
+		granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, decoder: &cluster.Decoder{},
 	}
 	w.result.Seed = o.Seed
 	w.begin()
@@ -188,11 +215,17 @@ func Run(o Options) Result {
 
 // begin makes the cluster and everybody who works on it.
 func (w *world) begin() {
+	w.networkFaults()
 	w.makeCluster()
 	w.every(time.Second, w.statefulSets)
 	w.every(time.Second, w.kubelets)
 	w.every(time.Second, w.coordinate)
-	w.every(time.Second, w.controllerTick)
+	if w.permits() {
+		w.every(time.Second, w.lead)
+		w.every(3*time.Second, w.follow)
+	} else {
+		w.every(time.Second, w.controllerTick)
+	}
 	w.every(2*time.Second, w.replacements)
 	w.every(time.Second, w.barriers)
 	w.every(time.Second, w.launchers)

@@ -103,12 +103,13 @@ func NewService(name string, rack int, id string) *corev1.Service {
 	}
 }
 
+// PodSpec is a member's. Its barrier goes by the reports alone: what a stage shows is who sees whom, and it keeps no view.
 func PodSpec() corev1.PodSpec {
 	return corev1.PodSpec{
 		InitContainers: []corev1.Container{
 			{Name: api.ContainerReporter, RestartPolicy: new(corev1.ContainerRestartPolicyAlways)},
 			{Name: api.ContainerBootstrappedQuery},
-			{Name: api.ContainerBarrier, Args: []string{"barrier"}},
+			{Name: api.ContainerBarrier, Args: []string{"barrier", "--policy=" + string(api.PolicyReports)}},
 		},
 		Containers: []corev1.Container{{
 			Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2026.2.0",

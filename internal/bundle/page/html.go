@@ -175,7 +175,7 @@ func troubled(n render.Node) bool {
 func newNode(number int, n render.Node) node {
 	out := node{
 		Number: number, Datacenter: cmp.Or(n.Datacenter, "-"), Rack: cmp.Or(n.Rack, "-"), Member: cmp.Or(n.Member, "-"), HostID: string(n.HostID), Short: cmp.Or(n.Short(), "-"),
-		Seen: n.Seen.Text(), Version: cmp.Or(n.Version, "-"), Row: string(n.Row.Status), RowDetail: n.Row.Detail, Pod: n.Pod, Force: n.Force,
+		Seen: n.Seen.Text(), Version: cmp.Or(n.Version, "-"), Row: n.Row.Word(), RowDetail: n.Row.Detail, Pod: n.Pod, Force: n.Force,
 		Membership: string(n.Membership), Detail: n.Detail, State: n.State, OperationMode: n.OperationMode,
 	}
 	if n.Seen != nil {

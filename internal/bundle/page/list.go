@@ -37,3 +37,10 @@ func (l *List) DeepCopyObject() runtime.Object {
 	}
 	return out
 }
+
+// InContext is Header.InContext of every report.
+func (l *List) InContext(name string) {
+	for _, r := range l.Items {
+		r.InContext(name)
+	}
+}

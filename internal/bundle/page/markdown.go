@@ -134,7 +134,7 @@ func (b *document) nodes() {
 	for i, n := range b.r.Nodes {
 		p := places[n.Member]
 		b.line("| %d | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", i+1, md(cmp.Or(n.Datacenter, "-")), md(cmp.Or(n.Rack, "-")), md(cmp.Or(n.Member, "-")),
-			codeOrDash(string(n.HostID)), md(n.Seen.Text()), md(cmp.Or(n.Version, "-")), md(string(n.Row.Status)), md(n.Pod), md(cmp.Or(p.PodIP, "-")), md(p.machine()))
+			codeOrDash(string(n.HostID)), md(n.Seen.Text()), md(cmp.Or(n.Version, "-")), md(n.Row.Word()), md(n.Pod), md(cmp.Or(p.PodIP, "-")), md(p.machine()))
 	}
 }
 

@@ -52,6 +52,7 @@ func (r *Report) facts() []fact {
 		source += " (" + r.Source.Reason + ")"
 	}
 	add("Source", source)
+	add("View", r.ViewText())
 	add("Context", r.Context)
 	add("Managed by", r.ManagedBy)
 	if c := r.Coordinator; c != nil {

@@ -127,6 +127,9 @@ func (c Change) about() string {
 	return c.Text
 }
 
+// Line is the change without its time: what it is about, and what happened to it.
+func (c Change) Line() string { return c.About + ": " + c.about() }
+
 func (r *Report) changeText(o render.Options) string {
 	shown, folded := r.split()
 	if o.Wide {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package render_test
 
 import (
 	"encoding/json"
@@ -8,37 +8,40 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
 func TestProblemLines(t *testing.T) {
 	t.Parallel()
-	var ps []Problem
+	var ps []cluster.Problem
 	add := func(pod, reason string) {
-		ps = append(ps, Problem{Name: pod}.OnPod("no answer from", reason))
+		ps = append(ps, cluster.Problem{Name: pod}.OnPod("no answer from", reason))
 	}
 	for i := range 7 {
 		add(fmt.Sprintf("a-%d", i), "asleep")
 	}
 	add("b-0", "gone")
-	ps = append(ps, Problem{Message: "list pods: forbidden"})
+	ps = append(ps, cluster.Problem{Message: "list pods: forbidden"})
 	add("b-1", "gone")
 	// What somebody took out of a text leaves the text as it is.
-	ps = append(ps, Problem{Name: "c-0", Message: "no answer from Pod c-0: [redacted]", Lead: "no answer from", Reason: "x"})
+	ps = append(ps, cluster.Problem{Name: "c-0", Message: "no answer from Pod c-0: [redacted]", Lead: "no answer from", Reason: "x"})
 	want := []string{
 		"no answer from Pods a-0, a-1, a-2, a-3, a-4 and 2 more: asleep",
 		"no answer from Pods b-0, b-1: gone",
 		"list pods: forbidden",
 		"no answer from Pod c-0: [redacted]",
 	}
-	if diff := cmp.Diff(want, ProblemLines(ps)); diff != "" {
+	if diff := cmp.Diff(want, render.ProblemLines(ps)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// An archive keeps what puts them together.
-	var saved []Problem
+	var saved []cluster.Problem
 	if b, err := json.Marshal(ps); err != nil || json.Unmarshal(b, &saved) != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, ProblemLines(saved)); diff != "" {
+	if diff := cmp.Diff(want, render.ProblemLines(saved)); diff != "" {
 		t.Errorf("saved (-want +got):\n%s", diff)
 	}
 }

@@ -102,20 +102,44 @@ func TestB3AColdStartOfTheWholeCluster(t *testing.T) {
 	for i := range old {
 		old[i].Stale = matrix.Trouble{Code: matrix.StalePodNotRunning}
 	}
+	last := func(in *Input) { in.LastListedBy = ref("rack1", idA) }
 	for name, tc := range map[string]struct {
 		rows   []matrix.Row
 		volume string
+		change func(*Input)
 		want   bool
 	}{
-		"the volume says whose it is":          {nil, idOwn, true},
-		"old rows have it as a member":         {old, "", true},
-		"nothing tells":                        {nil, "", false},
-		"another's volume is no restart of it": {nil, idA, false},
+		"the volume says whose it is":          {nil, idOwn, nil, true},
+		"old rows have it as a member":         {old, "", nil, true},
+		"nothing tells":                        {nil, "", nil, false},
+		"another's volume is no restart of it": {nil, idA, nil, false},
+		"a last row has it as a member":        {nil, "", last, true},
+		"a last row, and another's volume":     {nil, idA, last, false},
+		"a last row, and a row that counts":    {cluster(), "", last, false},
+		"a last row, and a volume that nobody looked into": {nil, "", func(in *Input) {
+			last(in)
+			in.Volume = VolumeNotLooked
+		}, false},
+		"a last row, and an empty volume": {nil, "", func(in *Input) {
+			last(in)
+			in.Volume = VolumeEmpty
+		}, false},
+		"a last row, and the Service does not say that it has joined": {nil, "", func(in *Input) {
+			last(in)
+			in.SelfJoined = nil
+		}, false},
+		"a last row, and it is to be replaced": {nil, "", func(in *Input) {
+			last(in)
+			in.ServiceLabels = map[string]string{api.LabelReplace: ""}
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newcomer()
 			in.Self.HostID, in.SelfJoined, in.Volume, in.Disk = idOwn, ptr(true), VolumeUsed, BootstrappedUnknown
 			in.VolumeHostID, in.Matrix = hostid.ID(tc.volume), newMatrix(tc.rows)
+			if tc.change != nil {
+				tc.change(&in)
+			}
 			if v := Decide(in); (v.Decision == DecisionRestart) != tc.want {
 				t.Errorf("%s %v, want a restart: %v", v.Decision, reasonsOf(v), tc.want)
 			}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each promise names tests that exist. One that does not, or that is not named, fails.
+func TestProofs(t *testing.T) {
+	const root = "../.."
+	table, err := proofsTable(root, proofs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(table, "\n| "); got != len(proofs)+1 {
+		t.Errorf("%d lines of %d promises", got-1, len(proofs))
+	}
+	for name, p := range map[string]proof{
+		"a test that does not exist": {"A1", "what", []string{"internal/view TestThatIsNotThere"}},
+		"a package that has it not":  {"A1", "what", []string{"internal/barrier TestDebounce"}},
+		"the beginning of a name":    {"A1", "what", []string{"internal/view TestDeboun"}},
+		"no test":                    {"A1", "what", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := proofsTable(root, []proof{p}); err == nil || !strings.Contains(err.Error(), "A1") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
+	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
+)
+
+const (
+	crowd    = 1000 // nodes
+	perRack  = 250
+	allTries = 3 * time.Minute // on a machine that does other work; it takes a tenth of that
+)
+
+// shipped is the controller's container as `install` applies it.
+func shipped(t *testing.T) corev1.Container {
+	t.Helper()
+	objects, err := manifests.Objects(manifests.Options{Image: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range objects {
+		if u.GetKind() != "Deployment" {
+			continue
+		}
+		d := &appsv1.Deployment{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, d); err != nil {
+			t.Fatal(err)
+		}
+		return d.Spec.Template.Spec.Containers[0]
+	}
+	t.Fatal("install has no Deployment")
+	return corev1.Container{}
+}
+
+// reporters answer for every node of the crowd, each at an address of its own.
+type reporters struct {
+	port        int32
+	fingerprint string
+	rows        sync.Map // address -> row
+	beats       atomic.Int64
+}
+
+func newReporters(t *testing.T) *reporters {
+	t.Helper()
+	key, err := pinned.NewKey("crowd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// All of 127.0.0.0/8 is this machine; a listener for one of its addresses would hear that one alone.
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reporters{port: int32(l.Addr().(*net.TCPAddr).Port), fingerprint: key.Fingerprint}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- pinned.Serve(ctx, l, key, r, slog.New(slog.DiscardHandler)) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func (r *reporters) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	host, _, err := net.SplitHostPort(req.Context().Value(http.LocalAddrContextKey).(net.Addr).String())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	row, _ := r.rows.Load(host)
+	text, _ := row.(string)
+	w.Header().Set("ETag", strconv.Quote(api.ReportDigest(text)))
+	w.Header().Set(heartbeat.Header, strconv.FormatInt(r.beats.Add(1), 10))
+	w.WriteHeader(http.StatusNotModified)
+}
+
+func crowdID(i int) string      { return fmt.Sprintf("11111111-1111-4111-8111-%012d", i) }
+func crowdAddress(i int) string { return fmt.Sprintf("127.1.%d.%d", i/200, i%200+1) }
+
+// crowdRow is the row of node i, as its reporter writes it; down is whom it sees DOWN, -1 for nobody.
+func (r *reporters) crowdRow(t *testing.T, i, down int) string {
+	row := &api.NodeStatusReport{
+		HostID: hostid.ID(crowdID(i)), OwnsTokens: ptr.To(true), OperationMode: "NORMAL", ScyllaVersion: "2026.2.0-0.20260901.0123456789ab", Coordinator: hostid.ID(crowdID(0)),
+		Heartbeat: &api.ReportHeartbeat{Port: r.port, Fingerprint: r.fingerprint},
+	}
+	for j := range crowd {
+		seen := api.ObservedNodeStatusReport{HostID: hostid.ID(crowdID(j)), Status: api.NodeStatusUp}
+		if j == down {
+			seen.Status, seen.Since = api.NodeStatusDown, &metav1.Time{Time: time.Unix(1_700_000_000, 0).UTC()}
+		}
+		row.ObservedNodes = append(row.ObservedNodes, seen)
+	}
+	text, err := api.EncodeNodeStatusReport(row)
+	if err != nil {
+		t.Error(err)
+	}
+	r.rows.Store(crowdAddress(i), text)
+	return text
+}
+
+// crowdPod is a Pod as an injected StatefulSet makes it, and its status as a kubelet writes it.
+func crowdPod(set *appsv1.StatefulSet, ordinal, i int, row string) *corev1.Pod {
+	var env []corev1.EnvVar
+	for n := range 30 {
+		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("SOME_SETTING_%d", n), Value: strings.Repeat("value ", 8)})
+	}
+	container := func(name string, args ...string) corev1.Container {
+		return corev1.Container{
+			Name: name, Image: "docker.io/scylladb/scylla:2026.2.0", Command: []string{"/mnt/shared/scylla-agent"}, Args: args, Env: env,
+			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/scylla"}, {Name: "shared", MountPath: "/mnt/shared"}},
+		}
+	}
+	reporter := container(api.ContainerReporter, "reporter")
+	reporter.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+	running := func(names ...string) (out []corev1.ContainerStatus) {
+		for _, name := range names {
+			out = append(out, corev1.ContainerStatus{
+				Name: name, Image: "docker.io/scylladb/scylla:2026.2.0", ImageID: "sha256:" + strings.Repeat("0", 64), ContainerID: "containerd://" + strings.Repeat("0", 64),
+				Ready: true, Started: ptr.To(true), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			})
+		}
+		return out
+	}
+	labels := maps.Clone(set.Spec.Selector.MatchLabels)
+	labels[appsv1.StatefulSetPodNameLabel] = fmt.Sprintf("%s-%d", set.Name, ordinal)
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: set.Namespace, Name: fmt.Sprintf("%s-%d", set.Name, ordinal), Labels: labels,
+			Annotations:     map[string]string{api.AnnotationNodeStatusReport: row, "example.com/notes": strings.Repeat("x", 2000)},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set.Name, UID: set.UID, Controller: ptr.To(true)}},
+		},
+		Spec: corev1.PodSpec{
+			AutomountServiceAccountToken: ptr.To(false), InitContainers: []corev1.Container{reporter, container(api.ContainerBarrier, "barrier")},
+			Containers: []corev1.Container{container(api.ContainerScyllaDB, "launch", "--", "/docker-entrypoint.py")},
+			Volumes: []corev1.Volume{
+				{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+				{Name: "shared", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			},
+		},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIP: crowdAddress(i), PodIPs: []corev1.PodIP{{IP: crowdAddress(i)}},
+			Conditions:            []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+			InitContainerStatuses: running(api.ContainerReporter, api.ContainerBarrier), ContainerStatuses: running(api.ContainerScyllaDB),
+		},
+	}
+}
+
+// crowdService is a member Service as the controller has made and annotated it.
+func crowdService(set *appsv1.StatefulSet, ordinal, i int) *corev1.Service {
+	labels := maps.Clone(set.Spec.Selector.MatchLabels)
+	labels[api.LabelManagedBy], labels[api.LabelServiceType], labels[api.LabelRackOrdinal] = api.ManagedByUs, api.ServiceTypeMember, strconv.Itoa(ordinal)
+	name := fmt.Sprintf("%s-%d", set.Name, ordinal)
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: set.Namespace, Name: name, Labels: labels, Annotations: map[string]string{api.AnnotationHostID: crowdID(i), api.AnnotationNodeJoined: "true"},
+		},
+		Spec: corev1.ServiceSpec{
+			ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: map[string]string{appsv1.StatefulSetPodNameLabel: name},
+			Ports: []corev1.ServicePort{{Name: "cql", Port: 9042}},
+		},
+	}
+}
+
+// crowded fills a control plane with the objects of a cluster of a thousand nodes that has run for long.
+func (p *place) crowded(r *reporters) {
+	p.t.Helper()
+	// They would delete Pods that no machine runs, and make others.
+	for _, name := range []string{"kube-controller-manager", "kube-scheduler"} {
+		if err := p.Component(name).Kill(); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "default"}})
+	var sets []*appsv1.StatefulSet
+	for n := range crowd / perRack {
+		set := rack(fmt.Sprintf("rack%d", n))
+		set.Spec.Replicas = ptr.To(int32(perRack))
+		p.create(set)
+		ready := set.DeepCopy()
+		ready.Status = appsv1.StatefulSetStatus{
+			ObservedGeneration: set.Generation, Replicas: perRack, ReadyReplicas: perRack, UpdatedReplicas: perRack, CurrentReplicas: perRack, AvailableReplicas: perRack,
+			CurrentRevision: "a", UpdateRevision: "a",
+		}
+		if err := p.client.Status().Update(p.t.Context(), ready); err != nil {
+			p.t.Fatal(err)
+		}
+		sets = append(sets, set)
+	}
+	p.abreast(func(ctx context.Context, c client.Client, i int) error {
+		set, ordinal := sets[i/perRack], i%perRack
+		pod := crowdPod(set, ordinal, i, r.crowdRow(p.t, i, -1))
+		status := pod.Status
+		if err := errors.Join(c.Create(ctx, pod), c.Create(ctx, crowdService(set, ordinal, i))); err != nil {
+			return err
+		}
+		pod.Status = status
+		return c.Status().Update(ctx, pod)
+	})
+}
+
+// kubeconfig writes a configuration into a file.
+func kubeconfig(t *testing.T, cfg *rest.Config) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	const name = "x"
+	if err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{name: {Server: cfg.Host, CertificateAuthorityData: cfg.CAData, CertificateAuthority: cfg.CAFile}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
+			ClientCertificateData: cfg.CertData, ClientKeyData: cfg.KeyData, ClientCertificate: cfg.CertFile, ClientKey: cfg.KeyFile, Token: cfg.BearerToken,
+			Impersonate: cfg.Impersonate.UserName, ImpersonateGroups: cfg.Impersonate.Groups,
+		}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	}, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// limited is the shipped controller, with the shipped arguments and environment, in a control group with the shipped memory limit.
+type limited struct {
+	*place
+	group  *memory.Group
+	health string
+	began  time.Time
+	cmd    *exec.Cmd
+	ended  chan error
+	said   bytes.Buffer // read it after the end only
+}
+
+func (p *place) runLimited(agent, kubeconfig string, env ...string) *limited {
+	p.t.Helper()
+	container := shipped(p.t)
+	l := &limited{place: p, group: memory.NewGroup(p.t, container.Resources.Limits.Memory().Value()), health: freeAddress(p.t), began: time.Now(), ended: make(chan error, 1)}
+	args := []string{"--kubeconfig=" + kubeconfig}
+	for _, a := range container.Args {
+		switch flag, _, _ := strings.Cut(a, "="); flag {
+		case "--lease-namespace":
+			a = flag + "=" + manifests.Namespace
+		case "--health-probe-bind-address":
+			a = flag + "=" + l.health
+		case "--metrics-bind-address", "--view-bind-address":
+			a = flag + "=" + freeAddress(p.t)
+		}
+		args = append(args, a)
+	}
+	l.cmd = l.group.Command(p.t, agent, args...)
+	l.cmd.Stdout, l.cmd.Stderr = &l.said, &l.said
+	l.cmd.Env = append(env, "POD_IP=127.0.0.1")
+	for _, e := range container.Env {
+		if e.Value != "" {
+			l.cmd.Env = append(l.cmd.Env, e.Name+"="+e.Value)
+		}
+	}
+	if err := l.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	go func() { l.ended <- l.cmd.Wait() }()
+	return l
+}
+
+// until waits for what must become true while the controller lives.
+func (l *limited) until(what string, cond func(context.Context) error) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), allTries)
+	defer cancel()
+	if err := cluster.WaitFor(ctx, what, 200*time.Millisecond, func(ctx context.Context) (bool, string, error) {
+		select {
+		case err := <-l.ended:
+			killed, _ := l.group.Killed() // its end is an error in any case
+			l.ended <- err
+			return false, "", cluster.Permanent(fmt.Errorf("the controller has ended (%w); the kernel has ended %d processes for want of memory", err, killed))
+		default:
+		}
+		err := cond(ctx)
+		return err == nil, "", err
+	}); err != nil {
+		l.stop(false)
+		l.t.Fatalf("%v\n%d MiB at most\n%s", err, l.group.Peak()>>20, l.said.Bytes()[max(0, l.said.Len()-4000):])
+	}
+}
+
+// stop ends it, and says what it took; well is false for one that may have failed already.
+func (l *limited) stop(well bool) {
+	l.t.Helper()
+	_ = l.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	err := <-l.ended
+	l.ended <- err
+	killed, unread := l.group.Killed()
+	if well && (err != nil || unread != nil || killed > 0) {
+		l.t.Errorf("the controller ends with %v; the kernel has ended %d processes for want of memory (%v)", err, killed, unread)
+	}
+	l.t.Logf("%d MiB at most after %s", l.group.Peak()>>20, time.Since(l.began).Round(100*time.Millisecond))
+}
+
+// sees waits until a report is kept, and a view in it that was made by heartbeats.
+func (l *limited) sees(what string, up int, condition metav1.ConditionStatus) {
+	l.t.Helper()
+	l.until(what, func(ctx context.Context) error {
+		if holder, keeps, _ := l.lease(ctx); holder == "" || !slices.Contains(keeps, api.KeepMark("demo", "demo")) {
+			return fmt.Errorf("the Lease is held by %q and keeps %v", holder, keeps)
+		}
+		s := &api.ScyllaDBStatusReport{}
+		if err := l.get(ctx, "demo", "demo", s); err != nil {
+			return err
+		}
+		n := 0
+		if s.Status.View != nil {
+			for _, m := range s.Status.View.Members {
+				if m.State == api.NodeStatusUp {
+					n++
+				}
+			}
+		}
+		if c := meta.FindStatusCondition(s.Status.Conditions, api.ConditionAllNodesUp); n != up || c == nil || c.Status != condition {
+			return fmt.Errorf("%d are UP in the view, the condition is %+v", n, c)
+		}
+		return (&run{health: l.health}).ready(ctx)
+	})
+}
+
+// The controller starts beside a thousand nodes within the memory limit that is shipped: it becomes leader, asks every reporter, keeps the reports, and follows a
+// change. It is started twice: its cache is filled by a stream, and, as from API servers that stream nothing, by one list.
+func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
+	agent := filepath.Join(t.TempDir(), "scylla-agent")
+	if err := image.BuildBinary(t.Context(), "..", "./cmd/scylla-agent", agent); err != nil {
+		t.Fatal(err)
+	}
+	memory.NewGroup(t, 1<<30) // skips before all the work
+	p := start(t)
+	p.install()
+	r := newReporters(t)
+	p.crowded(r)
+	config := kubeconfig(t, p.asController())
+
+	l := p.runLimited(agent, config, "KUBE_FEATURE_WatchListClient=false")
+	l.sees("reports of a controller that was sent a list", crowd, metav1.ConditionTrue)
+	l.stop(true)
+
+	asked := r.beats.Load()
+	l = p.runLimited(agent, config)
+	l.sees("reports of a controller that was sent a stream", crowd, metav1.ConditionTrue)
+	l.until("every reporter asked more than once", func(context.Context) error {
+		if n := r.beats.Load() - asked; n < 3*crowd {
+			return fmt.Errorf("%d heartbeats", n)
+		}
+		return nil
+	})
+	// Every row changes at once, as when a node dies: all of them are sent and decoded anew.
+	p.deny(r, crowd-1)
+	l.sees("the same with one node DOWN", crowd-1, metav1.ConditionFalse)
+	// A replacement reads the cluster anew, from the API server, at each step.
+	dead := crowdService(rack(fmt.Sprintf("rack%d", (crowd-1)/perRack)), (crowd-1)%perRack, crowd-1)
+	p.must(p.client.Patch(t.Context(), dead.DeepCopy(), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:""}}}`, api.LabelReplace))))
+	l.until("word of the replacement", func(ctx context.Context) error {
+		var all eventsv1.EventList
+		if err := p.client.List(ctx, &all, client.InNamespace("demo")); err != nil {
+			return err
+		}
+		for _, e := range all.Items {
+			if e.Regarding.Name == dead.Name && e.Regarding.Kind == "Service" {
+				p.t.Log(e.Reason, e.Note)
+				return nil
+			}
+		}
+		return fmt.Errorf("%d Events, none of it", len(all.Items))
+	})
+	l.stop(true)
+}
+
+// deny has every other node see one DOWN.
+func (p *place) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) deny(r *reporters, down int) {
+	p.t.Helper()
+	p.abreast(func(ctx context.Context, c client.Client, i int) error {
+		if i == down {
+			return nil
+		}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: fmt.Sprintf("demo-rack%d-%d", i/perRack, i%perRack)}}
+		before := pod.DeepCopy()
+		pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: r.crowdRow(p.t, i, down)}
+		return c.Patch(ctx, pod, client.MergeFrom(before))
+	})
+}
+
+// abreast does something about every node, several at a time.
+func (p *place) abreast(do func(ctx context.Context, c client.Client, i int) error) {
+	p.t.Helper()
+	cfg := p.RESTConfig()
+	cfg.QPS = -1
+	c, err := kube.NewClient(cfg)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	work, ctx := errgroup.WithContext(p.t.Context())
+	work.SetLimit(16)
+	for i := range crowd {
+		work.Go(func() error { return do(ctx, c, i) })
+	}
+	if err := work.Wait(); err != nil {
+		p.t.Fatal(err)
+	}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// lean reads from the API server as the reader within does, but for lists of Pods: those are read page by page, slimmed as in the cache, and a row that the cache has
+// as well is held once. A replacement in a large cluster lists all Pods at every step, and two copies of all rows are more than the controller may hold.
+type lean struct {
+	client.Reader
+	cache client.Reader
+}
+
+// List is client.Reader's.
+func (l lean) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	pods, ok := list.(*corev1.PodList)
+	o := (&client.ListOptions{}).ApplyOptions(opts)
+	if !ok || o.Limit > 0 {
+		return l.Reader.List(ctx, list, opts...)
+	}
+	var held corev1.PodList
+	if err := l.cache.List(ctx, &held, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
+		return err
+	}
+	rows := make(map[types.NamespacedName]string, len(held.Items))
+	for i := range held.Items {
+		rows[client.ObjectKeyFromObject(&held.Items[i])] = held.Items[i].Annotations[api.AnnotationNodeStatusReport]
+	}
+	var all []corev1.Pod
+	for next := ""; ; {
+		var page corev1.PodList
+		if err := l.Reader.List(ctx, &page, append(opts, client.Limit(podsAtOnce), client.Continue(next))...); err != nil {
+			return err
+		}
+		for i := range page.Items {
+			p := slimmed(&page.Items[i])
+			if row := p.Annotations[api.AnnotationNodeStatusReport]; row != "" && row == rows[client.ObjectKeyFromObject(p)] {
+				p.Annotations[api.AnnotationNodeStatusReport] = rows[client.ObjectKeyFromObject(p)]
+			}
+			all = append(all, *p)
+		}
+		if next = page.Continue; next == "" {
+			*pods = corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: page.ResourceVersion}, Items: all}
+			return nil
+		}
+	}
+}

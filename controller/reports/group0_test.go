@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+)
+
+const groupOne, groupTwo = "11111111-1111-1111-8111-111111111111", "22222222-2222-1222-8222-222222222222"
+
+func ofGroup(row, group string) string {
+	return strings.Replace(row, `"operationMode"`, `"group0ID":"`+group+`","operationMode"`, 1)
+}
+
+// TestRow8Group0IDIsSetOnceAndNeverChanged: the first node's disk does not tell on its first start; once it does the ID is recorded, and nothing changes it.
+func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
+	b := newBench(t, one()...)
+	tracker := b.withViews(1)
+	b.reconcile()
+	b.join()
+	b.reconcile()
+	b.pass(tracker, 2*view.Stabilisation)
+	if s := b.status().Status; !s.Initialized || s.Group0ID != "" {
+		t.Fatalf("initialized %t, group 0 %q", s.Initialized, s.Group0ID)
+	}
+	how := *b.status().Status.Initialization
+	b.say("demo-r1-0", ofGroup(firstWell, groupOne))
+	b.reconcile()
+	s := b.status().Status
+	if s.Group0ID != groupOne || !s.Initialized || *s.Initialization != how {
+		t.Fatalf("group 0 %q, initialized %t, %+v", s.Group0ID, s.Initialized, s.Initialization)
+	}
+	b.writes = nil
+	b.pass(tracker, 4*view.Interval)
+	if len(b.writes) > 0 {
+		t.Errorf("nothing has changed, and written were %q", b.writes)
+	}
+
+	// All disks are lost, and somebody founded another cluster; another process, and one that knows nothing of views.
+	b.say("demo-r1-0", ofGroup(firstWell, groupTwo))
+	b.withViews(2)
+	b.reconcile()
+	if s := b.status().Status; s.Group0ID != groupOne || !strings.Contains(s.FirstBlocker, "two clusters of one name") {
+		t.Errorf("group 0 %q, first blocker %q", s.Group0ID, s.FirstBlocker)
+	}
+	c := b.condition(api.ConditionSplitCluster)
+	if c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "demo-r1-0 is of group 0 "+groupTwo) || !strings.HasSuffix(c.Message, "kubectl scylla init reset demo --group0 -n demo") {
+		t.Errorf("condition %+v", c)
+	}
+	if e := strings.Join(b.events(), "\n"); strings.Count(e, "SplitCluster ScyllaDBStatusReport/demo: ") != 1 {
+		t.Errorf("events %s", e)
+	}
+	b.Reconciler.o.Views = nil
+	b.reconcile()
+	if s := b.status().Status; s.Group0ID != groupOne {
+		t.Errorf("group 0 %q", s.Group0ID)
+	}
+	b.withViews(3)
+	b.say("demo-r1-0", ofGroup(firstWell, groupOne))
+	b.reconcile()
+	if c := b.condition(api.ConditionSplitCluster); c.Type != "" {
+		t.Errorf("its own group 0, and there is still %+v", c)
+	}
+}
+
+// TestRow10RecoveryNeedsOneGroup0: a cluster whose report was lost counts as initialised again when its nodes are of one group 0, and never while they are of two.
+func TestRow10RecoveryNeedsOneGroup0(t *testing.T) {
+	row := func(self, group string) string {
+		return ofGroup(stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}],"hostID":"`+self+`","operationMode":"NORMAL","ownsTokens":true,"coordinator":"`+self+`"}`)+"\n", group)
+	}
+	o := one()
+	o = append(o, set("demo-r2", "dc1", "r2", 1))
+	o = append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), row("h1", groupTwo))...)
+	b := newBench(t, o...)
+	b.join()
+	b.say("demo-r1-0", row("h0", groupOne))
+	tracker := b.withViews(1)
+	b.reconcile()
+	b.pass(tracker, 3*view.Stabilisation)
+	if s := b.status().Status; s.Initialized || s.Group0ID != "" || b.reason() != view.ReasonRecovering || b.condition(api.ConditionSplitCluster).Status != metav1.ConditionTrue {
+		t.Fatalf("initialized %t, group 0 %q, %+v", s.Initialized, s.Group0ID, s.Conditions)
+	}
+	b.say("demo-r2-0", row("h1", groupOne))
+	b.pass(tracker, 2*view.Stabilisation)
+	s := b.status().Status
+	if !s.Initialized || !s.Initialization.Recovered || s.Group0ID != groupOne || b.condition(api.ConditionSplitCluster).Type != "" {
+		t.Errorf("initialized %t, %+v, group 0 %q, %+v", s.Initialized, s.Initialization, s.Group0ID, s.Conditions)
+	}
+}
+
+// TestRow10AClusterThatNobodyHandedOverIsLeftAlone: without the label there is no report, however well its nodes run; with it, it is taken over as it is.
+func TestRow10AClusterThatNobodyHandedOverIsLeftAlone(t *testing.T) {
+	o := one()
+	o[0].SetLabels(withoutKey(o[0].GetLabels(), api.LabelManagedBy))
+	b := newBench(t, o...)
+	b.join()
+	tracker := b.withViews(1)
+	b.reconcile()
+	b.pass(tracker, view.Stabilisation)
+	if len(b.writes) > 1 { // the one of join
+		t.Errorf("written were %q", b.writes)
+	}
+	s := o[0]
+	if err := b.client.Get(b.t.Context(), keyOf(s), s); err != nil {
+		t.Fatal(err)
+	}
+	s.GetLabels()[api.LabelManagedBy] = api.ManagedByUs
+	if err := b.client.Update(b.t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	b.reconcile()
+	b.pass(tracker, 2*view.Stabilisation)
+	if i := b.status().Status.Initialization; i == nil || !i.Recovered {
+		t.Errorf("handed over, and its initialisation is %+v", i)
+	}
+}
+
+func withoutKey(m map[string]string, key string) map[string]string {
+	out := maps.Clone(m)
+	delete(out, key)
+	return out
+}
+
+func keyOf(o client.Object) types.NamespacedName { return client.ObjectKeyFromObject(o) }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+const (
+	// askEvents is how often the Events of a Pod that does not start are read.
+	askEvents = 5 * time.Second
+	// askPods is of how many Pods of a cluster: the others lack the same.
+	askPods = 4
+	// saidLately is how old an Event may be. A kubelet tries a mount again after two minutes at most, and says so each time.
+	saidLately = 5 * time.Minute
+	// fieldUID selects the Events about one object.
+	fieldUID = "regarding.uid"
+)
+
+// lacks is what the Events of a Pod said, and when they were read.
+type lacks struct {
+	missing []cluster.Missing
+	at      time.Time
+}
+
+// prerequisites is the condition for Secrets and ConfigMaps that Pods wait for. No right on Secrets is needed for it: what is missing the kubelets say. again is
+// when to look although nothing has happened, zero for never.
+func (r *Reconciler) prerequisites(ctx context.Context, m *memory, w *world, now time.Time) (out []metav1.Condition, again time.Duration) {
+	known := map[types.UID]lacks{}
+	pods := w.Unstarted()
+	for i := range pods {
+		p := &pods[i]
+		again = askEvents
+		if len(p.Missing) > 0 {
+			continue
+		}
+		l, ok := m.lacks[p.UID]
+		if !ok || now.Sub(l.at) >= askEvents {
+			if len(known) >= askPods {
+				continue
+			}
+			missing, err := r.eventsSay(ctx, w.Namespace, p.UID, now)
+			if err != nil {
+				r.o.Log.DebugContext(ctx, "the Events of a Pod that does not start are not read", "namespace", w.Namespace, "pod", p.Pod, "error", err)
+				missing = l.missing
+			}
+			l = lacks{missing, now}
+		}
+		known[p.UID], p.Missing = l, l.missing
+	}
+	m.lacks = known
+	c, ok := view.Prerequisites(w.Namespace, pods)
+	if !ok {
+		return nil, again
+	}
+	text := words.Text(c.Message)
+	r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "PrerequisitesMissing", "AssembleReport", text)
+	return []metav1.Condition{{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: text}}, again
+}
+
+// eventsSay reads what kubelets have said lately about the volumes of a Pod.
+func (r *Reconciler) eventsSay(ctx context.Context, namespace string, pod types.UID, now time.Time) ([]cluster.Missing, error) {
+	var all eventsv1.EventList
+	if err := r.o.Live.List(ctx, &all, client.InNamespace(namespace), client.MatchingFields{fieldUID: string(pod)}, client.Limit(100)); err != nil {
+		return nil, err
+	}
+	var said []string
+	for i := range all.Items {
+		e := &all.Items[i]
+		at := e.DeprecatedLastTimestamp.Time
+		if e.EventTime.After(at) {
+			at = e.EventTime.Time
+		}
+		if e.Series != nil && e.Series.LastObservedTime.After(at) {
+			at = e.Series.LastObservedTime.Time
+		}
+		if e.Regarding.UID == pod && e.Type == corev1.EventTypeWarning && now.Sub(at) <= saidLately {
+			said = append(said, e.Note)
+		}
+	}
+	return cluster.MissingIn(strings.Join(said, "\n")), nil
+}

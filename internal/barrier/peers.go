@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+// WhenSilent is what a barrier that goes by permits does while no controller leads.
+type WhenSilent string
+
+// Values of WhenSilent.
+const (
+	// WhenSilentWait waits for a controller.
+	WhenSilentWait WhenSilent = "Wait"
+	// WhenSilentPeers decides by the members alone. It gives up what only a controller has: holds, permits, and that one newcomer starts after the other.
+	WhenSilentPeers WhenSilent = "Peers"
+)
+
+// ParseWhenSilent reads "Wait" or "Peers"; the error names the choices.
+func ParseWhenSilent(text string) (WhenSilent, error) {
+	switch w := WhenSilent(text); w {
+	case WhenSilentWait, WhenSilentPeers:
+		return w, nil
+	}
+	return "", fmt.Errorf("%q is not known: give %s or %s", text, WhenSilentWait, WhenSilentPeers)
+}
+
+// peersPause is how long it takes until the members are looked at again.
+const peersPause = 5 * time.Second
+
+// peering is what is remembered while the members are what is gone by.
+type peering struct {
+	silent time.Time         // since when the Lease has been seen without a controller; zero while there is one
+	since  time.Time         // since when every member has had a fresh row without a break, and lets the member join; zero while not so
+	next   time.Time         // of the next look
+	said   bootstrap.Verdict // of the last one
+	heard  map[string]beat   // by the name of the member
+}
+
+// beat is what was heard of one reporter's heartbeat.
+type beat struct {
+	is                   view.Heartbeat
+	number               int64
+	asked                bool
+	address, fingerprint string
+	client               *http.Client
+}
+
+// byPeers turns a verdict that waits for a silent controller alone into the one that the members' own rows give, where a person has asked for it. It is for a plain join:
+// nobody founds a cluster and nobody replaces a node by it. Every node that anybody lists has to have a row that its own reporter confirms by a heartbeat that was seen to
+// advance, all of them see all UP, for as long as all must stay UP; and then the last look, as always.
+func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
+	p, now := &b.peers, b.Clock.Now()
+	onlySilent := !v.Satisfied && len(v.Blockers) > 0 && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != matrix.ReasonControllerSilent })
+	if b.WhenSilent != WhenSilentPeers || !b.byPermits() || known == nil || !onlySilent || !b.lease.gone {
+		b.forgetPeers()
+		return v
+	}
+	if p.silent.IsZero() {
+		p.silent = now
+	}
+	// A view that is still fresh is the controller's word, and a leadership changes hands meanwhile.
+	if now.Sub(p.silent) <= bootstrap.ViewLimit || now.Sub(b.lastSign(matrix.ReasonControllerSilent, now)) <= bootstrap.ViewLimit {
+		return v
+	}
+	if now.Before(p.next) {
+		return p.said
+	}
+	p.next = now.Add(peersPause)
+	p.said = b.askPeers(ctx, key, v, known)
+	return p.said
+}
+
+// askPeers looks at the members once.
+func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
+	p := &b.peers
+	closed := func(blockers ...matrix.Blocker) bootstrap.Verdict {
+		p.since = time.Time{}
+		return b.held(v, slices.Concat(v.Blockers, blockers)...)
+	}
+	digests, decoder := map[string]string{}, &cluster.Decoder{}
+	pods, err := kube.Pods(ctx, b.client, key, func(pod *corev1.Pod) {
+		digests[pod.Name] = api.ReportDigest(pod.Annotations[api.AnnotationNodeStatusReport])
+		decoder.Condense(pod)
+	})
+	if err != nil {
+		return closed(b.unlisted(err))
+	}
+	objects := known.Objects
+	objects.Pods, objects.Decoder = pods, decoder
+	objects.Read |= cluster.KindPods
+	carried := cluster.New(objects, cluster.SourceAnnotation, b.Clock.Now())
+	in, err := b.input(carried)
+	if err != nil {
+		return closed()
+	}
+	by := bootstrap.Decide(in)
+	if by.Decision != bootstrap.DecisionAllUp {
+		return closed(by.Blockers...)
+	}
+	if unconfirmed := b.unconfirmed(ctx, carried, digests); len(unconfirmed) > 0 {
+		return closed(unconfirmed...)
+	}
+	now := b.Clock.Now()
+	if p.since.IsZero() {
+		p.since = now
+	}
+	if left := b.Stabilisation - now.Sub(p.since); left > 0 {
+		return b.held(v, append(slices.Clone(v.Blockers), bootstrap.Stabilising(b.Stabilisation, (b.Stabilisation-left).Truncate(repeat)))...)
+	}
+	by.Notes = append(by.Notes, b.notes...)
+	looked := b.lastLook(ctx, key, by, known)
+	if !looked.Satisfied {
+		return closed(looked.Blockers...)
+	}
+	looked.Notes = append(slices.Clone(looked.Notes), code.New(noteByPeers))
+	return looked
+}
+
+// unconfirmed asks every node's reporter for its heartbeat, and has a blocker for each whose row it does not confirm.
+func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, digests map[string]string) []matrix.Blocker {
+	p, asked := &b.peers, b.Clock.Now()
+	if p.heard == nil {
+		p.heard = map[string]beat{}
+	}
+	evidence := view.Of(carried)
+	beats := make([]beat, len(evidence))
+	ctx, cancel := context.WithTimeout(ctx, askAll)
+	defer cancel()
+	var g errgroup.Group
+	g.SetLimit(askTogether)
+	for i := range evidence {
+		e := &evidence[i]
+		e.Digest = digests[e.Member]
+		if e.Heartbeat == nil || e.Address == "" || e.Member == "" {
+			continue
+		}
+		h := p.heard[e.Member]
+		address := net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port)))
+		if h.address != address || h.fingerprint != e.Heartbeat.Fingerprint {
+			if h.client != nil {
+				h.client.CloseIdleConnections()
+			}
+			h = beat{address: address, fingerprint: e.Heartbeat.Fingerprint, client: pinned.NewClient(e.Heartbeat.Fingerprint)}
+		}
+		g.Go(func() error {
+			beats[i] = b.heartbeatOf(ctx, e.Member, h, e.Digest, asked)
+			return nil
+		})
+	}
+	_ = g.Wait() // each has its own error
+	var blockers []matrix.Blocker
+	now := b.Clock.Now()
+	for i := range evidence {
+		e := &evidence[i]
+		if beats[i].client != nil {
+			p.heard[e.Member] = beats[i]
+		}
+		if e.Heartbeat == nil || e.Seen(beats[i].is, now) != view.Heard {
+			blockers = append(blockers, bootstrap.ReporterSilent(e.Ref, b.Namespace, "no heartbeat of it confirms its row"))
+		}
+	}
+	return blockers
+}
+
+// heartbeatOf asks one. The first number says nothing: a reporter that hangs serves one, too.
+func (b *barrier) heartbeatOf(ctx context.Context, member string, h beat, digest string, asked time.Time) beat {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	ask := b.AskHeartbeat
+	if ask == nil {
+		ask = func(ctx context.Context, _ string) (int64, error) {
+			return heartbeat.Ask(ctx, h.client, h.address, digest)
+		}
+	}
+	h.is.Digest = ""
+	number, err := ask(ctx, member)
+	if err != nil {
+		return h
+	}
+	switch {
+	case !h.asked:
+		h.asked, h.number = true, number
+	case number < h.number:
+		h.is, h.number = view.Heartbeat{}, number // another process, or another clock: it begins anew
+		return h
+	case number > h.number:
+		h.number, h.is.Advanced = number, asked
+	}
+	h.is.Digest = digest
+	return h
+}
+
+// forgetPeers begins anew: what has held without a break has to be seen without one.
+func (b *barrier) forgetPeers() {
+	for _, h := range b.peers.heard {
+		h.client.CloseIdleConnections()
+	}
+	b.peers = peering{}
+}

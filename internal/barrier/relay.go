@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+)
+
+const (
+	// mostRelays is how many members are asked for the view, askRelays how often, relearn how often it is looked where they are.
+	mostRelays = 8
+	askRelays  = 5 * time.Second
+	relearn    = time.Minute
+)
+
+// relays are the reporters of other members, which hand on the controller's view where this barrier does not see it advance. Nothing signs a view: what they hand on may
+// close this barrier, and never opens it. What opens comes from the API server alone.
+type relays struct {
+	views   view.Relayed
+	members []relayAt
+	learned time.Time // when it was last looked where they are; zero before
+	asked   time.Time // when they were last asked; zero before
+	// Of the last asking: how many answered anything, and when the view that they have was last stood by; zero where they have none.
+	answered int
+	stoodBy  time.Time
+	closed   view.Stamp // the view that has closed this barrier, for the metric
+}
+
+// relayAt is one of them.
+type relayAt struct {
+	member, address, fingerprint string
+	client                       *http.Client
+}
+
+// learn looks where the other members' reporters are while the API server tells it.
+func (b *barrier) learn(ctx context.Context, snap *cluster.Cluster) {
+	r, now := &b.relays, b.Clock.Now()
+	if !b.byPermits() || !r.learned.IsZero() && now.Sub(r.learned) < relearn {
+		return
+	}
+	r.learned = now
+	var found []relayAt
+	for _, name := range snap.Relays(b.Service, mostRelays) {
+		i := slices.IndexFunc(r.members, func(m relayAt) bool { return m.member == name })
+		pod := &corev1.Pod{}
+		err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: name}, pod)
+		address, fingerprint, serves := cluster.ServedAt(pod)
+		switch {
+		case err != nil && !apierrors.IsNotFound(err):
+			if i >= 0 {
+				found = append(found, r.members[i])
+			}
+		case err == nil && serves && i >= 0 && r.members[i].address == address && r.members[i].fingerprint == fingerprint:
+			found = append(found, r.members[i])
+		case err == nil && serves:
+			found = append(found, relayAt{name, address, fingerprint, pinned.NewClient(fingerprint)})
+		}
+	}
+	for _, m := range r.members {
+		if !slices.Contains(found, m) {
+			m.client.CloseIdleConnections()
+		}
+	}
+	r.members = found
+}
+
+func (r *relays) close() {
+	for _, m := range r.members {
+		m.client.CloseIdleConnections()
+	}
+}
+
+// askForViews asks all of them at once for the view that they have, unless that was done a moment ago. Whatever they answer costs this barrier no more than askTimeout.
+func (b *barrier) askForViews() {
+	r, asked := &b.relays, b.Clock.Now()
+	if len(r.members) == 0 || !r.asked.IsZero() && asked.Sub(r.asked) < askRelays {
+		return
+	}
+	r.asked = asked
+	// Not with the time that is left for the API server: that one may have taken all of it.
+	ctx, cancel := context.WithTimeout(b.ctx, askTimeout)
+	defer cancel()
+	have := b.permits.views.Latest()
+	if handed, _ := r.views.Newest(asked); view.StampOf(handed).Newer(view.StampOf(have)) {
+		have = handed
+	}
+	answers, errs := make([]*viewwire.View, len(r.members)), make([]error, len(r.members))
+	var wg sync.WaitGroup
+	for i, m := range r.members {
+		wg.Go(func() {
+			answers[i], errs[i] = b.viewOf(ctx, m, viewwire.Question{
+				Address: m.address, Path: viewwire.RelayPath, Have: have, Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.Cluster},
+			})
+		})
+	}
+	wg.Wait()
+	r.answered, r.stoodBy = 0, time.Time{}
+	for i, m := range r.members {
+		if errs[i] != nil {
+			if relayAnswers(errs[i]) {
+				r.answered++
+			}
+			continue
+		}
+		r.answered++
+		v, age := &answers[i].StatusReportView, answers[i].Age()
+		if at := asked.Add(-age); at.After(r.stoodBy) {
+			r.stoodBy = at
+		}
+		if r.views.Adopt(v, age, asked) && view.StampOf(v).Newer(view.StampOf(b.permits.views.Latest())) {
+			b.Log.Info("a member's reporter hands on a view that has not come from the API server", "member", m.member, "epoch", v.Epoch, "seq", v.Seq, "age", age.String())
+		}
+	}
+	b.metrics.relays.Set(float64(r.answered))
+}
+
+func (b *barrier) viewOf(ctx context.Context, m relayAt, q viewwire.Question) (*viewwire.View, error) {
+	if b.AskView != nil {
+		return b.AskView(ctx, m.member, q)
+	}
+	return viewwire.Fetch(ctx, m.client, q)
+}
+
+// relayAnswers is true for an answer that has no view: 404 of an older reporter, 204 of one that has none, 503, and what nobody can read. The connection is with the member
+// all the same: its certificate is pinned.
+func relayAnswers(err error) bool {
+	return bounded.IsTooLarge(err) || slices.ContainsFunc([]error{viewwire.ErrNone, viewwire.ErrUnknown, viewwire.ErrNotLeading, viewwire.ErrGarbled}, func(known error) bool {
+		return errors.Is(err, known)
+	})
+}
+
+// turned are why a view that was handed on, and that the API server has not, does not let the member start; none where nobody hands on such a view. p is by the view that
+// the API server has, which lets it start.
+func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
+	p.View, p.Old = b.relays.views.Against(p.View, b.Clock.Now()), code.Message{}
+	if p.View == nil {
+		return nil
+	}
+	blockers := blockersOf(&p)
+	if is := view.StampOf(p.View); len(blockers) > 0 && is != b.relays.closed {
+		b.relays.closed = is
+		b.metrics.relayed.Inc()
+	}
+	return blockers
+}
+
+// silence tells apart, by what the other members' reporters say, who is silent: the controller, or everybody for this Pod. Both keep it closed. It says so once a view could
+// not be fresh any more.
+func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
+	if v.Satisfied || !b.byPermits() || !slices.ContainsFunc(v.Blockers, aboutSilence) {
+		return v
+	}
+	b.askForViews()
+	now := b.Clock.Now()
+	fresh := !b.relays.stoodBy.IsZero() && now.Sub(b.relays.stoodBy) <= bootstrap.ViewLimit
+	list := slices.Clone(v.Blockers)
+	for i := range list {
+		x := &list[i]
+		if !aboutSilence(*x) || now.Sub(b.lastSign(x.Reason, now)) <= bootstrap.ViewLimit {
+			continue
+		}
+		asked := fmt.Sprintf("%d of %d", b.relays.answered, len(b.relays.members))
+		switch unread := x.Reason == ReasonAPIUnreachable; {
+		case b.relays.answered == 0 && (unread || len(b.relays.members) > 0):
+			*x = matrix.Blocker{Reason: matrix.ReasonIsolated, Cause: x.Cause, Detail: x.Detail, Since: b.lastSign(x.Reason, now), Step: code.New(stepReachMembers)}
+		case unread && fresh:
+			*x = matrix.Blocker{Reason: ReasonAPIUnreachable, Cause: code.New(causeRelaysFresh, "answering", asked, "error", x.Detail), Step: code.New(stepBarrierRetries)}
+		case unread:
+			*x = matrix.Blocker{
+				Reason: matrix.ReasonControllerSilent, Since: b.lastSign(x.Reason, now),
+				Cause: code.New(causeRelaysOld, "answering", asked, "error", x.Detail), Step: code.New(bootstrap.StepStartController),
+			}
+		}
+	}
+	matrix.SortBlockers(list)
+	return v.Only(list)
+}
+
+func aboutSilence(x matrix.Blocker) bool {
+	return x.Reason == ReasonAPIUnreachable || x.Reason == matrix.ReasonControllerSilent
+}
+
+// lastSign is when the API server, or a view that advances, was last heard of, by the own clock.
+func (b *barrier) lastSign(r matrix.Reason, now time.Time) time.Time {
+	at := b.started
+	if r == ReasonAPIUnreachable {
+		if !b.permits.heard.IsZero() {
+			at = b.permits.heard
+		}
+	} else if age, seen := b.permits.views.Age(now); seen {
+		at = now.Add(-age)
+	}
+	return at
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+)
+
+// serves has a member's reporter serve its heartbeat, and so the view.
+func serves(name, rack, id string) *corev1.Pod {
+	p := member(name, rack)
+	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{
+		HostID: hostid.ID(id), ObservedNodes: saw(idA, "UP", idB, "UP"), OperationMode: "NORMAL",
+		Heartbeat: &api.ReportHeartbeat{Port: 8083, Fingerprint: strings.Repeat("a", 64)},
+	})
+	if err != nil {
+		panic(err)
+	}
+	p.Annotations[api.AnnotationNodeStatusReport] = text
+	return p
+}
+
+// network is what other members' reporters answer.
+type network struct {
+	mu     sync.Mutex
+	answer func(member string) (*viewwire.View, error)
+	asked  []string
+	have   []string // the stamps that the barrier said it had
+}
+
+var errUnreachable = errors.New("no route to host")
+
+func (n *network) ask(_ context.Context, member string, q viewwire.Question) (*viewwire.View, error) {
+	n.mu.Lock()
+	n.asked = append(n.asked, member)
+	if q.Have != nil {
+		n.have = append(n.have, fmt.Sprint(q.Have.Epoch, ".", q.Have.Seq))
+	}
+	answer := n.answer
+	n.mu.Unlock() // a slow answer keeps nobody else waiting
+	if q.Path != viewwire.RelayPath || q.Cluster.Namespace != ns || q.Cluster.Name != "demo" || !strings.HasSuffix(q.Address, ":8083") {
+		return nil, fmt.Errorf("a wrong question: %+v", q)
+	}
+	return answer(member)
+}
+
+func (n *network) set(answer func(member string) (*viewwire.View, error)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.answer = answer
+}
+
+func (n *network) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.asked)
+}
+
+func silentNetwork(string) (*viewwire.View, error) { return nil, errUnreachable }
+
+// handsOn answers with a view, made of the one that permits.
+func handsOn(epoch, seq int64, age time.Duration, change func(*api.StatusReportView)) func(string) (*viewwire.View, error) {
+	return func(string) (*viewwire.View, error) {
+		v := permittedView()
+		v.Epoch, v.Seq = epoch, seq
+		if change != nil {
+			change(v)
+		}
+		return &viewwire.View{StatusReportView: *v, AgeMillis: age.Milliseconds()}, nil
+	}
+}
+
+func nodeDown(v *api.StatusReportView) { v.Members[1].State = api.NodeStatusDown }
+
+// withRelays is a world whose barrier asks for a permit, in a cluster whose members' reporters hand on views.
+func withRelays(t *testing.T, v *api.StatusReportView) (*world, *network) {
+	t.Helper()
+	n := &network{answer: silentNetwork}
+	w := withView(t, v, []client.Object{
+		joinedService("demo-rack1-0", "rack1", idA), joinedService("demo-rack2-0", "rack2", idB), service(newcomer, "rack3", nil),
+		serves("demo-rack1-0", "rack1", idA), serves("demo-rack2-0", "rack2", idB), byOperator(allUp()),
+	}...)
+	w.o.AskView = n.ask
+	return w, n
+}
+
+// A view that others hand on closes the barrier within one look when it is newer and has turned: the API server need not have it.
+func TestARelayedViewClosesWithinOneLook(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*api.StatusReportView)
+		want   string
+	}{
+		"a member is DOWN":        {nodeDown, "demo-rack2-0 is not as it must be"},
+		"a hold":                  {func(v *api.StatusReportView) { v.Hold = "RolloutInProgress" }, "RolloutInProgress"},
+		"another one's permit":    {func(v *api.StatusReportView) { v.Permits[0].Member = "demo-rack1-1" }, "has not put it into the queue"},
+		"a permit for its volume": {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the claim with UID claim-2"},
+		"a view without anything": {func(v *api.StatusReportView) { *v = api.StatusReportView{Epoch: v.Epoch, Seq: v.Seq} }, "the controller gives no permits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, n := withRelays(t, permittedView())
+				w.o.Stabilisation = 18 * time.Second
+				_, done := running(t, w)
+				time.Sleep(2 * time.Second)
+				w.renew(nil) // 1.2, from which on it would open after 18 seconds
+				n.set(handsOn(1, 44, time.Second, c.change))
+				time.Sleep(25 * time.Second)
+				stillWaiting(t, done)
+				if log := w.logged(); !strings.Contains(log, c.want) {
+					t.Errorf("does not say %q:\n%s", c.want, log)
+				}
+			})
+		})
+	}
+}
+
+// The same, where nobody hands anything on: what closes above is the relay.
+func TestWithoutARelayTheViewOfTheAPIServerOpens(t *testing.T) {
+	for name, answer := range map[string]func(string) (*viewwire.View, error){
+		"nobody answers":           silentNetwork,
+		"404 of an older reporter": func(string) (*viewwire.View, error) { return nil, viewwire.ErrUnknown },
+		"204: it has none":         func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone },
+		"garbage":                  func(string) (*viewwire.View, error) { return nil, viewwire.ErrGarbled },
+		"too large":                func(string) (*viewwire.View, error) { return nil, &bounded.TooLargeError{} },
+		"too slow":                 func(string) (*viewwire.View, error) { time.Sleep(askTimeout); return nil, context.DeadlineExceeded },
+		"the same view, turned":    handsOn(1, 2, 0, nodeDown),
+		"an older view":            handsOn(1, 1, 0, nodeDown),
+		"one of an earlier term":   handsOn(0, 900, 0, nodeDown),
+		"a newer one that permits": handsOn(1, 44, 0, nil),
+		"one that is too old":      handsOn(1, 44, 21*time.Second, nodeDown),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, n := withRelays(t, permittedView())
+				w.o.Stabilisation = 18 * time.Second
+				n.set(answer)
+				_, done := running(t, w)
+				time.Sleep(2 * time.Second)
+				w.renew(nil)
+				time.Sleep(25 * time.Second)
+				synctest.Wait()
+				select {
+				case err := <-done:
+					if err != nil {
+						t.Error(err)
+					}
+				default:
+					t.Errorf("does not open:\n%s", w.logged())
+				}
+				if n.count() == 0 {
+					t.Error("nobody was asked")
+				}
+			})
+		})
+	}
+}
+
+// However fresh and newer a relayed view is that permits: it opens nothing, for however long.
+func TestARelayedViewNeverOpens(t *testing.T) {
+	for name, v := range map[string]*api.StatusReportView{
+		"the API server has a view that is not seen to advance": permittedView(),
+		"the API server has a view that does not permit":        {Epoch: 1, Seq: 1, Policy: api.PolicyPermits},
+		"the API server has none":                               nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, n := withRelays(t, v)
+				var seq atomic.Int64
+				n.set(func(m string) (*viewwire.View, error) { return handsOn(7, seq.Add(1), 0, nil)(m) })
+				_, done := running(t, w)
+				time.Sleep(10 * time.Minute)
+				stillWaiting(t, done)
+			})
+		})
+	}
+}
+
+// What a relay has said ends after 20 seconds, whoever repeats it: a controller that counts from the beginning again must not be shut out for ever.
+func TestARelayedViewThatIsRepeatedGrowsOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, n := withRelays(t, permittedView())
+		n.set(handsOn(9, 900, 0, nodeDown)) // its relay calls it young for ever
+		_, done := running(t, w)
+		time.Sleep(2 * time.Second)
+		for range 2 {
+			w.renew(nil)
+			time.Sleep(9 * time.Second)
+			stillWaiting(t, done)
+		}
+		for range 6 {
+			w.renew(nil)
+			time.Sleep(5 * time.Second)
+		}
+		opens(t, done)
+	})
+}
+
+// Who is silent: the controller, or everybody for this Pod. Neither ever opens.
+func TestIsolatedAndControllerSilentAreToldApart(t *testing.T) {
+	for name, c := range map[string]struct {
+		unread error
+		answer func(string) (*viewwire.View, error)
+		reason string
+		words  string
+	}{
+		"the view stands still, no reporter answers": {nil, silentNetwork, "Isolated", "no other member's reporter answers it"},
+		"the view stands still, reporters answer without one": {
+			nil, func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "its view has not been seen to advance",
+		},
+		"the view stands still, one reporter answers": {nil, func(m string) (*viewwire.View, error) {
+			if m == "demo-rack1-0" {
+				return nil, viewwire.ErrUnknown
+			}
+			return nil, errUnreachable
+		}, "ControllerSilent", "its view has not been seen to advance"},
+		"the API server is away, no reporter answers": {errors.New("connection refused"), silentNetwork, "Isolated", "no other member's reporter answers it"},
+		"the API server is away, reporters have an old view": {
+			errors.New("connection refused"), func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "2 of 2 other members' reporters answer, and have no fresh view either",
+		},
+		"the API server is away for this Pod alone": {errors.New("connection refused"), handsOn(1, 1, time.Second, nil), "APIUnreachable", "2 of 2 other members' reporters answer, and have a fresh view"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, n := withRelays(t, permittedView())
+				n.set(c.answer)
+				_, done := running(t, w)
+				time.Sleep(time.Second)
+				w.setFailure(c.unread)
+				time.Sleep(18 * time.Second)
+				if log := w.logged(); strings.Contains(log, "Isolated") {
+					t.Errorf("says so too early:\n%s", log)
+				}
+				time.Sleep(10 * time.Minute)
+				stillWaiting(t, done)
+				lines := strings.Split(strings.TrimSpace(w.logged()), "\n")
+				last := lines[len(lines)-1]
+				if !strings.Contains(last, c.reason+": ") || !strings.Contains(last, c.words) {
+					t.Errorf("does not say %s, %q:\n%s", c.reason, c.words, last)
+				}
+			})
+		})
+	}
+}
+
+// A view that lets nobody start is not written anew: that it stands still is no sign that its controller is silent, and says nothing of the network.
+func TestAMemberThatWaitsForItsTurnIsNotIsolated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := permittedView()
+		v.Permits[0].Member = "demo-rack1-1"
+		w, _ := withRelays(t, v)
+		_, done := running(t, w)
+		time.Sleep(10 * time.Minute)
+		stillWaiting(t, done)
+		if log := w.logged(); strings.Contains(log, "Isolated") || strings.Contains(log, "ControllerSilent") || !strings.Contains(log, "PermitPending") {
+			t.Error(log)
+		}
+	})
+}
+
+// An API server that hangs leaves time to ask the members.
+func TestAnAPIServerThatHangsDoesNotMakeItIsolated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, n := withRelays(t, permittedView())
+		n.set(func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone })
+		_, done := running(t, w)
+		time.Sleep(time.Second)
+		w.setFailure(context.DeadlineExceeded)
+		time.Sleep(10 * time.Minute)
+		stillWaiting(t, done)
+		if log := w.logged(); strings.Contains(log, "Isolated") || !strings.Contains(log, "ControllerSilent") {
+			t.Error(log)
+		}
+	})
+}
+
+// Nobody is asked while the view advances as it should, and by reports nobody ever is; each is asked once in five seconds at most, and told what is known.
+func TestHowOftenReportersAreAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, n := withRelays(t, permittedView())
+		w.o.Stabilisation = 10 * time.Minute
+		_, done := running(t, w)
+		time.Sleep(time.Second)
+		for range 60 {
+			w.renew(nil)
+			time.Sleep(view5)
+		}
+		if got := n.count(); got > 2*3 {
+			t.Errorf("asked %d times while the view advances", got)
+		}
+		before := n.count()
+		time.Sleep(4 * time.Minute) // the controller is away
+		if got := n.count() - before; got < 2*40 || got > 2*49 {
+			t.Errorf("asked %d times in 4 minutes, 2 members", got)
+		}
+		if !slices.Contains(n.have, "1.61") {
+			t.Errorf("told them %q", n.have)
+		}
+		stillWaiting(t, done)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w, n := withRelays(t, permittedView())
+		w.o.Policy = api.PolicyReports
+		w.setFailure(errors.New("connection refused"))
+		_, done := running(t, w)
+		time.Sleep(10 * time.Minute)
+		stillWaiting(t, done)
+		if n.count() > 0 {
+			t.Errorf("asked %d times by reports", n.count())
+		}
+	})
+}
+
+const view5 = 5 * time.Second

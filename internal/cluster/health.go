@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// HealthPolicy are the numbers by which the cluster's nodes are judged: those in its report, the defaults where it has none.
+func (c *Cluster) HealthPolicy() api.StatusReportHealthPolicy { return healthpolicy.Of(c.StatusReport) }
+
+// HealthInput is what the cluster says of its own health policy. stored is the one in its report.
+func (c *Cluster) HealthInput(stored *api.StatusReportHealthPolicy) healthpolicy.Input {
+	in := healthpolicy.Input{Stored: stored, Settled: len(c.rollouts(nil)) == 0}
+	for i := range c.StatefulSets {
+		s := &c.StatefulSets[i]
+		in.Said = append(in.Said, healthpolicy.Said{Namespace: s.Namespace, Name: s.Name, Annotations: s.Annotations})
+	}
+	nodes := c.all.Nodes()
+	for i := range nodes {
+		if n := &nodes[i]; n.Joined && !n.Removed && n.State == matrix.StateNormal {
+			in.Members++
+		}
+	}
+	return in
+}
+
+// DeadRows are the members that have a row in the reports although their node was removed from the cluster: no fresh row lists it, and no ScyllaDB runs in their
+// Pod.
+func (c *Cluster) DeadRows() []matrix.Ref {
+	var out []matrix.Ref
+	for _, p := range c.Peers() {
+		if at, ok := c.all.Index(p.HostID); ok && p.HostID != "" && p.Idle && p.Joined != nil && *p.Joined && c.all.Nodes()[at].Removed {
+			out = append(out, p.Ref)
+		}
+	}
+	return out
+}
+
+// WithoutRows is the same Cluster, whose reports have no rows of these nodes.
+func (c *Cluster) WithoutRows(of []hostid.ID) *Cluster {
+	other := *c
+	other.rowless = slices.Clone(of)
+	return &other
+}

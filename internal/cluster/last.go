@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// maxLastListed bounds what the report keeps of last rows.
+const maxLastListed = 4096
+
+// lastRows is what rows that nobody can make any more say of who is a member. Their words about who is UP are not looked at: they are in no matrix.
+type lastRows struct {
+	by      map[hostid.ID]hostid.ID // a node -> who listed it as a plain member: another one, the first by host ID, or where no other did itself
+	against map[hostid.ID]bool      // listed as a newcomer, as replaced or as gone
+}
+
+func newLastRows() lastRows {
+	return lastRows{by: map[hostid.ID]hostid.ID{}, against: map[hostid.ID]bool{}}
+}
+
+func (l lastRows) list(id, by hostid.ID) {
+	if id == "" || by == "" {
+		return
+	}
+	if was, ok := l.by[id]; !ok || was == id || by != id && by < was {
+		l.by[id] = by
+	}
+}
+
+func (l lastRows) add(by hostid.ID, cells []api.ObservedNodeStatusReport) {
+	for i := range cells {
+		switch matrix.ParseState(string(cells[i].State)) {
+		case matrix.StateNormal, matrix.StateLeaving:
+			l.list(cells[i].HostID, by)
+		default:
+			l.against[cells[i].HostID] = true
+		}
+	}
+}
+
+// counts is true for a member that the last rows agree on. Its own word alone is enough where they list no other: nobody else could say it.
+func (l lastRows) counts(id hostid.ID) bool {
+	by := l.by[id]
+	return by != "" && !l.against[id] && (by != id || len(l.by) == 1)
+}
+
+// listed are the members that the last rows agree on, by host ID.
+func (l lastRows) listed() []api.LastListed {
+	var out []api.LastListed
+	for id, by := range l.by {
+		if l.counts(id) {
+			out = append(out, api.LastListed{HostID: id, By: by})
+		}
+	}
+	slices.SortFunc(out, func(a, b api.LastListed) int { return cmp.Compare(a.HostID, b.HostID) })
+	return out[:min(len(out), maxLastListed)]
+}
+
+// kept takes over what the Pods keep beside their errors, and what the cluster report has kept.
+func (l lastRows) kept(c *Cluster) {
+	for name, a := range c.annotations {
+		if a.report == nil || a.report.LastRow == nil {
+			continue
+		}
+		last := a.report.LastRow
+		if recorded := c.ix.refs[name].HostID; recorded == "" || recorded == last.HostID {
+			l.add(last.HostID, last.ObservedNodes)
+		}
+	}
+	if c.StatusReport == nil || c.OverrideRef != "" {
+		return
+	}
+	for _, one := range c.StatusReport.LastListed {
+		l.list(hostid.Known(string(one.HostID)), hostid.Known(string(one.By)))
+	}
+}
+
+// lastListed is what the report keeps of who is a member while no row counts: rows is every row that it has, none of which is fresh. The rows of the report
+// as it stands were the last ones of Pods that are gone.
+func (c *Cluster) lastListed(rows map[string][]nodeRow) []api.LastListed {
+	l := newLastRows()
+	l.kept(c)
+	for _, list := range rows {
+		for i := range list {
+			l.add(hostid.Known(list[i].HostID), list[i].cells)
+		}
+	}
+	if c.StatusReport != nil && c.OverrideRef == "" {
+		for i := range c.StatusReport.Datacenters {
+			for id, cells := range previousRows(c.StatusReport, c.StatusReport.Datacenters[i].Name) {
+				l.add(hostid.Known(id), cells)
+			}
+		}
+	}
+	return l.listed()
+}
+
+// lastListedBy is the node whose last row lists a node as a plain member; zero where none does.
+func (c *Cluster) lastListedBy(id hostid.ID) matrix.Ref {
+	l := newLastRows()
+	l.kept(c)
+	by := l.by[id]
+	if !l.counts(id) {
+		return matrix.Ref{}
+	}
+	if ref, ok := c.names()[by]; ok {
+		return ref
+	}
+	return matrix.Ref{HostID: by}
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+)
+
+// What a member's barrier goes by as its Pod tells from outside: its flag, the last one where there are several; without one permits, and the reports alone where the Scylla
+// Operator manages its Service.
+func TestWhatABarrierGoesBy(t *testing.T) {
+	byOperator := func(s *corev1.Service) { s.Labels[api.LabelManagedBy] = api.ManagedByOperator }
+	for name, tc := range map[string]struct {
+		args   []string
+		change func(*corev1.Service)
+		report string // name of the cluster report; empty for none
+		past   bool   // its Pod has been let through
+		cause  code.Code
+		step   code.Code
+	}{
+		"nothing said":                         {args: []string{"barrier"}, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
+		"a report without a view":              {args: []string{"barrier"}, report: "demo", cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
+		"an override's report":                 {args: []string{"barrier"}, report: "everywhere", cause: bootstrap.CauseOverride, step: bootstrap.StepGoByReports},
+		"permits":                              {args: []string{"barrier", "--policy=permits"}, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
+		"reports":                              {args: []string{"barrier", "--policy=reports"}},
+		"reports, in two words":                {args: []string{"barrier", "--policy", "reports"}},
+		"the last one counts":                  {args: []string{"--policy=reports", "--policy=permits"}, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
+		"the operator's, nothing said":         {args: []string{"barrier"}, change: byOperator},
+		"the operator's, and permits are said": {args: []string{"--policy=permits"}, change: byOperator, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
+		"past its barrier":                     {args: []string{"barrier"}, past: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stage.New(t, 3, 1)
+			newcomer := s.Newcomer(t, 3, 1)
+			gate := s.Pods[newcomer].Spec.InitContainers
+			gate[slices.IndexFunc(gate, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })].Args = tc.args
+			if tc.past {
+				s.Pods[newcomer].Status.InitContainerStatuses = s.Pods["demo-rack1-0"].Status.InitContainerStatuses
+			}
+			if tc.change != nil {
+				tc.change(s.Services[newcomer])
+			}
+			var o Objects
+			for _, obj := range s.Objects() {
+				switch obj := obj.(type) {
+				case *corev1.Service:
+					o.Services = append(o.Services, *obj)
+				case *corev1.Pod:
+					o.Pods = append(o.Pods, *obj)
+				}
+			}
+			o.Key = Key{Namespace: stage.Namespace, Name: stage.Name}
+			if tc.report != "" {
+				o.StatusReport = &api.ScyllaDBStatusReport{}
+				o.StatusReport.Name = tc.report
+			}
+			v, err := New(o, SourceAnnotation, stage.Start).Verdict(newcomer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == matrix.ReasonPermitPending })
+			switch {
+			case tc.cause == "" && !v.Satisfied:
+				t.Errorf("blocked by %+v", v.Blockers)
+			case tc.cause != "" && at < 0:
+				t.Errorf("satisfied %v, blockers %+v", v.Satisfied, v.Blockers)
+			case tc.cause != "" && (v.Blockers[at].Cause.Code != tc.cause || v.Blockers[at].Step.Code != tc.step):
+				t.Errorf("cause %v, step %v", v.Blockers[at].Cause, v.Blockers[at].Step)
+			}
+		})
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// What speaks against forgetting that a cluster was initialised.
+const (
+	ResetOfOperator  code.Code = "ResetOfOperator"
+	ResetNotKnown    code.Code = "ResetNotKnown"    // why
+	ResetMembersRun  code.Code = "ResetMembersRun"  // members; command: look at them
+	ResetNodesUp     code.Code = "ResetNodesUp"     // nodes; command: look at them
+	ResetOtherNodes  code.Code = "ResetOtherNodes"  // nodes
+	ResetPermitGiven code.Code = "ResetPermitGiven" // members; command: look at them
+)
+
+// AgainstReset is why the cluster must not be founded anew: a node that runs, or that is UP, would be of one cluster and the new first node of another, both of one
+// name. Nothing where it may be.
+func (c *Cluster) AgainstReset() []code.Message {
+	if c.Operator {
+		return []code.Message{code.New(ResetOfOperator)}
+	}
+	var out []code.Message
+	if err := c.Incomplete(); err != nil {
+		out = append(out, code.New(ResetNotKnown, "why", err.Error()))
+	}
+	look := code.Scylla(c.Namespace, "status", c.Name)
+	var run, up, elsewhere, permitted []string
+	for i := range c.Services {
+		name := c.Services[i].Name
+		pod := c.ix.pods[name]
+		if pod == nil {
+			continue
+		}
+		if st := ScyllaDBStatus(pod); st != nil && st.State.Running != nil {
+			run = append(run, name)
+		}
+	}
+	nodes := c.all.Nodes()
+	for i := range nodes {
+		n := &nodes[i]
+		switch {
+		case !n.Joined || n.Removed || slices.Contains(run, n.Member):
+		case n.SeenUp > 0:
+			up = append(up, n.Name())
+		case n.Member == "" || c.ix.services[n.Member] == nil:
+			elsewhere = append(elsewhere, n.Name())
+		}
+	}
+	if r := c.StatusReport; r != nil && r.Status.View != nil {
+		for _, p := range r.Status.View.Permits {
+			if !slices.Contains(run, p.Member) {
+				permitted = append(permitted, p.Member)
+			}
+		}
+	}
+	if len(run) > 0 {
+		out = append(out, code.New(ResetMembersRun, "members", run).Do(look))
+	}
+	if len(up) > 0 {
+		out = append(out, code.New(ResetNodesUp, "nodes", up).Do(look))
+	}
+	if len(elsewhere) > 0 {
+		out = append(out, code.New(ResetOtherNodes, "nodes", elsewhere))
+	}
+	if len(permitted) > 0 {
+		out = append(out, code.New(ResetPermitGiven, "members", permitted).Do(look))
+	}
+	return out
+}
+
+// JoinedServices are the members whose Services say that they have joined, by name.
+func (c *Cluster) JoinedServices() []string {
+	var out []string
+	for i := range c.Services {
+		if a := c.Services[i].Annotations; a[api.AnnotationHostID] != "" || a[api.AnnotationNodeJoined] != "" {
+			out = append(out, c.Services[i].Name)
+		}
+	}
+	return out
+}
+
+// MayHoldData are the claims of such members that exist.
+func (c *Cluster) MayHoldData() []string {
+	var out []string
+	for _, name := range c.JoinedServices() {
+		if claim := c.ix.pvcName(name); c.ix.pvcs[claim] != nil {
+			out = append(out, claim)
+		}
+	}
+	return out
+}

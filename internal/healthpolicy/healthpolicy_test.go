@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package healthpolicy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+func said(name string, pairs ...string) Said {
+	s := Said{Namespace: "demo", Name: name, Annotations: map[string]string{"other.example/health-dead": "1s"}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		s.Annotations[Annotation(pairs[i])] = pairs[i+1]
+	}
+	return s
+}
+
+func with(change func(p *api.StatusReportHealthPolicy)) *api.StatusReportHealthPolicy {
+	p := Standard(Stabilisation, 3)
+	change(p)
+	return p
+}
+
+func TestResolve(t *testing.T) {
+	tests := map[string]struct {
+		in   Input
+		want *api.StatusReportHealthPolicy
+		bad  []string // codes
+	}{
+		"nothing is said": {in: Input{Members: 3}, want: with(func(*api.StatusReportHealthPolicy) {})},
+		"every field by itself": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "10m", FieldContact, "20s"), said("b", FieldStabilisation, "1m", FieldMinQuorum, "4", FieldCleanUp, "false", FieldProfile, "development")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.Profile, p.Dead.Duration, p.Contact.Duration, p.Stabilisation.Duration = api.ProfileDevelopment, 10*time.Minute, 20*time.Second, time.Minute
+				p.MinQuorum, p.CleanUpDeadReports = 4, false
+				p.Overridden = []string{FieldCleanUp, FieldContact, FieldDead, FieldMinQuorum, FieldProfile, FieldStabilisation}
+			}),
+		},
+		"a large production cluster": {in: Input{Members: 9}, want: with(func(p *api.StatusReportHealthPolicy) { p.MinQuorum = 9 })},
+		"a small production cluster": {in: Input{Members: 1}, want: with(func(*api.StatusReportHealthPolicy) {})},
+		"development, and clean-up forced off": {
+			in: Input{Members: 2, Said: []Said{said("a", FieldProfile, "development")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.Profile, p.MinQuorum, p.CleanUpDeadReports, p.Overridden = api.ProfileDevelopment, 2, false, []string{FieldProfile}
+			}),
+		},
+		"development without a member": {
+			in: Input{Said: []Said{said("a", FieldProfile, "development")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.Profile, p.MinQuorum, p.CleanUpDeadReports, p.Overridden = api.ProfileDevelopment, 1, false, []string{FieldProfile}
+			}),
+		},
+		"a small quorum forces the clean-up off": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldMinQuorum, "2")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.MinQuorum, p.CleanUpDeadReports, p.Overridden = 2, false, []string{FieldMinQuorum}
+			}),
+		},
+		"unless it is said to be on": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldMinQuorum, "1", FieldCleanUp, "true")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.MinQuorum, p.CleanUpDeadReports, p.Overridden = 1, true, []string{FieldCleanUp, FieldMinQuorum}
+			}),
+		},
+		"a bad field costs only itself": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "5", FieldContact, "30s")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.Contact.Duration, p.Overridden = 30*time.Second, []string{FieldContact}
+			}),
+			bad: []string{string(CauseBadValue)},
+		},
+		"a bad field keeps what it was": {
+			in: Input{
+				Members: 3, Said: []Said{said("a", FieldDead, "5", FieldContact, "3s")},
+				Stored: with(func(p *api.StatusReportHealthPolicy) {
+					p.Dead.Duration, p.Contact.Duration, p.Overridden = time.Hour, 30*time.Second, []string{FieldDead}
+				}),
+			},
+			want: with(func(p *api.StatusReportHealthPolicy) { p.Dead.Duration, p.Overridden = time.Hour, []string{FieldDead} }),
+			bad:  []string{string(CauseBadValue), string(CauseBadValue)},
+		},
+		"an override that is taken off": {
+			in:   Input{Members: 3, Stored: with(func(p *api.StatusReportHealthPolicy) { p.Dead.Duration, p.Overridden = time.Hour, []string{FieldDead} })},
+			want: with(func(*api.StatusReportHealthPolicy) {}),
+		},
+		"two StatefulSets that disagree": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "10m"), said("b", FieldDead, "20m")}}, want: with(func(*api.StatusReportHealthPolicy) {}),
+			bad: []string{string(CauseDiffers)},
+		},
+		"two StatefulSets that agree": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "10m"), said("b", FieldDead, "10m"), said("c")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.Dead.Duration, p.Overridden = 10*time.Minute, []string{FieldDead}
+			}),
+		},
+		"one of two is bad": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "10m"), said("b", FieldDead, "soon")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.Dead.Duration, p.Overridden = 10*time.Minute, []string{FieldDead}
+			}),
+			bad: []string{string(CauseBadValue)},
+		},
+		"no field of ours": {in: Input{Members: 3, Said: []Said{said("a", "deed", "10m")}}, want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseUnknown)}},
+		"a Pod is rolled": {
+			in:   Input{Members: 2, Stored: with(func(p *api.StatusReportHealthPolicy) { p.MinQuorum = 5 })},
+			want: with(func(p *api.StatusReportHealthPolicy) { p.MinQuorum = 5 }),
+		},
+		"no Pod is rolled": {
+			in:   Input{Members: 4, Settled: true, Stored: with(func(p *api.StatusReportHealthPolicy) { p.MinQuorum = 5 })},
+			want: with(func(p *api.StatusReportHealthPolicy) { p.MinQuorum = 4 }),
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			tc.in.Window = Stabilisation
+			got, problems := Resolve(tc.in)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("policy (-want +got):\n%s", diff)
+			}
+			var codes []string
+			for _, p := range problems {
+				codes = append(codes, string(p.Message.Code))
+				if p.Object == "" {
+					t.Errorf("%+v names no object", p)
+				}
+			}
+			if diff := cmp.Diff(tc.bad, codes); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Each bound is what may just be said, and what is beyond it may not.
+func TestBounds(t *testing.T) {
+	for field, values := range map[string]struct{ good, bad []string }{
+		FieldDead:          {good: []string{"1s", "24h"}, bad: []string{"0", "999ms", "-5m", "24h1s", "", "5", "5 m", strings.Repeat("9", 500) + "h"}},
+		FieldContact:       {good: []string{"10s", "1m"}, bad: []string{"9s", "61s", "0s"}},
+		FieldStabilisation: {good: []string{"1s", "10m"}, bad: []string{"0", "25h"}},
+		FieldMinQuorum:     {good: []string{"1", "1000"}, bad: []string{"0", "-1", "1001", "three", "1.5", "99999999999999999999"}},
+		FieldCleanUp:       {good: []string{"true", "false"}, bad: []string{"yes", "TRUE", "1", ""}},
+		FieldProfile:       {good: []string{"production", "development"}, bad: []string{"prod", ""}},
+	} {
+		for _, v := range values.good {
+			if _, problems := Resolve(Input{Said: []Said{said("a", field, v)}}); len(problems) > 0 {
+				t.Errorf("%s=%s: %+v", field, v, problems)
+			}
+		}
+		for _, v := range values.bad {
+			_, problems := Resolve(Input{Said: []Said{said("a", field, v)}})
+			if len(problems) != 1 || problems[0].Object != "a" || len(problems[0].Message.Commands) != 1 {
+				t.Errorf("%s=%.20s: %+v", field, v, problems)
+			}
+		}
+	}
+	for _, f := range Fields() {
+		if Cures()[f].IsZero() {
+			t.Errorf("%s has no cure", f)
+		}
+	}
+}
+
+// What a report lacks, or was mangled to, counts as the default.
+func TestOf(t *testing.T) {
+	standard := *Standard(Stabilisation, 0)
+	report := func(p *api.StatusReportHealthPolicy) *api.ScyllaDBStatusReport {
+		return &api.ScyllaDBStatusReport{Status: api.ScyllaDBStatusReportStatus{HealthPolicy: p}}
+	}
+	for name, r := range map[string]*api.ScyllaDBStatusReport{"no report": nil, "no policy": report(nil)} {
+		if diff := cmp.Diff(standard, Of(r)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	got := Of(report(&api.StatusReportHealthPolicy{Stabilisation: metav1.Duration{Duration: -1}}))
+	if got.Dead != standard.Dead || got.Contact != standard.Contact || got.Stabilisation.Duration != 0 || got.MinQuorum != 1 {
+		t.Errorf("an empty policy is %+v", got)
+	}
+	p := Standard(0, 3)
+	if w := First(report(p)); w != Stabilisation {
+		t.Errorf("the flag of the controller makes the first node's window %v", w)
+	}
+	p.Stabilisation.Duration, p.Overridden = time.Minute, []string{FieldStabilisation}
+	if w := First(report(p)); w != time.Minute {
+		t.Errorf("the annotation makes the first node's window %v", w)
+	}
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package healthpolicy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// What is wrong with an annotation.
+const (
+	CauseBadValue code.Code = "HealthFieldInvalid"  // object, annotation, value, cure, kept; command: take it off
+	CauseUnknown  code.Code = "HealthFieldUnknown"  // object, annotation, known; command: take it off
+	CauseDiffers  code.Code = "HealthFieldDisputed" // annotation, objects, kept
+)
+
+// What a value has to be.
+const (
+	CureDuration code.Code = "HealthGiveDuration" // least, most
+	CureNumber   code.Code = "HealthGiveNumber"   // most
+	CureSwitch   code.Code = "HealthGiveSwitch"
+	CureProfile  code.Code = "HealthGiveProfile"
+)
+
+// Said is what one StatefulSet says.
+type Said struct {
+	Namespace, Name string
+	Annotations     map[string]string
+}
+
+func (s *Said) object() string { return s.Namespace + "/" + s.Name }
+
+// Input is what a policy is resolved from.
+type Input struct {
+	Said []Said
+	// Stored is the policy that the report has, nil before the first: a field whose annotation cannot be used keeps the value that it had.
+	Stored *api.StatusReportHealthPolicy
+	// Members is how many nodes are NORMAL. Settled is false while that is about to change, as while a Pod is rolled: then minQuorum stays as it is.
+	Members int
+	Settled bool
+	// Window is the default of stabilisation.
+	Window time.Duration
+}
+
+// Problem is an annotation that cannot be used. It costs its own field and nothing else.
+type Problem struct {
+	// Object is the name of the StatefulSet.
+	Object  string
+	Message code.Message
+}
+
+// field is how one field is read: set takes a usable text, keep the value of another policy; show says the value.
+type field struct {
+	set  func(p *api.StatusReportHealthPolicy, text string) code.Message
+	keep func(p, from *api.StatusReportHealthPolicy)
+	show func(p *api.StatusReportHealthPolicy) any
+}
+
+func fields() map[string]field {
+	return map[string]field{
+		FieldProfile: {
+			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+				switch v := api.HealthProfile(text); v {
+				case api.ProfileProduction, api.ProfileDevelopment:
+					p.Profile = v
+					return code.Message{}
+				}
+				return code.New(CureProfile)
+			},
+			keep: func(p, from *api.StatusReportHealthPolicy) { p.Profile = from.Profile },
+			show: func(p *api.StatusReportHealthPolicy) any { return string(p.Profile) },
+		},
+		FieldDead:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Dead }, least, most),
+		FieldContact:       duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Contact }, Contact, mostContact),
+		FieldStabilisation: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Stabilisation }, least, most),
+		FieldMinQuorum: {
+			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+				n, err := strconv.ParseInt(text, 10, 32)
+				if err != nil || n < 1 || n > mostQuorum {
+					return code.New(CureNumber, "most", mostQuorum)
+				}
+				p.MinQuorum = int32(n)
+				return code.Message{}
+			},
+			keep: func(p, from *api.StatusReportHealthPolicy) { p.MinQuorum = from.MinQuorum },
+			show: func(p *api.StatusReportHealthPolicy) any { return int(p.MinQuorum) },
+		},
+		FieldCleanUp: {
+			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+				if text != "true" && text != "false" {
+					return code.New(CureSwitch)
+				}
+				p.CleanUpDeadReports = text == "true"
+				return code.Message{}
+			},
+			keep: func(p, from *api.StatusReportHealthPolicy) { p.CleanUpDeadReports = from.CleanUpDeadReports },
+			show: func(p *api.StatusReportHealthPolicy) any { return strconv.FormatBool(p.CleanUpDeadReports) },
+		},
+	}
+}
+
+// duration reads one between two bounds.
+func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, most time.Duration) field {
+	return field{
+		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+			d, err := time.ParseDuration(text)
+			if err != nil || d < least || d > most {
+				return code.New(CureDuration, "least", short(least), "most", short(most))
+			}
+			of(p).Duration = d
+			return code.Message{}
+		},
+		keep: func(p, from *api.StatusReportHealthPolicy) { *of(p) = *of(from) },
+		show: func(p *api.StatusReportHealthPolicy) any { return of(p).Duration },
+	}
+}
+
+// short writes a duration as a person gives it: 24h and not 24h0m0s.
+func short(d time.Duration) string {
+	text := strings.TrimSuffix(d.String(), "0s")
+	if !strings.HasSuffix(text, "m") {
+		return d.String()
+	}
+	if whole, ok := strings.CutSuffix(text, "h0m"); ok {
+		return whole + "h"
+	}
+	return text
+}
+
+// Cures say of each field what may be said instead of its default.
+func Cures() map[string]code.Message {
+	out := map[string]code.Message{}
+	for name, f := range fields() {
+		out[name] = f.set(&api.StatusReportHealthPolicy{}, "")
+	}
+	return out
+}
+
+// Fields are the names of all fields, sorted.
+func Fields() []string { return slices.Sorted(maps.Keys(fields())) }
+
+// Resolve makes the policy of a cluster of what its StatefulSets say, and of the defaults where they say nothing that can be used.
+func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
+	r := resolution{in: in, known: fields(), out: Standard(in.Window, in.Members)}
+	slices.SortFunc(r.in.Said, func(a, b Said) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	r.unknown()
+	// The profile first: the default of minQuorum goes by it, and that of the clean-up by minQuorum.
+	r.field(FieldProfile)
+	r.out.MinQuorum = quorum(r.out.Profile, in.Members)
+	if in.Stored != nil && !in.Settled && in.Stored.Profile == r.out.Profile && !overrides(in.Stored, FieldMinQuorum) {
+		r.out.MinQuorum = in.Stored.MinQuorum
+	}
+	r.field(FieldMinQuorum)
+	r.out.CleanUpDeadReports = r.out.MinQuorum >= CleanUpFrom
+	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation} {
+		r.field(name)
+	}
+	slices.Sort(r.out.Overridden)
+	return r.out, r.problems
+}
+
+func overrides(p *api.StatusReportHealthPolicy, name string) bool {
+	return slices.Contains(p.Overridden, name)
+}
+
+type resolution struct {
+	in       Input
+	known    map[string]field
+	out      *api.StatusReportHealthPolicy
+	problems []Problem
+}
+
+// field takes what the StatefulSets say of one field.
+func (r *resolution) field(name string) {
+	key, f := Annotation(name), r.known[name]
+	var values, objects []string
+	var bad []func(kept any)
+	for i := range r.in.Said {
+		s := &r.in.Said[i]
+		text, there := s.Annotations[key]
+		if !there {
+			continue
+		}
+		if why := f.set(&api.StatusReportHealthPolicy{}, text); !why.IsZero() {
+			bad = append(bad, func(kept any) { r.bad(s, key, text, why, kept) })
+			continue
+		}
+		values, objects = append(values, text), append(objects, s.object())
+	}
+	disputed := slices.ContainsFunc(values, func(v string) bool { return v != values[0] })
+	switch {
+	case len(values) > 0 && !disputed:
+		f.set(r.out, values[0])
+		r.out.Overridden = append(r.out.Overridden, name)
+	case (len(bad) > 0 || disputed) && r.in.Stored != nil && overrides(r.in.Stored, name):
+		f.keep(r.out, r.in.Stored)
+		r.out.Overridden = append(r.out.Overridden, name)
+	}
+	kept := f.show(r.out)
+	for _, tell := range bad {
+		tell(kept)
+	}
+	if disputed {
+		r.problems = append(r.problems, Problem{Object: r.in.Said[0].Name, Message: code.New(CauseDiffers, "annotation", key, "objects", objects, "kept", kept)})
+	}
+}
+
+func (r *resolution) bad(s *Said, key, text string, why code.Message, kept any) {
+	r.problems = append(r.problems, Problem{Object: s.Name, Message: code.New(CauseBadValue,
+		"object", s.object(), "annotation", key, "value", text[:min(len(text), shown)], "cure", why, "kept", kept).Do(code.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
+}
+
+// unknown finds annotations of fields that there are not.
+func (r *resolution) unknown() {
+	for i := range r.in.Said {
+		s := &r.in.Said[i]
+		for _, key := range slices.Sorted(maps.Keys(s.Annotations)) {
+			name, ours := strings.CutPrefix(key, api.AnnotationHealthPrefix)
+			if _, known := r.known[name]; ours && !known {
+				r.problems = append(r.problems, Problem{Object: s.Name, Message: code.New(CauseUnknown,
+					"object", s.object(), "annotation", key, "known", Fields()).Do(code.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
+			}
+		}
+	}
+}

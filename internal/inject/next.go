@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import "fmt"
+
+// Do is what a roll does next.
+type Do string
+
+const (
+	DoLabel    Do = "label"    // write Running.WithLabels of the StatefulSet
+	DoTemplate Do = "template" // have every host ID recorded, then write Running.WithTemplate
+	DoEvict    Do = "evict"    // the Pod, with its UID as precondition, once that is safe
+	DoMend     Do = "mend"     // the same for a Pod whose ScyllaDB does not run: it is not asked whether it may be stopped
+	DoRelease  Do = "release"  // once every node is UP in every row, write Released of the StatefulSet
+	DoWait     Do = "wait"
+	DoEnd      Do = "end" // every StatefulSet is done
+)
+
+// Step is the one next thing.
+type Step struct {
+	Do Do
+	// Set is the index of its StatefulSet; Member the Pod of DoEvict and DoMend.
+	Set    int
+	Member Member
+	// Why is what DoWait waits for.
+	Why string
+}
+
+// State is a StatefulSet in the middle of a roll.
+type State struct {
+	Name                    string
+	Labelled, Written, Held bool
+	// Seen is true once Kubernetes has looked at the newest template: only then it is known which Pods are current.
+	Seen bool
+	// Undo is true where the guards are taken out: then no member needs a Service.
+	Undo    bool
+	Members []Member
+}
+
+// Next is the one next thing to do. It never names a Pod while another one is missing or does not serve, and never a second StatefulSet while one is held.
+func Next(sets []State) Step {
+	for i := range sets {
+		if !sets[i].Labelled {
+			return Step{Do: DoLabel, Set: i}
+		}
+	}
+	if step := waitOrMend(sets); step != nil {
+		return *step
+	}
+	for i := range sets {
+		s := &sets[i]
+		if !s.Held || !s.Written {
+			continue
+		}
+		for _, m := range s.Members {
+			if !m.Current {
+				return Step{Do: DoEvict, Set: i, Member: m}
+			}
+		}
+		return Step{Do: DoRelease, Set: i}
+	}
+	for i := range sets {
+		if sets[i].due() {
+			return Step{Do: DoTemplate, Set: i}
+		}
+	}
+	return Step{Do: DoEnd}
+}
+
+// due is true for a StatefulSet whose template is to be written: it is another one, or Pods of an older one are left that nobody rolls.
+func (s *State) due() bool {
+	for _, m := range s.Members {
+		if !m.Current {
+			return true
+		}
+	}
+	return !s.Written
+}
+
+// waitOrMend is what has to come to an end first; nil where nothing has. A Pod whose ScyllaDB does not run, and that is not of the newest template, is not waited
+// for: it would never serve with that one.
+func waitOrMend(sets []State) *Step {
+	wait := func(i int, format string, args ...any) *Step {
+		return &Step{Do: DoWait, Set: i, Why: fmt.Sprintf(format, args...)}
+	}
+	for i := range sets {
+		s := &sets[i]
+		if !s.Seen {
+			return wait(i, "Kubernetes has not looked at StatefulSet %s yet", s.Name)
+		}
+		for _, m := range s.Members {
+			switch {
+			case m.Ready && (m.Service || s.Undo):
+			case m.Ready:
+				return wait(i, "the controller has not made Service %s yet", m.Name)
+			case m.UID == "":
+				return wait(i, "Pod %s is not there", m.Name)
+			case m.Idle && s.Held && s.Written && !m.Current:
+				return &Step{Do: DoMend, Set: i, Member: m}
+			case m.Idle && !s.Written && (s.Held || s.Undo):
+				return &Step{Do: DoTemplate, Set: i}
+			default:
+				return wait(i, "Pod %s does not serve", m.Name)
+			}
+		}
+	}
+	return nil
+}

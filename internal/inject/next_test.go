@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// serving is a member that serves with the newest template; old one of an older template.
+func serving(name string) Member {
+	return Member{Name: name, UID: "u", Current: true, Ready: true, Service: true}
+}
+
+func old(name string) Member { m := serving(name); m.Current = false; return m }
+
+func idle(m Member) Member { m.Ready, m.Idle = false, true; return m }
+
+func set(name string, change func(*State), members ...Member) State {
+	s := State{Name: name, Labelled: true, Written: true, Held: true, Seen: true, Members: members}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+func TestNext(t *testing.T) {
+	done := func(s *State) { s.Held = false }
+	begun := func(s *State) { s.Held, s.Written = false, false }
+	for name, tc := range map[string]struct {
+		sets []State
+		want Do
+		of   string // the member, or what is waited for
+		at   int
+	}{
+		"nothing is there":                    {nil, DoEnd, "", 0},
+		"all is done":                         {[]State{set("a", done, serving("a-0"))}, DoEnd, "", 0},
+		"no labels":                           {[]State{set("a", begun, serving("a-0")), set("b", func(s *State) { begun(s); s.Labelled = false }, old("b-0"))}, DoLabel, "", 1},
+		"no Service yet":                      {[]State{set("a", begun, Member{Name: "a-0", UID: "u", Ready: true, Current: true})}, DoWait, "Service a-0", 0},
+		"labelled":                            {[]State{set("a", done, serving("a-0")), set("b", begun, serving("b-0"))}, DoTemplate, "", 1},
+		"Pods of an older template":           {[]State{set("a", done, old("a-0"))}, DoTemplate, "", 0},
+		"not looked at":                       {[]State{set("a", func(s *State) { s.Seen = false }, old("a-0"))}, DoWait, "StatefulSet a", 0},
+		"held":                                {[]State{set("a", nil, serving("a-1"), old("a-0"))}, DoEvict, "a-0", 0},
+		"the largest first":                   {[]State{set("a", nil, old("a-1"), old("a-0"))}, DoEvict, "a-1", 0},
+		"one is gone":                         {[]State{set("a", nil, Member{Name: "a-1", Service: true}, old("a-0"))}, DoWait, "Pod a-1 is not there", 0},
+		"one starts":                          {[]State{set("a", nil, Member{Name: "a-1", UID: "u", Current: true, Service: true}, old("a-0"))}, DoWait, "Pod a-1 does not serve", 0},
+		"one of another StatefulSet starts":   {[]State{set("a", nil, old("a-0")), set("b", begun, idle(serving("b-0")))}, DoWait, "Pod b-0 does not serve", 1},
+		"all of it are rolled":                {[]State{set("a", nil, serving("a-0")), set("b", begun, serving("b-0"))}, DoRelease, "", 0},
+		"no Pods":                             {[]State{set("a", nil)}, DoRelease, "", 0},
+		"a dead Pod of the old template":      {[]State{set("a", nil, idle(old("a-0")), old("a-1"))}, DoMend, "a-0", 0},
+		"a dead Pod of the new one":           {[]State{set("a", nil, idle(serving("a-0")), old("a-1"))}, DoWait, "Pod a-0", 0},
+		"the template is wrong and corrected": {[]State{set("a", func(s *State) { s.Written = false }, idle(serving("a-0")))}, DoTemplate, "", 0},
+		"undo of a template that is wrong": {[]State{set("a", func(s *State) { s.Undo, s.Held, s.Written = true, false, true }, serving("a-0")),
+			set("b", func(s *State) { begun(s); s.Undo = true }, idle(serving("b-0")))}, DoTemplate, "", 1},
+		"a dead Pod before anything": {[]State{set("a", begun, idle(serving("a-0")))}, DoWait, "Pod a-0", 0},
+		"undo needs no Service":      {[]State{set("a", func(s *State) { s.Undo = true }, Member{Name: "a-0", UID: "u", Ready: true})}, DoEvict, "a-0", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Next(tc.sets)
+			said := got.Member.Name + got.Why
+			if got.Do != tc.want || !strings.Contains(said, tc.of) || tc.of == "" && said != "" || got.Set != tc.at {
+				t.Errorf("got %s of %d (%s), want %s of %d (%s)", got.Do, got.Set, said, tc.want, tc.at, tc.of)
+			}
+		})
+	}
+}
+
+// TestNextEndsWhateverStopsIt: from any state, with Pods that come back one step late and a turn to the other direction at any moment, at most one Pod is away at a
+// time, and it ends with every StatefulSet released and every Pod of the newest template.
+func TestNextEndsWhateverStopsIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var sets []State
+		for i := range rapid.IntRange(1, 3).Draw(t, "sets") {
+			s := set(string(rune('a'+i)), nil)
+			s.Labelled, s.Written = rapid.Bool().Draw(t, "labelled"), false
+			s.Held = false
+			for range rapid.IntRange(0, 3).Draw(t, "members") {
+				s.Members = append(s.Members, serving("m"))
+			}
+			sets = append(sets, s)
+		}
+		turn := rapid.IntRange(0, 20).Draw(t, "turn")
+		away := 0
+		for steps := 0; ; steps++ {
+			if steps > 200 {
+				t.Fatalf("it does not end: %+v", sets)
+			}
+			if steps == turn {
+				for i := range sets {
+					s := &sets[i]
+					s.Undo, s.Held, s.Written = true, false, !s.Labelled
+					s.Labelled = true
+				}
+			}
+			next := Next(sets)
+			s := &State{}
+			if next.Do != DoEnd {
+				s = &sets[next.Set]
+			}
+			switch next.Do {
+			case DoLabel:
+				s.Labelled = true
+			case DoTemplate:
+				s.Written, s.Held = true, true
+				for i := range s.Members {
+					s.Members[i].Current = false
+				}
+			case DoEvict, DoMend:
+				if away > 0 {
+					t.Fatalf("a second Pod is stopped: %+v", sets)
+				}
+				away++
+				for i := range s.Members {
+					if !s.Members[i].Current {
+						s.Members[i] = Member{Name: "m", Service: true}
+						break
+					}
+				}
+			case DoRelease:
+				s.Held = false
+			case DoWait:
+				for i := range sets {
+					for j, m := range sets[i].Members {
+						if m.UID == "" {
+							sets[i].Members[j] = serving("m")
+							away--
+						}
+					}
+				}
+			case DoEnd:
+				for _, s := range sets {
+					if s.Held || !s.Written || away > 0 {
+						t.Fatalf("it ends too early: %+v", sets)
+					}
+				}
+				return
+			}
+		}
+	})
+}
+
+// running is the StatefulSet of testdata/plain.yaml as the API server has it.
+func running(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	docs, err := split(input(t, "plain.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := docs[1].items[0]
+	child(u.Object, "spec")["updateStrategy"] = object{"type": "RollingUpdate", "rollingUpdate": object{"partition": int64(0)}}
+	u.Object["status"] = object{"replicas": int64(3)}
+	return u
+}
+
+func TestThereAndBack(t *testing.T) {
+	o := Options{Image: "agent:1", Cluster: "shop", ControllerNamespace: "kubectl-scylla"}
+	plan := func(u *unstructured.Unstructured, undo bool) *Running {
+		t.Helper()
+		r, err := Plan(u, o, nil, undo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	state := func(r *Running) [3]bool { return [3]bool{r.Labelled(), r.Written(), r.Held()} }
+	before := running(t)
+	r := plan(before, false)
+	if got := state(r); got != [3]bool{} {
+		t.Errorf("before: labelled, written, held: %v", got)
+	}
+	labelled := plan(r.WithLabels(), false)
+	if got := state(labelled); got != [3]bool{true, false, false} {
+		t.Errorf("labelled: %v", got)
+	}
+	template, _ := podTemplate(before.DeepCopy())
+	same, _ := podTemplate(labelled.Have.DeepCopy())
+	if diff := cmp.Diff(template, same); diff != "" {
+		t.Errorf("the labels roll Pods: %s", diff)
+	}
+	held, err := labelled.WithTemplate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = plan(held, false)
+	if got := state(r); got != [3]bool{true, true, true} {
+		t.Errorf("held: %v", got)
+	}
+	if kind, _, _ := unstructured.NestedString(held.Object, "spec", "updateStrategy", "type"); kind != string(appsv1.OnDeleteStatefulSetStrategyType) {
+		t.Errorf("held with strategy %q: Kubernetes would roll it", kind)
+	}
+	if c, err := r.Change(); err != nil || c.Before != c.After {
+		t.Errorf("a change is shown where nothing is to change any more: %v", err)
+	}
+	// The API server fills in what nobody wrote.
+	_, spec := podTemplate(held)
+	spec["terminationMessagePath"], spec["initContainers"].([]any)[0].(object)["terminationMessagePolicy"] = "/dev/log", "File"
+	if !plan(held, false).Written() {
+		t.Error("what the API server has filled in is taken for a change")
+	}
+	o.Image = "agent:2"
+	if other := plan(held, false); other.Written() || !other.Held() {
+		t.Error("another image is no change")
+	}
+	o.Image = "agent:1"
+	released, err := Released(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before.Object["spec"].(object)["updateStrategy"], released.Object["spec"].(object)["updateStrategy"]); diff != "" || released.GetAnnotations()[api.AnnotationRolling] != "" {
+		t.Errorf("released: %s %v", diff, released.GetAnnotations())
+	}
+	for name, from := range map[string]*unstructured.Unstructured{"labelled": labelled.Have, "held": held, "released": released} {
+		r := plan(from, true)
+		if r.Written() || r.Held() {
+			t.Errorf("%s: undo has nothing to do", name)
+		}
+		back, err := r.WithTemplate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r = plan(back, true); !r.Written() || !r.Held() {
+			t.Errorf("%s: undo does not end", name)
+		}
+		if back, err = Released(back); err != nil {
+			t.Fatal(err)
+		}
+		delete(back.Object["spec"].(object)["template"].(object)["spec"].(object), "terminationMessagePath")
+		if diff := cmp.Diff(before.Object, back.Object); diff != "" {
+			t.Errorf("%s: it is not what it was: %s", name, diff)
+		}
+	}
+	broken := running(t)
+	broken.SetAnnotations(map[string]string{api.AnnotationRolling: "{"})
+	if _, err := Plan(broken, o, nil, false); err == nil || !strings.Contains(err.Error(), "put spec.updateStrategy back by hand") {
+		t.Errorf("a broken record: %v", err)
+	}
+}

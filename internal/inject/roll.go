@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
+
+// This file is how a cluster that runs is rolled: which one thing is to be done next, by what the API server holds. Nothing is remembered between two looks, so
+// that whoever was stopped goes on by looking again. Each write may be the last one before a crash; what it leaves is:
+//
+//	Label     some Pods with the labels, which nobody needs yet; then a StatefulSet with the labels and the record of an injection, and the Pod template of before: nothing is rolled, the next run labels the others
+//	record    (package adopt) host IDs on some Services: the next run records all of them again
+//	Template  a StatefulSet with the new template, held by OnDelete with its own strategy in AnnotationRolling: Kubernetes rolls nothing by itself, and a Pod
+//	          that dies comes back with the new template; the next run goes on with its Pods
+//	Evict     a Pod fewer, which its StatefulSet makes anew: the next run waits for it
+//	Release   a StatefulSet that is done: its strategy is back and the record of it is gone
+//
+// Undo is the same without Label and record: what Template writes then is the StatefulSet of before. A run in the other direction begins where this one ended.
+
+// hold is the value of AnnotationRolling.
+type hold struct {
+	// UpdateStrategy is what is put back; absent where the StatefulSet had none.
+	UpdateStrategy object `json:"updateStrategy,omitempty"`
+	// Undo is true where the guards are being taken out.
+	Undo bool `json:"undo,omitempty"`
+}
+
+func holdOf(u *unstructured.Unstructured) (*hold, error) {
+	text, ok := u.GetAnnotations()[api.AnnotationRolling]
+	if !ok {
+		return nil, nil
+	}
+	h := &hold{}
+	fields := object{}
+	err := json.Unmarshal([]byte(text), h)
+	if err == nil {
+		err = utiljson.Unmarshal([]byte(text), &fields) // whole numbers stay such
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read annotation %s of %s, put spec.updateStrategy back by hand and remove it: %w", api.AnnotationRolling, Name(u), err)
+	}
+	h.UpdateStrategy, _ = fields["updateStrategy"].(object)
+	return h, nil
+}
+
+// Released returns a copy of u with its own update strategy and without the record of it; one that is not held is returned as it is.
+func Released(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	u = u.DeepCopy()
+	h, err := holdOf(u)
+	if h == nil || err != nil {
+		return u, err
+	}
+	remove(child(u.Object, "metadata"), "annotations", api.AnnotationRolling)
+	spec := child(u.Object, "spec")
+	if h.UpdateStrategy == nil {
+		delete(spec, "updateStrategy") // the API server fills in its default
+	} else {
+		spec["updateStrategy"] = h.UpdateStrategy
+	}
+	return u, nil
+}
+
+// Running is a StatefulSet that runs, and what is to become of it.
+type Running struct {
+	// Have is as it was read; Want is with guards, or with Undo without, with the update strategy that is its own.
+	Have, Want *unstructured.Unstructured
+	// Result of the injection; nil with Undo.
+	Result *Result
+	Undo   bool
+}
+
+// Plan is what is to become of a StatefulSet that runs. beside are the ConfigMaps that it mounts. The error says why it is refused.
+func Plan(have *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured, undo bool) (*Running, error) {
+	base, err := Released(have)
+	if err != nil {
+		return nil, err
+	}
+	r := &Running{Have: have, Undo: undo}
+	if undo {
+		r.Want, err = Undo(base)
+		return r, err
+	}
+	if r.Result, err = StatefulSet(base, o, beside); err != nil {
+		return nil, err
+	}
+	r.Want = r.Result.Object
+	return r, nil
+}
+
+// Held is true while its update strategy is OnDelete for this roll, towards the same end.
+func (r *Running) Held() bool {
+	h, err := holdOf(r.Have)
+	return err == nil && h != nil && h.Undo == r.Undo
+}
+
+// Labelled is true where the labels and the record are there; for Undo nothing has to be.
+func (r *Running) Labelled() bool {
+	if r.Undo {
+		return true
+	}
+	have, want := r.Have.GetLabels(), r.Want.GetLabels()
+	for k, v := range want {
+		if have[k] != v {
+			return false
+		}
+	}
+	return r.Have.GetAnnotations()[api.AnnotationInjected] == r.Want.GetAnnotations()[api.AnnotationInjected]
+}
+
+// Written is true where the Pod template is what it is to be. What the API server has filled in does not count.
+func (r *Running) Written() bool {
+	if r.Undo {
+		_, injected := r.Have.GetAnnotations()[api.AnnotationInjected]
+		return !injected
+	}
+	have, _ := podTemplate(r.Have.DeepCopy())
+	want, _ := podTemplate(r.Want.DeepCopy())
+	return has(have, want)
+}
+
+// has is true where everything in want is in have; have may know more fields, and not more items of a list.
+func has(have, want any) bool {
+	switch w := want.(type) {
+	case object:
+		h, ok := have.(object)
+		if !ok {
+			return len(w) == 0 && have == nil
+		}
+		for k, v := range w {
+			if !has(h[k], v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		h, ok := have.([]any)
+		if !ok || len(h) != len(w) {
+			return len(w) == 0 && have == nil
+		}
+		for i := range w {
+			if !has(h[i], w[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(have, want)
+}
+
+// WithLabels is the StatefulSet with the labels and the record of the injection, and nothing else changed: no Pod is rolled by it.
+func (r *Running) WithLabels() *unstructured.Unstructured {
+	u := r.Have.DeepCopy()
+	labels, annotations := u.GetLabels(), u.GetAnnotations()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	for k, v := range r.Want.GetLabels() {
+		labels[k] = v
+	}
+	annotations[api.AnnotationInjected] = r.Want.GetAnnotations()[api.AnnotationInjected]
+	u.SetLabels(labels)
+	u.SetAnnotations(annotations)
+	return u
+}
+
+// PodLabels are the labels that the Pods which run already are to have, without being restarted; nil for one that is to go.
+func (r *Running) PodLabels() map[string]*string {
+	template, _ := podTemplate(r.Want.DeepCopy())
+	labels, _ := child(template, "metadata")["labels"].(object)
+	out := map[string]*string{}
+	for _, k := range []string{api.LabelCluster, api.LabelDatacenter, api.LabelRack, api.LabelPodType} {
+		out[k] = nil
+		if v, ok := labels[k].(string); ok {
+			out[k] = &v
+		}
+	}
+	return out
+}
+
+// WithTemplate is Want, held: Kubernetes replaces no Pod by itself.
+func (r *Running) WithTemplate() (*unstructured.Unstructured, error) {
+	u := r.Want.DeepCopy()
+	spec := child(u.Object, "spec")
+	h := hold{Undo: r.Undo}
+	h.UpdateStrategy, _ = spec["updateStrategy"].(object)
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("encode annotation %s: %w", api.AnnotationRolling, err)
+	}
+	spec["updateStrategy"] = object{"type": string(appsv1.OnDeleteStatefulSetStrategyType)}
+	annotations := u.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[api.AnnotationRolling] = string(text)
+	u.SetAnnotations(annotations)
+	return u, nil
+}
+
+// Change is what changes of the StatefulSet, for people: without what the API server keeps for itself.
+func (r *Running) Change() (Change, error) {
+	c := Change{Name: Name(r.Have)}
+	if r.Result != nil {
+		c.Notes = r.Result.Notes
+	}
+	var err error
+	before, after := r.Have.DeepCopy(), r.Want.DeepCopy()
+	if r.Written() && r.Labelled() {
+		after = before.DeepCopy()
+	}
+	for _, u := range []*unstructured.Unstructured{before, after} {
+		delete(u.Object, "status")
+		delete(child(u.Object, "metadata"), "managedFields")
+	}
+	if c.Before, err = text(before); err != nil {
+		return c, err
+	}
+	c.After, err = text(after)
+	return c, err
+}
+
+// Rights are the objects that the ServiceAccount of an injected StatefulSet needs, beside those that are there.
+func (r *Running) Rights(there []*unstructured.Unstructured) []*unstructured.Unstructured {
+	if r.Result == nil {
+		return nil
+	}
+	ns := r.Have.GetNamespace()
+	return account{ns, r.Result.ServiceAccount}.rights(there, ns)
+}
+
+// ConfigMaps are the names of those that a StatefulSet's Pods mount.
+func ConfigMaps(set *appsv1.StatefulSet) []string {
+	var names []string
+	spec := &set.Spec.Template.Spec
+	for i := range spec.Volumes {
+		v := &spec.Volumes[i]
+		if v.ConfigMap != nil {
+			names = append(names, v.ConfigMap.Name)
+		}
+		if v.Projected != nil {
+			for _, s := range v.Projected.Sources {
+				if s.ConfigMap != nil {
+					names = append(names, s.ConfigMap.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Member is one that a StatefulSet wants, as it is now.
+type Member struct {
+	Name string
+	UID  types.UID // of its Pod; empty without one
+	// Current is true for a Pod of the newest template, Ready for one that serves, Idle for one whose ScyllaDB does not run.
+	Current, Ready, Idle bool
+	// Service is true where the member Service is there.
+	Service bool
+}
+
+// MembersOf are the members of a StatefulSet in the order in which they are rolled, that of Kubernetes: the largest ordinal first.
+func MembersOf(set *appsv1.StatefulSet, pods []corev1.Pod, services []corev1.Service) []Member {
+	var out []Member
+	for _, name := range cluster.MemberNames(set) {
+		m := Member{Name: name, Service: slices.ContainsFunc(services, func(s corev1.Service) bool { return s.Name == name && cluster.IsMemberService(&s) })}
+		if i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name }); i >= 0 {
+			p := &pods[i]
+			m.UID = p.UID
+			m.Current = p.Labels[appsv1.ControllerRevisionHashLabelKey] == set.Status.UpdateRevision
+			m.Ready = cluster.PodReady(p) && cluster.Serving(p) && p.DeletionTimestamp == nil
+			state := cluster.ScyllaDBStatus(p)
+			m.Idle = p.DeletionTimestamp == nil && (state == nil || state.State.Running == nil)
+		}
+		out = append(out, m)
+	}
+	slices.Reverse(out)
+	return out
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+)
+
+// CauseOtherGroup is what shows that nodes are of another cluster than the one that was recorded. Parameters: nodes, group, recorded.
+const CauseOtherGroup code.Code = "OtherGroupThanRecorded"
+
+// StepOtherGroup is what to do about it. Commands: ask such a node for the ID of its group 0, forget the recorded one.
+const StepOtherGroup code.Code = "TellGroupApart"
+
+// stray is a node that serves and is of another group 0 than the recorded one.
+type stray struct {
+	Ref
+	group string
+}
+
+// others are the nodes of another group 0 than Options.Identity, nil where that is not known. One that names the same topology coordinator as a node of the recorded
+// group is of that cluster too: its group 0 was made anew, as the recovery of a lost majority does, and the other's disk was asked before.
+func (m *Matrix) others(lines []*line) []stray {
+	if m.opts.Identity == "" {
+		return nil
+	}
+	var leaders []hostid.ID
+	for _, l := range lines {
+		if l.testifies() && l.row.Group0 == m.opts.Identity && l.row.Coordinator != "" {
+			leaders = append(leaders, l.row.Coordinator)
+		}
+	}
+	var out []stray
+	for _, l := range lines {
+		if g := l.row.Group0; l.testifies() && g != "" && g != m.opts.Identity && !slices.Contains(leaders, l.row.Coordinator) {
+			out = append(out, stray{m.nodes[l.node].Ref, g})
+		}
+	}
+	return out
+}
+
+// strayFact says which nodes are of another cluster; zero where none is.
+func (m *Matrix) strayFact() code.Message {
+	if m.strays == nil {
+		return code.Message{}
+	}
+	names := make([]string, len(m.strays))
+	for i := range m.strays {
+		names[i] = m.strays[i].Name()
+	}
+	slices.Sort(names)
+	return code.New(CauseOtherGroup, "nodes", slices.Compact(names), "group", m.strays[0].group, "recorded", m.opts.Identity)
+}
+
+func (m *Matrix) strayBlocker() Blocker {
+	ask := code.Kubectl(m.opts.Namespace, "exec", m.strays[0].Member)
+	ask = append(ask, "-c", api.ContainerScyllaDB, "--", "cqlsh", "-e", askGroup0)
+	return Blocker{Reason: ReasonSplitCluster, Cause: m.strayFact(), Step: code.New(StepOtherGroup).Do(ask, m.opts.Forget)}
+}
+
+// Group0 is the ID of the group 0 of the cluster's nodes, where their disks tell: those of all that serve agree. Empty where none tells, and where there are two
+// clusters.
+func (m *Matrix) Group0() string {
+	id := ""
+	for i := range m.lines {
+		l := &m.lines[i]
+		if !l.testifies() || l.row.Group0 == "" {
+			continue
+		}
+		if id != "" && id != l.row.Group0 {
+			return ""
+		}
+		id = l.row.Group0
+	}
+	if m.clusters != nil || m.strays != nil {
+		return ""
+	}
+	return id
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// names are what members are called in the DNS: the member Service's name leads to the addresses in its EndpointSlices, and POD.SERVICE needs the headless Service of
+// the StatefulSet. Nothing is resolved, as the DNS server is inside: what it answers from is compared with the addresses of the Pods.
+func (c *checker) names() {
+	if c.in.Pre {
+		return
+	}
+	if c.in.SlicesErr != "" {
+		c.add("dns", "", Unknown, code.New(CannotTell, "why", c.in.SlicesErr))
+		return
+	}
+	from, seen := len(c.results), 0
+	for i := range c.in.StatefulSets {
+		s := &c.in.StatefulSets[i]
+		if !guardable(s) || s.Spec.ServiceName == "" {
+			continue
+		}
+		if g := c.service(s.Namespace, s.Spec.ServiceName); g == nil || g.Spec.ClusterIP != corev1.ClusterIPNone {
+			c.add("dns", subject(s), Warning, code.New(NoGoverningService, "service", s.Spec.ServiceName), code.New(StepGoverning))
+		}
+	}
+	for i := range c.in.Pods {
+		p := &c.in.Pods[i]
+		svc := c.service(p.Namespace, p.Name)
+		// One that is missing, or selects another Pod, has a line already; one with an address of its own has that in the DNS.
+		if svc == nil || svc.Spec.ClusterIP != corev1.ClusterIPNone || p.Status.PodIP == "" || p.DeletionTimestamp != nil {
+			continue
+		}
+		seen++
+		pod := "pod " + p.Namespace + "/" + p.Name
+		published := c.published(svc)
+		switch {
+		case !svc.Spec.PublishNotReadyAddresses:
+			c.add("dns", pod, Warning, code.New(NameHidden, "name", svc.Name), code.New(StepPublish).Do(
+				code.Kubectl(svc.Namespace, "patch", "service", svc.Name, "--type=merge", "-p", `{"spec":{"publishNotReadyAddresses":true}}`)))
+		case len(published) != 1 || published[0] != p.Status.PodIP && !slices.Contains(p.Status.PodIPs, corev1.PodIP{IP: published[0]}):
+			c.add("dns", pod, Failed, code.New(NameLeadsElsewhere, "name", svc.Name, "addresses", orNobody(published), "address", p.Status.PodIP),
+				code.New(StepEndpoints).Do(code.Kubectl(svc.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+svc.Name)))
+		}
+	}
+	if seen > 0 {
+		c.fine(from, "dns", "", code.New(NamesResolve, "names", seen))
+	}
+}
+
+func orNobody(addresses []string) []string {
+	if len(addresses) == 0 {
+		return []string{"nobody"}
+	}
+	return addresses
+}
+
+func (c *checker) service(namespace, name string) *corev1.Service {
+	for i := range c.in.Services {
+		if s := &c.in.Services[i]; s.Namespace == namespace && s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// published are the addresses of a Service in the family of its first one, sorted: a Pod of two families has a slice for each.
+func (c *checker) published(svc *corev1.Service) []string {
+	family := discoveryv1.AddressTypeIPv4
+	if len(svc.Spec.IPFamilies) > 0 {
+		family = discoveryv1.AddressType(svc.Spec.IPFamilies[0])
+	}
+	var out []string
+	for i := range c.in.Slices {
+		s := &c.in.Slices[i]
+		if s.Namespace != svc.Namespace || s.Labels[discoveryv1.LabelServiceName] != svc.Name || s.AddressType != family {
+			continue
+		}
+		for j := range s.Endpoints {
+			out = append(out, s.Endpoints[j].Addresses...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+)
+
+// scylla looks at the versions that the nodes of each cluster run, by their own word, else by their image.
+func (c *checker) scylla() {
+	found := map[cluster.Key]map[string]release.Version{}
+	unknown := map[cluster.Key]bool{}
+	for i := range c.in.Pods {
+		p := &c.in.Pods[i]
+		key := cluster.Key{Namespace: p.Namespace, Name: p.Labels[api.LabelCluster]}
+		container := cluster.ScyllaDBContainer(&p.Spec)
+		if key.Name == "" || container == nil {
+			continue
+		}
+		running := ""
+		if said, err := api.DecodeNodeStatusReport(p.Annotations[api.AnnotationNodeStatusReport]); err == nil && said != nil {
+			running = said.ScyllaVersion
+		}
+		v, _, err := release.Effective(running, container.Image)
+		if err != nil {
+			unknown[key] = true
+			c.add("scylladb", "pod "+p.Namespace+"/"+p.Name, Warning, code.New(ScyllaVersionUnknown, "why", err.Error()), code.New(StepNameVersion))
+			continue
+		}
+		if found[key] == nil {
+			found[key] = map[string]release.Version{}
+		}
+		name := fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) // without the build, which nodes tell and images do not
+		if v.Pre != "" {
+			name += "-" + v.Pre
+		}
+		found[key][name] = v
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(found), func(a, b cluster.Key) int {
+		return slices.Compare([]string{a.Namespace, a.Name}, []string{b.Namespace, b.Name})
+	}) {
+		subject, versions := "cluster "+key.String(), slices.Sorted(maps.Keys(found[key]))
+		from := len(c.results)
+		if len(versions) > 1 {
+			c.add("scylladb", subject, Warning, code.New(ScyllaVersionsDiffer, "versions", versions), code.New(StepEndUpgrade).Do(
+				code.Scylla(key.Namespace, "check", "--for=upgrade")))
+		}
+		for _, v := range versions {
+			if found[key][v].SupportsReplaceByHostID() == release.No {
+				c.add("scylladb", subject, Warning, code.New(ScyllaVersionOld, "version", v), code.New(StepNewerScylla))
+			}
+		}
+		if !unknown[key] {
+			c.fine(from, "scylladb", subject, code.New(ScyllaVersionOf, "version", versions[0]))
+		}
+	}
+}

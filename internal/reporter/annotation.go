@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+const (
+	// late is how long after a write has failed it may still arrive: an API server gives a request up after a minute.
+	late = time.Minute + requestTimeout
+	// writeTries is how often one row is written while others write to the Pod.
+	writeTries = 3
+)
+
+// readBack learns what the annotation holds, and the Pod's version. Error: errReplaced, and those of the API server.
+func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	pod := ownPod(r.Namespace, r.Pod)
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+		return nil, err
+	}
+	if r.PodUID != "" && pod.UID != r.PodUID {
+		return nil, r.replaced()
+	}
+	r.written, r.version = pod.Annotations[api.AnnotationNodeStatusReport], pod.ResourceVersion
+	return pod, nil
+}
+
+// write writes the annotation. A write that arrives late, or twice, must not bring an old row back: each is for the version of the Pod that was known before
+// it, and after one of which nobody knows whether it has arrived the annotation is read back for a while.
+func (r *reporter) write(ctx context.Context, value string) error {
+	var err error
+	for range writeTries {
+		if err = r.patch(ctx, value); !apierrors.IsConflict(err) {
+			if err != nil {
+				r.doubtful = r.Clock.Now().Add(late)
+			}
+			return err
+		}
+		// Mostly the kubelet has written what the Pod does; or the Pod is another one.
+		if _, err := r.readBack(ctx); err != nil {
+			return err
+		}
+		if r.written == value {
+			return nil
+		}
+	}
+	return fmt.Errorf("others write to the Pod all the time: %s", err.Error()) // not as a conflict: the Pod is the same one
+}
+
+func (r *reporter) patch(ctx context.Context, value string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	// By UID and version the API server refuses (409) when the Pod of this name is another one by now, or has been written since.
+	fields := map[string]any{"uid": r.PodUID, "annotations": map[string]string{api.AnnotationNodeStatusReport: value}}
+	if r.version != "" {
+		fields["resourceVersion"] = r.version
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": fields})
+	if err != nil {
+		return err
+	}
+	pod := ownPod(r.Namespace, r.Pod)
+	if err := r.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return err
+	}
+	r.version = pod.ResourceVersion
+	return nil
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
+)
+
+var demo = types.NamespacedName{Namespace: ns, Name: "demo"}
+
+func stamped(epoch, seq int64) *api.StatusReportView {
+	return &api.StatusReportView{Epoch: epoch, Seq: seq}
+}
+
+// leader is a controller without a socket, which answers with the view and its age; err instead where it is set.
+type leader struct {
+	v     *api.StatusReportView
+	age   time.Duration
+	err   error
+	asked []viewwire.Question
+}
+
+func (l *leader) fetch(_ context.Context, _ *http.Client, q viewwire.Question) (*viewwire.View, error) {
+	l.asked = append(l.asked, q)
+	if l.err != nil {
+		return nil, l.err
+	}
+	return &viewwire.View{StatusReportView: *l.v, AgeMillis: l.age.Milliseconds()}, nil
+}
+
+// follows is a reporter of cluster demo that has found the controller, and looks when a test says so.
+func (w *world) follows(l *leader) *follower {
+	w.t.Helper()
+	w.tells("10.0.0.9:8443 " + strings.Repeat("a", 64))
+	w.o.LeaseNamespace = "kubectl-scylla"
+	r := w.byHand()
+	r.fetch = l.fetch
+	r.relay.of(demo)
+	f := &follower{reporter: r}
+	w.t.Cleanup(f.forget)
+	return f
+}
+
+// tells has the Lease say where the views are served.
+func (w *world) tells(at string) {
+	w.t.Helper()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kubectl-scylla", Name: api.LeaseName}}
+	_ = w.c.Delete(w.t.Context(), lease.DeepCopy())
+	lease.Annotations = map[string]string{api.AnnotationViewAt: at}
+	if err := w.c.Create(w.t.Context(), lease); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// stores is a view that the API server has.
+func (w *world) stores(v *api.StatusReportView) {
+	w.t.Helper()
+	r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
+	_ = w.c.Delete(w.t.Context(), r.DeepCopy())
+	r.Status.View = v
+	if err := w.c.Create(w.t.Context(), r); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// handsOn is what a relay answers: the stamp and the age, or why there is none.
+func handsOn(r *relay) (view.Stamp, time.Duration, error) {
+	v, err := r.serve(demo)
+	if err != nil {
+		return view.Stamp{}, 0, err
+	}
+	return view.StampOf(&v.StatusReportView), v.Age(), nil
+}
+
+func wantRelayed(t *testing.T, f *follower, seq int64, age time.Duration) {
+	t.Helper()
+	if is, old, err := handsOn(f.relay); is != (view.Stamp{Epoch: 1, Seq: seq}) || old != age || err != nil {
+		t.Errorf("%+v, %v old, %v; want seq %d, %v old", is, old, err, seq, age)
+	}
+}
+
+// metric is the sum of one over its labels.
+func (w *world) metric(f *follower, name string) (sum float64) {
+	w.t.Helper()
+	families, err := f.metrics.registry.Gather()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "kubectl_scylla_reporter_"+name {
+				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+// What the controller says is handed on with its age, which goes on by the reporter's own clock, and ends at 20 seconds.
+func TestARelayHandsOnWhatTheControllerSaysWithItsAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		l := &leader{v: stamped(1, 41), age: 3 * time.Second}
+		l.v.ObservedAt = metav1.NewTime(time.Now().Add(1000 * time.Hour)) // its clock is a matter for people
+		f := w.follows(l)
+		f.look(t.Context())
+		wantRelayed(t, f, 41, 3*time.Second)
+		time.Sleep(17 * time.Second)
+		wantRelayed(t, f, 41, 20*time.Second)
+		time.Sleep(time.Millisecond)
+		if _, _, err := handsOn(f.relay); !errors.Is(err, viewwire.ErrNone) {
+			t.Errorf("a view older than the lease is handed on: %v", err)
+		}
+		// The controller stands by it: it is young again.
+		l.age = 0
+		f.look(t.Context())
+		wantRelayed(t, f, 41, 0)
+		if last := l.asked[len(l.asked)-1]; last.Have == nil || last.Have.Seq != 41 || last.Path != viewwire.Path || last.Cluster != demo || last.Address != "10.0.0.9:8443" {
+			t.Errorf("asked %+v", last)
+		}
+		if _, err := f.relay.serve(types.NamespacedName{Namespace: ns, Name: "other"}); !errors.Is(err, viewwire.ErrUnknown) {
+			t.Errorf("another cluster's view: %v", err)
+		}
+	})
+}
+
+// Which answer of the controller is taken, after 1.41 was, 3 seconds old. Whatever it is, it costs the reporter nothing else.
+func TestWhichAnswerOfTheControllerIsTaken(t *testing.T) {
+	for name, c := range map[string]struct {
+		v    *api.StatusReportView
+		age  time.Duration
+		err  error
+		seq  int64
+		want time.Duration
+	}{
+		"a newer view":                    {stamped(1, 42), time.Second, nil, 42, time.Second},
+		"an older view":                   {stamped(1, 40), 0, nil, 41, 3 * time.Second},
+		"the same, younger":               {stamped(1, 41), time.Second, nil, 41, time.Second},
+		"the same, older":                 {stamped(1, 41), 9 * time.Second, nil, 41, 3 * time.Second},
+		"404: it does not know it":        {nil, 0, viewwire.ErrUnknown, 41, 3 * time.Second},
+		"204: it has none yet":            {nil, 0, viewwire.ErrNone, 41, 3 * time.Second},
+		"503: it does not lead":           {nil, 0, viewwire.ErrNotLeading, 41, 3 * time.Second},
+		"garbage":                         {nil, 0, viewwire.ErrGarbled, 41, 3 * time.Second},
+		"too large":                       {nil, 0, &bounded.TooLargeError{}, 41, 3 * time.Second},
+		"too slow":                        {nil, 0, context.DeadlineExceeded, 41, 3 * time.Second},
+		"somebody else's certificate":     {nil, 0, pinned.ErrOther, 41, 3 * time.Second},
+		"nobody is there, and no address": {nil, 0, errors.New("connection refused"), 41, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "")
+				l := &leader{v: stamped(1, 41), age: 3 * time.Second}
+				f := w.follows(l)
+				f.look(t.Context())
+				l.v, l.age, l.err = c.v, c.age, c.err
+				f.look(t.Context())
+				wantRelayed(t, f, c.seq, c.want)
+			})
+		})
+	}
+}
+
+// Where the controller is, the Lease says: another one is found, and what the API server has is read while none answers.
+func TestARelayFindsAnotherControllerAndReadsTheReportMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		l := &leader{v: stamped(1, 41)}
+		f := w.follows(l)
+		f.look(t.Context())
+		if w.metric(f, "controller_reachable") != 1 {
+			t.Error("the controller is reachable")
+		}
+		l.err = errors.New("connection refused")
+		w.stores(stamped(1, 44))
+		f.look(t.Context())
+		wantRelayed(t, f, 44, 0)
+		if w.metric(f, "controller_reachable") != 0 || w.metric(f, "views_adopted_total") != 2 {
+			t.Error("the controller is not reachable, and two views were adopted")
+		}
+		l.err, l.v = nil, stamped(2, 1)
+		w.tells("10.0.0.10:8443 " + strings.Repeat("b", 64))
+		for range 6 {
+			time.Sleep(followInterval)
+			f.look(t.Context())
+		}
+		if f.address != "10.0.0.9:8443" { // it answers: nobody asks for another
+			t.Errorf("asked %s", f.address)
+		}
+		l.err = viewwire.ErrNotLeading
+		f.look(t.Context())
+		if f.address != "10.0.0.10:8443" || f.fingerprint != strings.Repeat("b", 64) {
+			t.Errorf("asked %s", f.address)
+		}
+	})
+}
+
+// A view that was read once may be an hour old: it is handed on once it was seen to advance.
+func TestARelayHandsOnNothingThatItHasNotSeenToAdvance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		f := w.follows(&leader{err: errors.New("connection refused")})
+		w.stores(stamped(1, 44))
+		f.look(t.Context())
+		if _, _, err := handsOn(f.relay); !errors.Is(err, viewwire.ErrNone) {
+			t.Errorf("handed on: %v", err)
+		}
+		w.stores(stamped(1, 45))
+		time.Sleep(maxFollow)
+		f.look(t.Context())
+		wantRelayed(t, f, 45, 0)
+	})
+}
+
+// A controller that is away for an hour costs the API server two readings each half minute, one that answers none, and one that hangs keeps no row waiting.
+func TestWhatFollowingCostsTheAPIServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		l := &leader{v: stamped(1, 41)}
+		f := w.follows(l)
+		w.stores(nil)
+		hour := func() int {
+			_, before := w.count()
+			for range int(time.Hour / followInterval) {
+				time.Sleep(followInterval)
+				f.look(t.Context())
+			}
+			_, after := w.count()
+			return after - before
+		}
+		if n := hour(); n != 1 {
+			t.Errorf("%d readings in an hour in which the controller answers", n)
+		}
+		l.err = errors.New("connection refused")
+		if n := hour(); n > 2*int(time.Hour/maxFollow)+10 {
+			t.Errorf("%d readings in an hour in which it does not", n)
+		}
+	})
+}
+
+// The whole of it over sockets: the view of the controller that the Lease names is served beside the heartbeat, with the reporter's own certificate.
+func TestTheViewIsServedBesideTheHeartbeat(t *testing.T) {
+	controller := pinnedserver.Start(t, "controller", viewwire.Handler(func(types.NamespacedName) (*viewwire.View, error) {
+		return &viewwire.View{StatusReportView: *stamped(3, 7), AgeMillis: 5}, nil
+	}))
+	w := newWorld(t, "")
+	p := &corev1.Pod{}
+	if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, p); err != nil {
+		t.Fatal(err)
+	}
+	p.Labels = map[string]string{api.LabelCluster: "demo"}
+	if err := w.c.Update(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	w.tells(controller.Address + " " + controller.Fingerprint)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.o.Heartbeat, w.o.LeaseNamespace, w.o.Interval, w.o.Log = l, "kubectl-scylla", MinInterval, slog.New(slog.DiscardHandler)
+	w.wrote = make(chan struct{})
+	stop := w.start()
+	<-w.wrote
+	c := pinned.NewClient(w.row().Heartbeat.Fingerprint)
+	defer c.CloseIdleConnections()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		v, err := viewwire.Fetch(t.Context(), c, viewwire.Question{Address: l.Addr().String(), Path: viewwire.RelayPath, Cluster: demo})
+		if err == nil {
+			if v.Epoch != 3 || v.Seq != 7 || v.AgeMillis < 5 {
+				t.Errorf("%+v", v)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no view: %v", err)
+		}
+		select {
+		case <-w.wrote: // it goes on
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	go func() { // the last words are a write, too
+		for range w.wrote {
+		}
+	}()
+	defer close(w.wrote)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}

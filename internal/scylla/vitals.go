@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Vitals are what a node says of its own process and data. A value is nil where it did not say.
+type Vitals struct {
+	Uptime *time.Duration
+	// Load is the data on its disks in bytes, Tokens how many tokens of the ring are its own.
+	Load   *int64
+	Tokens *int
+}
+
+// ReadVitals asks a node for its own. members are those that it lists. What this version, or this stage of starting, does not have is absent; what else got no
+// answer is among the gaps.
+func ReadVitals(ctx context.Context, c *Client, members []Member) (v Vitals, gaps []error) {
+	note := func(err error) bool {
+		if err != nil && !IsMissing(err) {
+			gaps = append(gaps, err)
+		}
+		return err == nil
+	}
+	if up, err := c.Uptime(ctx); note(err) {
+		v.Uptime = &up
+	}
+	if load, err := c.Load(ctx); note(err) {
+		v.Load = &load
+	}
+	id, err := c.LocalHostID(ctx)
+	if !note(err) {
+		return v, gaps
+	}
+	if address := onlyAddress(members, id); address != "" {
+		if tokens, err := c.Tokens(ctx, address); note(err) {
+			n := len(tokens)
+			v.Tokens = &n
+		}
+	}
+	return v, gaps
+}
+
+// onlyAddress is the address of a member, empty where it has none or where another member has the same: ScyllaDB then answers for either.
+func onlyAddress(members []Member, id string) string {
+	found := ""
+	for _, m := range members {
+		if m.HostID == id && id != "" {
+			if found != "" {
+				return ""
+			}
+			found = m.Address
+		}
+	}
+	for _, m := range members {
+		if m.Address == found && m.HostID != id {
+			return ""
+		}
+	}
+	return found
+}
+
+// Uptime is for how long the node's process runs.
+func (c *Client) Uptime(ctx context.Context) (time.Duration, error) {
+	var ms float64
+	err := c.get(ctx, "/system/uptime_ms", func(b io.Reader) (err error) { ms, err = decodeAmount(b); return })
+	return time.Duration(min(ms, float64(math.MaxInt64/int64(time.Millisecond)/2))) * time.Millisecond, err
+}
+
+// Load is how many bytes of data the node has on its disks. ScyllaDB prints it as a floating-point number.
+func (c *Client) Load(ctx context.Context) (int64, error) {
+	var out float64
+	err := c.get(ctx, "/storage_service/load", func(b io.Reader) (err error) { out, err = decodeAmount(b); return })
+	return int64(min(out, math.MaxInt64/2)), err
+}
+
+// decodeAmount accepts a number that is not below zero, as 12, 1.2e+07 or either in quotes.
+func decodeAmount(b io.Reader) (float64, error) {
+	data, err := limitValue.Read(b, theAnswer)
+	if err != nil {
+		return 0, err
+	}
+	text := string(bytes.Trim(bytes.TrimSpace(data), `"`))
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n < 0 || math.IsNaN(n) || math.IsInf(n, 0) {
+		return 0, fmt.Errorf("%q where a number of 0 or more was expected", clip(text))
+	}
+	return n, nil
+}

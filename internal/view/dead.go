@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+)
+
+// Reasons of condition DeadReportRetained.
+const (
+	ReasonCleanUpOff = "CleanUpOff"
+	ReasonMinQuorum  = "MinQuorum"
+)
+
+// What it says.
+const (
+	CauseDeadReports code.Code = "DeadReports" // nodes, why; commands: clear each Service
+	CauseCleanUpOff  code.Code = "DeadReportsOff"
+	CauseMinQuorum   code.Code = "DeadReportsFloor" // reporting, least
+)
+
+// DeadRows remembers since when no member lists a node that has a row. The zero value remembers nothing; a process that takes over begins anew: later, never earlier.
+type DeadRows struct {
+	since map[hostid.ID]time.Time
+}
+
+// Next is what becomes of the rows of nodes that no member lists any more: those that are taken out of the reports, and the condition for those that are due and
+// kept; false where there are none.
+func (d *DeadRows) Next(c *cluster.Cluster, p *api.StatusReportHealthPolicy, now time.Time) (out []hostid.ID, kept Condition, retained bool) {
+	is := map[hostid.ID]time.Time{}
+	var names []string
+	var commands []code.Command
+	for _, ref := range c.DeadRows() {
+		from, known := d.since[ref.HostID]
+		if !known {
+			from = now
+		}
+		is[ref.HostID] = from
+		if now.Sub(from) < p.Dead.Duration {
+			continue
+		}
+		out, names = append(out, ref.HostID), append(names, ref.String())
+		commands = append(commands, code.Kubectl(c.Namespace, "annotate", "service", ref.Member, api.AnnotationHostID+"-", api.AnnotationNodeJoined+"-"))
+	}
+	d.since = is
+	kept = Condition{Type: api.ConditionDeadReportRetained, Status: metav1.ConditionTrue}
+	reporting := c.Matrix().Reporting()
+	why := code.New(CauseCleanUpOff)
+	switch {
+	case len(out) == 0:
+		return nil, Condition{}, false
+	case !p.CleanUpDeadReports:
+		kept.Reason = ReasonCleanUpOff
+	case reporting < int(p.MinQuorum):
+		kept.Reason, why = ReasonMinQuorum, code.New(CauseMinQuorum, "reporting", reporting, "least", int(p.MinQuorum))
+	default:
+		return out, Condition{}, false
+	}
+	kept.Message = code.New(CauseDeadReports, "nodes", names, "why", why).Do(commands...)
+	return nil, kept, true
+}

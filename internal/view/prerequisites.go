@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// ReasonNotFound is the reason of condition PrerequisitesMissing.
+const ReasonNotFound = "NotFound"
+
+// CausePrerequisites says what is missing.
+const CausePrerequisites code.Code = "PrerequisitesMissing" // objects, namespace, pods
+
+// Prerequisites is the condition that names the Secrets and ConfigMaps without which Pods do not start; false where there are none.
+func Prerequisites(namespace string, pods []cluster.Unstarted) (Condition, bool) {
+	var objects, names []string
+	for _, p := range pods {
+		if len(p.Missing) > 0 {
+			names = append(names, p.Pod)
+		}
+		for _, m := range p.Missing {
+			objects = append(objects, m.String())
+		}
+	}
+	slices.Sort(objects)
+	return Condition{
+		Type: api.ConditionPrerequisitesMissing, Status: metav1.ConditionTrue, Reason: ReasonNotFound,
+		Message: code.New(CausePrerequisites, "objects", slices.Compact(objects), "namespace", namespace, "pods", names),
+	}, len(names) > 0
+}

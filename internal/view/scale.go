@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// mostReplicas bounds what an annotation may want of one rack.
+const mostReplicas = 1000
+
+// What is said of StatefulSets whose count is handed to us.
+const (
+	ScaleCapped  code.Code = "ReplicasAreCapped" // set, from, to, wanted
+	ScaleRaised  code.Code = "ReplicasAreRaised" // set, from, to
+	ScaleInvalid code.Code = "WantedReplicasBad" // set, value, most
+)
+
+// Scaling is a StatefulSet whose count is to be another one, or cannot be settled: then Invalid is set.
+type Scaling struct {
+	Set      *appsv1.StatefulSet
+	Replicas int32
+	Invalid  bool
+	Message  code.Message
+}
+
+// Scale says which counts are to change now, of the StatefulSets that annotation api.AnnotationWantedReplicas hands to us, and of no others. Until a cluster is
+// initialised, it has the one member that may found it. Afterwards racks are raised one after the other, each when all that there are have joined. A count is never
+// lowered once a node has joined, or may have begun to.
+func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling {
+	var out []Scaling
+	var ours []handed
+	for i := range c.StatefulSets {
+		s := &c.StatefulSets[i]
+		text, is := s.Annotations[api.AnnotationWantedReplicas]
+		if !is || s.DeletionTimestamp != nil || !cluster.Managed(s) {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 0 || n > mostReplicas {
+			out = append(out, Scaling{Set: s, Invalid: true, Message: code.New(ScaleInvalid, "set", s.Name, "value", text[:min(len(text), 60)], "most", mostReplicas)})
+			continue
+		}
+		ours = append(ours, handed{s, ptr.Deref(s.Spec.Replicas, 1), int32(n)})
+	}
+	slices.SortFunc(ours, func(a, b handed) int {
+		la, lb := a.set.Labels, b.set.Labels
+		return cmp.Or(strings.Compare(la[api.LabelDatacenter], lb[api.LabelDatacenter]), strings.Compare(la[api.LabelRack], lb[api.LabelRack]), strings.Compare(a.set.Name, b.set.Name))
+	})
+	switch {
+	case len(ours) == 0 || c.Operator || !c.Matrix().SplitFact().IsZero():
+		return out
+	case stored.Initialized:
+		return append(out, raise(c, ours)...)
+	case Joined(c):
+		return out // somebody is to be the first node yet, or was before anybody looked: nothing is lowered
+	}
+	return append(out, capped(c, stored, ours)...)
+}
+
+// handed is a StatefulSet whose count is ours.
+type handed struct {
+	set       *appsv1.StatefulSet
+	is, wants int32
+}
+
+// raise gives the first rack that has too few what it wants, once every member that there is to be has joined.
+func raise(c *cluster.Cluster, ours []handed) []Scaling {
+	joined := map[string]bool{}
+	for _, p := range c.Peers() {
+		joined[p.Member] = p.Joined != nil && *p.Joined
+	}
+	for i := range c.StatefulSets {
+		s := &c.StatefulSets[i]
+		for n := range ptr.Deref(s.Spec.Replicas, 1) {
+			if !joined[s.Name+"-"+strconv.Itoa(int(start(s)+n))] {
+				return nil
+			}
+		}
+	}
+	for _, h := range ours {
+		if h.is < h.wants {
+			return []Scaling{{Set: h.set, Replicas: h.wants, Message: code.New(ScaleRaised, "set", h.set.Name, "from", int(h.is), "to", int(h.wants))}}
+		}
+	}
+	return nil
+}
+
+// capped leaves the one member that may found the cluster. It lowers nothing where anybody else may have begun.
+func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []handed) []Scaling {
+	applicants := c.Applicants()
+	first := ""
+	if stored.View != nil {
+		first = stored.View.Founder
+	}
+	if first == "" {
+		var oldest *cluster.Applicant
+		for i := range applicants {
+			if a := &applicants[i]; oldest == nil || cmp.Or(a.Created.Compare(oldest.Created), strings.Compare(a.Member, oldest.Member)) < 0 {
+				oldest = a
+			}
+		}
+		if oldest != nil {
+			first = oldest.Member
+		}
+	}
+	for i := range applicants {
+		if a := &applicants[i]; a.Past && a.Member != first {
+			return nil
+		}
+	}
+	if first == "" {
+		for _, h := range ours {
+			if h.wants > 0 {
+				first = h.set.Name + "-" + strconv.Itoa(int(start(h.set)))
+				break
+			}
+		}
+	}
+	var out []Scaling
+	for _, h := range ours {
+		to := int32(0)
+		if text, ok := strings.CutPrefix(first, h.set.Name+"-"); ok {
+			if n, err := strconv.Atoi(text); err == nil && int32(n) >= start(h.set) {
+				to = min(int32(n)-start(h.set)+1, max(h.wants, h.is))
+			}
+		}
+		if to != h.is {
+			out = append(out, Scaling{Set: h.set, Replicas: to, Message: code.New(ScaleCapped, "set", h.set.Name, "from", int(h.is), "to", int(to), "wanted", int(h.wants))})
+		}
+	}
+	return out
+}
+
+func start(s *appsv1.StatefulSet) int32 {
+	if s.Spec.Ordinals == nil {
+		return 0
+	}
+	return s.Spec.Ordinals.Start
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package words
+
+import (
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// page is where the statements are explained, one line each, with an anchor for each code.
+const page = "https://github.com/kubectl-scylla/kubectl-scylla/blob/main/docs/troubleshooting.md"
+
+// Link is the address of what the documents say of a code of package preflight or replacement.
+func Link(c code.Code) string { return page + "#" + strings.ToLower(string(c)) }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+)
+
+// GatherNow reads what preflight.Safe needs beyond the cluster: disruption budgets, and where the data is.
+func (d *Deps) GatherNow(ctx context.Context, c client.Reader, in *preflight.Now) {
+	var budgets policyv1.PodDisruptionBudgetList
+	if err := c.List(ctx, &budgets, client.InNamespace(in.Cluster.Namespace)); err != nil {
+		in.PDBErr = exit.Describe(err).Error()
+	}
+	in.PDBs = budgets.Items
+	p := d.Busy("asking where the data of " + in.Cluster.Key.String() + " is")
+	defer p.Stop()
+	keyspaces, err := d.Replication(ctx, Witnesses(in.Cluster, ""))
+	if err != nil {
+		in.DataErr = exit.Describe(err).Error()
+	}
+	for _, k := range keyspaces {
+		in.Keyspaces = append(in.Keyspaces, preflight.Keyspace{Name: k.Name, Replicas: k.Replicas})
+	}
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"context"
+	"testing"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// PageOf is the page of a member as enter opens it.
+func PageOf(ctx context.Context, d *cli.Deps, read cli.ReadFlags, target string) (*ui.Page, error) {
+	o := &options{d: d, read: read}
+	reader, err := d.NewReader(ctx, read)
+	if err != nil {
+		return nil, err
+	}
+	return o.actions(ctx, reader).Describe(target)
+}
+
+// PastOf is what a dashboard that watches sends first beside the snapshots.
+func PastOf(ctx context.Context, t *testing.T, d *cli.Deps) ui.Past {
+	t.Helper()
+	reader, err := d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := reader.Cluster(ctx, "demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got ui.Past
+	feed := withPast(func(ctx context.Context, _ func(any)) {}, func(ctx context.Context) ui.Past { return past(ctx, reader, first, cluster.SourceAuto) })
+	feed(ctx, func(msg any) {
+		if p, ok := msg.(ui.Past); ok {
+			got = p
+		}
+	})
+	return got
+}

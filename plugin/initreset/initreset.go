@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package initreset is `kubectl scylla init reset`: it forgets that a cluster was initialised, so that a cluster whose disks are all lost can be founded anew. What
+// speaks against it, internal/cluster says; here it is shown, confirmed by typing, and written.
+package initreset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// EventReset is the reason of the Event that records who and why.
+const EventReset = "InitReset"
+
+// attempts is how often it is looked again, where something has changed between looking and writing.
+const attempts = 5
+
+type options struct {
+	d       *cli.Deps
+	cluster string
+	group0  bool
+	yes     bool
+	confirm string
+	reason  string
+	dryRun  cli.DryRunFlag
+
+	reader *cli.Reader
+}
+
+// NewCmd makes the verb; it does nothing but to hold the other.
+func NewCmd(d *cli.Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Forget that a cluster was initialised, after all its disks were lost",
+		Long: `A cluster that has had its first node is initialised, once and for ever: nobody may
+found it again, because two nodes that each found a cluster make two clusters of one
+name, which never merge. "init reset" forgets it, where all disks are lost.`,
+		Example: cli.Examples(
+			"# What would be forgotten, and does anything speak against it?",
+			"kubectl scylla init reset demo -n demo --dry-run",
+			"",
+			"# Forget it; asks for the namespace and the name",
+			"kubectl scylla init reset demo -n demo",
+			"",
+			"# After the recovery of a lost majority",
+			"kubectl scylla init reset demo -n demo --group0",
+		),
+		GroupID: cli.GroupAct,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		DisableFlagsInUseLine: true,
+	}
+	cmd.AddGroup(&cobra.Group{ID: group, Title: "Initialisation:"})
+	cmd.AddCommand(newResetCmd(d))
+	return cmd
+}
+
+// group of the subcommands in the help.
+const group = "init"
+
+func newResetCmd(d *cli.Deps) *cobra.Command {
+	o := &options{d: d, dryRun: cli.DryRunNone}
+	cmd := &cobra.Command{
+		Use:   "reset CLUSTER",
+		Short: "Let a cluster be founded anew, after all its disks were lost",
+		Long: `Let a cluster be founded anew, after all its disks were lost.
+
+It shows what is known of the cluster and asks for its namespace and name, typed. Then it
+takes the host IDs off the member Services that say that they have joined, and deletes the
+ScyllaDBStatusReport, which the controller makes anew: the oldest member founds the
+cluster, and the others join it. No node, no disk and no Pod is touched.
+
+It refuses while ScyllaDB runs in any member, while any node is UP or known elsewhere, while
+anybody may start, and while not everything can be read. It cannot see disks: a member
+that comes back with its old disk later would be of the old cluster. Whatever was not done
+when it ended is done when it is run again.
+
+With --group0 it forgets the ID of group 0 alone, which the recovery of a lost majority
+makes anew. That is allowed while nodes run; what they say then is recorded.
+
+--yes alone is refused: it does not say which cluster is meant. A script gives --confirm.
+
+Exit code: 0 forgotten, or nothing to forget, 1 error, 2 refused or not confirmed.`,
+		Example: cli.Examples(
+			"# What would be forgotten, and does anything speak against it?",
+			"kubectl scylla init reset demo -n demo --dry-run",
+			"",
+			"# Forget it; asks for the namespace and the name",
+			`kubectl scylla init reset demo -n demo --reason "all disks of the pool are lost"`,
+			"",
+			"# The same in a script",
+			"kubectl scylla init reset demo -n demo --yes --confirm demo/demo",
+			"",
+			"# After the recovery of a lost majority",
+			"kubectl scylla init reset demo -n demo --group0",
+		),
+		GroupID:               group,
+		Args:                  cli.AtMost(1),
+		DisableFlagsInUseLine: true,
+		ValidArgsFunction:     d.CompleteClusters,
+		RunE:                  cli.Run(o),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.group0, "group0", false, "Forget the ID of group 0 alone.")
+	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask. Refused without --confirm.")
+	f.StringVar(&o.confirm, "confirm", "", "What would be typed: NAMESPACE/CLUSTER.")
+	f.StringVar(&o.reason, "reason", "", "Why; recorded in an Event.")
+	o.dryRun.AddFlag(cmd)
+	return cmd
+}
+
+// Complete takes the cluster's name.
+func (o *options) Complete(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		o.cluster = args[0]
+	}
+	return nil
+}
+
+// Validate refuses what does not go together.
+func (o *options) Validate(*cobra.Command) error {
+	switch {
+	case o.cluster == "":
+		return exit.Usagef("name the cluster")
+	case o.yes && o.confirm == "":
+		return exit.Usagef("--yes alone does not say which cluster is meant: give --confirm NAMESPACE/CLUSTER too, or leave --yes out and type it")
+	case o.confirm != "" && !o.yes:
+		return exit.Usagef("--confirm goes with --yes: without it the question is asked")
+	}
+	return nil
+}
+
+// Run shows, asks, and writes. Where something has changed meanwhile it looks again, and what was typed still counts.
+func (o *options) Run(ctx context.Context) error {
+	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation), ControllerNamespace: cli.DefaultControllerNamespace})
+	if err != nil {
+		return err
+	}
+	o.reader = reader
+	asked := false
+	for attempt := 1; ; attempt++ {
+		s, err := reader.Cluster(ctx, o.cluster)
+		if err != nil {
+			if nf, ok := errors.AsType[*cluster.NotFoundError](err); ok {
+				return exit.Refused(nf)
+			}
+			return err
+		}
+		p, err := o.plan(s)
+		if err != nil || p == nil {
+			return err
+		}
+		if !asked {
+			if err := o.ask(ctx, s, p); err != nil {
+				return err
+			}
+			asked = true
+		}
+		err = o.apply(ctx, s, p)
+		if err == nil || attempt == attempts || !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+}
+
+// plan is what is to be forgotten.
+type plan struct {
+	services []*corev1.Service
+	report   *api.ScyllaDBStatusReport // nil where there is none
+}
+
+// plan refuses, or says that there is nothing to forget: nil then.
+func (o *options) plan(s *cluster.Cluster) (*plan, error) {
+	r := s.StatusReport
+	if r != nil && r.Name != s.Name {
+		r = nil // an override names another
+	}
+	if o.group0 {
+		if r == nil || r.Status.Group0ID == "" {
+			o.d.Say(fmt.Sprintf("No group 0 of cluster %s is recorded: there is nothing to forget.\n", s.Key))
+			return nil, nil
+		}
+		return &plan{report: r}, nil
+	}
+	if against := s.AgainstReset(); len(against) > 0 {
+		return nil, exit.Refusedf("cluster %s is not reset: %s", s.Key, strings.Join(words.Texts(against), "; "))
+	}
+	p := &plan{report: r}
+	joined := map[string]bool{}
+	for _, name := range s.JoinedServices() {
+		joined[name] = true
+	}
+	for i := range s.Services {
+		if joined[s.Services[i].Name] {
+			p.services = append(p.services, s.Services[i].DeepCopy())
+		}
+	}
+	if len(p.services) == 0 && (r == nil || !r.Status.Initialized && (r.Status.View == nil || r.Status.View.Founder == "") && r.Status.Group0ID == "") {
+		o.d.Say(fmt.Sprintf("Cluster %s was not initialised: there is nothing to forget.\n", s.Key))
+		return nil, nil
+	}
+	return p, nil
+}
+
+// ask shows what will be forgotten and has it confirmed.
+func (o *options) ask(ctx context.Context, s *cluster.Cluster, p *plan) error {
+	if o.group0 {
+		o.d.Say(fmt.Sprintf("Cluster %s is recorded with group 0 %s. Forget it only if a lost majority was recovered: else its nodes are of two clusters.\n", s.Key, p.report.Status.Group0ID))
+	} else {
+		if p.report != nil && p.report.Status.Initialized {
+			o.d.Say(fmt.Sprintf("Cluster %s was initialised%s.\n", s.Key, how(p.report.Status.Initialization)))
+		}
+		for _, svc := range p.services {
+			o.d.Say(fmt.Sprintf("  %s has joined as %s\n", svc.Name, words.Clean(svc.Annotations[api.AnnotationHostID])))
+		}
+		for _, claim := range s.MayHoldData() {
+			o.d.Say(fmt.Sprintf("  claim %s may hold its data\n", claim))
+		}
+		o.d.Warn("the next first node founds a new, empty cluster: a member that comes back with its old disk is of the old one and never joins")
+	}
+	if o.dryRun != cli.DryRunNone {
+		return nil
+	}
+	want := s.Key.String()
+	if o.yes {
+		if o.confirm != want {
+			return exit.Refusedf("not confirmed: --confirm is %q, and the cluster is %s", o.confirm, want)
+		}
+		return nil
+	}
+	if !o.d.Terminal().In {
+		return exit.WithHint(exit.Refusedf("not confirmed: standard input is not a terminal, so nobody can be asked"), "give --yes --confirm "+want+" if you are sure")
+	}
+	return o.d.Confirm(ctx, "Forget it?", want)
+}
+
+func how(i *api.StatusReportInitialization) string {
+	if i == nil {
+		return ""
+	}
+	text := " at " + i.At.UTC().Format("2006-01-02 15:04:05 MST")
+	if i.FirstHostID != "" {
+		text += " by " + words.Clean(i.FirstHostID)
+	}
+	return text
+}
+
+// apply writes. The report goes last: until then nobody founds anything, and what was not done is done the next time.
+func (o *options) apply(ctx context.Context, s *cluster.Cluster, p *plan) error {
+	if o.group0 {
+		return o.forgetGroup0(ctx, p.report)
+	}
+	c := o.reader.Client()
+	for _, svc := range p.services {
+		err := o.write(func(dry bool) error {
+			opts := []client.PatchOption{client.FieldOwner("kubectl-scylla")}
+			if dry {
+				opts = append(opts, client.DryRunAll)
+			}
+			return kube.PatchMetadata(ctx, c, svc, func(v *corev1.Service) {
+				for _, k := range []string{api.AnnotationHostID, api.AnnotationNodeJoined, api.AnnotationJoinedAt} {
+					delete(v.Annotations, k)
+				}
+			}, opts...)
+		}, "service/"+svc.Name+" forgotten")
+		if err != nil {
+			return err
+		}
+	}
+	if p.report == nil {
+		return nil
+	}
+	uid, version := p.report.UID, p.report.ResourceVersion
+	err := o.write(func(dry bool) error {
+		opts := []client.DeleteOption{client.Preconditions{UID: &uid, ResourceVersion: &version}}
+		if dry {
+			opts = append(opts, client.DryRunAll)
+		}
+		if err := c.Delete(ctx, p.report, opts...); err != nil {
+			return fmt.Errorf("delete ScyllaDBStatusReport %s: %w", s.Key, err)
+		}
+		return nil
+	}, "scylladbstatusreport/"+p.report.Name+" deleted")
+	if err != nil {
+		return err
+	}
+	for i := range s.StatefulSets {
+		o.record(ctx, &s.StatefulSets[i], "forgot that cluster "+s.Key.String()+" was initialised")
+	}
+	return nil
+}
+
+// forgetGroup0 takes the ID of group 0 off the report, if nothing else has changed it.
+func (o *options) forgetGroup0(ctx context.Context, r *api.ScyllaDBStatusReport) error {
+	err := o.write(func(dry bool) error {
+		after := r.DeepCopy()
+		after.Status.Group0ID = ""
+		opts := []client.SubResourcePatchOption{client.FieldOwner("kubectl-scylla")}
+		if dry {
+			opts = append(opts, client.DryRunAll)
+		}
+		patch := client.MergeFromWithOptions(r, client.MergeFromWithOptimisticLock{})
+		if err := o.reader.Client().Status().Patch(ctx, after, patch, opts...); err != nil {
+			return fmt.Errorf("patch ScyllaDBStatusReport %s/%s: %w", r.Namespace, r.Name, err)
+		}
+		return nil
+	}, "scylladbstatusreport/"+r.Name+" without group 0")
+	if err == nil {
+		o.record(ctx, r, "forgot group 0 "+r.Status.Group0ID)
+	}
+	return err
+}
+
+// write does one thing, or not, and says so.
+func (o *options) write(do func(dry bool) error, done string) error {
+	switch o.dryRun {
+	case cli.DryRunClient:
+		done += " (dry run)"
+	case cli.DryRunServer:
+		done += " (server dry run)"
+		if err := do(true); err != nil {
+			return err
+		}
+	default:
+		if err := do(false); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintln(o.d.Streams.Out, done); err != nil {
+		return fmt.Errorf("say what was done: %w", err)
+	}
+	return nil
+}
+
+// record leaves an Event. Whoever may not write events has done it all the same: that is said and no error.
+func (o *options) record(ctx context.Context, obj client.Object, what string) {
+	if o.dryRun != cli.DryRunNone {
+		return
+	}
+	note := o.d.WhoAmI(ctx) + " " + what + " with kubectl scylla"
+	if o.reason != "" {
+		note += ": " + o.reason
+	}
+	err := kube.Emit(ctx, o.reader.Client(), obj, kube.Event{Type: corev1.EventTypeWarning, Reason: EventReset, Action: "InitReset", Note: note, Now: o.d.Clock.Now()})
+	if err != nil {
+		o.d.Warn("done, but no Event records it: %v", err)
+	}
+}

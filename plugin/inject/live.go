@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// checkData is the one check that may be skipped: data of a replication factor of 1 or 2 is not served while its node restarts.
+const checkData = "data"
+
+// kinds of what an injection adds.
+var (
+	serviceAccounts = corev1.SchemeGroupVersion.WithKind("ServiceAccount")
+	roleBindings    = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"}
+)
+
+// live is one injection of a cluster that runs.
+type live struct {
+	*options
+	c   client.WithWatch
+	key cluster.Key
+	// finished is true once nothing is left to be done.
+	finished bool
+}
+
+func (o *options) runLive(ctx context.Context) error {
+	c, err := o.d.NewClient()
+	if err != nil {
+		return err
+	}
+	l := &live{options: o, c: c, key: cluster.Key{Namespace: o.o.Namespace, Name: o.cluster}}
+	o.o.Cluster = o.cluster
+	sets, err := l.look(ctx)
+	if err != nil {
+		return err
+	}
+	added, err := l.missing(ctx, sets)
+	if err != nil {
+		return err
+	}
+	todo, err := l.show(ctx, sets, added)
+	if err != nil || !todo {
+		return err
+	}
+	if err := l.mayBegin(ctx, sets); err != nil {
+		return err
+	}
+	switch {
+	case o.dryRun == cli.DryRunClient:
+		o.d.Say("nothing was changed (dry run)\n")
+		return nil
+	case o.dryRun == cli.DryRunServer:
+		return l.serverDryRun(ctx, sets, added)
+	case !o.yes:
+		question := fmt.Sprintf("Change these StatefulSets of %s and restart %d nodes, one after the other?", l.key, members(sets))
+		if err := o.d.Confirm(ctx, question, o.cluster); err != nil {
+			return err
+		}
+	}
+	for _, u := range added {
+		if err := l.apply(ctx, u); err != nil {
+			return l.goOn(err)
+		}
+		o.d.Say(inject.Name(u) + " added\n")
+	}
+	return l.goOn(l.roll(ctx))
+}
+
+// goOn says with an error how to go on and how to go back.
+func (l *live) goOn(err error) error {
+	if err == nil {
+		return nil
+	}
+	again := []string{"inject", l.cluster}
+	back := append(slices.Clone(again), "--undo")
+	hint := "no further node is restarted; go on with: "
+	if slices.Contains(l.skip, checkData) {
+		again, back = append(again, "--skip-check="+checkData), append(back, "--skip-check="+checkData)
+	}
+	if l.undo {
+		hint += words.Shell(code.Scylla(l.key.Namespace, back...))
+	} else {
+		for _, f := range []struct{ name, value, without string }{
+			{"--image", l.o.Image, ""}, {"--policy", l.policy, string(api.PolicyPermits)}, {"--datacenter", l.o.Datacenter, ""}, {"--rack", l.o.Rack, ""},
+			{"--controller-namespace", l.o.ControllerNamespace, cli.DefaultControllerNamespace},
+		} {
+			if f.value != f.without {
+				again = append(again, f.name, f.value)
+			}
+		}
+		hint += words.Shell(code.Scylla(l.key.Namespace, again...)) + "\nor go back with: " + words.Shell(code.Scylla(l.key.Namespace, back...))
+	}
+	if exit.Code(err) == exit.CodeInterrupted {
+		l.d.Say(hint + "\n") // an interrupt is told in one word, without a hint
+	}
+	return exit.WithHint(err, hint)
+}
+
+// set is a StatefulSet of the cluster as it is now.
+type set struct {
+	*inject.Running
+	typed *appsv1.StatefulSet
+}
+
+// look reads the StatefulSets of the cluster and plans each. Everything that is refused is said at once.
+func (l *live) look(ctx context.Context) ([]set, error) {
+	var list appsv1.StatefulSetList
+	if err := l.c.List(ctx, &list, client.InNamespace(l.key.Namespace)); err != nil {
+		return nil, fmt.Errorf("list StatefulSets of namespace %s: %w", l.key.Namespace, err)
+	}
+	var sets []set
+	var errs []error
+	var names []string
+	for i := range list.Items {
+		s := &list.Items[i]
+		name := cluster.NameOf(s)
+		if name != l.key.Name {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			continue
+		}
+		have, err := untyped(s)
+		if err != nil {
+			return nil, err
+		}
+		beside, err := l.configMaps(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		r, err := inject.Plan(have, l.o, beside, l.undo)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		sets = append(sets, set{r, s})
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, exit.Refused(err)
+	}
+	if len(sets) == 0 {
+		slices.Sort(names)
+		e := &cluster.NotFoundError{What: "cluster", Name: l.key.Name, In: "namespace " + l.key.Namespace, Known: len(names), Nearest: cluster.Nearest(l.key.Name, names)}
+		e.Cure = "no StatefulSet there runs ScyllaDB"
+		if len(names) > 0 {
+			e.Cure = "its StatefulSets make up: " + strings.Join(names, ", ")
+		}
+		return nil, exit.Refused(e)
+	}
+	return sets, nil
+}
+
+func untyped(s *appsv1.StatefulSet) (*unstructured.Unstructured, error) {
+	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
+	if err != nil {
+		return nil, fmt.Errorf("read statefulset %s/%s: %w", s.Namespace, s.Name, err)
+	}
+	u := &unstructured.Unstructured{Object: o}
+	u.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
+	return u, nil
+}
+
+// configMaps are those that the StatefulSet's Pods mount: ScyllaDB's configuration may be in them. One that is not there, or may not be read, says nothing:
+// what is missing then is refused with the flag that says it.
+func (l *live) configMaps(ctx context.Context, s *appsv1.StatefulSet) ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	for _, name := range inject.ConfigMaps(s) {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+		switch err := l.c.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, u); {
+		case apierrors.IsNotFound(err):
+		case apierrors.IsForbidden(err):
+			l.d.Warn("ConfigMap %s/%s may not be read: what it says of ScyllaDB is not known", s.Namespace, name)
+		case err != nil:
+			return nil, fmt.Errorf("read ConfigMap %s/%s: %w", s.Namespace, name, err)
+		default:
+			out = append(out, u)
+		}
+	}
+	return out, nil
+}
+
+// missing are the ServiceAccounts and RoleBindings that are to be added.
+func (l *live) missing(ctx context.Context, sets []set) ([]*unstructured.Unstructured, error) {
+	var there, out []*unstructured.Unstructured
+	for _, s := range sets {
+		for _, u := range s.Rights(nil) {
+			if slices.ContainsFunc(there, func(x *unstructured.Unstructured) bool { return inject.Name(x) == inject.Name(u) }) {
+				continue
+			}
+			there = append(there, u)
+			have := &unstructured.Unstructured{}
+			have.SetGroupVersionKind(u.GroupVersionKind())
+			switch err := l.c.Get(ctx, client.ObjectKeyFromObject(u), have); {
+			case apierrors.IsNotFound(err):
+				out = append(out, u)
+			case err != nil:
+				return nil, fmt.Errorf("read %s: %w", inject.Name(u), err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// show prints what changes, and says whether there is anything to do.
+func (l *live) show(ctx context.Context, sets []set, added []*unstructured.Unstructured) (todo bool, err error) {
+	var changes []inject.Change
+	for _, s := range sets {
+		c, err := s.Change()
+		if err != nil {
+			return false, err
+		}
+		changes = append(changes, c)
+	}
+	out, err := diff(changes)
+	if err != nil {
+		return false, err
+	}
+	if _, err := l.d.Streams.Out.Write(out); err != nil {
+		return false, fmt.Errorf("write the difference: %w", err)
+	}
+	for i, s := range sets {
+		c := &changes[i]
+		switch {
+		case !s.Labelled() || !s.Written():
+			l.d.Say(c.Name + " changes\n")
+			todo = true
+		case s.Held() || !rolled(s.typed):
+			l.d.Say(c.Name + " is changed, and its Pods are not all rolled\n")
+			todo = true
+		default:
+			l.d.Say(c.Name + " stays as it is\n")
+		}
+		for _, n := range c.Notes {
+			l.d.Warn("%s: %s", c.Name, n)
+		}
+	}
+	for _, u := range added {
+		l.d.Say(inject.Name(u) + " is added\n")
+		todo = true
+	}
+	if l.undo {
+		left, err := l.leftovers(ctx, sets)
+		if err != nil {
+			return false, err
+		}
+		for _, u := range left {
+			l.d.Say(inject.Name(u) + " is removed\n")
+			todo = true
+		}
+	}
+	return todo, nil
+}
+
+// rolled is true where every Pod is of the newest template.
+func rolled(s *appsv1.StatefulSet) bool {
+	return s.Status.ObservedGeneration >= s.Generation && s.Status.UpdatedReplicas >= s.Status.Replicas
+}
+
+func members(sets []set) int {
+	n := 0
+	for _, s := range sets {
+		n += len(cluster.MemberNames(s.typed))
+	}
+	return n
+}
+
+// mayBegin refuses before anything is changed: without a controller, and unless every node may be restarted now. A roll that was stopped goes on without it, as a
+// node may be down on account of it; what it does next is asked for then.
+func (l *live) mayBegin(ctx context.Context, sets []set) error {
+	if !l.undo {
+		lease := &coordinationv1.Lease{}
+		switch err := l.c.Get(ctx, client.ObjectKey{Namespace: l.o.ControllerNamespace, Name: api.LeaseName}, lease); {
+		case apierrors.IsForbidden(err):
+			l.d.Warn("whether the controller is there is not known: %s", exit.Describe(err))
+		case err != nil && !apierrors.IsNotFound(err):
+			return fmt.Errorf("read Lease %s/%s: %w", l.o.ControllerNamespace, api.LeaseName, err)
+		case err != nil || cluster.LeaseAt(lease, l.d.Clock.Now()).Silent:
+			return exit.WithHint(exit.Refusedf("no controller leads: it makes the member Services and keeps the reports that the barriers go by"),
+				"install it first: "+words.Shell(code.Scylla("", "install", "--image", l.o.Image)))
+		}
+	}
+	if slices.ContainsFunc(sets, func(s set) bool { _, held := s.Have.GetAnnotations()[api.AnnotationRolling]; return held }) {
+		return nil
+	}
+	objects, err := l.objects(ctx, sets)
+	if err != nil {
+		return err
+	}
+	now, err := l.ask(ctx, objects)
+	if err != nil {
+		return err
+	}
+	bad := l.unsafe(ctx, now, preflight.ForUpgrade, nil)
+	if len(bad) == 0 {
+		return nil
+	}
+	for _, r := range bad {
+		l.d.Warn("%s", sentence(r))
+	}
+	return exit.WithHint(exit.Refusedf("%s may not be rolled now: nothing was changed", l.key),
+		"look: "+words.Shell(code.Scylla(l.key.Namespace, "status", l.cluster, "--source=live")))
+}
+
+func sentence(r preflight.Result) string {
+	text := words.Text(r.Text)
+	if r.Subject != "" {
+		text = r.Subject + ": " + text
+	}
+	return text
+}
+
+// apply sends an object that the injection adds.
+func (l *live) apply(ctx context.Context, u *unstructured.Unstructured, more ...client.ApplyOption) error {
+	opts := append([]client.ApplyOption{client.FieldOwner(manifests.FieldOwner), client.ForceOwnership}, more...)
+	if err := l.c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u.DeepCopy()), opts...); err != nil {
+		return fmt.Errorf("apply %s: %w", inject.Name(u), err)
+	}
+	return nil
+}
+
+// update writes a StatefulSet as it was planned. It fails where somebody has changed it since it was read: whoever planned by the older one looks again.
+func (l *live) update(ctx context.Context, u *unstructured.Unstructured, more ...client.UpdateOption) error {
+	if err := l.c.Update(ctx, u, append([]client.UpdateOption{client.FieldOwner(manifests.FieldOwner)}, more...)...); err != nil {
+		return fmt.Errorf("update %s: %w", inject.Name(u), err)
+	}
+	return nil
+}
+
+// serverDryRun lets the API server check every write and keeps nothing.
+func (l *live) serverDryRun(ctx context.Context, sets []set, added []*unstructured.Unstructured) error {
+	for _, u := range added {
+		if err := l.apply(ctx, u, client.DryRunAll); err != nil {
+			return err
+		}
+	}
+	for _, s := range sets {
+		u, err := s.WithTemplate()
+		if err != nil {
+			return err
+		}
+		if err := l.update(ctx, u, client.DryRunAll); err != nil {
+			return err
+		}
+		l.d.Say(inject.Name(u) + " would be taken (server dry run)\n")
+	}
+	return nil
+}

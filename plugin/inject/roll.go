@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/adopt"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+// often is how often it looks whether the next step may be taken: every node is asked each time.
+const often = 2 * time.Second
+
+// roll takes one step after the other, each by what is there then, until there is none left. Any of them may be its last: see internal/inject.
+func (l *live) roll(ctx context.Context) error {
+	subject := l.key.String() + " to be guarded"
+	if l.undo {
+		subject = l.key.String() + " to be without guards"
+	}
+	for !l.finished {
+		err := l.d.Wait(ctx, cli.Wait{Subject: subject, Timeout: l.timeout, Every: often, Check: func(ctx context.Context) (bool, string, error) {
+			why, err := l.step(ctx)
+			if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+				return false, "somebody else has changed it meanwhile: looking again", nil
+			}
+			return why == "", why, err
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step does the one next thing, or says why it cannot be done yet.
+func (l *live) step(ctx context.Context) (why string, err error) {
+	sets, err := l.look(ctx)
+	if err != nil {
+		return "", err
+	}
+	objects, err := l.objects(ctx, sets)
+	if err != nil {
+		return "", err
+	}
+	states := make([]inject.State, len(sets))
+	for i, s := range sets {
+		states[i] = inject.State{Name: s.typed.Name, Labelled: s.Labelled(), Written: s.Written(), Held: s.Held(), Undo: l.undo,
+			Seen:    s.typed.Status.ObservedGeneration >= s.typed.Generation && s.typed.Status.UpdateRevision != "",
+			Members: inject.MembersOf(s.typed, objects.Pods, objects.Services)}
+	}
+	next := inject.Next(states)
+	if next.Do == inject.DoEnd {
+		if why, err := l.well(ctx, objects, preflight.ForScale, ""); why != "" || err != nil {
+			return why, err
+		}
+		l.finished = true
+		return "", l.clean(ctx, sets)
+	}
+	s := sets[next.Set]
+	switch next.Do {
+	case inject.DoLabel:
+		if err = l.labelPods(ctx, s, objects.Pods); err == nil {
+			err = l.update(ctx, s.WithLabels())
+		}
+		l.told(err, "%s is labelled", inject.Name(s.Have))
+		return "", err
+	case inject.DoTemplate:
+		return l.template(ctx, sets, s, objects.Pods)
+	case inject.DoMend:
+		return l.evict(ctx, next.Member)
+	case inject.DoEvict:
+		if why, err := l.well(ctx, objects, preflight.ForRestart, next.Member.Name); why != "" || err != nil {
+			return why, err
+		}
+		return l.evict(ctx, next.Member)
+	case inject.DoRelease:
+		if why, err := l.well(ctx, objects, preflight.ForScale, ""); why != "" || err != nil {
+			return why, err
+		}
+		u, err := inject.Released(s.Have)
+		if err == nil {
+			err = l.update(ctx, u)
+		}
+		l.told(err, "%s is done, its update strategy is back", inject.Name(s.Have))
+		return "", err
+	default:
+		return next.Why, nil
+	}
+}
+
+func (l *live) told(err error, format string, args ...any) {
+	if err == nil {
+		l.d.Say(fmt.Sprintf(format, args...) + "\n")
+	}
+}
+
+// template has every node's host ID recorded and its system.local flushed, and writes the template. One that is held already, or that takes the guards out, needs
+// no record: it was made, or nobody asks for it.
+func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Pod) (why string, err error) {
+	if l.undo {
+		if err := l.labelPods(ctx, s, pods); err != nil {
+			return "", err
+		}
+	}
+	if !l.undo && !s.Held() {
+		who, err := adopt.Run(ctx, &world{live: l, sets: sets})
+		if refusal, ok := errors.AsType[*adopt.Refusal](err); ok {
+			return refusal.Error(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		l.told(nil, "the host IDs of %d nodes are recorded, and each has written system.local to its disk", len(who))
+	}
+	u, err := s.WithTemplate()
+	if err != nil {
+		return "", err
+	}
+	err = l.update(ctx, u)
+	l.told(err, "%s has its new template", inject.Name(s.Have))
+	return "", err
+}
+
+// labelPods gives the Pods of a StatefulSet that run without guards the labels of the cluster, or takes them away again, so that whoever looks meanwhile sees all of
+// them as one cluster. It restarts nothing. It comes before the write of the StatefulSet, which says that it was done.
+func (l *live) labelPods(ctx context.Context, s set, pods []corev1.Pod) error {
+	for i := range pods {
+		p := &pods[i]
+		if owner := metav1.GetControllerOf(p); owner == nil || owner.Name != s.typed.Name || cluster.HasBarrier(&p.Spec) {
+			continue
+		}
+		err := kube.PatchMetadata(ctx, l.c, p, func(p *corev1.Pod) {
+			for k, v := range s.PodLabels() {
+				switch {
+				case v == nil:
+					delete(p.Labels, k)
+				case p.Labels == nil:
+					p.Labels = map[string]string{k: *v}
+				default:
+					p.Labels[k] = *v
+				}
+			}
+		}, client.FieldOwner(manifests.FieldOwner))
+		if err != nil {
+			return fmt.Errorf("label Pod %s/%s: %w", p.Namespace, p.Name, err)
+		}
+	}
+	return nil
+}
+
+// evict stops a Pod; a disruption budget may forbid it for now.
+func (l *live) evict(ctx context.Context, m inject.Member) (why string, err error) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: l.key.Namespace, Name: m.Name}}
+	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &m.UID}}}
+	err = l.c.SubResource("eviction").Create(ctx, pod, eviction)
+	switch {
+	case apierrors.IsTooManyRequests(err):
+		return fmt.Sprintf("a disruption budget forbids to evict %s for now", m.Name), nil
+	case err != nil:
+		return "", fmt.Errorf("evict Pod %s/%s: %w", l.key.Namespace, m.Name, err)
+	}
+	l.told(nil, "%s restarts", m.Name)
+	return "", nil
+}
+
+// objects are the cluster's, whatever labels they carry: while guards are put in or taken out some have them and some not.
+func (l *live) objects(ctx context.Context, sets []set) (cluster.Objects, error) {
+	typed := make([]appsv1.StatefulSet, len(sets))
+	for i, s := range sets {
+		typed[i] = *s.typed
+	}
+	return kube.LoadSets(ctx, l.c, l.key, typed)
+}
+
+// ask is the cluster of these objects with what every node says itself.
+func (l *live) ask(ctx context.Context, objects cluster.Objects) (*cluster.Cluster, error) {
+	for i := range objects.StatefulSets {
+		// The rollout that holds up everybody else is this very one, or the one that this one turns back; its Pods are looked at one by one.
+		if _, ours := objects.StatefulSets[i].Annotations[api.AnnotationRolling]; ours {
+			objects.StatefulSets[i].Status.UpdateRevision = ""
+		}
+	}
+	p := l.d.Busy("asking the nodes of " + l.key.String())
+	defer p.Stop()
+	now, err := l.d.ReadLive(ctx, cluster.New(objects, cluster.SourceLive, l.d.Clock.Now()), kube.LiveOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("ask the nodes of %s: %w", l.key, err)
+	}
+	return now, nil
+}
+
+// well is why something is not safe now; empty where it is. member is the one that stops, if any.
+func (l *live) well(ctx context.Context, objects cluster.Objects, purpose, member string) (why string, err error) {
+	now, err := l.ask(ctx, objects)
+	if err != nil {
+		return "", err
+	}
+	var stopped []cluster.Member
+	for _, m := range now.Members() {
+		if member != "" && m.Member == member {
+			stopped = append(stopped, m)
+		}
+	}
+	if member != "" && len(stopped) == 0 {
+		return "no member is called " + member, nil
+	}
+	bad := l.unsafe(ctx, now, purpose, stopped)
+	if len(bad) == 0 {
+		return "", nil
+	}
+	return sentence(bad[0]), nil
+}
+
+// unsafe is what speaks against it, as `check --for` has it.
+func (l *live) unsafe(ctx context.Context, now *cluster.Cluster, purpose string, stopped []cluster.Member) []preflight.Result {
+	in := &preflight.Now{For: purpose, Cluster: now, Stopped: stopped}
+	if purpose != preflight.ForScale {
+		l.d.GatherNow(ctx, l.c, in)
+	}
+	return slices.DeleteFunc(preflight.Safe(in), func(r preflight.Result) bool {
+		return r.State == preflight.OK || r.State == preflight.Warning || r.Check == checkData && slices.Contains(l.skip, checkData)
+	})
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/adopt"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// world is the cluster for package adopt.
+type world struct {
+	*live
+	sets []set
+}
+
+var _ adopt.World = (*world)(nil)
+
+// Nodes implements adopt.World. A Pod that has not joined is among them, and blocks.
+func (w *world) Nodes(ctx context.Context) ([]adopt.Node, error) {
+	objects, err := w.objects(ctx, w.sets)
+	if err != nil {
+		return nil, err
+	}
+	now, err := w.ask(ctx, objects)
+	if err != nil {
+		return nil, err
+	}
+	var out []adopt.Node
+	for i := range now.Pods {
+		p := &now.Pods[i]
+		n := adopt.Node{Member: p.Name, Said: now.Live[p.Name]}
+		if n.Said == nil {
+			n.Trouble = cluster.PodState(p)
+		}
+		for _, s := range now.Services {
+			if s.Name == p.Name {
+				n.Recorded = hostid.Known(s.Annotations[api.AnnotationHostID])
+				n.Joined = s.Annotations[api.AnnotationNodeJoined] == strconv.FormatBool(true)
+			}
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// Flush implements adopt.World.
+func (w *world) Flush(ctx context.Context, member string) error {
+	pod := &corev1.Pod{}
+	if err := w.c.Get(ctx, client.ObjectKey{Namespace: w.key.Namespace, Name: member}, pod); err != nil {
+		return err
+	}
+	return w.d.FlushLocal(ctx, *pod)
+}
+
+// Record implements adopt.World. The Service is the controller's, which makes it once the StatefulSet has its labels.
+func (w *world) Record(ctx context.Context, id adopt.Identity) error {
+	svc := &corev1.Service{}
+	if err := w.c.Get(ctx, client.ObjectKey{Namespace: w.key.Namespace, Name: id.Member}, svc); err != nil {
+		return err
+	}
+	return kube.PatchMetadata(ctx, w.c, svc, func(s *corev1.Service) {
+		if s.Annotations == nil {
+			s.Annotations = map[string]string{}
+		}
+		s.Annotations[api.AnnotationHostID], s.Annotations[api.AnnotationNodeJoined] = string(id.HostID), strconv.FormatBool(true)
+	})
+}
+
+// clean ends the roll: of an undo it removes what nobody needs any more.
+func (l *live) clean(ctx context.Context, sets []set) error {
+	if !l.undo {
+		l.d.Say(fmt.Sprintf("%s is guarded: a newcomer waits until every node sees every node UP\n", l.key))
+		return nil
+	}
+	left, err := l.leftovers(ctx, sets)
+	if err != nil {
+		return err
+	}
+	for _, o := range left {
+		uid := o.GetUID()
+		err := l.c.Delete(ctx, o, client.Preconditions(metav1.Preconditions{UID: &uid}))
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove %s: %w", inject.Name(o), err)
+		}
+		l.d.Say(inject.Name(o) + " removed\n")
+	}
+	l.d.Say(fmt.Sprintf("%s is without guards: nothing holds a newcomer back\n", l.key))
+	return nil
+}
+
+// leftovers are what only guarded Pods need, once the last of them is gone: the member Services that the controller made, and the objects that an injection added
+// and no other Pod of the namespace uses. While a StatefulSet of the cluster is the controller's, or a Pod of it has a barrier, there are none.
+func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstructured, error) {
+	objects, err := l.objects(ctx, sets)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(objects.StatefulSets, func(s appsv1.StatefulSet) bool { return cluster.Managed(&s) }) || slices.ContainsFunc(objects.Pods, func(p corev1.Pod) bool { return cluster.HasBarrier(&p.Spec) }) {
+		return nil, nil
+	}
+	var out []*unstructured.Unstructured
+	for i := range objects.Services {
+		s := &objects.Services[i]
+		if s.Labels[api.LabelCluster] == l.key.Name && cluster.IsMemberService(s) && cluster.Managed(s) {
+			u := &unstructured.Unstructured{}
+			u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Service"))
+			u.SetNamespace(s.Namespace)
+			u.SetName(s.Name)
+			u.SetUID(s.UID)
+			out = append(out, u)
+		}
+	}
+	var pods corev1.PodList
+	if err := l.c.List(ctx, &pods, client.InNamespace(l.key.Namespace)); err != nil {
+		return nil, fmt.Errorf("list Pods of namespace %s: %w", l.key.Namespace, err)
+	}
+	used := func(account string) bool {
+		return slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Spec.ServiceAccountName == account && cluster.HasBarrier(&p.Spec) })
+	}
+	for _, gvk := range []schema.GroupVersionKind{roleBindings, serviceAccounts} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk)
+		if err := l.c.List(ctx, list, client.InNamespace(l.key.Namespace)); err != nil {
+			return nil, fmt.Errorf("list %ss of namespace %s: %w", gvk.Kind, l.key.Namespace, err)
+		}
+		for i := range list.Items {
+			if u := &list.Items[i]; u.GetAnnotations()[api.AnnotationInjected] == api.InjectedAdded && !used(accountOf(u)) {
+				out = append(out, u)
+			}
+		}
+	}
+	return out, nil
+}
+
+// accountOf is the ServiceAccount that an added object is for.
+func accountOf(u *unstructured.Unstructured) string {
+	subjects, _, _ := unstructured.NestedSlice(u.Object, "subjects")
+	for _, s := range subjects {
+		if m, ok := s.(map[string]any); ok && m["kind"] == rbacv1.ServiceAccountKind {
+			name, _ := m["name"].(string)
+			return name
+		}
+	}
+	return u.GetName()
+}

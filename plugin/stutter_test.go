@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+// clauses are the parts of an error, without quotes: what stands between colons, semicolons and brackets.
+func clauses(text string) []string {
+	var out []string
+	for _, c := range regexp.MustCompile(`: |; |, |\(|\)|\n`).Split(text, -1) {
+		if c = strings.Trim(strings.ToLower(c), `"' .`); strings.Contains(c, " ") {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// libraries are words of client-go, pflag and YAML decoders that say again what the sentence around them says.
+var libraries = []string{"invalid argument", "error parsing", "error loading", "error converting", "unable to construct", "error reading", "unable to decode", "failed to"}
+
+// stutters says how an error says one thing twice, empty where it does not.
+func stutters(text string) string {
+	all := clauses(text)
+	for i, a := range all {
+		for j, b := range all {
+			if i != j && (a == b && i < j || len(a) < len(b) && (strings.HasPrefix(b, a+" ") || strings.HasSuffix(b, " "+a))) {
+				return fmt.Sprintf("%q and %q", a, b)
+			}
+		}
+	}
+	for _, w := range libraries {
+		if strings.Contains(text, w) {
+			return fmt.Sprintf("a library's %q", w)
+		}
+	}
+	return ""
+}
+
+func TestStuttersAreSeen(t *testing.T) {
+	for text, want := range map[string]bool{
+		"read saved objects from a.yaml: read saved objects: document 1: no fields":                                true,
+		`invalid argument "x" for "--color" flag: must be one of auto, always`:                                     true,
+		"ask the API server: connection refused: connection refused":                                               true,
+		"read saved objects from a.yaml: document 1: it has no fields; save them with kubectl":                     false,
+		"--color is \"x\": must be one of auto, always, never":                                                     false,
+		"user \"bob\" may not list services in namespace a\nuser \"bob\" may not list statefulsets in namespace a": false,
+	} {
+		if got := stutters(text); (got != "") != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// errorOf is the error that a run told, without the hint below it, and that hint.
+func errorOf(stderr string) (text, hint string) {
+	_, text, found := strings.Cut("\n"+stderr, "\nerror: ")
+	if !found {
+		return "", ""
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return strings.Join(lines[:max(1, len(lines)-1)], "\n"), lines[len(lines)-1]
+}
+
+// TestNoErrorStutters walks over everything that a verb was ever recorded to say when it ends with an error.
+func TestNoErrorStutters(t *testing.T) {
+	files, err := filepath.Glob("*/testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, file := range append(files, own...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, run := range strings.Split(string(data), "\n-- stderr --\n")[1:] {
+			said, _, _ := strings.Cut(run, "-- exit ")
+			text, _ := errorOf(said)
+			if text == "" {
+				continue
+			}
+			seen++
+			if what := stutters(text); what != "" {
+				t.Errorf("%s says one thing twice, %s: %s", file, what, text)
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("only %d errors were found: the transcripts have another form", seen)
+	}
+}
+
+// bad is one wrong input for every verb that takes it.
+type bad struct {
+	args []string
+	want string
+	code int
+}
+
+// cured is what an error or its hint has where it tells the person what to do.
+var cured = regexp.MustCompile(`(?i)\b(ask|check|choose|did you mean|give|leave|list|look|make|mend|must be one of|name|print|read|save|say|see|set|takes|they hold|use|write)\b`)
+
+// TestBadInput: a wrong name, a missing cluster, an unreachable server, a file that is none, no kubeconfig: said once, with the cure.
+func TestBadInput(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	config := "apiVersion: v1\nkind: Config\ncurrent-context: dead\ncontexts: [{name: dead, context: {cluster: x}}]\nclusters: [{name: x, cluster: {server: \"https://127.0.0.1:1\"}}]\n"
+	dead, broken := file("dead.yaml", config), file("broken.yaml", "not: [yaml")
+	noHost := file("nohost.yaml", strings.Replace(config, "127.0.0.1:1", "no-such-host.invalid:6443", 1))
+	missing, words, empty := filepath.Join(dir, "none.yaml"), file("words.txt", "hello"), file("empty.yaml", "")
+	other, cut := file("other.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"), file("cut.zip", "PK broken")
+	var all []bad
+	asking := [][]string{
+		{"status"}, {"barrier"}, {"report"}, {"describe", "x"}, {"events"}, {"logs", "x"}, {"exec", "x", "--", "ls"}, {"nodetool", "x", "--", "status"}, {"cqlsh", "x"}, {"force-proceed", "x"},
+		{"replace", "x"}, {"replace", "status"}, {"replace", "resume", "x"}, {"check"}, {"uninstall"}, {"remote", "list"},
+	}
+	with := func(flags, verb []string) []string { return append(append([]string{verb[0]}, flags...), verb[1:]...) }
+	for _, verb := range asking {
+		for flag, want := range map[string]string{
+			"--kubeconfig=" + dead:    "cannot reach the API server at https://127.0.0.1:1: connection refused",
+			"--kubeconfig=" + missing: "read kubeconfig", "--kubeconfig=" + broken: "read kubeconfig", "--server=ht!tp://": "it is no URL and no host:port",
+		} {
+			all = append(all, bad{with([]string{flag}, verb), want, 1})
+		}
+	}
+	all = append(all, bad{[]string{"status", "--kubeconfig", noHost}, "cannot reach the API server at https://no-such-host.invalid:6443: ", 1},
+		bad{[]string{"status", "--kubeconfig", dead, "--context", "nope"}, `read kubeconfig: context "nope" does not exist`, 1})
+	for _, verb := range [][]string{{"status"}, {"barrier"}, {"report"}, {"describe", "x"}, {"dashboard", "--once"}, {"events"}, {"replace", "x", "--dry-run"}, {"replace", "status"}} {
+		for from, want := range map[string]string{
+			missing: "no such file", broken: "document 1: yaml: line 1", words: "it is not a Kubernetes object", empty: "there are none in 0 documents", other: "no cluster in them", cut: "document 1",
+			dir: "is a directory",
+		} {
+			all = append(all, bad{append(append([]string{}, verb...), "--from", from), want, 1})
+		}
+		all = append(all, bad{append(append([]string{}, verb...), "--from", "sample:nope"), `there is no sample "nope"`, 2})
+	}
+	for line, want := range map[string]string{
+		"status nope": "the saved objects do not hold this cluster", "report nope": "do not hold this cluster", "events nope": "do not hold this cluster", "status -n nope": "do not hold this cluster",
+	} {
+		all = append(all, bad{append(strings.Fields(line), "--from", "sample:incident"), want, 1})
+	}
+	for line, want := range map[string]string{
+		"barrier nope": `no member "nope"`, "describe rack9/0": `no member "rack9/0"`, "replace nope --dry-run": `no member "nope"`, "replace status nope": `no member "nope"`,
+		"status --source=nope": `--source is "nope": must be one of auto, report, annotation, live`, "status --sort-by=nope": `--sort-by is "nope": must be one of`, "status --color=x": `--color is "x": must be one of`,
+		"status -o nope": `output format "nope" is not known`, "status -o jsonpath={.x": "-o jsonpath={.x cannot be read: unclosed action", "status -o go-template={{.x": "cannot be read: ",
+		"status -o custom-columns=A": "cannot be read", "status --timeout=5": `--timeout is "5"`, "events --since=x": `--since is "x"`, "status a b": "one too many", "status --watch": "saved objects do not change",
+		"report --archive " + dir + "/no/a.zip": "there is no directory " + dir + "/no: make it first",
+	} {
+		code := 2
+		if strings.HasPrefix(line, "report --archive") {
+			code = 1
+		}
+		all = append(all, bad{append(strings.Fields(line), "--from", "sample:incident"), want, code})
+	}
+	for _, f := range []struct{ file, want string }{{missing, "no such file"}, {broken, "read the manifest: document 1: yaml: line 1"}, {other, "no StatefulSet there runs ScyllaDB"}} {
+		all = append(all, bad{[]string{"inject", "--image", "a", "-f", f.file}, f.want, 0})
+	}
+	for _, b := range all {
+		r := plugintest.Run{Args: b.args}.Do(t)
+		text, hint := errorOf(r.Stderr)
+		name := strings.Join(b.args, " ")
+		switch {
+		case text == "" || b.code != 0 && r.Code != b.code || r.Code == 0 || !strings.Contains(text, b.want):
+			t.Errorf("%s: exit %d, want %d and %q:\n%s", name, r.Code, b.code, b.want, r.Stderr)
+		case stutters(text) != "":
+			t.Errorf("%s says one thing twice, %s: %s", name, stutters(text), text)
+		case !cured.MatchString(hint):
+			t.Errorf("%s does not end with what to do: %s", name, r.Stderr)
+		}
+		if strings.Contains(r.Stderr, "--from FILE") && (b.args[0] == "exec" || b.args[0] == "logs" || b.args[0] == "check") {
+			t.Errorf("%s names a flag that the verb has not: %s", name, r.Stderr)
+		}
+	}
+}

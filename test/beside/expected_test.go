@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package beside
+
+import "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+
+// expectation is what comes of a situation.
+type expectation struct {
+	theirs, ours Answer
+	// reason of the gravest thing that our barrier waits for or refuses.
+	reason matrix.Reason
+	// status is the exit code of `kubectl scylla status`.
+	status int
+	// outside is what `kubectl scylla barrier` says, and saved what it says of a file, where that is not what our barrier does.
+	outside, saved Answer
+}
+
+var expectations = map[string]expectation{
+	"all UP":                                                                {Opens, Opens, "", 0, "", ""},
+	"a node is DOWN":                                                        {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"two nodes are DOWN":                                                    {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"one node sees another DOWN":                                            {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"one node lacks another":                                                {Waits, Waits, matrix.ReasonNodeNotSeen, 3, "", ""},
+	"a node does not see itself UP":                                         {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"a status in lower case":                                                {Waits, Waits, matrix.ReasonNodeUnknown, 3, "", ""},
+	"a status that nobody knows":                                            {Waits, Waits, matrix.ReasonNodeUnknown, 3, "", ""},
+	"a status is empty":                                                     {Waits, Waits, matrix.ReasonNodeUnknown, 3, "", ""},
+	"an annotation is an error":                                             {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"an annotation is an empty error":                                       {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"an annotation is an empty object":                                      {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"an annotation is null":                                                 {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"an annotation has error and nodes":                                     {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"an annotation has garbage behind it":                                   {Opens, Waits, matrix.ReasonReportOutdated, 3, "", ""},
+	"a node is listed DOWN and then UP":                                     {Opens, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"a node is listed UP and then DOWN":                                     {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"a host ID in capitals":                                                 {Waits, Opens, "", 0, "", ""},
+	"a joined member has no Pod":                                            {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"a joined member's Service has no host ID":                              {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"a joined member's Service has an empty host ID":                        {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"a joined member's Service has a host ID that is none":                  {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"two members' Services record one host ID":                              {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"a host ID that no member has, UP for all":                              {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"a host ID that no member has, DOWN for all":                            {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"a host ID that no member has, for one alone":                           {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"Services say nothing of joining, as those of 1.21":                     {Opens, Opens, "", 0, "", ""},
+	"the newcomer's last host ID is listed UP":                              {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"the newcomer's last host ID is listed DOWN":                            {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"the newcomer's last host ID is listed by nobody":                       {Opens, Opens, "", 0, "", ""},
+	"another newcomer waits too":                                            {Opens, Opens, "", 0, "", ""},
+	"another node joins and is listed UP":                                   {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"another node joins, its Service says nothing yet":                      {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"another node joins and is listed DOWN":                                 {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"another node joins and is not listed yet":                              {Opens, Opens, "", 0, "", ""},
+	"another node has joined and has no row yet":                            {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"a node is being decommissioned":                                        {Waits, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"a node was decommissioned":                                             {Opens, Opens, "", 0, "", ""},
+	"a node was removed, its Service is left":                               {Waits, Opens, "", 0, "", ""},
+	"a member is under maintenance":                                         {Opens, Opens, "", 0, "", ""},
+	"the first node of all":                                                 {Opens, Opens, "", 3, "", ""},
+	"the first node of all, an empty report":                                {Opens, Opens, "", 3, "", ""},
+	"a second new node while there is none":                                 {Opens, Waits, matrix.ReasonFirstNodePending, 3, "", ""},
+	"a second new node, an empty report":                                    {Opens, Waits, matrix.ReasonFirstNodePending, 3, "", ""},
+	"the first node of all, lenient flag set":                               {Opens, Waits, matrix.ReasonDatacenterUnverified, 3, "", ""},
+	"the first node of all, its seeds are another cluster's":                {Opens, Waits, matrix.ReasonOtherCluster, 3, Opens, ""},
+	"the report is lost":                                                    {Opens, Waits, matrix.ReasonReportMissing, 3, "", Opens},
+	"the report is another cluster's by its selector":                       {Opens, Waits, matrix.ReasonReportMissing, 3, "", ""},
+	"the report is empty and members have joined":                           {Opens, Waits, matrix.ReasonReportMissing, 3, "", ""},
+	"two datacenters, all UP":                                               {Opens, Opens, "", 0, "", ""},
+	"two datacenters, the other's node is DOWN":                             {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"two datacenters, the other's report is frozen":                         {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"two datacenters, the other sees a node here DOWN":                      {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"two datacenters, the other's report is gone, its nodes are UP":         {Opens, Opens, "", 3, "", ""},
+	"two datacenters, the other's report is gone, its node is DOWN":         {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"two datacenters, only one here sees the other's node":                  {Waits, Waits, matrix.ReasonNodeNotSeen, 3, "", ""},
+	"two datacenters, the report here is lost":                              {Waits, Waits, matrix.ReasonReportMissing, 3, "", ""},
+	"forced, a node is DOWN":                                                {Opens, Opens, "", 3, "", ""},
+	"forced, all UP":                                                        {Opens, Opens, "", 0, "", ""},
+	"force has the value True":                                              {Fails, Waits, matrix.ReasonForceInvalid, 0, "", ""},
+	"force has the value false":                                             {Fails, Waits, matrix.ReasonForceInvalid, 0, "", ""},
+	"force has no value":                                                    {Fails, Waits, matrix.ReasonForceInvalid, 0, "", ""},
+	"force has a space before true":                                         {Fails, Waits, matrix.ReasonForceInvalid, 0, "", ""},
+	"forced without the label of its rack":                                  {Fails, Opens, "", 0, "", ""},
+	"forced, and an annotation cannot be decoded":                           {Opens, Opens, "", 3, "", ""},
+	"forced, and it replaces while a node is DOWN":                          {Opens, Opens, "", 3, "", ""},
+	"force is wrong, and it replaces":                                       {Fails, Waits, matrix.ReasonForceInvalid, 3, "", ""},
+	"no label of its datacenter":                                            {Fails, Waits, matrix.ReasonLabelMissing, 0, "", ""},
+	"no label of its rack":                                                  {Fails, Waits, matrix.ReasonLabelMissing, 0, "", ""},
+	"an empty label of its datacenter":                                      {Opens, Waits, matrix.ReasonLabelMissing, 0, "", ""},
+	"an empty label of its rack":                                            {Opens, Waits, matrix.ReasonLabelMissing, 0, "", ""},
+	"the label of another datacenter":                                       {Opens, Opens, "", 0, "", ""},
+	"a replacement is asked for, the Pod not evicted yet":                   {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"a replacement, the replaced node is DOWN":                              {Opens, Opens, "", 3, "", ""},
+	"a replacement, another node is DOWN":                                   {Opens, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"a replacement, the replaced node is UP":                                {Opens, Waits, matrix.ReasonTargetUp, 3, "", ""},
+	"a replacement, one node sees the replaced one UP":                      {Opens, Waits, matrix.ReasonTargetUp, 3, "", ""},
+	"a replacement, nobody lists the replaced node any more":                {Opens, Opens, "", 0, "", ""},
+	"a replacement of nobody: the label is empty":                           {Opens, Waits, matrix.ReasonReplaceInvalid, 3, "", ""},
+	"a replacement of nobody: the label is no host ID":                      {Opens, Waits, matrix.ReasonReplaceInvalid, 3, "", ""},
+	"a replacement of a node that lives elsewhere":                          {Opens, Waits, matrix.ReasonTargetUp, 3, unsure, ""},
+	"a replacement whose request was taken away":                            {Opens, Opens, "", 3, "", ""},
+	"a replacement, the new host ID is recorded":                            {Opens, Opens, "", 3, "", ""},
+	"a replacement, no report":                                              {Opens, Waits, matrix.ReasonReportMissing, 3, "", Opens},
+	"a replacement, an annotation is an error":                              {Opens, Waits, matrix.ReasonRowMissing, 3, "", ""},
+	"a replacement by its own address alone":                                {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"a replacement by its own address alone, another node is DOWN":          {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"a replacement by another node's address":                               {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"another member is being replaced":                                      {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"another member's replacement is asked for":                             {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"another member's replacement has joined, the old node is still listed": {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"back, its disk says so, a node is DOWN":                                {Opens, Opens, "", 3, unsure, ""},
+	"back, its disk says nothing, a node is DOWN":                           {Waits, Opens, "", 3, unsure, ""},
+	"back, its disk says nothing, all others UP":                            {Waits, Opens, "", 3, unsure, ""},
+	"back with an empty volume":                                             {Waits, Waits, matrix.ReasonNodeDown, 3, unsure, ""},
+	"back, its disk says nothing, one row lacks it":                         {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"back, nobody lists it any more":                                        {Opens, refuses, matrix.ReasonDataDirectory, 0, unsure, ""},
+	"its join was cut short while a node is DOWN":                           {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"its disk was decommissioned":                                           {Opens, refuses, matrix.ReasonDataDirectory, 0, Opens, ""},
+	"its query failed":                                                      {Fails, Opens, "", 0, "", ""},
+	"the operator is scaled to 0":                                           {Opens, Waits, matrix.ReasonControllerSilent, 3, "", ""},
+	"no Pod of the operator runs":                                           {Opens, Waits, matrix.ReasonControllerSilent, 3, "", ""},
+	"an annotation says DOWN, the report UP":                                {Opens, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"an annotation says UP, the report DOWN":                                {Waits, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"one annotation cannot be decoded":                                      {Opens, Waits, matrix.ReasonReportOutdated, 3, "", ""},
+	"one annotation cannot be decoded, another says DOWN":                   {Opens, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"an annotation is empty text":                                           {Opens, Waits, matrix.ReasonReportOutdated, 3, "", ""},
+	"the newcomer's own annotation cannot be decoded":                       {Opens, Opens, "", 0, "", ""},
+	"an annotation has become an error":                                     {Opens, Waits, matrix.ReasonReportOutdated, 3, "", ""},
+	"a member has joined since the report":                                  {Waits, Waits, matrix.ReasonReportOutdated, 3, "", ""},
+	"a Pod is gone since the report":                                        {Opens, Waits, matrix.ReasonRowStale, 3, "", ""},
+	"a Pod was made anew and says nothing":                                  {Opens, Waits, matrix.ReasonRowStale, 3, "", ""},
+	"the operator's Lease is not renewed":                                   {Opens, Waits, matrix.ReasonControllerSilent, 3, "", Opens},
+	"the operator runs and renews its Lease":                                {Opens, Opens, "", 0, "", ""},
+	"the operator says Degraded":                                            {Opens, Waits, matrix.ReasonOperatorDegraded, 3, "", ""},
+	"the operator says AsExpected":                                          {Opens, Opens, "", 0, "", ""},
+	"an annotation was written a moment ago and says DOWN":                  {Opens, Waits, matrix.ReasonNodeDown, 3, "", ""},
+	"a member's container crashes, its row is left":                         {Opens, Waits, matrix.ReasonRowStale, 3, "", ""},
+	"a member's Kubernetes node is lost":                                    {Opens, Waits, matrix.ReasonRowStale, 3, "", ""},
+	"a member's Pod is being deleted":                                       {Opens, Waits, matrix.ReasonRowStale, 3, "", ""},
+	"a StatefulSet is being rolled":                                         {Opens, Waits, matrix.ReasonRollout, 3, "", ""},
+	"its image is older than the cluster's":                                 {Opens, Waits, matrix.ReasonVersionTooOld, 0, "", ""},
+	"its ScyllaDB ended with exit code 0 before it had joined":              {Opens, Opens, "", 3, refuses, ""},
+}
+
+// difference is why our verdict is another than the operator's, and the situation in the document's words, which several situations may share.
+type difference struct{ row, why string }
+
+const (
+	rowOff       = "the operator is off, or its Lease is not renewed"
+	whyOff       = "nobody knows whether the report is still true"
+	rowFrozen    = "one annotation cannot be decoded"
+	whyFrozen    = "one such annotation stops the whole report"
+	rowGraver    = "an annotation says DOWN or is an error, the report says UP, as when it is too large for etcd"
+	whyGraver    = "the graver word counts"
+	rowNoReport  = "no report, an empty one, or one with another selector, and the cluster is not new"
+	whyNoReport  = "a lost report is no new cluster"
+	rowSecond    = "no report, several new members"
+	whySecond    = "two first nodes found two clusters: ours opens for the first alone"
+	rowLiving    = "a replacement whose target is UP"
+	whyLiving    = "a live node must not be replaced"
+	rowLabels    = "labels of place are missing"
+	whyVisible   = "visible, and heals when it is mended"
+	rowEmpty     = "labels of place are empty"
+	whyEmpty     = "another member's row would be left out"
+	rowForce     = "force has a value other than `true`"
+	rowNobody    = "`replacing-node-hostid` is empty or no host ID"
+	whyNobody    = "ScyllaDB would start as a plain new node, or not at all"
+	rowStale     = "a row whose Pod does not run or is gone, or whose Kubernetes node is lost"
+	whyStale     = "the word of nobody"
+	rowRestart   = "joined by its Service, every fresh row lists it, volume in use, disk says nothing"
+	whyRestart   = "ScyllaDB does not flush its own state at once; holding the node back keeps it DOWN"
+	rowOneUP     = "a replacement while a row is missing"
+	whyEverybody = "ScyllaDB bans the target first and cancels then"
+)
+
+var differences = map[string]difference{
+	"an annotation has garbage behind it":                    {"an annotation has more behind its value", "what cannot be read in full is not trusted"},
+	"a node is listed DOWN and then UP":                      {"a host ID is listed DOWN and then UP", "no newcomer starts while any row says DOWN; the operator's barrier takes the last word"},
+	"a host ID in capitals":                                  {"a host ID in capitals", "they are the same UUID; the operator compares letters"},
+	"a node was removed, its Service is left":                {"a node was removed by `nodetool removenode`, and its Service says that it has joined", "nobody lists it any more, so nothing is required of it; the operator waits for a row for ever"},
+	"a second new node while there is none":                  {rowSecond, whySecond},
+	"a second new node, an empty report":                     {rowSecond, whySecond},
+	"the first node of all, lenient flag set":                {"no report, lenient flag set", "another datacenter exists"},
+	"the first node of all, its seeds are another cluster's": {"a first node whose seeds are another cluster's", "it would join that cluster, and nobody has looked at it"},
+	"the report is lost":                                     {rowNoReport, whyNoReport},
+	"the report is another cluster's by its selector":        {rowNoReport, whyNoReport},
+	"the report is empty and members have joined":            {rowNoReport, whyNoReport},
+	"a replacement, no report":                               {rowNoReport, whyNoReport},
+	"force has the value True":                               {rowForce, whyVisible},
+	"force has the value false":                              {rowForce, whyVisible},
+	"force has no value":                                     {rowForce, whyVisible},
+	"force has a space before true":                          {rowForce, whyVisible},
+	"force is wrong, and it replaces":                        {rowForce, whyVisible},
+	"forced without the label of its rack":                   {"force `true`, labels of place missing", "force is the last resort of the person on call"},
+	"no label of its datacenter":                             {rowLabels, whyVisible},
+	"no label of its rack":                                   {rowLabels, whyVisible},
+	"an empty label of its datacenter":                       {rowEmpty, whyEmpty},
+	"an empty label of its rack":                             {rowEmpty, whyEmpty},
+	"a replacement, another node is DOWN":                    {"a replacement while another node is DOWN", whyEverybody},
+	"a replacement, an annotation is an error":               {rowOneUP, whyEverybody},
+	"a replacement, the replaced node is UP":                 {rowLiving, whyLiving},
+	"a replacement, one node sees the replaced one UP":       {rowLiving, whyLiving},
+	"a replacement of a node that lives elsewhere":           {rowLiving, whyLiving},
+	"a replacement of nobody: the label is empty":            {rowNobody, whyNobody},
+	"a replacement of nobody: the label is no host ID":       {rowNobody, whyNobody},
+	"back, its disk says nothing, a node is DOWN":            {rowRestart, whyRestart},
+	"back, its disk says nothing, all others UP":             {rowRestart, whyRestart},
+	"back, nobody lists it any more":                         {"a member that nobody lists any more, its old volume in use", "its node was removed: ScyllaDB refuses that volume for ever"},
+	"its disk was decommissioned":                            {"the data directory was decommissioned", "ScyllaDB refuses it for ever"},
+	"its query failed":                                       {"the query of the data directory prints what nobody can read, all UP", "a newcomer may start, and so may a restart; while a node is DOWN ours waits"},
+	"the operator is scaled to 0":                            {rowOff, whyOff},
+	"no Pod of the operator runs":                            {rowOff, whyOff},
+	"the operator's Lease is not renewed":                    {rowOff, whyOff},
+	"the operator says Degraded":                             {"the operator says Degraded", "it may not keep its report"},
+	"an annotation says DOWN, the report UP":                 {rowGraver, whyGraver},
+	"an annotation was written a moment ago and says DOWN":   {rowGraver, whyGraver},
+	"an annotation has become an error":                      {rowGraver, whyGraver},
+	"one annotation cannot be decoded":                       {rowFrozen, whyFrozen},
+	"one annotation cannot be decoded, another says DOWN":    {rowFrozen, whyFrozen},
+	"an annotation is empty text":                            {rowFrozen, whyFrozen},
+	"a Pod is gone since the report":                         {rowStale, whyStale},
+	"a Pod was made anew and says nothing":                   {rowStale, whyStale},
+	"a member's container crashes, its row is left":          {rowStale, whyStale},
+	"a member's Kubernetes node is lost":                     {rowStale, whyStale},
+	"a member's Pod is being deleted":                        {rowStale, whyStale},
+	"a StatefulSet is being rolled":                          {"a StatefulSet is being rolled", "a node that restarts in the middle rolls the join back"},
+	"its image is older than the cluster's":                  {"the newcomer's image is older than those of all members", "ScyllaDB refuses a node that lacks a feature which the cluster uses, and bans it"},
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"math/rand/v2"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// The controller's way to the API server, as package controller/keep, internal/kube's Progress and controller/replacement's claims know it.
+const (
+	leaseDuration = 15 * time.Second
+	watchSilence  = 70 * time.Second
+	settleClaim   = 3 * time.Second
+	claimMarked   = 30 * time.Second
+)
+
+// way is what goes wrong between the controller and the API server: the four faults of test/faultproxy.
+type way struct {
+	rng *rand.Rand // of its own, so that a fault here draws nothing from the rest of a seed
+	// dropped: no request arrives. stalled: watches deliver nothing, requests work. rejected: admission refuses reports; all of them, or those of datacenters alone.
+	dropped, stalled, rejected time.Time
+	rejectsAll                 bool
+	// What is held back arrives at that time, whoever has given up waiting for it.
+	heldReports, heldLease, heldDeletes time.Time
+
+	read     time.Time // when the cache was last filled
+	failed   bool      // the last assembly could not be written
+	proven   time.Time // when the last assembly was written or found equal
+	since    time.Time // since when no request arrives
+	reports  int       // version of the reports
+	lease    int       // and of the Lease
+	released bool      // the Lease was given up
+}
+
+func (y *way) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(y.rng.Int64N(int64(high-low)+1))
+}
+
+// apiFaults draws what goes wrong on the controller's way in the half hour of a seed.
+func (w *world) apiFaults() {
+	y := &w.control.way
+	y.rng = rand.New(rand.NewPCG(w.Seed, 0xfa17))
+	for range y.rng.IntN(4) {
+		w.after(y.between(20*time.Second, healAt-2*time.Minute), w.apiFault)
+	}
+}
+
+func (w *world) apiFault() {
+	y := &w.control.way
+	w.result.Faults++
+	until := w.now.Add(y.between(5*time.Second, 4*time.Minute))
+	var what string
+	switch y.rng.IntN(4) {
+	case 0:
+		what, y.dropped = "the controller's requests are dropped", until
+	case 1:
+		what, y.stalled, y.read = "the controller's watches stall", until, w.now
+	case 2:
+		what, y.rejected, y.rejectsAll = "the reports are rejected", until, y.rng.IntN(2) == 0
+	default:
+		switch y.rng.IntN(4) {
+		case 0:
+			what, y.heldReports = "reports are held back", until
+		case 1:
+			what, y.heldLease = "the Lease is held back", until
+		case 2:
+			what, y.heldReports, y.heldLease = "reports and Lease are held back", until, until
+		default:
+			what, y.heldDeletes = "deletions are held back", until
+		}
+	}
+	w.tracef("FAULT %s until %s", what, until.Sub(start).Round(time.Second))
+}
+
+// clear ends all of it; what is held back arrives when it was to arrive.
+func (y *way) clear() { y.dropped, y.stalled, y.rejected = time.Time{}, time.Time{}, time.Time{} }
+
+// hears is true when the controller's cache is of now.
+func (w *world) hears() bool {
+	y := &w.control.way
+	if w.now.Before(y.stalled) && w.now.Sub(y.read) < watchSilence {
+		return false
+	}
+	y.read = w.now
+	return true
+}
+
+// writeReports writes what was assembled, and is false when the API server did not say that it did.
+func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, status *api.ScyllaDBStatusReport) bool {
+	y := &w.control.way
+	write := func() {
+		y.reports++
+		w.reports, w.status = reports, status
+		w.published(status)
+		w.remember()
+		w.wrote()
+	}
+	switch {
+	case w.now.Before(y.rejected):
+		if !y.rejectsAll {
+			reports = w.reports
+			write() // of the cluster report
+		}
+		return false
+	case w.now.Before(y.heldReports):
+		base := y.reports
+		w.after(y.heldReports.Sub(w.now), func() {
+			if y.reports == base {
+				w.tracef("reports of a while ago are written")
+				write()
+			}
+		})
+		return false
+	}
+	write()
+	return true
+}
+
+// prove renews the Lease when the reports are kept, and gives it up when they have not been for long.
+func (w *world) prove() {
+	c, y := &w.control, &w.control.way
+	if !y.failed {
+		y.proven = w.now
+	}
+	switch {
+	case !y.failed && w.now.Sub(c.renewed) >= 2*time.Second:
+		c.renew(w)
+	case y.failed && w.now.Sub(y.proven) >= leaseDuration && !y.released:
+		w.tracef("the controller gives the Lease up")
+		w.putLease("")
+	}
+}
+
+// putLease writes the Lease in somebody's name.
+func (w *world) putLease(holder string) {
+	y := &w.control.way
+	l := w.lease.DeepCopy()
+	l.Spec.HolderIdentity, l.Spec.RenewTime = &holder, ptr.To(metav1.NewMicroTime(w.clock(w.control.name())))
+	base := y.lease
+	write := func() {
+		if y.lease != base {
+			return // somebody else was first: the object has another version
+		}
+		y.lease++
+		w.lease, y.released = l, holder == ""
+	}
+	if held := y.heldLease.Sub(w.now); held > 0 {
+		w.after(held, write)
+		return
+	}
+	write()
+}
+
+// deletion is a claim that a replacement has marked.
+type deletion struct {
+	at      time.Time
+	version int // counts marks, and that they were taken off
+}
+
+// deleteMarked marks a claim, looks again, and asks for its deletion by the version that the mark gave it.
+func (w *world) deleteMarked(step *replacement.Step) {
+	c := w.claims[step.Claim.Name]
+	if c == nil || string(c.obj.UID) != step.Claim.UID || c.deleting {
+		return
+	}
+	stood := w.now.Sub(c.mark.at)
+	if c.mark.at.IsZero() || stood > claimMarked {
+		c.mark = deletion{w.now, c.mark.version + 1}
+		w.wrote()
+		return
+	}
+	if stood < settleClaim {
+		w.replaceSeen = -1 // looks again
+		return
+	}
+	y, version := &w.control.way, c.mark.version
+	arrive := func() {
+		if c.deleting || w.claims[c.obj.Name] != c || c.mark.version != version {
+			return
+		}
+		w.judgeDeletion(c)
+		w.deleteClaim(c)
+	}
+	if held := y.heldDeletes.Sub(w.now); held > 0 {
+		w.tracef("the deletion of claim %s is held back", c.obj.Name)
+		w.replaceSeen = -1
+		w.after(held, arrive)
+		return
+	}
+	arrive()
+}
+
+// recall takes the mark off a member's claim, so that no deletion that is under way takes effect.
+func (w *world) recall(member string) {
+	if c := w.claims["data-"+member]; c != nil && !c.mark.at.IsZero() && !c.deleting {
+		c.mark = deletion{version: c.mark.version + 1}
+		w.wrote()
+	}
+}
+
+// judgeDeletion: the claim of a node that has been well for longer than anybody needs to say so is never deleted.
+func (w *world) judgeDeletion(c *claim) {
+	for _, name := range sortedKeys(w.pods) {
+		p := w.pods[name]
+		if p.claim == c && p.isReady() && p.proc != nil && p.proc.serves && w.now.Sub(p.proc.since) > bound {
+			w.violate("the claim of %s is deleted, whose ScyllaDB serves and was started at %s", name, p.proc.since.Sub(start).Round(time.Second))
+		}
+	}
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Policy permits: the controller that leads, with the real tracker of views, and the election by which another one takes its place.
+
+var clusterKey = types.NamespacedName{Namespace: namespace, Name: clusterName}
+
+// leader is one process of the controller, from its election to its end.
+type leader struct {
+	name    string
+	began   time.Time
+	tracker *views.Tracker
+	queue   *queued
+	// cache is what its watches have delivered; seen is the version of that.
+	cache   cluster.Objects
+	seen    int
+	reading *reading  // of the cache; nil before
+	next    time.Time // no assembly before
+	kept    time.Time // when the last assembly began that was written or found equal
+	ended   bool
+}
+
+// queued is the queue of the loop that writes: all that matters is whether anything is in it.
+type queued struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	is bool
+}
+
+func (q *queued) Add(reconcile.Request) { q.is = true }
+
+var silent = slog.New(slog.DiscardHandler)
+
+const (
+	electionLease = 15 * time.Second // what others wait before they take over
+	renewDeadline = 10 * time.Second // after which a leader that cannot renew ends itself
+	reports       = 2 * time.Second  // MinInterval of package reports
+	loopDead      = 3 * time.Minute  // after which the kubelet ends a process whose loop stands still
+)
+
+// two is true where the controller has a second replica that waits to lead.
+func (w *world) two() bool { return w.Seed%2 == 0 }
+
+// most is how many may join at once.
+func (w *world) most() int {
+	if w.Seed%5 == 0 {
+		return 2
+	}
+	return 1
+}
+
+// name of the process that leads, whose clock its words have.
+func (c *controller) name() string {
+	if c.leads == nil {
+		return "controller-0"
+	}
+	return c.leads.name
+}
+
+// elected makes a process the leader.
+func (w *world) elected() {
+	c := &w.control
+	c.terms++
+	c.transitions++
+	l := &leader{name: fmt.Sprintf("controller-%d", c.terms), began: w.now, queue: &queued{}}
+	l.tracker = views.New(views.Options{
+		Clock: processClock{w: w, who: l.name}, Log: silent, MaxPermits: w.most(), Window: view.Stabilisation, Heartbeats: &beats{w: w, who: l.name},
+		Epoch: func(context.Context) (int64, error) { return c.transitions + 1, nil },
+	})
+	_ = l.tracker.Source().Start(context.Background(), l.queue) // it only takes the queue
+	c.leads, c.loopStalls, c.way.proven, c.way.failed, c.way.released = l, time.Time{}, w.now, false, false
+	w.tracef("%s leads, transition %d", l.name, c.transitions)
+}
+
+// ended: the process is gone. Another one leads when the Lease of the election has run out, and when there is one.
+func (w *world) endController(waits time.Duration) {
+	c := &w.control
+	if c.leads == nil {
+		return
+	}
+	c.leads.ended, c.leads, c.way.since = true, nil, time.Time{}
+	c.takeOver = w.now.Add(waits)
+}
+
+func (w *world) crashController() {
+	if w.control.leads == nil {
+		return
+	}
+	w.tracef("FAULT %s is killed", w.control.leads.name)
+	again := electionLease + w.net.between(0, 2*time.Second)
+	if !w.two() {
+		again += w.net.between(0, time.Minute) // its Pod has to be made again
+	}
+	w.endController(again)
+}
+
+// freezeController stops a process, as SIGSTOP does. One that is frozen for so long that another one leads meanwhile does not know that, until it asks.
+func (w *world) freezeController(d time.Duration) {
+	l := w.control.leads
+	if l == nil {
+		return
+	}
+	w.tracef("FAULT %s is frozen for %s", l.name, d.Round(time.Second))
+	if d <= renewDeadline {
+		w.control.stopped = w.now.Add(d)
+		return
+	}
+	waits := electionLease + w.net.between(0, 2*time.Second)
+	if !w.two() {
+		waits = d + electionLease
+	}
+	w.endController(waits)
+	w.after(d, func() { w.haunt(l) })
+}
+
+// haunt is what a process does that wakes up and does not know yet that it leads no more: what it had in mind, and once more what its watches tell it now.
+func (w *world) haunt(l *leader) {
+	w.tracef("%s wakes up", l.name)
+	w.consume(l)
+	l.tracker.Look()
+	w.assemblePermits(l)
+	w.after(w.net.between(100*time.Millisecond, 2*time.Second), func() {
+		l.cache, l.reading = w.objects(everything), nil
+		l.tracker.Look()
+		w.assemblePermits(l)
+		w.consume(l)
+	})
+}
+
+// lead is one second of the process that leads.
+func (w *world) lead() {
+	c, y := &w.control, &w.control.way
+	if w.now.Before(c.stopped) {
+		return
+	}
+	if c.leads == nil {
+		if w.now.Before(c.takeOver) || w.now.Before(y.dropped) {
+			return
+		}
+		w.elected()
+	}
+	l := c.leads
+	if w.now.Before(y.dropped) {
+		w.unheeded(l)
+		return
+	}
+	y.since = time.Time{}
+	if w.hears() && l.seen != w.version {
+		l.seen, l.cache, l.reading, l.queue.is = w.version, w.objects(everything), nil, true
+		w.memberServices()
+	}
+	if int(w.now.Sub(l.began)/time.Second)%int(view.Interval/time.Second) == 0 {
+		l.tracker.Look()
+		l.tracker.Ask(context.Background())
+	}
+	stalls := w.now.Before(c.loopStalls)
+	if stalls && w.now.Sub(l.kept) > loopDead {
+		w.tracef("%s is ended by its watchdog", l.name)
+		w.endController(electionLease)
+		return
+	}
+	if !stalls && !w.now.Before(l.next) && (l.queue.is || w.now.Sub(l.kept) >= leaseDuration/3) {
+		l.queue.is = false
+		switch l.next = w.now.Add(reports); w.assemblePermits(l) {
+		case written:
+			l.kept, y.failed = w.now, false
+			if w.status != nil { // else there is no cluster to have a view of
+				l.tracker.Written(clusterKey, w.status.Status.View)
+			}
+		case refused:
+			l.kept, y.failed, l.queue.is = time.Time{}, true, true
+		case conflict:
+			l.queue.is = true
+		}
+	}
+	w.proveKept(l)
+}
+
+// unheeded is a second of a leader none of whose requests arrives.
+func (w *world) unheeded(l *leader) {
+	y := &w.control.way
+	if y.since.IsZero() {
+		y.since = w.now
+	}
+	if w.now.Sub(y.since) <= renewDeadline {
+		return
+	}
+	w.tracef("%s cannot renew, and ends", l.name)
+	if w.two() {
+		y.dropped, y.since = time.Time{}, time.Time{} // the other replica's way is another one
+	}
+	w.endController(electionLease - renewDeadline)
+}
+
+// proveKept renews the Lease by what was kept a moment ago, as package keep does, and gives it up when nothing was for long.
+func (w *world) proveKept(l *leader) {
+	c, y := &w.control, &w.control.way
+	switch {
+	case w.now.Sub(l.kept) < leaseDuration:
+		if y.proven = w.now; w.now.Sub(c.renewed) >= 2*time.Second {
+			c.renew(w)
+		}
+	case w.now.Sub(y.proven) >= leaseDuration && !y.released:
+		w.tracef("%s gives the Lease up", l.name)
+		w.putLease("")
+	}
+}
+
+// outcome of an assembly.
+type outcome int
+
+const (
+	written  outcome = iota // or found equal
+	refused                 // not written
+	conflict                // somebody has written since the cache was filled
+)
+
+// assemblePermits does what package reports does where there are views, on what the process has in its cache.
+func (w *world) assemblePermits(l *leader) outcome {
+	o := l.cache
+	if len(o.StatefulSets) == 0 {
+		if o.StatusReport != w.status {
+			return conflict
+		}
+		l.tracker.Forget(clusterKey)
+		w.control.forgot = true
+		if w.status != nil || len(w.reports) > 0 {
+			w.reports, w.status = nil, nil // nobody is left to report on
+			w.wrote()
+		}
+		return written
+	}
+	m := w.reading(l)
+	status := m.status.DeepCopy()
+	w.withView(l, m, status)
+	if m.same && equality.Semantic.DeepEqual(status, o.StatusReport) {
+		return written
+	}
+	if o.StatusReport != w.status {
+		return conflict
+	}
+	if !w.writeReports(m.reports, status) {
+		return refused
+	}
+	return written
+}
+
+// reading is what a process makes of its cache. It is made anew after a while: nodes that are DOWN become ones that are so for long.
+type reading struct {
+	at      time.Time
+	reports []api.ScyllaDBDatacenterNodesStatusReport
+	same    bool // as they are written
+	status  *api.ScyllaDBStatusReport
+	stored  *api.ScyllaDBStatusReportStatus
+	judged  *cluster.Cluster
+	scene   view.Scene
+}
+
+func (w *world) reading(l *leader) *reading {
+	if l.reading != nil && w.now.Sub(l.reading.at) < 20*time.Second {
+		return l.reading
+	}
+	c := cluster.New(l.cache, cluster.SourceAnnotation, w.clock(l.name))
+	m := &reading{at: w.now, stored: &api.ScyllaDBStatusReportStatus{}}
+	m.reports, m.status = assembled(c)
+	m.same = equality.Semantic.DeepEqual(m.reports, l.cache.Reports)
+	m.judged = c.WithReport(m.status)
+	if is := l.cache.StatusReport; is != nil {
+		m.stored = &is.Status
+	}
+	claims := map[string]types.UID{}
+	for _, a := range m.judged.Applicants() {
+		if a.PodUID == "" {
+			continue
+		}
+		if claim := w.claims[a.Claim]; claim != nil {
+			claims[a.Claim] = claim.obj.UID
+		} else {
+			claims[a.Claim] = ""
+		}
+	}
+	m.scene = view.SceneOf(m.judged, m.stored, claims, l.tracker.MaxPermits())
+	l.reading = m
+	return m
+}
+
+// withView puts the view and the initialisation into the status, as package reports does.
+func (w *world) withView(l *leader, m *reading, status *api.ScyllaDBStatusReport) {
+	s, stored := &status.Status, m.stored
+	s.Initialized, s.Initialization = stored.Initialized, stored.Initialization
+	l.tracker.Scene(clusterKey, stored.View, m.scene)
+	s.View = l.tracker.View(context.Background(), clusterKey, m.judged, stored.View)
+	init := l.tracker.Initialisation(clusterKey, m.judged, stored)
+	if init.Now != nil {
+		s.Initialized, s.Initialization = true, init.Now
+	}
+	s.Conditions = slices.Clone(stored.Conditions)
+	for _, t := range init.Absent {
+		meta.RemoveStatusCondition(&s.Conditions, t)
+	}
+	for _, x := range init.Conditions {
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+			Type: x.Type, Status: x.Status, Reason: x.Reason, Message: words.Text(x.Message), LastTransitionTime: metav1.NewTime(w.clock(l.name)),
+		})
+	}
+}
+
+// permitsArgs is what the barriers' container is started with.
+func (w *world) permitsArgs(spec *corev1.PodSpec) {
+	for i := range spec.InitContainers {
+		if c := &spec.InitContainers[i]; c.Name == api.ContainerBarrier && w.permits() {
+			c.Args = []string{"--policy=" + string(api.PolicyPermits)}
+		}
+	}
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// network is what goes wrong with single messages, with our controller's election, and between controller and reporters. It draws from a source of its own, so that
+// what goes wrong here draws nothing from the rest of a seed: the same seed under another rule has the same kills, rollouts and partitions.
+type network struct {
+	rng *rand.Rand
+	// unheard are members whose heartbeats do not reach the controller until then; unheardAll is all of them.
+	unheard    map[string]time.Time
+	unheardAll time.Time
+	// mute: until then no reporter reaches the API server, while everybody else does.
+	mute time.Time
+	// published are the cluster reports of the last half minute: a reading may get one of them.
+	published []publication
+}
+
+type publication struct {
+	at     time.Time
+	status *api.ScyllaDBStatusReport
+}
+
+func (n *network) chance(p float64) bool { return n.rng.Float64() < p }
+
+func (n *network) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(n.rng.Int64N(int64(high-low)+1))
+}
+
+// networkFaults draws what goes wrong under our own rules in the half hour of a seed.
+func (w *world) networkFaults() {
+	n := &w.net
+	n.rng, n.unheard = rand.New(rand.NewPCG(w.Seed, 0x9e37)), map[string]time.Time{}
+	if !w.permits() || w.Hole {
+		return
+	}
+	for range 1 + n.rng.IntN(6) {
+		w.after(n.between(20*time.Second, healAt-2*time.Minute), w.networkFault)
+	}
+}
+
+func (w *world) networkFault() {
+	n := &w.net
+	w.result.Faults++
+	until := w.now.Add(n.between(5*time.Second, 4*time.Minute))
+	switch n.rng.IntN(9) {
+	case 0, 1:
+		w.crashController()
+	case 2, 3:
+		w.freezeController(n.between(2*time.Second, 2*time.Minute))
+	case 4:
+		w.tracef("FAULT the controller's loop stalls until %s", until.Sub(start).Round(time.Second))
+		w.control.loopStalls = until
+	case 5:
+		if names := sortedKeys(w.pods); len(names) > 0 {
+			name := names[n.rng.IntN(len(names))]
+			w.tracef("FAULT the controller does not hear %s until %s", name, until.Sub(start).Round(time.Second))
+			n.unheard[name] = until
+		}
+	case 6:
+		w.tracef("FAULT the controller hears no heartbeat until %s", until.Sub(start).Round(time.Second))
+		n.unheardAll = until
+	case 7:
+		w.muteReporters(until)
+	default:
+		if w.control.forgot {
+			return // with the report gone as well, nobody knows what the latest view was
+		}
+		// Somebody deletes the Lease of the election, and it is made anew: its count begins again.
+		w.tracef("FAULT the Lease of the election is deleted")
+		w.control.transitions, w.control.recounted = -1, true
+		w.crashController()
+	}
+}
+
+// muteReporters keeps the reporters, and nobody else, from the API server.
+func (w *world) muteReporters(until time.Time) {
+	w.tracef("FAULT no reporter reaches the API server until %s", until.Sub(start).Round(time.Second))
+	w.net.mute = until
+}
+
+// hole is what policy reports cannot see: all rows are UP, and stay so, while a node dies of which nobody can tell.
+func (w *world) hole() {
+	var all []*pod
+	for _, name := range sortedKeys(w.pods) {
+		if p := w.pods[name]; p.proc != nil && p.proc.serves && w.mayLose(name) {
+			all = append(all, p)
+		}
+	}
+	if len(all) == 0 {
+		w.scaleUp()
+		return
+	}
+	const lasts = 4 * time.Minute
+	w.result.Faults++
+	w.muteReporters(w.now.Add(lasts))
+	p := pick(w, all)
+	w.after(w.between(10*time.Second, 20*time.Second), func() {
+		w.tracef("FAULT ScyllaDB in %s dies", p.name)
+		w.kill(p, false)
+		p.next = w.now.Add(lasts)
+	})
+	w.after(bound+w.between(15*time.Second, time.Minute), w.scaleUp)
+}
+
+// clear ends all of it.
+func (n *network) clear() {
+	clear(n.unheard)
+	n.unheardAll, n.mute = time.Time{}, time.Time{}
+}
+
+// lateWrite is how long a reporter reads back what it has written after a write that failed.
+const lateWrite = 70 * time.Second
+
+// message is one write of a reporter.
+type message struct {
+	text  string
+	row   *api.NodeStatusReport
+	base  *corev1.Pod // the version of the Pod that it is for
+	tries int
+}
+
+// away is true while the Pod's machine, or every reporter, does not reach the API server.
+func (w *world) away(p *pod) bool { return w.cut[p.name] || w.now.Before(w.net.mute) }
+
+// readBack is what a reporter does that does not know what its Pod says.
+func (r *reporter) readBack(p *pod) {
+	r.written, r.base = p.obj.Annotations[api.AnnotationNodeStatusReport], p.obj
+}
+
+// send takes a while. The message may be lost, arrive after the reporter has given it up, or twice.
+func (w *world) send(p *pod, m *message, takes time.Duration) {
+	n, r := &w.net, &p.reporter
+	if r.base == nil {
+		r.readBack(p)
+	}
+	m.base, r.sending = r.base, true
+	w.after(takes, func() {
+		r.sending = false
+		x := 1.0
+		if w.Rule != Operator && !w.healed {
+			x = n.rng.Float64()
+		}
+		switch {
+		case p.removed:
+		case w.away(p), x < 0.02:
+			r.doubtful = w.now.Add(lateWrite)
+		case x < 0.03:
+			r.doubtful = w.now.Add(lateWrite)
+			w.after(n.between(time.Second, 40*time.Second), func() { w.arrives(p, m) })
+		case w.arrives(p, m):
+			r.written, r.base = m.text, p.obj
+			if x < 0.04 {
+				w.after(n.between(time.Second, 30*time.Second), func() { w.arrives(p, m) })
+			}
+		default:
+			if r.readBack(p); r.written != m.text && m.tries > 1 {
+				w.send(p, &message{text: m.text, row: m.row, tries: m.tries - 1}, n.between(50*time.Millisecond, time.Second))
+			}
+		}
+	})
+}
+
+// arrives is false for a message that is for another version of the Pod than the one that there is.
+func (w *world) arrives(p *pod, m *message) bool {
+	if p.removed || w.Rule != Operator && w.Rule != LateCounts && p.obj != m.base {
+		return false
+	}
+	o := p.obj.DeepCopy()
+	if o.Annotations == nil {
+		o.Annotations = map[string]string{}
+	}
+	o.Annotations[api.AnnotationNodeStatusReport] = m.text
+	p.obj, p.row = o, m.row
+	w.wrote()
+	return true
+}
+
+// remember keeps what was published for whoever reads from a server that is behind.
+func (w *world) remember() {
+	n := &w.net
+	for len(n.published) > 0 && w.now.Sub(n.published[0].at) > 30*time.Second {
+		n.published = n.published[1:]
+	}
+	n.published = append(n.published, publication{w.now, w.status})
+}
+
+// read is the cluster report as a reading gets it: mostly the one of now, at times one that a server which is behind still has.
+func (w *world) read() *api.ScyllaDBStatusReport {
+	n := &w.net
+	if len(n.published) > 0 && !w.healed && n.chance(0.05) {
+		return n.published[n.rng.IntN(len(n.published))].status
+	}
+	return w.status
+}

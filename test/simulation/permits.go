@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+// permits is true under policy permits, with or without a bug.
+func (w *world) permits() bool {
+	switch w.Rule {
+	case Permits, EveryViewCounts, PermitStays, SendersClock, RelaysOpen:
+		return true
+	}
+	return false
+}
+
+// leave is what a barrier has seen of the controller's views, as package barrier has it.
+type leave struct {
+	views view.Receiver
+	// had is true after a judgement that found a permit.
+	had    bool
+	last   view.Stamp // of the view that it went by last
+	relays relays
+
+	// Of planted bugs alone.
+	any      *api.StatusReportView
+	advanced time.Time
+	once     bool
+}
+
+// newest is the view that the barrier goes by, and why it is too old.
+func (w *world) newest(p *pod, read *api.StatusReportView) (*api.StatusReportView, code.Message) {
+	l := &p.barrier.leave
+	var age time.Duration
+	v, seen := read, true
+	switch w.Rule {
+	case EveryViewCounts: // whatever is read last, however old it is
+		if l.any == nil || view.StampOf(l.any) != view.StampOf(read) {
+			l.advanced = w.now
+		}
+		l.any, age = read, w.now.Sub(l.advanced)
+	case SendersClock:
+		l.views.Adopt(read, w.now)
+		v = l.views.Latest()
+		age = p.clock(w).Sub(v.ObservedAt.Time)
+	default:
+		l.views.Adopt(read, w.now)
+		v = l.views.Latest()
+		if age, seen = l.views.Age(w.now); !seen || age > view.Renewal {
+			w.askRelays(p)
+		}
+		if w.Rule == RelaysOpen {
+			v = l.views.Latest()
+			age, seen = l.views.Age(w.now)
+		}
+	}
+	if s := view.StampOf(v); l.last.Newer(s) {
+		w.backwards("the barrier of %s goes by view %v after %v", p.name, s, l.last)
+	} else {
+		l.last = s
+	}
+	switch {
+	case !seen:
+		return v, code.New(bootstrap.CauseViewUnseen)
+	case age > bootstrap.ViewLimit:
+		return v, code.New(bootstrap.CauseViewOld, "age", age.String(), "limit", bootstrap.ViewLimit.String())
+	}
+	return v, code.Message{}
+}
+
+// unpermitted are why the controller's view does not let the member start, as package barrier has it.
+func (w *world) unpermitted(p *pod, v bootstrap.Verdict, status *api.ScyllaDBStatusReport) []matrix.Blocker {
+	svc := w.service[p.name]
+	if !w.permits() || v.Decision.Permit() == "" || svc == nil {
+		return nil
+	}
+	l := &p.barrier.leave
+	if l.once {
+		return nil // a planted bug
+	}
+	x := bootstrap.Permission{Claim: p.claim.obj.Name, ClaimKnown: true, ClaimUID: p.claim.obj.UID}
+	if status != nil && status.Status.View != nil {
+		x.View, x.Old = w.newest(p, status.Status.View)
+	}
+	in := bootstrap.Input{Self: v.Self, ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations}
+	of := func(x *bootstrap.Permission) []matrix.Blocker {
+		return x.Blockers(v.Self, namespace, v.Decision.Permit(), in.Dead())
+	}
+	blockers := of(&x)
+	if len(blockers) == 0 {
+		blockers = w.turned(p, x, of)
+	}
+	l.once = len(blockers) == 0 && w.Rule == PermitStays
+	return blockers
+}
+
+// closed is for a member that the controller's view does not let start: after a permit that was there, all has to hold anew.
+func (b *barrier) closed(w *world, v bootstrap.Verdict, blockers []matrix.Blocker) bootstrap.Verdict {
+	if b.leave.had {
+		b.stable, b.leave.had = w.now, false
+	}
+	matrix.SortBlockers(blockers)
+	return wait(v, blockers...)
+}
+
+// published is told of every view that the API server gets.
+func (w *world) published(status *api.ScyllaDBStatusReport) {
+	if status == nil || status.Status.View == nil {
+		return
+	}
+	v := status.Status.View
+	for name := range w.granted { // all of them: the order does not matter
+		if !slices.ContainsFunc(v.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == name }) {
+			w.withdrawn[name] = w.now
+			delete(w.granted, name)
+		}
+	}
+	for _, x := range v.Permits {
+		w.granted[x.Member] = x.PVCUID
+	}
+	w.stood = w.now
+	switch s := view.StampOf(v); {
+	case s.Newer(w.highest):
+		w.highest, w.highestView = s, v
+		w.tracef("view %d/%d: %s", s.Epoch, s.Seq, said(v))
+	case s != w.highest || !view.Same(v, w.highestView):
+		w.backwards("view %v is written after %v", s, w.highest)
+	}
+}
+
+// behind is how old what an API server answers may be.
+const behind = 30 * time.Second
+
+// judgePermit: nobody starts for the first time without a permit that there is, or was a moment ago, in a view that somebody has stood by a moment ago; and where
+// one may join at once, nobody starts while another one is on its way in.
+func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
+	if !w.permits() || d.Permit() == "" {
+		return
+	}
+	switch claim, granted := w.granted[p.name]; {
+	case granted && claim != p.claim.obj.UID:
+		w.unpermittedStart("%s starts on claim %s, and its permit is for %s", p.name, p.claim.obj.UID, claim)
+	case !granted && w.now.Sub(w.withdrawn[p.name]) > behind+time.Second:
+		w.unpermittedStart("%s starts without a permit, and had none for %s", p.name, w.now.Sub(w.withdrawn[p.name]).Round(time.Second))
+	case w.now.Sub(w.stood) > bootstrap.ViewLimit+behind:
+		w.unpermittedStart("%s starts by a view that nobody has stood by for %s", p.name, w.now.Sub(w.stood).Round(time.Second))
+	}
+	for _, name := range sortedKeys(w.pods) {
+		q := w.pods[name]
+		if q != p && q.stage >= launching && !q.deleting && q.opened != nil && q.opened.decision.Permit() != "" && !q.claim.disk.complete && w.most() == 1 {
+			w.result.Together++
+			w.violate("two at once: %s starts while %s, let through at %s, is on its way in", p.name, name, q.opened.at.Sub(start).Round(time.Second))
+		}
+	}
+}
+
+func (w *world) unpermittedStart(format string, args ...any) {
+	w.result.Unpermitted++
+	w.violate("a start without leave: "+format, args...)
+}
+
+func said(v *api.StatusReportView) string {
+	text := ""
+	for i := range v.Members {
+		if m := &v.Members[i]; m.State != api.NodeStatusUp {
+			text += m.Name + " is " + string(m.State) + ", "
+		}
+	}
+	for _, p := range v.Permits {
+		text += p.Member + " may " + string(p.Kind) + ", "
+	}
+	for _, q := range v.Queue {
+		text += q.Member + " waits for " + q.Reason + ", "
+	}
+	return text + v.Hold
+}
+
+func (w *world) backwards(format string, args ...any) {
+	w.result.Backwards++
+	w.violate("a view goes backwards: "+format, args...)
+}
+
+// watcher is somebody who follows the views from outside, of whichever source answers: the API server, one of its servers that is behind, or a controller that
+// believes to lead.
+type watcher struct {
+	views view.Receiver
+	last  view.Stamp
+}
+
+// consume takes what a process serves, if it does.
+func (w *world) consume(l *leader) {
+	c := &w.watcher
+	asked := w.now.Add(-w.net.between(0, time.Second))
+	if served, err := l.tracker.Served(clusterKey); err == nil {
+		v := served.StatusReportView
+		c.views.Handed(&v, served.Age(), asked)
+	}
+	w.seen()
+}
+
+// follow is a look of that watcher.
+func (w *world) follow() {
+	c := &w.watcher
+	if l := w.control.leads; l != nil && w.net.chance(0.5) {
+		w.consume(l)
+		return
+	}
+	if r := w.read(); r != nil {
+		c.views.Adopt(r.Status.View, w.now)
+	}
+	w.seen()
+}
+
+// seen: what the watcher goes by never goes back, and nobody has said more than was written.
+func (w *world) seen() {
+	c := &w.watcher
+	switch s := view.StampOf(c.views.Latest()); {
+	case c.last.Newer(s):
+		w.backwards("a watcher goes by view %v after %v", s, c.last)
+	case s.Newer(w.highest):
+		w.backwards("a watcher was handed view %v, and the latest that was written is %v", s, w.highest)
+	default:
+		c.last = s
+	}
+}
