@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,22 +204,24 @@ func TestWait(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, cli.Terminal{})
-			n := 0
+			var looks atomic.Int64
 			done := make(chan error, 1)
 			go func() {
-				done <- b.Wait(t.Context(), cli.Wait{Subject: "x to be y", Timeout: c.timeout, Check: func(context.Context) (bool, string, error) {
-					l := c.looks[min(n, len(c.looks)-1)]
-					n++
+				done <- b.Wait(t.Context(), cli.Wait{Subject: "x to be y", Timeout: c.timeout, Every: time.Second, Check: func(context.Context) (bool, string, error) {
+					l := c.looks[min(int(looks.Add(1)), len(c.looks))-1]
 					return l.done, l.activity, l.err
 				}})
 			}()
+			// One step for each look, and the first once the wait has its timer, its ticker and that of its live line: more would say more of the time gone.
 			var err error
+			var stepped int64
 			eventually(t, "an end", func() bool {
 				select {
 				case err = <-done:
 					return true
 				default:
-					if b.clk.HasWaiters() {
+					if n := looks.Load(); n > stepped && b.clk.Waiters() == 3 {
+						stepped = n
 						b.clk.Step(time.Second)
 					}
 					return false
