@@ -113,7 +113,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	start, end := scope.Ordinals(set)
+	start, n := cluster.Ordinals(set)
+	end := start + n
 	if other := w.overlaps(place); other != "" {
 		r.o.Notice.Emit(ctx, set, corev1.EventTypeWarning, "RackConflict", "MakeMemberServices", fmt.Sprintf(
 			"StatefulSet %s already has members with the same ordinals in rack %s of datacenter %s: give this one another rack, or ordinals of its own (spec.ordinals.start)",
@@ -122,7 +123,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 
 	for ordinal := start; ordinal < end; ordinal++ {
-		if err := r.ensure(ctx, w, desiredService(set, place, ordinal)); err != nil {
+		if err := r.ensure(ctx, w, desiredService(set, place, int32(ordinal))); err != nil {
 			return settle(err)
 		}
 	}
@@ -135,7 +136,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if err := r.record(ctx, w, svc); err != nil {
 			return settle(err)
 		}
-		if ordinal < start || ordinal >= end {
+		if at := int(ordinal); at < start || at >= end {
 			gone, err := r.retire(ctx, w, svc)
 			if err != nil {
 				return settle(err)
@@ -201,7 +202,7 @@ func (r *Reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespac
 // overlaps names an older StatefulSet that claims the same places. Reports know a member by datacenter, rack and ordinal: with two of one
 // place, a newcomer that leaves its own row out would leave out another's too.
 func (w *world) overlaps(place scope.Place) string {
-	start, end := scope.Ordinals(w.set)
+	start, n := cluster.Ordinals(w.set)
 	for i := range w.sets {
 		s := &w.sets[i]
 		p, err := scope.PlaceOf(s)
@@ -209,7 +210,7 @@ func (w *world) overlaps(place scope.Place) string {
 			continue
 		}
 		older := s.CreationTimestamp.Before(&w.set.CreationTimestamp) || s.CreationTimestamp.Equal(&w.set.CreationTimestamp) && s.Name < w.set.Name
-		if from, to := scope.Ordinals(s); older && from < end && start < to {
+		if from, m := cluster.Ordinals(s); older && from < start+n && start < from+m {
 			return s.Name
 		}
 	}

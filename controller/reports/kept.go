@@ -48,10 +48,7 @@ func (r *Reconciler) notKept(ctx context.Context, key types.NamespacedName, m *m
 }
 
 func notWritten(why error) metav1.Condition {
-	text := words.Clean(strings.Join(strings.Fields(why.Error()), " "))
-	if len(text) > maxError {
-		text = strings.ToValidUTF8(text[:maxError], "") + "..."
-	}
+	text := api.Clip(words.Clean(strings.Join(strings.Fields(why.Error()), " ")), maxError)
 	return metav1.Condition{
 		Type: api.ConditionReportsKept, Status: metav1.ConditionFalse, Reason: "NotWritten",
 		Message: "the reports cannot be written, so barriers do not trust them: " + text,

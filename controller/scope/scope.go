@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -54,16 +53,4 @@ func StatefulSetOf(member string) (string, bool) {
 		return "", false
 	}
 	return member[:dash], true
-}
-
-// Ordinals is the half-open range of ordinals that a StatefulSet wants.
-func Ordinals(s *appsv1.StatefulSet) (start, end int32) {
-	replicas := int32(1)
-	if s.Spec.Replicas != nil {
-		replicas = *s.Spec.Replicas
-	}
-	if s.Spec.Ordinals != nil {
-		start = s.Spec.Ordinals.Start
-	}
-	return start, start + replicas
 }

@@ -6,9 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -41,11 +39,5 @@ func TestOrdinals(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %d, want %d", member, got, want)
 		}
-	}
-	if start, end := scope.Ordinals(&appsv1.StatefulSet{}); start != 0 || end != 1 {
-		t.Errorf("default: %d to %d", start, end)
-	}
-	if start, end := scope.Ordinals(&appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: ptr.To(int32(3)), Ordinals: &appsv1.StatefulSetOrdinals{Start: 2}}}); start != 2 || end != 5 {
-		t.Errorf("%d to %d", start, end)
 	}
 }

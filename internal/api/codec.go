@@ -129,19 +129,19 @@ const (
 // boundTexts cuts what is shown to people and copied into reports: a report that is too large could not be written at all.
 func (r *NodeStatusReport) boundTexts() {
 	if r.Error != nil {
-		text := cut(*r.Error, maxRowText)
+		text := Clip(*r.Error, maxRowText)
 		r.Error = &text
 	}
 	for _, word := range []*string{&r.Fault, &r.OperationMode, &r.ScyllaVersion} {
-		*word = cut(*word, maxRowWord)
+		*word = Clip(*word, maxRowWord)
 	}
 	r.RepairBased = r.RepairBased[:min(len(r.RepairBased), maxRowRepairBased)]
 	for i := range r.RepairBased {
-		r.RepairBased[i] = cut(r.RepairBased[i], maxRowWord)
+		r.RepairBased[i] = Clip(r.RepairBased[i], maxRowWord)
 	}
 	for i := range r.Operations {
 		o := &r.Operations[i]
-		o.Type, o.State, o.Error = cut(o.Type, maxRowWord), cut(o.State, maxRowWord), cut(o.Error, maxRowText)
+		o.Type, o.State, o.Error = Clip(o.Type, maxRowWord), Clip(o.State, maxRowWord), Clip(o.Error, maxRowText)
 	}
 	boundCells(r.ObservedNodes)
 	if r.LastRow != nil {
@@ -152,11 +152,12 @@ func (r *NodeStatusReport) boundTexts() {
 func boundCells(cells []ObservedNodeStatusReport) {
 	for i := range cells {
 		o := &cells[i]
-		o.Status, o.State = NodeStatus(cut(string(o.Status), maxRowWord)), NodeState(cut(string(o.State), maxRowWord))
+		o.Status, o.State = NodeStatus(Clip(string(o.Status), maxRowWord)), NodeState(Clip(string(o.State), maxRowWord))
 	}
 }
 
-func cut(text string, limit int) string {
+// Clip bounds a text to limit bytes and the dots that say so, and cuts no character in two.
+func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

@@ -198,8 +198,8 @@ func (c *Cluster) wantedMembers() []Member {
 	var out []Member
 	for i := range c.StatefulSets {
 		set := &c.StatefulSets[i]
-		first, n := wantedOrdinals(set)
-		for o := first; o < first+n; o++ {
+		first, n := Ordinals(set)
+		for o := first; o < first+min(n, maxWanted); o++ {
 			name := fmt.Sprintf("%s-%d", set.Name, o)
 			if _, ok := c.ix.refs[name]; ok {
 				continue
@@ -219,10 +219,11 @@ func (c *Cluster) wantedMembers() []Member {
 // maxWanted bounds what a StatefulSet's replicas can make us invent.
 const maxWanted = 10_000
 
-func wantedOrdinals(set *appsv1.StatefulSet) (first, n int) {
+// Ordinals are those that a StatefulSet wants: the first, and how many.
+func Ordinals(set *appsv1.StatefulSet) (first, n int) {
 	n = 1
 	if set.Spec.Replicas != nil {
-		n = min(max(0, int(*set.Spec.Replicas)), maxWanted)
+		n = max(0, int(*set.Spec.Replicas))
 	}
 	if set.Spec.Ordinals != nil {
 		first = max(0, int(set.Spec.Ordinals.Start))
@@ -251,8 +252,8 @@ func (c *Cluster) peerMember(n *matrix.Node) Member {
 
 // MemberNames are the names of the members that a StatefulSet wants, in order.
 func MemberNames(set *appsv1.StatefulSet) []string {
-	first, n := wantedOrdinals(set)
-	names := make([]string, n)
+	first, n := Ordinals(set)
+	names := make([]string, min(n, maxWanted))
 	for i := range names {
 		names[i] = fmt.Sprintf("%s-%d", set.Name, first+i)
 	}

@@ -26,7 +26,7 @@ func (c *Cluster) HeldByOrder(member string) string {
 		return ""
 	}
 	_, ordinal, ok := cutOrdinal(member)
-	first, n := wantedOrdinals(set)
+	first, n := Ordinals(set)
 	if !ok || int(ordinal) >= first+n {
 		return ""
 	}

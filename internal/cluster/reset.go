@@ -5,6 +5,8 @@ package cluster
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
@@ -74,12 +76,12 @@ func (c *Cluster) AgainstReset() []code.Message {
 	return out
 }
 
-// JoinedServices are the members whose Services say that they have joined, by name.
-func (c *Cluster) JoinedServices() []string {
-	var out []string
+// Recorded are the member Services that record a node: its host ID, or that it has joined.
+func (c *Cluster) Recorded() []*corev1.Service {
+	var out []*corev1.Service
 	for i := range c.Services {
 		if a := c.Services[i].Annotations; a[api.AnnotationHostID] != "" || a[api.AnnotationNodeJoined] != "" {
-			out = append(out, c.Services[i].Name)
+			out = append(out, &c.Services[i])
 		}
 	}
 	return out
@@ -88,8 +90,8 @@ func (c *Cluster) JoinedServices() []string {
 // MayHoldData are the claims of such members that exist.
 func (c *Cluster) MayHoldData() []string {
 	var out []string
-	for _, name := range c.JoinedServices() {
-		if claim := c.ix.pvcName(name); c.ix.pvcs[claim] != nil {
+	for _, v := range c.Recorded() {
+		if claim := c.ix.pvcName(v.Name); c.ix.pvcs[claim] != nil {
 			out = append(out, claim)
 		}
 	}

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -87,36 +88,27 @@ func (c *Cluster) holder(set *appsv1.StatefulSet, self *corev1.Service) string {
 	if set.Generation > set.Status.ObservedGeneration && set.Status.ObservedGeneration > 0 {
 		return "" // how many Pods are of the newest revision is not known yet
 	}
-	first, n := wantedOrdinals(set)
+	first, n := Ordinals(set)
 	missing := 0
 	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
 		missing = max(0, n-int(set.Status.Replicas)) // Pods are made one after the other: those at the top are not there yet
 	}
+	top := first + n - 1 - missing
+	if top < first {
+		return ""
+	}
 	if missing > 0 && set.Status.ReadyReplicas == set.Status.Replicas-1 {
-		return c.heldByOne(set, self, first, n-missing)
+		// It makes its Pods one after the other and one is not ready: before that one is so it makes no other and takes none away, whatever their revisions are.
+		return c.firstHolder(set, self, first, top)
 	}
-	for above := missing; above < n && above-missing <= int(set.Status.UpdatedReplicas); above++ {
-		name := fmt.Sprintf("%s-%d", set.Name, first+n-1-above)
-		v := c.ix.services[name]
-		j := joined(v)
-		switch {
-		case self != nil && name == self.Name:
-			return name
-		case self != nil || j != nil && *j && !c.going(v):
-		case v == nil || !c.joining(v):
-			return name
-		default:
-			return ""
-		}
-	}
-	return ""
+	return c.firstHolder(set, self, top, max(first, top-int(set.Status.UpdatedReplicas)))
 }
 
-// heldByOne is holder of a StatefulSet that makes its Pods one after the other, has not made all of them, and has one that is not ready: before that one is so it makes
-// no other and takes none away, whatever their revisions are.
-func (c *Cluster) heldByOne(set *appsv1.StatefulSet, self *corev1.Service, first, made int) string {
-	for at := range made {
-		name := fmt.Sprintf("%s-%d", set.Name, first+at)
+// firstHolder is holder among the Pods from one ordinal to another, both included, in that order; from may be the larger one.
+func (c *Cluster) firstHolder(set *appsv1.StatefulSet, self *corev1.Service, from, to int) string {
+	step := cmp.Or(cmp.Compare(to, from), 1)
+	for at := from; at != to+step; at += step {
+		name := fmt.Sprintf("%s-%d", set.Name, at)
 		v := c.ix.services[name]
 		j := joined(v)
 		switch {

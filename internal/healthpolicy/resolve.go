@@ -218,7 +218,7 @@ func (r *resolution) field(name string) {
 
 func (r *resolution) bad(s *Said, key, text string, why code.Message, kept any) {
 	r.problems = append(r.problems, Problem{Object: s.Name, Message: code.New(CauseBadValue,
-		"object", s.object(), "annotation", key, "value", text[:min(len(text), shown)], "cure", why, "kept", kept).Do(code.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
+		"object", s.object(), "annotation", key, "value", api.Clip(text, shown), "cure", why, "kept", kept).Do(code.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
 }
 
 // unknown finds annotations of fields that there are not.

@@ -36,9 +36,8 @@ const (
 	CheckSeeds        = "seeds"
 )
 
-// How long a node must have been DOWN, and how long a node on an intact volume may take to start, before it is taken for dead.
+// How long a node on an intact volume may take to start before it is taken for dead. How long it must have been DOWN, the health policy says.
 const (
-	minimumDown = 5 * time.Minute
 	// floorDown is the least of it that no flag overrules: gossip needs up to 22 s to tell a dead node from one that was paused.
 	floorDown    = 30 * time.Second
 	startingTime = 5 * time.Minute

@@ -3,11 +3,13 @@
 package replacement
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
@@ -129,19 +131,19 @@ func (v *opinions) checkDown() finding {
 
 // checkDownFor wants the majority's word to be old enough: a Pod that restarts is DOWN for a moment, and its data is intact.
 func (v *verifier) checkDownFor() finding {
-	t, name, now := v.of(v.target), v.name(v.target), v.in.Now
+	t, name, now, dead := v.of(v.target), v.name(v.target), v.in.Now, cmp.Or(v.in.Dead, healthpolicy.Dead)
 	since, known := t.DownSince()
 	switch {
 	case !known:
 		return unknown(code.New(saysReplaceDownSinceUnknown, "node", name), code.New(saysReplaceCheckYourself, "check", CheckDownFor))
 	case now.Sub(since) < floorDown:
 		f := failed(code.New(saysReplaceDownTooShort, "node", name, "since", clock(since, now), "minimum", floorDown),
-			code.New(saysReplaceWaitUntil, "until", clock(since.Add(minimumDown), now)))
+			code.New(saysReplaceWaitUntil, "until", clock(since.Add(dead), now)))
 		f.hard = true
 		return f
-	case now.Sub(since) < minimumDown:
-		return failed(code.New(saysReplaceDownTooShort, "node", name, "since", clock(since, now), "minimum", minimumDown),
-			code.New(saysReplaceWaitUntil, "until", clock(since.Add(minimumDown), now)))
+	case now.Sub(since) < dead:
+		return failed(code.New(saysReplaceDownTooShort, "node", name, "since", clock(since, now), "minimum", dead),
+			code.New(saysReplaceWaitUntil, "until", clock(since.Add(dead), now)))
 	}
 	return ok(code.New(saysReplaceDownSince, "node", name, "since", clock(since, now)))
 }

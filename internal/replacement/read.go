@@ -68,7 +68,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		return nil
 	}
 	in := &Input{
-		Namespace: c.Namespace, Cluster: c.Name, Now: now, NewID: newID, Self: c.Place(member),
+		Namespace: c.Namespace, Cluster: c.Name, Now: now, Dead: c.HealthPolicy().Dead.Duration, NewID: newID, Self: c.Place(member),
 		Service: Service{
 			UID: string(svc.UID), ResourceVersion: svc.ResourceVersion, Labels: svc.Labels, Annotations: svc.Annotations, ClusterIP: svc.Spec.ClusterIP,
 		},
@@ -174,15 +174,10 @@ func (r *Reading) claims(member string) []Claim {
 }
 
 func readStatefulSet(set *appsv1.StatefulSet, operator bool) *StatefulSet {
+	first, replicas := cluster.Ordinals(set)
 	out := &StatefulSet{
-		Name: set.Name, Replicas: 1, Deleting: set.DeletionTimestamp != nil, Rolling: cluster.Rolling(set),
+		Name: set.Name, First: int32(first), Replicas: int32(replicas), Deleting: set.DeletionTimestamp != nil, Rolling: cluster.Rolling(set),
 		Datacenter: set.Labels[api.LabelDatacenter], Rack: set.Labels[api.LabelRack],
-	}
-	if set.Spec.Replicas != nil {
-		out.Replicas = *set.Spec.Replicas
-	}
-	if set.Spec.Ordinals != nil {
-		out.First = set.Spec.Ordinals.Start
 	}
 	for i := range set.Spec.VolumeClaimTemplates {
 		out.ClaimTemplates = append(out.ClaimTemplates, set.Spec.VolumeClaimTemplates[i].Name)

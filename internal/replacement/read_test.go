@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -90,6 +91,8 @@ func load(t *testing.T, objs ...any) *replacement.Reading {
 		case *corev1.PersistentVolumeClaim:
 			obj.ResourceVersion = fmt.Sprint(i)
 			o.PVCs = append(o.PVCs, *obj)
+		case *api.ScyllaDBStatusReport:
+			o.StatusReport = obj
 		case *api.ScyllaDBDatacenterNodesStatusReport:
 			o.Reports = append(o.Reports, *obj)
 		default:
@@ -97,6 +100,19 @@ func load(t *testing.T, objs ...any) *replacement.Reading {
 		}
 	}
 	return replacement.Read(cluster.New(o, cluster.SourceAuto, now))
+}
+
+// How long a node must be DOWN is what the cluster's own health policy says, as it is for the condition NodeReplaceable.
+func TestTheHealthPolicySaysForHowLongANodeIsDown(t *testing.T) {
+	report := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: ns, Labels: map[string]string{api.LabelCluster: "demo"}}}
+	report.Status.HealthPolicy = healthpolicy.Standard(healthpolicy.Stabilisation, 0)
+	report.Status.HealthPolicy.Dead.Duration = 7 * time.Minute
+	if in := load(t, service("a", hostA), report).Input("demo-a-0", now, "id"); in.Dead != 7*time.Minute {
+		t.Errorf("DOWN for at least %s", in.Dead)
+	}
+	if in := load(t, service("a", hostA)).Input("demo-a-0", now, "id"); in.Dead != healthpolicy.Dead {
+		t.Errorf("without a report DOWN for at least %s", in.Dead)
+	}
 }
 
 // Rows come from the Pods even where a report says otherwise: nobody may have kept it while the controller was away.

@@ -47,13 +47,15 @@ func TestARestartIsNotADeath(t *testing.T) {
 		result Result
 		says   string
 	}{
-		"DOWN for an hour":                 {downSince(3, time.Hour), CheckDownFor, OK, "is DOWN since 09:00:00 UTC"},
-		"DOWN for a minute":                {downSince(3, time.Minute), CheckDownFor, Failed, "is DOWN since 09:59:00 UTC, which is less than 5m0s"},
-		"since when most do not say":       {downSince(1, time.Hour), CheckDownFor, Unknown, "nobody says since when"},
-		"since when a majority says":       {downSince(2, time.Hour), CheckDownFor, OK, "09:00:00"},
-		"an old Pod that is down":          {pod(func(*Pod) {}), CheckJustStarted, OK, "not on its way up"},
-		"a Pod that was made a minute ago": {pod(func(p *Pod) { p.Created = t0.Add(-time.Minute) }), CheckJustStarted, Failed, "was made only at 09:59:00 UTC"},
-		"a Pod in Init":                    {pod(func(p *Pod) { p.Initialising, p.Waiting = true, waitsFor("init container x to finish") }), CheckJustStarted, Failed, "it waits for init container x"},
+		"DOWN for an hour": {downSince(3, time.Hour), CheckDownFor, OK, "is DOWN since 09:00:00 UTC"},
+		"DOWN for less than the health policy's time": {change(downSince(3, 7*time.Minute), func(in *Input) { in.Dead = 10 * time.Minute }), CheckDownFor, Failed, "is DOWN since 09:53:00 UTC, which is less than 10m0s"},
+		"DOWN for more than the health policy's time": {change(downSince(3, 2*time.Minute), func(in *Input) { in.Dead = time.Minute }), CheckDownFor, OK, "is DOWN since 09:58:00 UTC"},
+		"DOWN for a minute":                           {downSince(3, time.Minute), CheckDownFor, Failed, "is DOWN since 09:59:00 UTC, which is less than 5m0s"},
+		"since when most do not say":                  {downSince(1, time.Hour), CheckDownFor, Unknown, "nobody says since when"},
+		"since when a majority says":                  {downSince(2, time.Hour), CheckDownFor, OK, "09:00:00"},
+		"an old Pod that is down":                     {pod(func(*Pod) {}), CheckJustStarted, OK, "not on its way up"},
+		"a Pod that was made a minute ago":            {pod(func(p *Pod) { p.Created = t0.Add(-time.Minute) }), CheckJustStarted, Failed, "was made only at 09:59:00 UTC"},
+		"a Pod in Init":                               {pod(func(p *Pod) { p.Initialising, p.Waiting = true, waitsFor("init container x to finish") }), CheckJustStarted, Failed, "it waits for init container x"},
 		"a container that was started again": {pod(func(p *Pod) { p.ScyllaDB = Container{Running: true, Restarts: 1, Started: t0.Add(-time.Minute)} }), CheckJustStarted, Failed,
 			"was started only at 09:59:00 UTC"},
 		"a crash loop is no start": {pod(func(p *Pod) { p.ScyllaDB = Container{Running: true, Restarts: 7, Started: t0.Add(-time.Minute)} }), CheckJustStarted, OK, ""},

@@ -154,6 +154,8 @@ type Diagnosis struct {
 type Input struct {
 	Namespace string
 	Cluster   string
+	// Dead is how long a node must have been DOWN before it is taken for dead; the default where it is zero.
+	Dead time.Duration
 	// Self is the member: name and place from its Service, HostID as recorded there (not yet validated).
 	Self    matrix.Ref
 	Service Service

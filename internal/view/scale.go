@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
@@ -48,10 +48,11 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling
 		}
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || n < 0 || n > mostReplicas {
-			out = append(out, Scaling{Set: s, Invalid: true, Message: code.New(ScaleInvalid, "set", s.Name, "value", text[:min(len(text), 60)], "most", mostReplicas)})
+			out = append(out, Scaling{Set: s, Invalid: true, Message: code.New(ScaleInvalid, "set", s.Name, "value", api.Clip(text, 60), "most", mostReplicas)})
 			continue
 		}
-		ours = append(ours, handed{s, ptr.Deref(s.Spec.Replicas, 1), int32(n)})
+		first, replicas := cluster.Ordinals(s)
+		ours = append(ours, handed{s, first, replicas, int(n)})
 	}
 	slices.SortFunc(ours, func(a, b handed) int {
 		la, lb := a.set.Labels, b.set.Labels
@@ -71,7 +72,8 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling
 // handed is a StatefulSet whose count is ours.
 type handed struct {
 	set       *appsv1.StatefulSet
-	is, wants int32
+	first     int // ordinal
+	is, wants int // replicas
 }
 
 // raise gives the first rack that has too few what it wants, once every member that there is to be has joined.
@@ -82,15 +84,16 @@ func raise(c *cluster.Cluster, ours []handed) []Scaling {
 	}
 	for i := range c.StatefulSets {
 		s := &c.StatefulSets[i]
-		for n := range ptr.Deref(s.Spec.Replicas, 1) {
-			if !joined[s.Name+"-"+strconv.Itoa(int(start(s)+n))] {
+		first, n := cluster.Ordinals(s)
+		for at := range n {
+			if !joined[s.Name+"-"+strconv.Itoa(first+at)] {
 				return nil
 			}
 		}
 	}
 	for _, h := range ours {
 		if h.is < h.wants {
-			return []Scaling{{Set: h.set, Replicas: h.wants, Message: code.New(ScaleRaised, "set", h.set.Name, "from", int(h.is), "to", int(h.wants))}}
+			return []Scaling{{Set: h.set, Replicas: int32(h.wants), Message: code.New(ScaleRaised, "set", h.set.Name, "from", h.is, "to", h.wants)}}
 		}
 	}
 	return nil
@@ -104,15 +107,12 @@ func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []h
 		first = stored.View.Founder
 	}
 	if first == "" {
-		var oldest *cluster.Applicant
+		members := make([]bootstrap.SeedMember, len(applicants))
 		for i := range applicants {
-			if a := &applicants[i]; oldest == nil || cmp.Or(a.Created.Compare(oldest.Created), strings.Compare(a.Member, oldest.Member)) < 0 {
-				oldest = a
-			}
+			members[i] = bootstrap.SeedMember{Name: applicants[i].Member, Created: applicants[i].Created}
 		}
-		if oldest != nil {
-			first = oldest.Member
-		}
+		founder, _ := bootstrap.First(members)
+		first = founder.Name
 	}
 	for i := range applicants {
 		if a := &applicants[i]; a.Past && a.Member != first {
@@ -122,29 +122,22 @@ func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []h
 	if first == "" {
 		for _, h := range ours {
 			if h.wants > 0 {
-				first = h.set.Name + "-" + strconv.Itoa(int(start(h.set)))
+				first = h.set.Name + "-" + strconv.Itoa(h.first)
 				break
 			}
 		}
 	}
 	var out []Scaling
 	for _, h := range ours {
-		to := int32(0)
+		to := 0
 		if text, ok := strings.CutPrefix(first, h.set.Name+"-"); ok {
-			if n, err := strconv.Atoi(text); err == nil && int32(n) >= start(h.set) {
-				to = min(int32(n)-start(h.set)+1, max(h.wants, h.is))
+			if n, err := strconv.Atoi(text); err == nil && n >= h.first {
+				to = min(n-h.first+1, max(h.wants, h.is))
 			}
 		}
 		if to != h.is {
-			out = append(out, Scaling{Set: h.set, Replicas: to, Message: code.New(ScaleCapped, "set", h.set.Name, "from", int(h.is), "to", int(to), "wanted", int(h.wants))})
+			out = append(out, Scaling{Set: h.set, Replicas: int32(to), Message: code.New(ScaleCapped, "set", h.set.Name, "from", h.is, "to", to, "wanted", h.wants)})
 		}
 	}
 	return out
-}
-
-func start(s *appsv1.StatefulSet) int32 {
-	if s.Spec.Ordinals == nil {
-		return 0
-	}
-	return s.Spec.Ordinals.Start
 }

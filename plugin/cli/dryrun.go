@@ -33,6 +33,18 @@ func (f *DryRunFlag) Set(text string) error {
 // Type implements pflag.Value.
 func (*DryRunFlag) Type() string { return "none|client|server" }
 
+// Suffix follows what is said to be done: nothing where it is done.
+func (f DryRunFlag) Suffix() string {
+	switch f {
+	case DryRunClient:
+		return " (dry run)"
+	case DryRunServer:
+		return " (server dry run)"
+	default:
+		return ""
+	}
+}
+
 // AddFlag binds --dry-run.
 func (f *DryRunFlag) AddFlag(cmd *cobra.Command) {
 	cmd.Flags().Var(f, "dry-run", "client: show what would be changed; that is also --dry-run alone. server: let the API server check it and keep nothing.")

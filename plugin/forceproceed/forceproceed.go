@@ -300,12 +300,7 @@ func (o *options) say(obj client.Object, changed bool) error {
 	case o.undo:
 		operation = "no longer forced"
 	}
-	switch o.dryRun {
-	case cli.DryRunClient:
-		operation += " (dry run)"
-	case cli.DryRunServer:
-		operation += " (server dry run)"
-	}
+	operation += o.dryRun.Suffix()
 	// The client's own scheme: making one costs a millisecond, which every start of the plugin would pay in NewCmd.
 	o.print.WithTypeSetter(o.reader.Client().Scheme())
 	o.print.NamePrintFlags.Operation = operation

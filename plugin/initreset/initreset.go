@@ -201,14 +201,8 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 		return nil, exit.Refusedf("cluster %s is not reset: %s", s.Key, strings.Join(words.Texts(against), "; "))
 	}
 	p := &plan{report: r}
-	joined := map[string]bool{}
-	for _, name := range s.JoinedServices() {
-		joined[name] = true
-	}
-	for i := range s.Services {
-		if joined[s.Services[i].Name] {
-			p.services = append(p.services, s.Services[i].DeepCopy())
-		}
+	for _, v := range s.Recorded() {
+		p.services = append(p.services, v.DeepCopy())
 	}
 	if len(p.services) == 0 && (r == nil || !r.Status.Initialized && (r.Status.View == nil || r.Status.View.Founder == "") && r.Status.Group0ID == "") {
 		o.d.Say(fmt.Sprintf("Cluster %s was not initialised: there is nothing to forget.\n", s.Key))
@@ -328,20 +322,12 @@ func (o *options) forgetGroup0(ctx context.Context, r *api.ScyllaDBStatusReport)
 
 // write does one thing, or not, and says so.
 func (o *options) write(do func(dry bool) error, done string) error {
-	switch o.dryRun {
-	case cli.DryRunClient:
-		done += " (dry run)"
-	case cli.DryRunServer:
-		done += " (server dry run)"
-		if err := do(true); err != nil {
-			return err
-		}
-	default:
-		if err := do(false); err != nil {
+	if o.dryRun != cli.DryRunClient {
+		if err := do(o.dryRun == cli.DryRunServer); err != nil {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintln(o.d.Streams.Out, done); err != nil {
+	if _, err := fmt.Fprintln(o.d.Streams.Out, done+o.dryRun.Suffix()); err != nil {
 		return fmt.Errorf("say what was done: %w", err)
 	}
 	return nil

@@ -149,7 +149,7 @@ func (o *options) Run(ctx context.Context) error {
 	}
 	before := o.d.Clock.Now()
 	for _, u := range objects {
-		done := map[cli.DryRunFlag]string{cli.DryRunNone: "applied", cli.DryRunClient: "applied (dry run)", cli.DryRunServer: "applied (server dry run)"}[o.dryRun]
+		done := "applied" + o.dryRun.Suffix()
 		if others, ok := foreign[u.GetName()]; ok {
 			done = "left as it is: it was installed by " + others
 		} else if o.dryRun != cli.DryRunClient {

@@ -28,12 +28,11 @@ func (o *options) apply(ctx context.Context, s *subject, patch *replacement.Patc
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: s.key.Namespace, Name: s.member()}
 	if o.dryRun == cli.DryRunClient {
-		return o.say("service/"+s.member()+" "+operation, " (dry run)")
+		return o.say("service/" + s.member() + " " + operation)
 	}
 	opts := []client.PatchOption{client.FieldOwner("kubectl-scylla")}
-	note := ""
 	if o.dryRun == cli.DryRunServer {
-		opts, note = append(opts, client.DryRunAll), " (server dry run)"
+		opts = append(opts, client.DryRunAll)
 	}
 	c := o.reader.Client()
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -51,16 +50,17 @@ func (o *options) apply(ctx context.Context, s *subject, patch *replacement.Patc
 	if err != nil {
 		return err
 	}
-	return o.say("service/"+s.member()+" "+operation, note)
+	return o.say("service/" + s.member() + " " + operation)
 }
 
 // say prints what was done as kubectl does: on standard output, unless a document goes there.
-func (o *options) say(what, note string) error {
+func (o *options) say(what string) error {
+	what += o.dryRun.Suffix()
 	if !o.output.Text() {
-		o.d.Say(what + note + "\n")
+		o.d.Say(what + "\n")
 		return nil
 	}
-	return o.d.Print(what+note+"\n", o.d.Options(false))
+	return o.d.Print(what+"\n", o.d.Options(false))
 }
 
 // record leaves an Event about who asked. Whoever may not write events has asked all the same: that is said and no error.

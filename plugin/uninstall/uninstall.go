@@ -108,19 +108,16 @@ func (o *options) Run(ctx context.Context) error {
 		}
 	}
 	for _, u := range remove {
-		suffix := ""
 		switch o.dryRun {
 		case cli.DryRunNone:
 			err = deleteAsSeen(ctx, c, u)
 		case cli.DryRunServer:
-			suffix, err = " (server dry run)", deleteAsSeen(ctx, c, u, client.DryRunAll)
-		case cli.DryRunClient:
-			suffix = " (dry run)"
+			err = deleteAsSeen(ctx, c, u, client.DryRunAll)
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(o.d.Streams.Out, "%s removed%s\n", install.Name(u), suffix); err != nil {
+		if _, err := fmt.Fprintf(o.d.Streams.Out, "%s removed%s\n", install.Name(u), o.dryRun.Suffix()); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
 	}
