@@ -53,7 +53,7 @@ var proofs = []proof{
 	{"A2", "the leader alone serves views", []string{"controller TestTheLeaderAloneServesViews", "controller/views TestAFormerLeaderServesNoView"}},
 	{"A3", "a node that has joined starts without a controller", []string{"internal/barrier TestBootstrappedDiskOpensWithoutTheAPI", "test/e2e TestBootstrappedNodeRestartsAtOnce"}},
 	{"A4", "nobody starts, and no disk is deleted, on evidence that is old", []string{
-		"internal/barrier TestAViewThatStopsToAdvanceIsTooOld", "test/e2e TestControllerStoppedWithAnAllUpReport",
+		"internal/barrier TestAViewThatStopsToAdvanceIsTooOld", "test/e2e TestWithoutTheController",
 		"controller/replacement TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned"}},
 	{"A5", "a permit ends with the view that nobody stands by any more", []string{"internal/barrier TestAViewThatStopsToAdvanceIsTooOld", "internal/view TestTheAgeOfAView"}},
 	{"A6", "a newer view closes at once", []string{"internal/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew", "internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns"}},

@@ -14,7 +14,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -476,45 +475,6 @@ func TestReplaceResumesAFailedAttempt(t *testing.T) {
 		t.Error("replace resume kept the volume of the failed attempt")
 	}
 	f.replaced(victim, old, claim)
-}
-
-// A replacement that the Scylla Operator (or another version) began is continued and not restarted: its label is there, the volume is gone, and
-// the new volume is not deleted.
-func TestReplacementBegunByAnotherControllerIsContinued(t *testing.T) { // stops the controller of all: not parallel
-	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
-	f.healthy()
-	victim := rack3 + "-0"
-	old, claim := f.hostID(victim), f.claim(victim)
-	f.kill(victim, rack1+"-0")
-	f.untilRow(rack2+"-0", `"DOWN"`)
-	resume := f.stopController()
-	defer resume()
-	// What the Scylla Operator does: both labels, claim and Pod deleted.
-	if out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "label", "service", victim, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+old); err != nil {
-		t.Fatal(out, err)
-	}
-	f.must(f.Client.Delete(f.ctx, &corev1.PersistentVolumeClaim{ObjectMeta: f.pvc(victim).ObjectMeta}))
-	f.must(f.Client.Delete(f.ctx, f.pod(victim)))
-	f.waitFor("a new volume", func(ctx context.Context) (bool, string, error) {
-		c := &corev1.PersistentVolumeClaim{}
-		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: "data-" + victim}, c)
-		if apierrors.IsNotFound(err) {
-			return false, "no claim", nil
-		}
-		return err == nil && c.UID != claim && c.DeletionTimestamp == nil, string(c.UID), err
-	})
-	fresh := f.claim(victim)
-	resume()
-	f.waitFor("the replacement to be finished", func(ctx context.Context) (bool, string, error) {
-		s := &corev1.Service{}
-		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: victim}, s)
-		_, open := s.Labels[api.LabelReplace]
-		return err == nil && !open && s.Annotations[api.AnnotationHostID] != old, fmt.Sprint(s.Labels, s.Annotations), err
-	})
-	f.replaced(victim, old, claim)
-	if f.claim(victim) != fresh {
-		t.Error("the controller deleted the volume of a replacement that was under way")
-	}
 }
 
 func (f *fixture) pvc(member string) *corev1.PersistentVolumeClaim {
