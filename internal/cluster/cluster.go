@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -37,6 +38,8 @@ type Cluster struct {
 	behind      []behindReport // members whose Pods say something else than the report
 	all         *matrix.Matrix
 	membersOf   func() []Member
+	peersOf     func() []bootstrap.Peer
+	applicants  func() []Applicant
 	elsewhere   func() code.Message // otherDatacenter, once
 }
 
@@ -58,6 +61,8 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.rows = c.makeRows()
 	c.all = c.makeMatrix()
 	c.membersOf = sync.OnceValue(c.makeMembers)
+	c.peersOf = sync.OnceValue(c.makePeers)
+	c.applicants = sync.OnceValue(c.makeApplicants)
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
 	return c
 }

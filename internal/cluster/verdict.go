@@ -118,8 +118,10 @@ func (c *Cluster) ControllerSilent() (controller code.Message, since time.Time) 
 	return code.New(bootstrap.CauseController, "controller", cmp.Or(l.Holder, c.Lease.Name)), l.Since
 }
 
-// Peers are the members by their Services, those that have not joined among them.
-func (c *Cluster) Peers() []bootstrap.Peer {
+// Peers are the members by their Services, those that have not joined among them. The list is the caller's own.
+func (c *Cluster) Peers() []bootstrap.Peer { return slices.Clone(c.peersOf()) }
+
+func (c *Cluster) makePeers() []bootstrap.Peer {
 	peers := make([]bootstrap.Peer, len(c.Services))
 	for i := range c.Services {
 		v := &c.Services[i]
