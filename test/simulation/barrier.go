@@ -78,7 +78,7 @@ func (p *pod) decision() string {
 
 // barriers is one second of every barrier.
 func (w *world) barriers() {
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]
 		if p == nil || p.stage != atBarrier || p.deleting || p.machine.off {
 			continue
@@ -277,7 +277,7 @@ type launcher struct {
 
 // launchers is one second of every launcher.
 func (w *world) launchers() {
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]
 		if p == nil || p.stage != launching || p.deleting || p.machine.off || w.now.Before(p.launcher.next) {
 			continue

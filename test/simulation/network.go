@@ -60,7 +60,7 @@ func (w *world) networkFault() {
 		w.tracef("FAULT the controller's loop stalls until %s", until.Sub(start).Round(time.Second))
 		w.control.loopStalls = until
 	case 5:
-		if names := sortedKeys(w.pods); len(names) > 0 {
+		if names := w.podNames.of(w.pods); len(names) > 0 {
 			name := names[n.rng.IntN(len(names))]
 			w.tracef("FAULT the controller does not hear %s until %s", name, until.Sub(start).Round(time.Second))
 			n.unheard[name] = until
@@ -90,7 +90,7 @@ func (w *world) muteReporters(until time.Time) {
 // hole is what policy reports cannot see: all rows are UP, and stay so, while a node dies of which nobody can tell.
 func (w *world) hole() {
 	var all []*pod
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		if p := w.pods[name]; p.proc != nil && p.proc.serves && w.mayLose(name) {
 			all = append(all, p)
 		}

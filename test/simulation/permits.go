@@ -153,7 +153,7 @@ func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
 	case w.now.Sub(w.stood) > bootstrap.ViewLimit+behind:
 		w.unpermittedStart("%s starts by a view that nobody has stood by for %s", p.name, w.now.Sub(w.stood).Round(time.Second))
 	}
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		q := w.pods[name]
 		if q != p && q.stage >= launching && !q.deleting && q.opened != nil && q.opened.decision.Permit() != "" && !q.claim.disk.complete && w.most() == 1 {
 			w.result.Together++
