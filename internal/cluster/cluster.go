@@ -40,6 +40,7 @@ type Cluster struct {
 	membersOf   func() []Member
 	peersOf     func() []bootstrap.Peer
 	applicants  func() []Applicant
+	health      func() Health
 	elsewhere   func() code.Message // otherDatacenter, once
 }
 
@@ -63,6 +64,7 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.membersOf = sync.OnceValue(c.makeMembers)
 	c.peersOf = sync.OnceValue(c.makePeers)
 	c.applicants = sync.OnceValue(c.makeApplicants)
+	c.health = sync.OnceValue(func() Health { return c.HealthOf(c.all) })
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
 	return c
 }

@@ -243,13 +243,21 @@ func TestListsAreTheCallersOwn(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 3, 1)
 	name := st.Newcomer(t, 1, 9)
+	delete(st.Pods, "demo-rack1-0")
 	c := New(st.objects(), SourceAnnotation, start)
-	peers, applicants := c.Peers(), c.Applicants()
+	peers, applicants, blockers := c.Peers(), c.Applicants(), c.Health().Blockers
 	if len(peers) != 4 || len(applicants) != 1 || applicants[0].Member != name {
 		t.Fatalf("peers %+v, applicants %+v", peers, applicants)
 	}
+	if len(blockers) == 0 || blockers[0].Reason == "" {
+		t.Fatalf("blockers %+v", blockers)
+	}
 	clear(peers)
 	clear(applicants)
+	clear(blockers)
+	if got := c.Health(); got.Blockers[0].Reason == "" {
+		t.Error("a caller has changed the blockers")
+	}
 	if got := c.Peers(); got[0].Member == "" {
 		t.Error("a caller has changed the peers")
 	}

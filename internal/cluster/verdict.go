@@ -81,8 +81,12 @@ type Health struct {
 	Blockers []matrix.Blocker
 }
 
-// Health judges the cluster.
-func (c *Cluster) Health() Health { return c.HealthOf(c.all) }
+// Health judges the cluster. The list of blockers is the caller's own.
+func (c *Cluster) Health() Health {
+	h := c.health()
+	h.Blockers = slices.Clone(h.Blockers)
+	return h
+}
 
 // HealthOf is Health with the matrix judged with more knowledge, of logs for one.
 func (c *Cluster) HealthOf(m *matrix.Matrix) Health {
