@@ -146,7 +146,7 @@ func (w *world) judge(p *pod) bool {
 		return false
 	}
 	v = w.settle(p, v)
-	if v.Summary.Key() != b.verdict.Summary.Key() {
+	if w.Trace && v.Summary.Key() != b.verdict.Summary.Key() {
 		w.tracef("%s: barrier: %s", p.name, v.Summary.Key())
 	}
 	b.verdict = v
