@@ -47,7 +47,7 @@ type local struct {
 // locals are the members that are placed, by datacenter, rack, ordinal and name. Those whose labels do not say their place are in no report until they are
 // mended: then their peers' rows lack a row of theirs, which blocks.
 func (c *Cluster) locals() []local {
-	var out []local
+	out := slices.Grow([]local(nil), len(c.Services))
 	for i := range c.Services {
 		name := c.Services[i].Name
 		s := c.statement(name, c.annotations[name])
