@@ -113,11 +113,15 @@ func (w *world) objects(kinds cluster.Kinds) cluster.Objects {
 		o.Pods = shelved(&s.objects.Pods, w.podNames.of(w.pods), func(name string) *corev1.Pod { return w.pods[name].obj })
 	}
 	if kinds&cluster.KindStatefulSets != 0 {
-		for _, s := range w.sets {
-			if !s.away {
-				o.StatefulSets = append(o.StatefulSets, *s.obj)
+		if s.objects.StatefulSets == nil {
+			s.objects.StatefulSets = make([]appsv1.StatefulSet, 0, len(w.sets))
+			for _, set := range w.sets {
+				if !set.away {
+					s.objects.StatefulSets = append(s.objects.StatefulSets, *set.obj)
+				}
 			}
 		}
+		o.StatefulSets = s.objects.StatefulSets
 	}
 	if kinds&cluster.KindPVCs != 0 {
 		o.PVCs = shelved(&s.objects.PVCs, w.claimNames.of(w.claims), func(name string) *corev1.PersistentVolumeClaim { return w.claims[name].obj })
