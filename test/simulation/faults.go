@@ -133,8 +133,9 @@ func (w *world) rollOut() {
 	}
 }
 
-func (w *world) scaleUp() {
-	s := pick(w, w.sets)
+func (w *world) scaleUp() { w.scaleUpSet(pick(w, w.sets)) }
+
+func (w *world) scaleUpSet(s *set) {
 	if s.away || s.replicas >= 3 {
 		return
 	}

@@ -107,6 +107,12 @@ func (w *world) answer(t *heartbeats.Target) (int64, bool) {
 	if net.chance(0.02) || w.now.Before(net.unheard[t.Pod.Name]) || w.now.Before(net.unheardAll) {
 		return 0, false // lost on the way, or the answer comes too late
 	}
+	return w.says(t)
+}
+
+// says is the answer of a member's reporter to whoever reaches it.
+func (w *world) says(t *heartbeats.Target) (int64, bool) {
+	net := &w.net
 	p := w.pods[t.Pod.Name]
 	if p == nil || p.removed || p.machine == nil || p.machine.off || t.Address != beatAddress(p) || t.Fingerprint != p.fingerprint() {
 		return 0, false

@@ -45,6 +45,7 @@ func (w *world) networkFaults() {
 	for range 1 + n.rng.IntN(6) {
 		w.after(n.between(20*time.Second, healAt-2*time.Minute), w.networkFault)
 	}
+	w.absentControllers()
 }
 
 func (w *world) networkFault() {
@@ -99,9 +100,16 @@ func (w *world) hole() {
 		w.scaleUp()
 		return
 	}
-	const lasts = 4 * time.Minute
+	lasts := 4 * time.Minute
+	if w.peers() {
+		lasts *= 2 // it takes longer to be sure that no controller leads
+	}
 	w.result.Faults++
 	w.muteReporters(w.now.Add(lasts))
+	if w.peers() {
+		w.tracef("FAULT no controller leads for %s", lasts)
+		w.endController(lasts)
+	}
 	p := pick(w, all)
 	w.after(w.between(10*time.Second, 20*time.Second), func() {
 		w.tracef("FAULT ScyllaDB in %s dies", p.name)

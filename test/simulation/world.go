@@ -37,6 +37,7 @@ const (
 	PermitStays     Rule = "permit-stays"      // a permit counts once it was seen, whatever newer views say
 	RelaysOpen      Rule = "relays-open"       // a view that a reporter hands on opens a barrier
 	SendersClock    Rule = "senders-clock"     // a view's age is counted from what its maker's clock said
+	PeersBelieved   Rule = "peers-believed"    // while no controller leads the members' rows count without a heartbeat
 )
 
 // Options of one run.
@@ -58,6 +59,8 @@ type Result struct {
 	Unsafe, SecondClusters, EndlessWaits, Backwards int
 	// Unpermitted: starts without leave under policy permits. Together: starts while another newcomer was on its way in.
 	Unpermitted, Together int
+	// ByPeers: starts that were decided by the members alone while no controller led.
+	ByPeers int
 	// Let through: joins and replacements that the barrier opened for. Joined of them became members. Lost were cancelled or rolled back because of a
 	// node that went down when it was too late.
 	LetThrough, Joined, Lost int
