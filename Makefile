@@ -65,7 +65,7 @@ rehearse: ## Failures made on purpose, in real Pods: measured against documented
 	go run ./cmd/gen
 
 .PHONY: simulation
-simulation: ## 2,000 seeds of kills, partitions, lost disks and messages against the decisions, by policy permits and reports (SEEDS=n)
+simulation: ## 2,000 seeds of kills, partitions, lost disks and messages against the decisions, by each of policy permits and reports (SEEDS=n)
 	go test ./test/simulation -count=1 -timeout 3h -run 'TestSeeds$$' -v -seeds=$(SEEDS)
 
 .PHONY: race

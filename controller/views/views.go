@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -376,6 +377,7 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 func (s *state) summary(now time.Time) *api.StatusReportView {
 	v := &api.StatusReportView{Epoch: s.epoch, ObservedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), Hold: s.hold}
 	stalled := now.Sub(s.looked) > view.MissedLimit*view.Interval
+	v.Members = slices.Grow(v.Members, len(s.evidence))
 	for i := range s.evidence {
 		e := &s.evidence[i]
 		d := s.members[e.Key()]

@@ -36,9 +36,11 @@ type Applicant struct {
 }
 
 // Applicants are the members that have a Service and have not joined, or whose node was removed, in the order in which they are let in:
-// replacements first, because nobody joins while a node is DOWN; then rack by rack, then by ordinal.
-func (c *Cluster) Applicants() []Applicant {
-	peers := c.Peers()
+// replacements first, because nobody joins while a node is DOWN; then rack by rack, then by ordinal. The list is the caller's own.
+func (c *Cluster) Applicants() []Applicant { return slices.Clone(c.applicants()) }
+
+func (c *Cluster) makeApplicants() []Applicant {
+	peers := c.peersOf()
 	var out []Applicant
 	for i := range c.Services {
 		v := &c.Services[i]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -37,6 +38,9 @@ type Cluster struct {
 	behind      []behindReport // members whose Pods say something else than the report
 	all         *matrix.Matrix
 	membersOf   func() []Member
+	peersOf     func() []bootstrap.Peer
+	applicants  func() []Applicant
+	health      func() Health
 	elsewhere   func() code.Message // otherDatacenter, once
 }
 
@@ -58,6 +62,9 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.rows = c.makeRows()
 	c.all = c.makeMatrix()
 	c.membersOf = sync.OnceValue(c.makeMembers)
+	c.peersOf = sync.OnceValue(c.makePeers)
+	c.applicants = sync.OnceValue(c.makeApplicants)
+	c.health = sync.OnceValue(func() Health { return c.HealthOf(c.all) })
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
 	return c
 }

@@ -39,20 +39,27 @@ func (d *Decoder) all(pods []corev1.Pod) map[string]decoded {
 		d = &Decoder{}
 	}
 	rows := make([]remembered, len(pods))
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	const chunk = 16
-	for from := 0; from < len(pods); from += chunk {
-		g.Go(func() error {
-			for i := from; i < min(from+chunk, len(pods)); i++ {
-				if text, ok := pods[i].Annotations[api.AnnotationNodeStatusReport]; ok {
-					rows[i] = d.one(pods[i].Name, text)
-				}
+	part := func(from, to int) {
+		for i := from; i < to; i++ {
+			if text, ok := pods[i].Annotations[api.AnnotationNodeStatusReport]; ok {
+				rows[i] = d.one(pods[i].Name, text)
 			}
-			return nil
-		})
+		}
 	}
-	_ = g.Wait() // the functions give no error: a row that cannot be decoded carries its own
+	const chunk = 16
+	if len(pods) <= chunk {
+		part(0, len(pods)) // not worth a goroutine
+	} else {
+		var g errgroup.Group
+		g.SetLimit(runtime.GOMAXPROCS(0))
+		for from := 0; from < len(pods); from += chunk {
+			g.Go(func() error {
+				part(from, min(from+chunk, len(pods)))
+				return nil
+			})
+		}
+		_ = g.Wait() // the functions give no error: a row that cannot be decoded carries its own
+	}
 	out, last := make(map[string]decoded, len(pods)), make(map[string]remembered, len(pods))
 	for i := range pods {
 		if rows[i].decoded != (decoded{}) {

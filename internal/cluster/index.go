@@ -70,6 +70,9 @@ func (c *Cluster) makeIndex() *index {
 			ix.places[placeKey(ref)] = name
 		}
 	}
+	if len(c.PVCs) == 0 {
+		return ix
+	}
 	// Claims that carry no label were listed with all others of their namespace.
 	wanted := make(map[string]bool, len(ix.refs))
 	for name := range ix.refs {

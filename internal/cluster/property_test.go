@@ -219,3 +219,81 @@ func TestAFileIsTheCluster(t *testing.T) {
 		}
 	})
 }
+
+// The states of the members in a cluster report are those that its own rows agree on, whether or not a matrix was made to find them.
+func TestMembersHaveTheStatesOfTheRows(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		report := New(troubled(rt, t).objects(), SourceAnnotation, start).ClusterReport(nil, nil)
+		m := matrix.New(matrix.FromStatusReport(report), matrix.Options{})
+		for _, mb := range report.Status.Members {
+			want := api.NodeState("")
+			if at, ok := m.Index(hostid.Known(mb.HostID)); ok && m.Nodes()[at].State != matrix.StateNormal {
+				want = api.NodeState(m.Nodes()[at].State.String())
+			}
+			if mb.State != want {
+				rt.Fatalf("%s has state %q, want %q", mb.Name, mb.State, want)
+			}
+		}
+	})
+}
+
+// What is worked out once is handed to each caller as a list of its own.
+func TestListsAreTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, 3, 1)
+	name := st.Newcomer(t, 1, 9)
+	delete(st.Pods, "demo-rack1-0")
+	c := New(st.objects(), SourceAnnotation, start)
+	peers, applicants, blockers := c.Peers(), c.Applicants(), c.Health().Blockers
+	if len(peers) != 4 || len(applicants) != 1 || applicants[0].Member != name {
+		t.Fatalf("peers %+v, applicants %+v", peers, applicants)
+	}
+	if len(blockers) == 0 || blockers[0].Reason == "" {
+		t.Fatalf("blockers %+v", blockers)
+	}
+	clear(peers)
+	clear(applicants)
+	clear(blockers)
+	if got := c.Health(); got.Blockers[0].Reason == "" {
+		t.Error("a caller has changed the blockers")
+	}
+	if got := c.Peers(); got[0].Member == "" {
+		t.Error("a caller has changed the peers")
+	}
+	if got := c.Applicants(); got[0].Member != name {
+		t.Error("a caller has changed the applicants")
+	}
+}
+
+// Objects are the same Cluster in whatever order and however often each was read; of those that were read twice the last counts.
+func TestDistinct(t *testing.T) {
+	t.Parallel()
+	service := func(name, version string) corev1.Service {
+		return corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}
+	}
+	tests := map[string]struct {
+		list, want []corev1.Service
+	}{
+		"none":          {},
+		"in order":      {[]corev1.Service{service("a", "1"), service("b", "1"), service("c", "1")}, []corev1.Service{service("a", "1"), service("c", "1")}},
+		"not in order":  {[]corev1.Service{service("c", "1"), service("a", "1"), service("b", "1")}, []corev1.Service{service("a", "1"), service("c", "1")}},
+		"twice":         {[]corev1.Service{service("a", "1"), service("a", "2"), service("c", "1")}, []corev1.Service{service("a", "2"), service("c", "1")}},
+		"not wanted":    {[]corev1.Service{service("b", "1")}, []corev1.Service{}},
+		"last unwanted": {[]corev1.Service{service("a", "1"), service("b", "1")}, []corev1.Service{service("a", "1")}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := slices.Clone(tc.list)
+			got := distinct(tc.list, func(s *corev1.Service) metav1.Object { return s }, func(s *corev1.Service) bool { return s.Name != "b" })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			clear(got)
+			if diff := cmp.Diff(before, tc.list); diff != "" {
+				t.Errorf("the list that was handed over has changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}

@@ -47,7 +47,7 @@ type local struct {
 // locals are the members that are placed, by datacenter, rack, ordinal and name. Those whose labels do not say their place are in no report until they are
 // mended: then their peers' rows lack a row of theirs, which blocks.
 func (c *Cluster) locals() []local {
-	var out []local
+	out := slices.Grow([]local(nil), len(c.Services))
 	for i := range c.Services {
 		name := c.Services[i].Name
 		s := c.statement(name, c.annotations[name])
@@ -247,11 +247,13 @@ func (c *Cluster) foreignNodes(d Foreign, out *api.ScyllaDBStatusReport) []nodeR
 
 // finishStatus orders members and operations and gives each member its state by the matrix.
 func finishStatus(out *api.ScyllaDBStatusReport) {
-	m := matrix.New(matrix.FromStatusReport(out), matrix.Options{})
-	for i := range out.Status.Members {
-		mb := &out.Status.Members[i]
-		if at, ok := m.Index(hostid.Known(mb.HostID)); ok && m.Nodes()[at].State != matrix.StateNormal {
-			mb.State = api.NodeState(m.Nodes()[at].State.String())
+	if saysStates(out) {
+		m := matrix.New(matrix.FromStatusReport(out), matrix.Options{})
+		for i := range out.Status.Members {
+			mb := &out.Status.Members[i]
+			if at, ok := m.Index(hostid.Known(mb.HostID)); ok && m.Nodes()[at].State != matrix.StateNormal {
+				mb.State = api.NodeState(m.Nodes()[at].State.String())
+			}
 		}
 	}
 	slices.SortStableFunc(out.Status.Members, func(a, b api.StatusReportMember) int {
@@ -259,6 +261,17 @@ func finishStatus(out *api.ScyllaDBStatusReport) {
 			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), cmp.Compare(a.HostID, b.HostID))
 	})
 	out.Status.Operations = sortOperations(out.Status.Operations)
+}
+
+// saysStates is true where anybody says of a node, or a node of itself, that it is in another state than the normal one. Mostly nobody does: then no matrix has to be
+// made to find out what they agree on.
+func saysStates(r *api.ScyllaDBStatusReport) bool {
+	return slices.ContainsFunc(r.Status.Members, func(m api.StatusReportMember) bool { return matrix.StateOfMode(m.OperationMode) != matrix.StateNormal }) ||
+		slices.ContainsFunc(r.Datacenters, func(d api.StatusReportDatacenter) bool {
+			return slices.ContainsFunc(d.Nodes, func(n api.StatusReportNode) bool {
+				return slices.ContainsFunc(n.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.State != "" })
+			})
+		})
 }
 
 // Malformed is a Pod's row that cannot be decoded. It costs its own row and nothing else.

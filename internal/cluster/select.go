@@ -95,17 +95,35 @@ func distinct[T any](list []T, meta func(*T) metav1.Object, keep func(*T) bool) 
 	if list == nil {
 		return nil
 	}
+	out := make([]T, 0, len(list))
+	if inOrder(list, meta) { // as whoever reads them sorted hands them over: nothing to sort, nothing twice
+		for i := range list {
+			if v := &list[i]; keep == nil || keep(v) {
+				out = append(out, *v)
+			}
+		}
+		return out
+	}
 	last := make(map[string]int, len(list))
 	for i := range list {
 		last[meta(&list[i]).GetName()] = i
 	}
-	out := make([]T, 0, len(last))
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		if v := &list[last[name]]; keep == nil || keep(v) {
 			out = append(out, *v)
 		}
 	}
 	return out
+}
+
+// inOrder is true for a list that is sorted by name and has no name twice.
+func inOrder[T any](list []T, meta func(*T) metav1.Object) bool {
+	for i := 1; i < len(list); i++ {
+		if meta(&list[i-1]).GetName() >= meta(&list[i]).GetName() {
+			return false
+		}
+	}
+	return true
 }
 
 // OfOperator is true where the Scylla Operator manages any of the objects.

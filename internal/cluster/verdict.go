@@ -81,8 +81,12 @@ type Health struct {
 	Blockers []matrix.Blocker
 }
 
-// Health judges the cluster.
-func (c *Cluster) Health() Health { return c.HealthOf(c.all) }
+// Health judges the cluster. The list of blockers is the caller's own.
+func (c *Cluster) Health() Health {
+	h := c.health()
+	h.Blockers = slices.Clone(h.Blockers)
+	return h
+}
 
 // HealthOf is Health with the matrix judged with more knowledge, of logs for one.
 func (c *Cluster) HealthOf(m *matrix.Matrix) Health {
@@ -118,8 +122,10 @@ func (c *Cluster) ControllerSilent() (controller code.Message, since time.Time) 
 	return code.New(bootstrap.CauseController, "controller", cmp.Or(l.Holder, c.Lease.Name)), l.Since
 }
 
-// Peers are the members by their Services, those that have not joined among them.
-func (c *Cluster) Peers() []bootstrap.Peer {
+// Peers are the members by their Services, those that have not joined among them. The list is the caller's own.
+func (c *Cluster) Peers() []bootstrap.Peer { return slices.Clone(c.peersOf()) }
+
+func (c *Cluster) makePeers() []bootstrap.Peer {
 	peers := make([]bootstrap.Peer, len(c.Services))
 	for i := range c.Services {
 		v := &c.Services[i]

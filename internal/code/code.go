@@ -34,7 +34,11 @@ func New(c Code, namesAndValues ...any) Message {
 		m.Params = make(Params, len(namesAndValues)/2)
 	}
 	for i := 0; i+1 < len(namesAndValues); i += 2 {
-		m.Params[fmt.Sprint(namesAndValues[i])] = namesAndValues[i+1]
+		name, ok := namesAndValues[i].(string)
+		if !ok {
+			name = fmt.Sprint(namesAndValues[i])
+		}
+		m.Params[name] = namesAndValues[i+1]
 	}
 	return m
 }

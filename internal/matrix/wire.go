@@ -171,7 +171,8 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 			damage.Object = m.Digest
 		}
 	}
-	byName, byHostID := map[string]*api.StatusReportMember{}, map[hostid.ID]*api.StatusReportMember{}
+	byName := make(map[string]*api.StatusReportMember, len(report.Status.Members))
+	byHostID := make(map[hostid.ID]*api.StatusReportMember, len(report.Status.Members))
 	for i := range report.Status.Members {
 		m := &report.Status.Members[i]
 		if m.Name != "" {
@@ -181,8 +182,8 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 			byHostID[id] = m
 		}
 	}
-	var rows []Row
-	seen := map[*api.StatusReportMember]bool{}
+	rows := slices.Grow([]Row(nil), len(report.Status.Members))
+	seen := make(map[*api.StatusReportMember]bool, len(report.Status.Members))
 	for i := range report.Datacenters {
 		dc := &report.Datacenters[i]
 		for j := range dc.Nodes {

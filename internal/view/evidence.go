@@ -73,6 +73,7 @@ func Of(c *cluster.Cluster) []Evidence {
 	var out []Evidence
 	limit := c.HealthPolicy().Contact.Duration
 	nodes := c.Matrix().Nodes()
+	out = slices.Grow(out, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
 		if !n.Joined || n.Removed {

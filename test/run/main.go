@@ -2,6 +2,8 @@
 
 // Command run is `make test`: it runs every test of the module with the race detector and in random order, then the tests that need a real
 // Kubernetes one package after the other, says aloud what was skipped and why, and closes with one line that counts.
+//
+// Of the simulation it runs 2,000 seeds by each of the two policies, permits and reports: 4,000 runs, about four minutes of one core.
 package main
 
 import (
@@ -43,7 +45,7 @@ type tally struct {
 func main() {
 	unit := flag.Bool("unit", false, "leave out the tests that need a real Kubernetes")
 	race := flag.Bool("race", true, "race detector for the unit tests, where a C compiler is there")
-	seeds := flag.Int("seeds", 300, "how many seeds of the simulation to run by each of the two policies")
+	seeds := flag.Int("seeds", 2000, "how many seeds of the simulation to run by each of the two policies")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

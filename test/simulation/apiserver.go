@@ -207,7 +207,7 @@ func (w *world) recall(member string) {
 
 // judgeDeletion: the claim of a node that has been well for longer than anybody needs to say so is never deleted.
 func (w *world) judgeDeletion(c *claim) {
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]
 		if p.claim == c && p.isReady() && p.proc != nil && p.proc.serves && w.now.Sub(p.proc.since) > bound {
 			w.violate("the claim of %s is deleted, whose ScyllaDB serves and was started at %s", name, p.proc.since.Sub(start).Round(time.Second))

@@ -58,6 +58,8 @@ type barrier struct {
 	began    time.Time
 	stable   time.Time // since when all is UP without a break
 	leave    leave
+	gone     bool // at the last look nobody held the Lease, or nobody had renewed it for too long
+	peers    peering
 }
 
 // opening is the moment in which a barrier let a Pod through.
@@ -65,6 +67,7 @@ type opening struct {
 	member   string
 	at       time.Time
 	decision bootstrap.Decision
+	byPeers  bool // and not by a permit
 	// down are the members that had been out of reach for longer than the bound.
 	down []string
 }
@@ -78,7 +81,7 @@ func (p *pod) decision() string {
 
 // barriers is one second of every barrier.
 func (w *world) barriers() {
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]
 		if p == nil || p.stage != atBarrier || p.deleting || p.machine.off {
 			continue
@@ -91,7 +94,10 @@ func (w *world) barriers() {
 
 func (w *world) open(p *pod) {
 	v := p.barrier.verdict
-	p.opened = &opening{member: p.name, at: w.now, decision: v.Decision}
+	p.opened = &opening{member: p.name, at: w.now, decision: v.Decision, byPeers: p.barrier.peers.opened}
+	if p.opened.byPeers {
+		w.result.ByPeers++
+	}
 	for _, g := range w.groups {
 		for _, id := range g.order {
 			if since, down := g.down[id]; down && w.now.Sub(since) > bound {
@@ -134,7 +140,10 @@ func (w *world) judge(p *pod) bool {
 	}
 	silent := b.lease(w)
 	again := 10 * time.Second
-	if b.leaveless() {
+	switch {
+	case w.peers() && b.silent():
+		again = time.Second
+	case b.leaveless():
 		again = view.Renewal
 	}
 	if b.version == w.version && w.now.Sub(b.judged) < again && silent == b.silent() {
@@ -145,8 +154,8 @@ func (w *world) judge(p *pod) bool {
 	if !ok {
 		return false
 	}
-	v = w.settle(p, v)
-	if v.Summary.Key() != b.verdict.Summary.Key() {
+	v = w.byPeers(p, w.settle(p, v))
+	if w.Trace && v.Summary.Key() != b.verdict.Summary.Key() {
 		w.tracef("%s: barrier: %s", p.name, v.Summary.Key())
 	}
 	b.verdict = v
@@ -221,7 +230,8 @@ func (b *barrier) lease(w *world) bool {
 		b.advanced = true
 	}
 	b.looked, b.renewed = true, renewed
-	if _, _, gone := b.monitor.Silent(w.now); gone || *w.lease.Spec.HolderIdentity == "" {
+	_, _, gone := b.monitor.Silent(w.now)
+	if b.gone = gone || *w.lease.Spec.HolderIdentity == ""; b.gone {
 		b.advanced = false
 	}
 	return !b.advanced
@@ -253,7 +263,7 @@ func (w *world) verdict(p *pod) (bootstrap.Verdict, bool) {
 func (w *world) input(p *pod, in bootstrap.Input) bootstrap.Input {
 	in.Disk, in.Volume, in.VolumeHostID = p.query.disk, p.query.volume, hostid.ID(p.query.hostID)
 	in.ControllerSilent, in.ControllerSilentSince, in.Held, in.Permission = code.Message{}, time.Time{}, nil, nil
-	if !p.barrier.advanced {
+	if b := p.barrier; !b.advanced && !b.peers.asks {
 		in.ControllerSilent = code.New(bootstrap.CauseController, "controller", "controller-0")
 	}
 	return in
@@ -277,7 +287,7 @@ type launcher struct {
 
 // launchers is one second of every launcher.
 func (w *world) launchers() {
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]
 		if p == nil || p.stage != launching || p.deleting || p.machine.off || w.now.Before(p.launcher.next) {
 			continue

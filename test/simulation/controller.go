@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -65,6 +64,7 @@ func (w *world) memberServices() {
 			}
 			labels := setLabels(s.rack)
 			labels[api.LabelServiceType], labels[api.LabelRackOrdinal] = api.ServiceTypeMember, fmt.Sprint(o)
+			w.serviceNames.changed()
 			w.service[name] = &corev1.Service{
 				ObjectMeta: metav1.ObjectMeta{
 					Namespace: namespace, Name: name, UID: types.UID(w.uid()), Labels: labels, CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
@@ -75,7 +75,7 @@ func (w *world) memberServices() {
 			w.wrote()
 		}
 	}
-	for _, name := range sortedKeys(w.service) {
+	for _, name := range w.serviceNames.of(w.service) {
 		p := w.pods[name]
 		if p == nil || p.row == nil {
 			continue
@@ -94,28 +94,37 @@ func (w *world) memberServices() {
 	}
 }
 
-// objects are what the API server holds now.
+// shelf has the lists of the API server's objects as they were last read. Nobody writes into them.
+type shelf struct {
+	version int // of the objects
+	objects cluster.Objects
+}
+
+// objects are what the API server holds now. Pods alone carry what a decoder remembers, and a reading without Pods would have it forget all.
 func (w *world) objects(kinds cluster.Kinds) cluster.Objects {
-	o := cluster.Objects{Key: cluster.Key{Namespace: namespace, Name: clusterName}, Read: kinds, Decoder: w.decoder}
-	for _, name := range sortedKeys(w.service) {
-		o.Services = append(o.Services, *w.service[name])
+	s := &w.shelf
+	if s.version != w.version {
+		*s = shelf{version: w.version}
 	}
+	o := cluster.Objects{Key: cluster.Key{Namespace: namespace, Name: clusterName}, Read: kinds}
+	o.Services = shelved(&s.objects.Services, w.serviceNames.of(w.service), func(name string) *corev1.Service { return w.service[name] })
 	if kinds&cluster.KindPods != 0 {
-		for _, name := range sortedKeys(w.pods) {
-			o.Pods = append(o.Pods, *w.pods[name].obj)
-		}
+		o.Decoder = w.decoder
+		o.Pods = shelved(&s.objects.Pods, w.podNames.of(w.pods), func(name string) *corev1.Pod { return w.pods[name].obj })
 	}
 	if kinds&cluster.KindStatefulSets != 0 {
-		for _, s := range w.sets {
-			if !s.away {
-				o.StatefulSets = append(o.StatefulSets, *s.obj)
+		if s.objects.StatefulSets == nil {
+			s.objects.StatefulSets = make([]appsv1.StatefulSet, 0, len(w.sets))
+			for _, set := range w.sets {
+				if !set.away {
+					s.objects.StatefulSets = append(s.objects.StatefulSets, *set.obj)
+				}
 			}
 		}
+		o.StatefulSets = s.objects.StatefulSets
 	}
 	if kinds&cluster.KindPVCs != 0 {
-		for _, name := range sortedKeys(w.claims) {
-			o.PVCs = append(o.PVCs, *w.claims[name].obj)
-		}
+		o.PVCs = shelved(&s.objects.PVCs, w.claimNames.of(w.claims), func(name string) *corev1.PersistentVolumeClaim { return w.claims[name].obj })
 	}
 	if kinds&cluster.KindReports != 0 {
 		o.Reports = slices.Clone(w.reports)
@@ -124,6 +133,17 @@ func (w *world) objects(kinds cluster.Kinds) cluster.Objects {
 		o.StatusReport = w.status
 	}
 	return o
+}
+
+// shelved is the list that was read of this version, or is read now.
+func shelved[T any](list *[]T, names []string, of func(string) *T) []T {
+	if *list == nil && len(names) > 0 {
+		*list = make([]T, len(names))
+		for i, name := range names {
+			(*list)[i] = *of(name)
+		}
+	}
+	return *list
 }
 
 const everything = cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
@@ -142,7 +162,7 @@ func (w *world) assemble() bool {
 		return true
 	}
 	reports, status := assembled(cluster.New(w.objects(everything), cluster.SourceAnnotation, w.clock(w.control.name())))
-	if equality.Semantic.DeepEqual(reports, w.reports) && equality.Semantic.DeepEqual(status, w.status) {
+	if sameObject(reports, w.reports) && sameObject(status, w.status) {
 		return true
 	}
 	written := w.writeReports(reports, status)
@@ -173,7 +193,7 @@ func (w *world) replacements() {
 		return
 	}
 	w.replaceSeen, w.replaceJudged = w.version, w.now
-	for _, name := range sortedKeys(w.service) {
+	for _, name := range w.serviceNames.of(w.service) {
 		svc := w.service[name]
 		if rec := replacement.ReadRecord(svc.Labels, svc.Annotations); !rec.Requested && !rec.Open() && rec.Request == "" {
 			continue

@@ -24,6 +24,7 @@
 // half an hour, in which the cluster is also scaled up. Then all of it heals, and the run goes on until everything is well. Under policy permits network.go adds
 // controllers that are killed, frozen until another one leads and woken up again, or whose loop stalls, a Lease of the election that is made anew, heartbeats that
 // nobody hears, and reporters that cannot write.
+// Barriers of every thirteenth seed have --when-controller-silent=Peers (peers.go): there nobody leads for several minutes, twice, while the cluster is scaled up.
 // Reporters hand on the controller's view (relays.go); in every eleventh seed they hand on forged ones that let everybody start.
 //
 // # Invariants
@@ -41,7 +42,7 @@
 // seq than before, or the same ones and says something else.
 //
 // Start without leave, and two at once: under policy permits a barrier opens without a permit in a view that the API server could still answer with, or while
-// another newcomer is on its way in though one may be.
+// another newcomer is on its way in though one may be. Who was let in by the members alone needed no leave, and does not count.
 //
 // Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over.
 package simulation

@@ -44,7 +44,7 @@ func (w *world) fault() {
 }
 
 func (w *world) somePod() *pod {
-	names := sortedKeys(w.pods)
+	names := w.podNames.of(w.pods)
 	if len(names) == 0 {
 		return nil
 	}
@@ -133,8 +133,9 @@ func (w *world) rollOut() {
 	}
 }
 
-func (w *world) scaleUp() {
-	s := pick(w, w.sets)
+func (w *world) scaleUp() { w.scaleUpSet(pick(w, w.sets)) }
+
+func (w *world) scaleUpSet(s *set) {
 	if s.away || s.replicas >= 3 {
 		return
 	}
@@ -155,7 +156,7 @@ func (w *world) partition() {
 		return
 	}
 	var side []string
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		if w.chance(0.35) {
 			w.part[name] = 1
 			side = append(side, name)
@@ -208,7 +209,7 @@ func (w *world) noteLoss(p *pod) {
 // someRemoved is true while a member Service records a node that was removed. A second one may leave fewer members than removed ones, and then the rows
 // that are left do not tell a removal from a split: see what is left to do in docs/barrier.md.
 func (w *world) someRemoved() bool {
-	for _, name := range sortedKeys(w.service) {
+	for _, name := range w.serviceNames.of(w.service) {
 		id := w.service[name].Annotations[api.AnnotationHostID]
 		if slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] }) && w.service[name].Annotations[api.AnnotationNodeJoined] == "true" {
 			return true
@@ -245,7 +246,7 @@ func (w *world) reboot() {
 }
 
 func (w *world) mayStopAll(m *machine) bool {
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		if p := w.pods[name]; p.machine == m && !w.mayStop(p) {
 			return false
 		}
@@ -255,7 +256,7 @@ func (w *world) mayStopAll(m *machine) bool {
 
 func (w *world) off(m *machine) {
 	m.off, m.since = true, w.now
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		if p := w.pods[name]; p.machine == m {
 			w.kill(p, false)
 			p.reporter.round++
@@ -269,7 +270,7 @@ func (w *world) on(m *machine) {
 	}
 	w.tracef("machine %s is back", m.name)
 	m.off = false
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		if p := w.pods[name]; p.machine == m && !p.deleting {
 			w.sandbox(p)
 		}
@@ -350,7 +351,7 @@ func (w *world) deleteSets() {
 		return // the report goes with its StatefulSets, and the last rows with the report: then nothing but a person knows whose the volumes are
 	}
 	all, one := w.chance(0.5), pick(w, w.sets)
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		if !w.mayStop(w.pods[name]) {
 			return
 		}
@@ -365,7 +366,7 @@ func (w *world) deleteSets() {
 		w.tracef("FAULT StatefulSet %s is deleted", s.obj.Name)
 		s.away = true
 		w.wrote()
-		for _, name := range sortedKeys(w.pods) {
+		for _, name := range w.podNames.of(w.pods) {
 			if p := w.pods[name]; p.set == s {
 				w.deletePod(p, false)
 			}
@@ -388,7 +389,7 @@ func (w *world) applyAgain(s *set) {
 
 // removeDown is a person who removes a node that happens to be down: it can never come back.
 func (w *world) removeDown() {
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]
 		g := p.claim.disk.group
 		if p.proc == nil && g != nil && g.members[p.claim.disk.id] == normal && !w.lost[name] && !w.busy() && !w.someRemoved() && w.mayLose(name) {
@@ -415,7 +416,7 @@ func (w *world) heal() {
 	for _, s := range w.sets {
 		w.applyAgain(s)
 	}
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		r := &w.pods[name].reporter
 		r.hung, r.crashed, r.slow = time.Time{}, time.Time{}, 0
 	}

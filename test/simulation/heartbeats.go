@@ -15,7 +15,8 @@ import (
 
 // beat is what a reporter serves: its row, and a number that advances with every poll that ScyllaDB answered.
 type beat struct {
-	starts int // of the container: each makes a key and a certificate
+	starts int    // of the container: each makes a key and a certificate
+	print  string // of the certificate
 	number int64
 	row    string
 	digest string
@@ -35,8 +36,12 @@ func (b *beat) say(row string, alive bool) {
 
 // fingerprint of a certificate that exists once.
 func (p *pod) fingerprint() string {
-	digest := api.ReportDigest(p.uid + "/" + string(rune('a'+p.reporter.beat.starts%26)))
-	return digest + digest + digest + digest
+	b := &p.reporter.beat
+	if b.print == "" {
+		digest := api.ReportDigest(p.uid + "/" + string(rune('a'+b.starts%26)))
+		b.print = digest + digest + digest + digest
+	}
+	return b.print
 }
 
 // beats asks reporters as package heartbeats does: the looks that are lost on the way, the answers of another certificate, and the numbers that stand still.
@@ -102,6 +107,12 @@ func (w *world) answer(t *heartbeats.Target) (int64, bool) {
 	if net.chance(0.02) || w.now.Before(net.unheard[t.Pod.Name]) || w.now.Before(net.unheardAll) {
 		return 0, false // lost on the way, or the answer comes too late
 	}
+	return w.says(t)
+}
+
+// says is the answer of a member's reporter to whoever reaches it.
+func (w *world) says(t *heartbeats.Target) (int64, bool) {
+	net := &w.net
 	p := w.pods[t.Pod.Name]
 	if p == nil || p.removed || p.machine == nil || p.machine.off || t.Address != beatAddress(p) || t.Fingerprint != p.fingerprint() {
 		return 0, false

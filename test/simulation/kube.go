@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -209,7 +208,7 @@ func (w *world) reconcileSet(s *set) {
 		st.CurrentRevision = st.UpdateRevision
 	}
 	w.roll(s, all)
-	if !equality.Semantic.DeepEqual(st, s.obj.Status) {
+	if !sameObject(st, s.obj.Status) {
 		o := *s.obj
 		o.Status = st
 		s.obj = &o
@@ -248,6 +247,7 @@ func (w *world) makePod(s *set, ordinal int32) *pod {
 			Namespace: namespace, Name: "data-" + name, UID: types.UID(w.uid()), Labels: setLabels(s.rack), ResourceVersion: "1",
 		}}}
 		w.claims[c.obj.Name] = c
+		w.claimNames.changed()
 	}
 	p := &pod{name: name, uid: w.uid(), set: s, ordinal: ordinal, revision: s.revisionName(), claim: c}
 	labels := setLabels(s.rack)
@@ -264,6 +264,7 @@ func (w *world) makePod(s *set, ordinal int32) *pod {
 	p.obj.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.obj.Name}}}}
 	w.pods[name] = p
+	w.podNames.changed()
 	w.wrote()
 	return p
 }
@@ -308,8 +309,10 @@ func (w *world) removePod(p *pod) {
 	}
 	p.removed = true
 	delete(w.pods, p.name)
+	w.podNames.changed()
 	if p.claim.deleting {
 		delete(w.claims, p.claim.obj.Name)
+		w.claimNames.changed()
 	}
 	w.wrote()
 }
@@ -331,17 +334,18 @@ func (w *world) deleteClaim(c *claim) {
 	o.DeletionTimestamp = &metav1.Time{Time: w.now}
 	c.obj = o
 	w.wrote()
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		if w.pods[name].claim == c {
 			return
 		}
 	}
 	delete(w.claims, c.obj.Name)
+	w.claimNames.changed()
 }
 
 // kubelets is one second of every kubelet.
 func (w *world) kubelets() {
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]
 		if p == nil || p.removed {
 			continue

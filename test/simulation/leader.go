@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -253,9 +252,9 @@ func (w *world) assemblePermits(l *leader) outcome {
 		return written
 	}
 	m := w.reading(l)
-	status := m.status.DeepCopy()
+	status := new(*m.status)
 	w.withView(l, m, status)
-	if m.same && equality.Semantic.DeepEqual(status, o.StatusReport) {
+	if m.same && sameObject(changing(status), changing(o.StatusReport)) {
 		return written
 	}
 	if o.StatusReport != w.status {
@@ -271,7 +270,7 @@ func (w *world) assemblePermits(l *leader) outcome {
 type reading struct {
 	at      time.Time
 	reports []api.ScyllaDBDatacenterNodesStatusReport
-	same    bool // as they are written
+	same    bool // as they are written, and the status but for what changes while a reading lasts
 	status  *api.ScyllaDBStatusReport
 	stored  *api.ScyllaDBStatusReportStatus
 	judged  *cluster.Cluster
@@ -285,7 +284,8 @@ func (w *world) reading(l *leader) *reading {
 	c := cluster.New(l.cache, cluster.SourceAnnotation, w.clock(l.name))
 	m := &reading{at: w.now, stored: &api.ScyllaDBStatusReportStatus{}}
 	m.reports, m.status = assembled(c)
-	m.same = equality.Semantic.DeepEqual(m.reports, l.cache.Reports)
+	m.same = sameObject(m.reports, l.cache.Reports) && l.cache.StatusReport != nil &&
+		sameObject(lasting(m.status), lasting(l.cache.StatusReport))
 	m.judged = c.WithReport(m.status)
 	if is := l.cache.StatusReport; is != nil {
 		m.stored = &is.Status
@@ -304,6 +304,19 @@ func (w *world) reading(l *leader) *reading {
 	m.scene = view.SceneOf(m.judged, m.stored, claims, l.tracker.MaxPermits())
 	l.reading = m
 	return m
+}
+
+// changing is what withView puts into a status; lasting is all else, which is the same for as long as a reading is.
+func changing(r *api.ScyllaDBStatusReport) api.ScyllaDBStatusReportStatus {
+	s := &r.Status
+	return api.ScyllaDBStatusReportStatus{Initialized: s.Initialized, Initialization: s.Initialization, View: s.View, Conditions: s.Conditions}
+}
+
+func lasting(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
+	out := *r
+	s := &out.Status
+	s.Initialized, s.Initialization, s.View, s.Conditions = false, nil, nil, nil
+	return &out
 }
 
 // withView puts the view and the initialisation into the status, as package reports does.

@@ -9,7 +9,7 @@ import (
 
 // Total of many runs.
 type Total struct {
-	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together int
+	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together, ByPeers int
 }
 
 // Add a run.
@@ -28,6 +28,7 @@ func (t *Total) Add(r *Result) {
 	t.Backwards += r.Backwards
 	t.Unpermitted += r.Unpermitted
 	t.Together += r.Together
+	t.ByPeers += r.ByPeers
 }
 
 // RunMany runs n seeds, as many at once as there are cores: each is a world of its own. Results are in the order of the seeds.

@@ -45,6 +45,7 @@ func (w *world) networkFaults() {
 	for range 1 + n.rng.IntN(6) {
 		w.after(n.between(20*time.Second, healAt-2*time.Minute), w.networkFault)
 	}
+	w.absentControllers()
 }
 
 func (w *world) networkFault() {
@@ -60,7 +61,7 @@ func (w *world) networkFault() {
 		w.tracef("FAULT the controller's loop stalls until %s", until.Sub(start).Round(time.Second))
 		w.control.loopStalls = until
 	case 5:
-		if names := sortedKeys(w.pods); len(names) > 0 {
+		if names := w.podNames.of(w.pods); len(names) > 0 {
 			name := names[n.rng.IntN(len(names))]
 			w.tracef("FAULT the controller does not hear %s until %s", name, until.Sub(start).Round(time.Second))
 			n.unheard[name] = until
@@ -90,7 +91,7 @@ func (w *world) muteReporters(until time.Time) {
 // hole is what policy reports cannot see: all rows are UP, and stay so, while a node dies of which nobody can tell.
 func (w *world) hole() {
 	var all []*pod
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		if p := w.pods[name]; p.proc != nil && p.proc.serves && w.mayLose(name) {
 			all = append(all, p)
 		}
@@ -99,9 +100,16 @@ func (w *world) hole() {
 		w.scaleUp()
 		return
 	}
-	const lasts = 4 * time.Minute
+	lasts := 4 * time.Minute
+	if w.peers() {
+		lasts *= 2 // it takes longer to be sure that no controller leads
+	}
 	w.result.Faults++
 	w.muteReporters(w.now.Add(lasts))
+	if w.peers() {
+		w.tracef("FAULT no controller leads for %s", lasts)
+		w.endController(lasts)
+	}
 	p := pick(w, all)
 	w.after(w.between(10*time.Second, 20*time.Second), func() {
 		w.tracef("FAULT ScyllaDB in %s dies", p.name)

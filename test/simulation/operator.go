@@ -134,7 +134,7 @@ func (w *world) operatorReport() {
 
 // operatorSeeds: ready members, the oldest of each rack first; where none is ready the oldest member Service alone.
 func (w *world) operatorSeeds(p *pod) []string {
-	names := sortedKeys(w.service)
+	names := slices.Clone(w.serviceNames.of(w.service))
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Or(w.service[a].CreationTimestamp.Compare(w.service[b].CreationTimestamp.Time), strings.Compare(a, b))
 	})

@@ -226,7 +226,7 @@ func drop(m map[string]string, keys []string) {
 
 // replaceCommand is kubectl scylla replace, of a node whose data is gone: nobody replaces one that only restarts.
 func (w *world) replaceCommand(target string) func() {
-	for _, name := range sortedKeys(w.service) {
+	for _, name := range w.serviceNames.of(w.service) {
 		svc := w.service[name]
 		if name != target && svc.Annotations[api.AnnotationHostID] != target {
 			continue

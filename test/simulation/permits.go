@@ -16,7 +16,7 @@ import (
 // permits is true under policy permits, with or without a bug.
 func (w *world) permits() bool {
 	switch w.Rule {
-	case Permits, EveryViewCounts, PermitStays, SendersClock, RelaysOpen:
+	case Permits, EveryViewCounts, PermitStays, SendersClock, RelaysOpen, PeersBelieved:
 		return true
 	}
 	return false
@@ -142,7 +142,8 @@ const behind = 30 * time.Second
 // judgePermit: nobody starts for the first time without a permit that there is, or was a moment ago, in a view that somebody has stood by a moment ago; and where
 // one may join at once, nobody starts while another one is on its way in.
 func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
-	if !w.permits() || d.Permit() == "" {
+	// Who goes by the members alone gives up permits, and that one newcomer starts after the other.
+	if !w.permits() || d.Permit() == "" || p.opened.byPeers {
 		return
 	}
 	switch claim, granted := w.granted[p.name]; {
@@ -153,9 +154,9 @@ func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
 	case w.now.Sub(w.stood) > bootstrap.ViewLimit+behind:
 		w.unpermittedStart("%s starts by a view that nobody has stood by for %s", p.name, w.now.Sub(w.stood).Round(time.Second))
 	}
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		q := w.pods[name]
-		if q != p && q.stage >= launching && !q.deleting && q.opened != nil && q.opened.decision.Permit() != "" && !q.claim.disk.complete && w.most() == 1 {
+		if q != p && q.stage >= launching && !q.deleting && q.opened != nil && !q.opened.byPeers && q.opened.decision.Permit() != "" && !q.claim.disk.complete && w.most() == 1 {
 			w.result.Together++
 			w.violate("two at once: %s starts while %s, let through at %s, is on its way in", p.name, name, q.opened.at.Sub(start).Round(time.Second))
 		}

@@ -80,7 +80,7 @@ func (w *world) askRelays(p *pod) {
 	}
 	r.asked = w.now
 	asked := 0
-	for _, name := range sortedKeys(w.pods) {
+	for _, name := range w.podNames.of(w.pods) {
 		q := w.pods[name]
 		if q == p || asked == mostRelays {
 			continue

@@ -41,6 +41,8 @@ type reporter struct {
 	beat     beat
 	views    view.Receiver // what it hands on
 	frozen   bool          // it hangs altogether, so that it does not answer either
+	said     *api.NodeStatusReport
+	text     string // of said
 }
 
 func (r *reporter) begin(w *world, p *pod) {
@@ -65,15 +67,17 @@ func (r *reporter) state(now time.Time) reporterState {
 
 // poll asks ScyllaDB after d, and again each interval.
 func (w *world) poll(p *pod, round int, d time.Duration) {
-	w.after(d, func() {
+	var again func()
+	again = func() {
 		if p.removed || p.reporter.round != round || p.machine.off || p.machine.gone {
 			return
 		}
 		if !w.now.Before(p.reporter.hung) && !w.now.Before(p.reporter.crashed) {
 			w.report(p)
 		}
-		w.poll(p, round, reportInterval)
-	})
+		w.after(reportInterval, again)
+	}
+	w.after(d, again)
 }
 
 // report is one poll; the write takes a moment.
@@ -91,10 +95,7 @@ func (w *world) report(p *pod) {
 	if w.permits() && w.Seed%7 != 0 { // every seventh cluster has reporters without heartbeats
 		row.Heartbeat = &api.ReportHeartbeat{Port: beatPort, Fingerprint: p.fingerprint()}
 	}
-	text, err := api.EncodeNodeStatusReport(&row)
-	if err != nil {
-		panic(err) // strings and times always marshal
-	}
+	text := r.encode(&row)
 	r.beat.say(text, row.Error == nil)
 	doubt := w.now.Before(r.doubtful)
 	switch {
@@ -109,6 +110,18 @@ func (w *world) report(p *pod) {
 		}
 	}
 	w.send(p, &message{text: text, row: &row, tries: 3}, w.between(50*time.Millisecond, time.Second)+r.slow)
+}
+
+// encode writes a row as it stands in the annotation; mostly that is what was written last.
+func (r *reporter) encode(row *api.NodeStatusReport) string {
+	if r.said == nil || !sameRow(r.said, row) {
+		text, err := api.EncodeNodeStatusReport(row)
+		if err != nil {
+			panic(err) // strings and times always marshal
+		}
+		r.said, r.text = row, text
+	}
+	return r.text
 }
 
 // row is what ScyllaDB answers (1.2 to 1.5), put together as package scylla does.

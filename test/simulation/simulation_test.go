@@ -25,7 +25,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // little memory, much garbage
+	debug.SetGCPercent(1600) // little memory, much garbage
 	os.Exit(m.Run())
 }
 

@@ -3,7 +3,6 @@
 package simulation
 
 import (
-	"container/heap"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -38,6 +37,7 @@ const (
 	PermitStays     Rule = "permit-stays"      // a permit counts once it was seen, whatever newer views say
 	RelaysOpen      Rule = "relays-open"       // a view that a reporter hands on opens a barrier
 	SendersClock    Rule = "senders-clock"     // a view's age is counted from what its maker's clock said
+	PeersBelieved   Rule = "peers-believed"    // while no controller leads the members' rows count without a heartbeat
 )
 
 // Options of one run.
@@ -59,6 +59,8 @@ type Result struct {
 	Unsafe, SecondClusters, EndlessWaits, Backwards int
 	// Unpermitted: starts without leave under policy permits. Together: starts while another newcomer was on its way in.
 	Unpermitted, Together int
+	// ByPeers: starts that were decided by the members alone while no controller led.
+	ByPeers int
 	// Let through: joins and replacements that the barrier opened for. Joined of them became members. Lost were cancelled or rolled back because of a
 	// node that went down when it was too late.
 	LetThrough, Joined, Lost int
@@ -94,7 +96,11 @@ type world struct {
 	reports               []api.ScyllaDBDatacenterNodesStatusReport
 	status                *api.ScyllaDBStatusReport
 	lease                 *coordinationv1.Lease
+	podNames              names[*pod]
+	serviceNames          names[*corev1.Service]
+	claimNames            names[*claim]
 	decoder               *cluster.Decoder
+	shelf                 shelf
 	ips                   int
 
 	groups []*group
@@ -122,41 +128,71 @@ type world struct {
 	choice  map[string]bool // member -> a person removes its node instead of replacing it
 }
 
+// event is one thing to do; of those at one moment the one that was asked for first comes first.
 type event struct {
-	at  time.Time
+	at  time.Duration // since start
 	seq int
 	do  func()
 }
 
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+
+// queue is a binary heap. Package container/heap would allocate for each event, and most of what a seed does is small.
 type queue []event
 
-func (q queue) Len() int { return len(q) }
-func (q queue) Less(i, j int) bool {
-	if !q[i].at.Equal(q[j].at) {
-		return q[i].at.Before(q[j].at)
+func (q *queue) push(e event) {
+	*q = append(*q, e)
+	all := *q
+	i := len(all) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if !e.before(&all[up]) {
+			break
+		}
+		all[i], i = all[up], up
 	}
-	return q[i].seq < q[j].seq
+	all[i] = e
 }
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)   { *q = append(*q, x.(event)) }
-func (q *queue) Pop() any {
-	old := *q
-	x := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return x
+
+func (q *queue) pop() event {
+	all := *q
+	first, last := all[0], all[len(all)-1]
+	all[len(all)-1] = event{}
+	all = all[:len(all)-1]
+	*q = all
+	i := 0
+	for {
+		down := 2*i + 1
+		if down >= len(all) {
+			break
+		}
+		if down+1 < len(all) && all[down+1].before(&all[down]) {
+			down++
+		}
+		if !all[down].before(&last) {
+			break
+		}
+		all[i], i = all[down], down
+	}
+	if len(all) > 0 {
+		all[i] = last
+	}
+	return first
 }
 
 func (w *world) after(d time.Duration, do func()) {
 	w.seq++
-	heap.Push(&w.queue, event{w.now.Add(d), w.seq, do})
+	w.queue.push(event{w.now.Sub(start) + d, w.seq, do})
 }
 
 // every calls do again and again, the first time after d.
 func (w *world) every(d time.Duration, do func()) {
-	w.after(d, func() {
+	var again func()
+	again = func() {
 		do()
-		w.every(d, do)
-	})
+		w.after(d, again)
+	}
+	w.after(d, again)
 }
 
 // between draws a duration.
@@ -205,8 +241,8 @@ func Run(o Options) Result {
 	w.result.Seed = o.Seed
 	w.begin()
 	for len(w.queue) > 0 && !w.over {
-		e := heap.Pop(&w.queue).(event)
-		w.now = e.at
+		e := w.queue.pop()
+		w.now = start.Add(e.at)
 		e.do()
 	}
 	w.result.Took = w.now.Sub(start)
@@ -236,3 +272,18 @@ func (w *world) begin() {
 
 // sorted keys, for maps have no order and a seed must replay.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// names are the sorted keys of one map, made again after changed. Nobody writes into them: who goes through them may add and delete meanwhile.
+type names[V any] struct {
+	sorted []string
+	is     bool
+}
+
+func (n *names[V]) changed() { n.is = false }
+
+func (n *names[V]) of(m map[string]V) []string {
+	if !n.is {
+		n.sorted, n.is = sortedKeys(m), true
+	}
+	return n.sorted
+}

@@ -69,7 +69,9 @@ var (
 
 // Parse reads what `scylla --version`, scylla_release_version or an image tag says: 2026.2.4, 2025.2.0-rc3, 2025.2.0~rc3-0.2025...,
 // 6.0.3-0.20240808.a56f7ce21ad4, 5.0.rc8. The error names a text that is no full version; the Version then carries only Raw.
-func Parse(text string) (Version, error) {
+func Parse(text string) (Version, error) { return versions.of(text, parse) }
+
+func parse(text string) (Version, error) {
 	text = strings.TrimSpace(text)
 	unknown := Version{Raw: text}
 	if m := oldCandidate().FindStringSubmatch(text); m != nil {
@@ -109,7 +111,9 @@ var imageReference = pattern.Lazy(`^((?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9
 // OfImage is the version that an image's tag claims; a digest beside the tag is skipped. The error says why there is none: not an
 // image reference, no tag (digest alone, or nothing), or a tag that is no version ("latest"; Raw is then the tag). The tag is only a claim:
 // see Effective.
-func OfImage(ref string) (Version, error) {
+func OfImage(ref string) (Version, error) { return images.of(ref, ofImage) }
+
+func ofImage(ref string) (Version, error) {
 	m := imageReference().FindStringSubmatch(ref)
 	if m == nil {
 		return Version{}, fmt.Errorf("%q is not an image reference", ref)

@@ -22,7 +22,7 @@ func main() {
 	n := flag.Int("seeds", 2000, "how many seeds to run, from 1")
 	file := flag.String("write", "", "file to put the table into, between its two comments")
 	flag.Parse()
-	debug.SetGCPercent(400)
+	debug.SetGCPercent(1600)
 	if err := run(*n, *file); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import "sync"
+
+// A cluster says the same few texts again and again: each of its Pods at each look. The expressions that read them are dear, what they give never changes.
+var versions, images memory
+
+// most bounds how many texts are remembered, longest how long one may be: whoever writes a Pod chooses them.
+const (
+	most    = 256
+	longest = 512
+)
+
+// memory remembers what texts were read as. It is safe for concurrent use.
+type memory struct {
+	mu    sync.RWMutex
+	known map[string]answer
+}
+
+type answer struct {
+	version Version
+	err     error
+}
+
+func (m *memory) of(text string, read func(string) (Version, error)) (Version, error) {
+	m.mu.RLock()
+	a, ok := m.known[text]
+	m.mu.RUnlock()
+	if ok {
+		return a.version, a.err
+	}
+	a.version, a.err = read(text)
+	if len(text) > longest {
+		return a.version, a.err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil || len(m.known) >= most {
+		m.known = map[string]answer{} // those that are still said come back
+	}
+	m.known[text] = a
+	return a.version, a.err
+}
