@@ -85,6 +85,7 @@ type state struct {
 
 	leads   bool                  // this process made its views at the last assembly
 	offered *api.StatusReportView // what is served: the view that is written; nil for none
+	report  types.UID             // of the report that offered is in
 	held    time.Time             // when offered was last found to say what is so
 
 	permits permits

@@ -99,7 +99,7 @@ func (b *barrier) askForViews() {
 	// Not with the time that is left for the API server: that one may have taken all of it.
 	ctx, cancel := context.WithTimeout(b.ctx, askTimeout)
 	defer cancel()
-	have := b.permits.views.Latest()
+	have, of := b.permits.views.Latest(), r.views.Report()
 	if handed, _ := r.views.Newest(asked); view.StampOf(handed).Newer(view.StampOf(have)) {
 		have = handed
 	}
@@ -108,7 +108,7 @@ func (b *barrier) askForViews() {
 	for i, m := range r.members {
 		wg.Go(func() {
 			answers[i], errs[i] = b.viewOf(ctx, m, viewwire.Question{
-				Address: m.address, Path: viewwire.RelayPath, Have: have, Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.Cluster},
+				Address: m.address, Path: viewwire.RelayPath, Have: have, HaveOf: of, Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.Cluster},
 			})
 		})
 	}
@@ -122,6 +122,10 @@ func (b *barrier) askForViews() {
 			continue
 		}
 		r.answered++
+		// Of a report that is not there any more, or that the API server has not shown to this barrier yet: it has no order with what that one has.
+		if of != "" && answers[i].ReportUID != of {
+			continue
+		}
 		v, age := &answers[i].StatusReportView, answers[i].Age()
 		if at := asked.Add(-age); at.After(r.stoodBy) {
 			r.stoodBy = at

@@ -36,6 +36,7 @@ func stamped(epoch, seq int64) *api.StatusReportView {
 // leader is a controller without a socket, which answers with the view and its age; err instead where it is set.
 type leader struct {
 	v     *api.StatusReportView
+	of    types.UID // the report's
 	age   time.Duration
 	err   error
 	asked []viewwire.Question
@@ -46,7 +47,7 @@ func (l *leader) fetch(_ context.Context, _ *http.Client, q viewwire.Question) (
 	if l.err != nil {
 		return nil, l.err
 	}
-	return &viewwire.View{StatusReportView: *l.v, AgeMillis: l.age.Milliseconds()}, nil
+	return &viewwire.View{StatusReportView: *l.v, ReportUID: l.of, AgeMillis: l.age.Milliseconds()}, nil
 }
 
 // follows is a reporter of cluster demo that has found the controller, and looks when a test says so.
@@ -308,4 +309,26 @@ func TestTheViewIsServedBesideTheHeartbeat(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A report that was deleted and made anew counts from the beginning: its views are handed on, with its UID, and nothing that comes late of the former one is.
+func TestARelayFollowsAReportThatIsMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		l := &leader{v: stamped(9, 900), of: "report-1"}
+		f := w.follows(l)
+		f.look(t.Context())
+		l.v, l.of = stamped(1, 1), "report-2"
+		f.look(t.Context())
+		wantRelayed(t, f, 1, 0)
+		if v, err := f.relay.serve(demo); err != nil || v.ReportUID != "report-2" {
+			t.Errorf("%+v, %v", v, err)
+		}
+		if last := l.asked[len(l.asked)-1]; last.HaveOf != "report-1" {
+			t.Errorf("asked %+v", last)
+		}
+		l.v, l.of = stamped(9, 901), "report-1" // a controller that does not know it yet
+		f.look(t.Context())
+		wantRelayed(t, f, 1, 0)
+	})
 }
