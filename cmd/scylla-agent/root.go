@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -204,14 +205,18 @@ func (a *agent) barrierCommand() *cobra.Command {
 	var own pod
 	o := barrier.Options{
 		QueryFile: api.FileBootstrappedQuery, DataDir: barrier.DefaultDataDir,
-		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog, Stabilisation: barrier.DefaultStabilisation,
+		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog,
 	}
 	var gates, address, policy, silent string
+	var stabilisation time.Duration
 	cmd := &cobra.Command{
 		Use:   "barrier",
 		Short: "End when this member may start ScyllaDB, say why it waits (init container)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("stabilisation") {
+				o.Stabilisation = &stabilisation
+			}
 			if err := parseBarrier(&o, gates, policy, silent); err != nil {
 				return err
 			}
@@ -239,7 +244,8 @@ func (a *agent) barrierCommand() *cobra.Command {
 	fs.StringVar(&o.TerminationLog, "termination-log", o.TerminationLog, "file for the reason of a refusal, written only when it exists")
 	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
 		"with one report only, accept host IDs that do not report when all who report see them UP (external seeds)")
-	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation, "how long all must be UP without a break before the barrier opens; 0 opens at once")
+	fs.DurationVar(&stabilisation, "stabilisation", barrier.DefaultStabilisation,
+		"how long all must be UP without a break before the barrier opens, 0 opens at once; not given, it is the stabilisation of status.healthPolicy of the cluster's report, and the default where that has none")
 	fs.StringVar(&policy, "policy", "", "permits: ask the controller for a permit as well, one newcomer at a time; reports: go by the reports alone; "+
 		"default permits, and reports where the Scylla Operator manages the member")
 	fs.StringVar(&silent, "when-controller-silent", string(barrier.WhenSilentWait),
@@ -261,8 +267,8 @@ func parseBarrier(o *barrier.Options, gates, policy, silent string) error {
 			return exit.Usagef("--scylla-version: %w", err)
 		}
 	}
-	if o.Stabilisation < 0 {
-		return exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", o.Stabilisation, barrier.DefaultStabilisation)
+	if o.Stabilisation != nil && *o.Stabilisation < 0 {
+		return exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", *o.Stabilisation, barrier.DefaultStabilisation)
 	}
 	if o.Policy, err = barrier.ParsePolicy(policy); err != nil {
 		return exit.Usagef("--policy: %w", err)

@@ -126,8 +126,8 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	if p.since.IsZero() {
 		p.since = now
 	}
-	if left := b.Stabilisation - now.Sub(p.since); left > 0 {
-		return b.held(v, append(slices.Clone(v.Blockers), bootstrap.Stabilising(b.Stabilisation, (b.Stabilisation-left).Truncate(repeat)))...)
+	if left := b.window - now.Sub(p.since); left > 0 {
+		return b.held(v, append(slices.Clone(v.Blockers), bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat)))...)
 	}
 	by.Notes = append(by.Notes, b.notes...)
 	looked := b.lastLook(ctx, key, by, known)

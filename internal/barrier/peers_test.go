@@ -133,7 +133,7 @@ func TestPeersNeverOpensOnLess(t *testing.T) {
 func TestPeersBeginsAnewAfterABreak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, b := left(t, WhenSilentPeers)
-		w.o.Stabilisation = time.Minute
+		w.o.Stabilisation = new(time.Minute)
 		broken := time.Time{}
 		b.change = func(_ string, number int64) (int64, error) {
 			if time.Since(broken) < 11*time.Second {
@@ -153,7 +153,7 @@ func TestPeersBeginsAnewAfterABreak(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := left(t, WhenSilentPeers)
-		w.o.Stabilisation = time.Minute
+		w.o.Stabilisation = new(time.Minute)
 		ctx, done := running(t, w)
 		time.Sleep(80 * time.Second) // it goes by the members, and the minute is not over
 		stillWaiting(t, done)

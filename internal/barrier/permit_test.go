@@ -41,7 +41,7 @@ func withView(t *testing.T, v *api.StatusReportView, objs ...client.Object) *wor
 		objs = append(peers(), byOperator(allUp()))
 	}
 	w := newWorld(t, append(objs, claim, report)...)
-	w.o.Policy, w.o.Stabilisation = api.PolicyPermits, 10*time.Second
+	w.o.Policy, w.o.Stabilisation = api.PolicyPermits, new(10*time.Second)
 	return w
 }
 
@@ -170,7 +170,7 @@ func TestTheDefaultPolicy(t *testing.T) {
 func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
-		w.o.Stabilisation = time.Minute
+		w.o.Stabilisation = new(time.Minute)
 		_, done := running(t, w)
 		pass := func(d time.Duration, change func(*api.StatusReportView)) {
 			for range int(d / (5 * time.Second)) {
@@ -191,7 +191,7 @@ func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
 func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
-		w.o.Stabilisation = time.Minute
+		w.o.Stabilisation = new(time.Minute)
 		_, done := running(t, w)
 		time.Sleep(5 * time.Second)
 		w.renew(nil)
@@ -331,7 +331,7 @@ func TestAReportThatIsMadeAnewIsGoneBy(t *testing.T) {
 				w, n := withRelays(t, high)
 				w.anew("report-1", high.DeepCopy())
 				n.set(relayed)
-				w.o.Stabilisation = time.Minute
+				w.o.Stabilisation = new(time.Minute)
 				_, done := running(t, w)
 				for range 5 {
 					time.Sleep(view5)

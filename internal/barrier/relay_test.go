@@ -116,7 +116,7 @@ func TestARelayedViewClosesWithinOneLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, n := withRelays(t, permittedView())
-				w.o.Stabilisation = 18 * time.Second
+				w.o.Stabilisation = new(18 * time.Second)
 				_, done := running(t, w)
 				time.Sleep(2 * time.Second)
 				w.renew(nil) // 1.2, from which on it would open after 18 seconds
@@ -149,7 +149,7 @@ func TestWithoutARelayTheViewOfTheAPIServerOpens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, n := withRelays(t, permittedView())
-				w.o.Stabilisation = 18 * time.Second
+				w.o.Stabilisation = new(18 * time.Second)
 				n.set(answer)
 				_, done := running(t, w)
 				time.Sleep(2 * time.Second)
@@ -294,7 +294,7 @@ func TestAnAPIServerThatHangsDoesNotMakeItIsolated(t *testing.T) {
 func TestHowOftenReportersAreAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, n := withRelays(t, permittedView())
-		w.o.Stabilisation = 10 * time.Minute
+		w.o.Stabilisation = new(10 * time.Minute)
 		_, done := running(t, w)
 		time.Sleep(time.Second)
 		for range 60 {

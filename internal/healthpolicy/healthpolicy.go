@@ -89,3 +89,12 @@ func First(r *api.ScyllaDBStatusReport) time.Duration {
 	}
 	return Stabilisation
 }
+
+// Window is how long all must be UP without a break before a barrier opens: what was given to it, else the one by which the cluster's controller gives its permits.
+func Window(given *time.Duration, r *api.ScyllaDBStatusReport) time.Duration {
+	if given != nil {
+		return *given
+	}
+	p := Of(r)
+	return p.Stabilisation.Duration
+}

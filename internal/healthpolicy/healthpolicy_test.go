@@ -190,3 +190,28 @@ func TestOf(t *testing.T) {
 		t.Errorf("the annotation makes the first node's window %v", w)
 	}
 }
+
+func TestTheWindowOfABarrier(t *testing.T) {
+	said := func(d time.Duration) *api.ScyllaDBStatusReport {
+		r := &api.ScyllaDBStatusReport{}
+		r.Status.HealthPolicy = Standard(d, 3)
+		return r
+	}
+	for name, c := range map[string]struct {
+		given  *time.Duration
+		report *api.ScyllaDBStatusReport
+		want   time.Duration
+	}{
+		"nothing is known":                        {nil, nil, Stabilisation},
+		"a report without a policy":               {nil, &api.ScyllaDBStatusReport{}, Stabilisation},
+		"what the controller goes by":             {nil, said(time.Minute), time.Minute},
+		"also where that is shorter":              {nil, said(time.Second), time.Second},
+		"the flag wins over a longer one":         {new(5 * time.Second), said(time.Minute), 5 * time.Second},
+		"the flag wins where it says at once":     {new(time.Duration(0)), said(time.Minute), 0},
+		"the flag wins where nothing else speaks": {new(time.Hour), nil, time.Hour},
+	} {
+		if got := Window(c.given, c.report); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

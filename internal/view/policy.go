@@ -67,7 +67,7 @@ func Policy() []Limit {
 		{Name: "contact", Value: ContactLimit, Meaning: LimitContact, Field: healthpolicy.FieldContact},
 		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: LimitStabilisation, Field: healthpolicy.FieldStabilisation},
 		{Name: "stabilisation of a permit", Value: Stabilisation, Meaning: LimitPermit, Flag: "scylla-agent controller --stabilisation", Field: healthpolicy.FieldStabilisation},
-		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: LimitBarrier, Flag: "scylla-agent barrier --stabilisation"},
+		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: LimitBarrier, Flag: "scylla-agent barrier --stabilisation", Field: healthpolicy.FieldStabilisation},
 		{Name: "dead", Value: Dead, Meaning: LimitDead, Field: healthpolicy.FieldDead},
 		{Name: "profile", Value: standard.Profile, Meaning: LimitProfile, Field: healthpolicy.FieldProfile},
 		{Name: "minimum quorum", Value: standard.MinQuorum, Meaning: LimitQuorum, Field: healthpolicy.FieldMinQuorum},

@@ -44,7 +44,7 @@ var viewWords = map[code.Code]string{
 	"LimitRecovery":      "after so many looks in a row that heard of it a member is UP",
 	"LimitContact":       "how old what a look goes by may be; beyond it nothing was heard",
 	"LimitStabilisation": "how long the first node must be well without a break before the cluster is initialised",
-	"LimitBarrier":       "how long all must stay UP without a break before a barrier opens; 0 opens at once",
+	"LimitBarrier":       "how long all must stay UP without a break before a barrier opens, 0 opens at once; where the flag is not given it is the one of the permits",
 	"LimitPermit":        "how long all must stay UP without a break before a member gets its permit",
 	"LimitProfile":       "what the cluster is for: it sets the default of the minimum quorum",
 	"LimitQuorum":        "the clean-up of dead reports leaves no fewer members that report. By default 3, or as many as there are members if that is more; in profile development as many as there are members",
