@@ -72,7 +72,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 		}
 		// Where it has not advanced as it does while somebody may start, the other members may have heard more.
 		if age, seen := b.permits.views.Age(now); !seen || age > view.Renewal {
-			b.askForViews()
+			b.askForViews(askRelays)
 		}
 	}
 	var dead []hostid.ID

@@ -22,8 +22,10 @@ import (
 )
 
 const (
-	// followInterval is how often the controller is asked for its view, followTimeout how long that may take.
+	// followInterval is how often the controller is asked for its view while nobody asks this reporter for it, followTimeout how long that may take. Somebody who has asked
+	// within wanted is about to start by what the API server shows him: for him it is viewwire.FollowAsked.
 	followInterval = 5 * time.Second
+	wanted         = 15 * time.Second
 	followTimeout  = 2 * time.Second
 	// maxFollow bounds the pause between two looks at the API server, for where the controller is and for the view itself, while it does not answer.
 	maxFollow = 30 * time.Second
@@ -37,6 +39,30 @@ type relay struct {
 	mu      sync.Mutex
 	cluster types.NamespacedName // empty while it is not known
 	views   view.Receiver
+	asked   time.Time     // when somebody has asked for it last; zero before
+	first   chan struct{} // told of somebody who asks after nobody has for a while; nil tells nobody
+}
+
+// pause is how long to wait until the next look at the controller.
+func (r *relay) pause() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.asked.IsZero() && r.clock.Since(r.asked) <= wanted {
+		return viewwire.FollowAsked
+	}
+	return followInterval
+}
+
+// asks notes that somebody asks. The caller holds mu.
+func (r *relay) asks() {
+	now := r.clock.Now()
+	if r.asked.IsZero() || now.Sub(r.asked) > wanted {
+		select {
+		case r.first <- struct{}{}:
+		default: // it is going to look, or nobody does
+		}
+	}
+	r.asked = now
 }
 
 // of names the cluster whose view it is.
@@ -82,6 +108,7 @@ func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 	if key != r.cluster {
 		return nil, viewwire.ErrUnknown
 	}
+	r.asks()
 	age, known := r.views.Age(r.clock.Now())
 	if !known || age > bootstrap.ViewLimit {
 		return nil, viewwire.ErrNone
@@ -103,14 +130,17 @@ type follower struct {
 func (r *reporter) follow(ctx context.Context) {
 	f := &follower{reporter: r}
 	defer f.forget()
-	ticker := r.Clock.NewTicker(followInterval)
-	defer ticker.Stop()
 	for {
 		f.look(ctx)
+		timer := r.Clock.NewTimer(r.relay.pause())
 		select {
 		case <-ctx.Done():
+		case <-timer.C():
+		case <-r.relay.first:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
 			return
-		case <-ticker.C():
 		}
 	}
 }

@@ -30,6 +30,15 @@ const (
 	AgeHeader = "Scylla-View-Age-Millis"
 )
 
+// A view that turns closes a barrier which the API server does not show it to within CloseWithin. AskRelays is how often such a barrier asks reporters, RelayTimeout how long it
+// waits for their answers, and FollowAsked how often a reporter that is asked looks for a newer view.
+const (
+	CloseWithin  = 5 * time.Second
+	AskRelays    = 2 * time.Second
+	RelayTimeout = time.Second
+	FollowAsked  = time.Second
+)
+
 // View is one as it is handed on.
 type View struct {
 	api.StatusReportView
