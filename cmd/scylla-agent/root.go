@@ -248,8 +248,9 @@ func (a *agent) barrierCommand() *cobra.Command {
 		"how long all must be UP without a break before the barrier opens, 0 opens at once; not given, it is the stabilisation of status.healthPolicy of the cluster's report, and the default where that has none")
 	fs.StringVar(&policy, "policy", "", "permits: ask the controller for a permit as well, one newcomer at a time; reports: go by the reports alone; "+
 		"default permits, and reports where the Scylla Operator manages the member")
-	fs.StringVar(&silent, "when-controller-silent", string(barrier.WhenSilentWait),
-		"going by permits, while no controller leads. Wait: for one; Peers: join once every member's own reporter confirms that it sees all UP, without permit, hold or turn")
+	fs.StringVar(&silent, "when-controller-silent", "",
+		"going by permits, while no controller leads. Wait: for one; Peers: join once every member's own reporter confirms that it sees all UP, without permit, hold or turn; "+
+			"default the whenControllerSilent of status.healthPolicy of the cluster's report, and Wait where that has none")
 	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false; default true")
 	fs.StringVar(&address, "metrics-bind-address", ":8082", "address of /metrics and /healthz while waiting; 0 serves nothing")
 	return cmd

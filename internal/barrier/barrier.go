@@ -87,8 +87,8 @@ type Options struct {
 	Stabilisation *time.Duration
 	// Ask is nil for a reporter at host:port that is ready; over the network when nil.
 	Ask func(ctx context.Context, address string) error
-	// WhenSilent is what is done while no controller leads; empty is WhenSilentWait.
-	WhenSilent WhenSilent
+	// WhenSilent is what is done while no controller leads; empty goes by the health policy of the cluster's report.
+	WhenSilent api.WhenSilent
 	// AskHeartbeat asks a member's reporter for the number of its heartbeat; over the network when nil.
 	AskHeartbeat func(ctx context.Context, member string) (int64, error)
 	// AskView asks a member's reporter for the view that it hands on; over the network when nil.

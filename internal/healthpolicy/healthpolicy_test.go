@@ -68,6 +68,19 @@ func TestResolve(t *testing.T) {
 				p.MinQuorum, p.CleanUpDeadReports, p.Overridden = 1, true, []string{FieldCleanUp, FieldMinQuorum}
 			}),
 		},
+		"what barriers do while no controller leads": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldSilent, "Peers")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.WhenControllerSilent, p.Overridden = api.WhenSilentPeers, []string{FieldSilent}
+			}),
+		},
+		"a word that is not known leaves them waiting": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldSilent, "peers")}}, want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseBadValue)},
+		},
+		"two that disagree leave them waiting": {
+			in:   Input{Members: 3, Said: []Said{said("a", FieldSilent, "Peers"), said("b", FieldSilent, "Wait")}},
+			want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseDiffers)},
+		},
 		"a bad field costs only itself": {
 			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "5", FieldContact, "30s")}},
 			want: with(func(p *api.StatusReportHealthPolicy) {

@@ -110,6 +110,9 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	if p.o.Policy != "" {
 		barrier["args"] = append(barrier["args"].([]any), "--policy="+string(p.o.Policy)) //nolint:forcetypeassert // made above
 	}
+	if p.o.WhenSilent != "" {
+		barrier["args"] = append(barrier["args"].([]any), flagSilent+"="+string(p.o.WhenSilent)) //nolint:forcetypeassert // made above
+	}
 	if p.scylla.ImagePullPolicy != "" {
 		asks["imagePullPolicy"] = string(p.scylla.ImagePullPolicy)
 	}

@@ -55,6 +55,7 @@ const (
 	LimitQuorum        code.Code = "LimitQuorum"
 	LimitCleanUp       code.Code = "LimitCleanUp"
 	LimitDead          code.Code = "LimitDead"
+	LimitSilent        code.Code = "LimitSilent"
 )
 
 // Policy is the health policy, in the order in which it is shown.
@@ -72,6 +73,7 @@ func Policy() []Limit {
 		{Name: "profile", Value: standard.Profile, Meaning: LimitProfile, Field: healthpolicy.FieldProfile},
 		{Name: "minimum quorum", Value: standard.MinQuorum, Meaning: LimitQuorum, Field: healthpolicy.FieldMinQuorum},
 		{Name: "clean-up of dead reports", Value: standard.CleanUpDeadReports, Meaning: LimitCleanUp, Field: healthpolicy.FieldCleanUp},
+		{Name: "while no controller leads", Value: standard.WhenControllerSilent, Meaning: LimitSilent, Flag: "scylla-agent barrier --when-controller-silent", Field: healthpolicy.FieldSilent},
 	}
 	cures := healthpolicy.Cures()
 	for i := range all {
