@@ -88,9 +88,9 @@ const ReasonDead = "Dead"
 // CauseReplaceable says which nodes may be replaced. The commands replace them, one after the other.
 const CauseReplaceable code.Code = "NodesReplaceable" // nodes, dead
 
-// Replaceable is the condition that names the nodes which may be replaced, each with its command; false where there is none. Whether a node is one, the matrix
-// decides. Nobody replaces or removes a node because of it.
-func Replaceable(c *cluster.Cluster) (Condition, bool) {
+// Replaceable is the condition that names the nodes which may be replaced, each with its command; there is none where there are no such nodes. Whether a node is one, the matrix
+// decides. Nobody replaces or removes a node because of it. The number is how many there are.
+func Replaceable(c *cluster.Cluster) (Condition, int) {
 	var names []string
 	var commands []code.Command
 	nodes := c.Matrix().Nodes()
@@ -103,5 +103,5 @@ func Replaceable(c *cluster.Cluster) (Condition, bool) {
 	return Condition{
 		Type: api.ConditionNodeReplaceable, Status: metav1.ConditionTrue, Reason: ReasonDead,
 		Message: code.New(CauseReplaceable, "nodes", names, "dead", c.HealthPolicy().Dead.Duration).Do(commands...),
-	}, len(names) > 0
+	}, len(names)
 }
