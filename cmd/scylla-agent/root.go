@@ -165,7 +165,7 @@ func listen(address string) (net.Listener, error) {
 func (a *agent) reporterCommand() *cobra.Command {
 	var own pod
 	o := reporter.Options{Interval: reporter.DefaultInterval, LeaseNamespace: barrier.DefaultLeaseNamespace}
-	var base, address, heartbeats string
+	var base, address, heartbeats, way string
 	cmd := &cobra.Command{
 		Use:   "reporter",
 		Short: "Keep what the Pod's ScyllaDB sees in the Pod's annotation (native sidecar)",
@@ -173,6 +173,12 @@ func (a *agent) reporterCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := reporter.ValidateInterval(o.Interval); err != nil {
 				return err
+			}
+			switch o.HeartbeatByLease = way == reporter.HeartbeatLease; {
+			case way != reporter.HeartbeatLease && way != reporter.HeartbeatPoll:
+				return exit.Usagef("--heartbeat is %q: give %s or %s", way, reporter.HeartbeatPoll, reporter.HeartbeatLease)
+			case o.HeartbeatByLease && (heartbeats == "" || heartbeats == "0"):
+				return exit.Usagef("--heartbeat=%s needs --heartbeat-bind-address: barriers ask there for the controller's view", way)
 			}
 			c, err := a.client()
 			if err != nil {
@@ -197,6 +203,8 @@ func (a *agent) reporterCommand() *cobra.Command {
 	fs.StringVar(&o.Group0File, "group0-file", api.FileGroup0Query, "output of the query for the ID of the node's group 0, passed on once the node serves; absent where it was not asked")
 	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",
 		"address of the heartbeat, which the controller asks for by TLS, and of the controller's view for barriers that have lost it; 0 serves none, and the controller goes by the annotation alone")
+	fs.StringVar(&way, "heartbeat", reporter.HeartbeatPoll,
+		"how the controller learns of the heartbeat. poll: it asks; lease: it reads a Lease of the own Pod, renewed each 5s, where the network forbids the question")
 	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease, which says where it serves its views; empty hands none on")
 	return cmd
 }

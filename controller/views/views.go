@@ -147,7 +147,7 @@ func (t *Tracker) Ask(ctx context.Context) {
 				all = append(all, heartbeats.Target{
 					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Member}, Cluster: key.Name,
 					Address:     net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port))),
-					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest, Limit: e.Limit,
+					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: e.Heartbeat.Lease, UID: e.Pod,
 				})
 			}
 		}

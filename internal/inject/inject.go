@@ -47,6 +47,8 @@ type Options struct {
 	Policy api.Policy
 	// WhenSilent is what the barriers do while no controller leads; empty leaves it as it was injected before, and to the cluster's health policy where it never was.
 	WhenSilent api.WhenSilent
+	// Heartbeat is how the controller learns of the reporters' heartbeats, "poll" or "lease"; empty leaves it as it was injected before.
+	Heartbeat string
 	// Namespace is where objects that name none will be applied.
 	Namespace string
 }
@@ -204,6 +206,9 @@ func (p *plan) check() {
 	}
 	if p.o.WhenSilent == api.WhenSilentPeers {
 		p.note("while no controller leads, a node joins once every member's own reporter confirms that it sees all UP: without a permit, a hold, or its turn (%s=%s)", flagSilent, p.o.WhenSilent)
+	}
+	if p.o.Heartbeat == HeartbeatLease {
+		p.note("each Pod renews a Lease of its own each 5s for its heartbeat: one write per Pod to the API server, 0.2 a second (%s=%s)", flagHeartbeat, p.o.Heartbeat)
 	}
 	if p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		p.note("its update strategy is OnDelete: Pods that run are guarded once they were deleted, one after the other")
