@@ -100,6 +100,8 @@ func cacheOptions(v validated) (cache.Options, error) {
 		&corev1.Pod{}:         {Label: ofCluster, Transform: slimPod},
 		&corev1.Service{}:     {Label: ofCluster}, // which are written: they are kept but for their field managers
 		&appsv1.StatefulSet{}: {Label: ofCluster, Transform: slimSet},
+		// Heartbeats of members whose network forbids the question; watched once there is one.
+		&coordinationv1.Lease{}: {Label: ofCluster},
 	}
 	if v.remoteSelector != nil {
 		byObject[&corev1.Secret{}] = cache.ByObject{Namespaces: map[string]cache.Config{v.RemoteKubeconfigNamespace: {LabelSelector: v.remoteSelector}}}
@@ -219,7 +221,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 		Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v),
 		MaxPermits: v.MaxPermits, Window: v.Stabilisation,
 		Heartbeats: heartbeats.New(heartbeats.Options{
-			Clock: v.Clock, Log: log.With("controller", "heartbeats"),
+			Clock: v.Clock, Log: log.With("controller", "heartbeats"), Leases: mgr.GetClient(),
 			Missed: func(t heartbeats.Target, why heartbeats.Why) {
 				m.HeartbeatMissed(t.Pod.Namespace, t.Cluster, string(why))
 			},

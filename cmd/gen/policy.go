@@ -49,6 +49,11 @@ minimum quorum: condition ` + "`DeadReportRetained`" + ` then names the node and
 A node that has been DOWN for as long is named by condition ` + "`NodeReplaceable`" + ` of the cluster's ` + "`ScyllaDBStatusReport`" + ` and by an Event, with the command that replaces it:
 when most of the other members say so in fresh rows and none says otherwise, it has no row of its own that counts, the cluster is not in parts, and nothing
 else is known of it that forbids it. No controller replaces or removes a node by itself: ScyllaDB bans a removed host ID for ever.
+
+## What is not judged: how far a node is behind
+
+There is no limit for how many entries of group 0's log a node is behind its leader ("trailing", 1000 elsewhere). No call of ScyllaDB's REST API tells the log's indexes; they are in its metrics alone (port
+9180, ` + "`scylla_raft_commit_index`" + ` and ` + "`scylla_raft_apply_index`" + `), which nothing here reads. A node that is behind and UP holds nobody back here: that is left to ScyllaDB.
 `
 
 // policyPage is docs/health-policy.md.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,16 @@ func TestProofs(t *testing.T) {
 	}
 	if got := strings.Count(table, "\n| "); got != len(proofs)+1 {
 		t.Errorf("%d lines of %d promises", got-1, len(proofs))
+	}
+	// Every row about the beginning of a cluster has a test or is said not to be built; 7 says that there is no call to make.
+	for n := 1; n <= 23; n++ {
+		row := fmt.Sprintf("I%d", n)
+		if tested, said := strings.Contains(table, "\n| "+row+" | "), strings.Contains(table, "\n- "+row+": "); tested == said && n != 7 {
+			t.Errorf("row %s has a test: %v, is said not to be built: %v", row, tested, said)
+		}
+	}
+	if _, err := proofsTable(root, []proof{{"I9", "what", []string{"internal/view TestDebounce"}}}); err == nil || !strings.Contains(err.Error(), "I9") {
+		t.Errorf("a row that is in both lists: %v", err)
 	}
 	for name, p := range map[string]proof{
 		"a test that does not exist": {"A1", "what", []string{"internal/view TestThatIsNotThere"}},

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -164,7 +165,7 @@ func listen(address string) (net.Listener, error) {
 func (a *agent) reporterCommand() *cobra.Command {
 	var own pod
 	o := reporter.Options{Interval: reporter.DefaultInterval, LeaseNamespace: barrier.DefaultLeaseNamespace}
-	var base, address, heartbeats string
+	var base, address, heartbeats, way string
 	cmd := &cobra.Command{
 		Use:   "reporter",
 		Short: "Keep what the Pod's ScyllaDB sees in the Pod's annotation (native sidecar)",
@@ -172,6 +173,12 @@ func (a *agent) reporterCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := reporter.ValidateInterval(o.Interval); err != nil {
 				return err
+			}
+			switch o.HeartbeatByLease = way == reporter.HeartbeatLease; {
+			case way != reporter.HeartbeatLease && way != reporter.HeartbeatPoll:
+				return exit.Usagef("--heartbeat is %q: give %s or %s", way, reporter.HeartbeatPoll, reporter.HeartbeatLease)
+			case o.HeartbeatByLease && (heartbeats == "" || heartbeats == "0"):
+				return exit.Usagef("--heartbeat=%s needs --heartbeat-bind-address: barriers ask there for the controller's view", way)
 			}
 			c, err := a.client()
 			if err != nil {
@@ -196,6 +203,8 @@ func (a *agent) reporterCommand() *cobra.Command {
 	fs.StringVar(&o.Group0File, "group0-file", api.FileGroup0Query, "output of the query for the ID of the node's group 0, passed on once the node serves; absent where it was not asked")
 	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",
 		"address of the heartbeat, which the controller asks for by TLS, and of the controller's view for barriers that have lost it; 0 serves none, and the controller goes by the annotation alone")
+	fs.StringVar(&way, "heartbeat", reporter.HeartbeatPoll,
+		"how the controller learns of the heartbeat. poll: it asks; lease: it reads a Lease of the own Pod, renewed each 5s, where the network forbids the question")
 	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease, which says where it serves its views; empty hands none on")
 	return cmd
 }
@@ -204,14 +213,18 @@ func (a *agent) barrierCommand() *cobra.Command {
 	var own pod
 	o := barrier.Options{
 		QueryFile: api.FileBootstrappedQuery, DataDir: barrier.DefaultDataDir,
-		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog, Stabilisation: barrier.DefaultStabilisation,
+		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog,
 	}
 	var gates, address, policy, silent string
+	var stabilisation time.Duration
 	cmd := &cobra.Command{
 		Use:   "barrier",
 		Short: "End when this member may start ScyllaDB, say why it waits (init container)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("stabilisation") {
+				o.Stabilisation = &stabilisation
+			}
 			if err := parseBarrier(&o, gates, policy, silent); err != nil {
 				return err
 			}
@@ -239,11 +252,13 @@ func (a *agent) barrierCommand() *cobra.Command {
 	fs.StringVar(&o.TerminationLog, "termination-log", o.TerminationLog, "file for the reason of a refusal, written only when it exists")
 	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
 		"with one report only, accept host IDs that do not report when all who report see them UP (external seeds)")
-	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation, "how long all must be UP without a break before the barrier opens; 0 opens at once")
+	fs.DurationVar(&stabilisation, "stabilisation", barrier.DefaultStabilisation,
+		"how long all must be UP without a break before the barrier opens, 0 opens at once; not given, it is the stabilisation of status.healthPolicy of the cluster's report, and the default where that has none")
 	fs.StringVar(&policy, "policy", "", "permits: ask the controller for a permit as well, one newcomer at a time; reports: go by the reports alone; "+
 		"default permits, and reports where the Scylla Operator manages the member")
-	fs.StringVar(&silent, "when-controller-silent", string(barrier.WhenSilentWait),
-		"going by permits, while no controller leads. Wait: for one; Peers: join once every member's own reporter confirms that it sees all UP, without permit, hold or turn")
+	fs.StringVar(&silent, "when-controller-silent", "",
+		"going by permits, while no controller leads. Wait: for one; Peers: join once every member's own reporter confirms that it sees all UP, without permit, hold or turn; "+
+			"default the whenControllerSilent of status.healthPolicy of the cluster's report, and Wait where that has none")
 	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false; default true")
 	fs.StringVar(&address, "metrics-bind-address", ":8082", "address of /metrics and /healthz while waiting; 0 serves nothing")
 	return cmd
@@ -261,8 +276,8 @@ func parseBarrier(o *barrier.Options, gates, policy, silent string) error {
 			return exit.Usagef("--scylla-version: %w", err)
 		}
 	}
-	if o.Stabilisation < 0 {
-		return exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", o.Stabilisation, barrier.DefaultStabilisation)
+	if o.Stabilisation != nil && *o.Stabilisation < 0 {
+		return exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", *o.Stabilisation, barrier.DefaultStabilisation)
 	}
 	if o.Policy, err = barrier.ParsePolicy(policy); err != nil {
 		return exit.Usagef("--policy: %w", err)

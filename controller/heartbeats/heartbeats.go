@@ -13,8 +13,11 @@ import (
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
@@ -37,6 +40,9 @@ type Target struct {
 	Address, Fingerprint, Digest string
 	// Limit is how long its number may stand still; view.ContactLimit when zero.
 	Limit time.Duration
+	// Lease is true where its number is on a Lease of its Pod, which has this UID, and nobody is asked.
+	Lease bool
+	UID   types.UID
 }
 
 // Why a look was missed.
@@ -48,6 +54,8 @@ const (
 	OtherRow    Why = "OtherRow"    // its row is not the annotation's
 	Refused     Why = "Refused"     // it answers that it has no row
 	Garbled     Why = "Garbled"     // no answer of a reporter
+	OtherPod    Why = "OtherPod"    // its Lease is of another Pod of that name
+	NoLease     Why = "NoLease"     // it has no Lease
 	WentBack    Why = "WentBack"    // the number is lower than before
 	Stopped     Why = "Stopped"     // the number has not advanced for longer than Target.Limit
 	TimedOut    Why = "TimedOut"
@@ -55,12 +63,14 @@ const (
 )
 
 // Whys are all of them, for metrics.
-var Whys = []Why{Certificate, OtherRow, Refused, Garbled, WentBack, Stopped, TimedOut, Unreachable}
+var Whys = []Why{Certificate, OtherRow, Refused, Garbled, OtherPod, NoLease, WentBack, Stopped, TimedOut, Unreachable}
 
 // Options are what a Poller needs.
 type Options struct {
 	Clock clock.PassiveClock
 	Log   *slog.Logger
+	// Leases reads the Leases of members whose numbers are there; nil where there are none.
+	Leases client.Reader
 	// Missed is told of every look that was missed; nil tells nobody. It must not wait.
 	Missed func(t Target, why Why)
 	// Timeout of one look; the constant when zero.
@@ -107,7 +117,7 @@ func (p *Poller) Ask(ctx context.Context, all []Target) {
 		wanted[t.Pod] = true
 		m := p.members[t.Pod]
 		// Another address or certificate is another reporter: nothing that was heard before is about it.
-		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint {
+		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint || m.target.Lease != t.Lease || m.target.UID != t.UID {
 			if m != nil {
 				m.client.CloseIdleConnections()
 			}
@@ -159,7 +169,7 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	asked := p.o.Clock.Now()
 	one, cancel := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancel()
-	number, err := heartbeat.Ask(one, m.client, t.Address, t.Digest)
+	number, err := p.number(one, m.client, t)
 	if ctx.Err() != nil {
 		p.ended(m)
 		return
@@ -185,6 +195,18 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	}
 }
 
+// number asks the reporter, or reads its Lease. What is read may be older than the moment of reading: the limit of a number that stands still is for that, too.
+func (p *Poller) number(ctx context.Context, c *http.Client, t Target) (int64, error) {
+	if !t.Lease || p.o.Leases == nil {
+		return heartbeat.Ask(ctx, c, t.Address, t.Digest)
+	}
+	var l coordinationv1.Lease
+	if err := p.o.Leases.Get(ctx, types.NamespacedName{Namespace: t.Pod.Namespace, Name: heartbeat.LeaseName(t.Pod.Name)}, &l); err != nil {
+		return 0, err
+	}
+	return heartbeat.Read(&l, t.UID, t.Digest)
+}
+
 func (p *Poller) ended(m *member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,6 +224,10 @@ func (m *member) judge(number int64, err error, asked time.Time) Why {
 		return Refused
 	case errors.Is(err, heartbeat.ErrGarbled):
 		return Garbled
+	case errors.Is(err, heartbeat.ErrOtherPod):
+		return OtherPod
+	case apierrors.IsNotFound(err):
+		return NoLease
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
 	case err != nil:

@@ -35,14 +35,14 @@ type Heartbeats struct {
 
 // Metrics of one controller process.
 type Metrics struct {
-	nodes, nodesUp, allUp, rowsStale, rowsMalformed, forced *prometheus.GaugeVec
-	blockers                                                *prometheus.GaugeVec
-	remoteReachable                                         *prometheus.GaugeVec
-	permits, permitQueue                                    *prometheus.GaugeVec
-	reportWrites, permitChanges                             *prometheus.CounterVec
-	heartbeatAge, heartbeatsMissing, heartbeatsNone         *prometheus.GaugeVec
-	heartbeatsMissed                                        *prometheus.CounterVec
-	lastAssembly                                            prometheus.Gauge
+	nodes, nodesUp, replaceable, allUp, rowsStale, rowsMalformed, forced *prometheus.GaugeVec
+	blockers                                                             *prometheus.GaugeVec
+	remoteReachable                                                      *prometheus.GaugeVec
+	permits, permitQueue                                                 *prometheus.GaugeVec
+	reportWrites, permitChanges                                          *prometheus.CounterVec
+	heartbeatAge, heartbeatsMissing, heartbeatsNone                      *prometheus.GaugeVec
+	heartbeatsMissed                                                     *prometheus.CounterVec
+	lastAssembly                                                         prometheus.Gauge
 }
 
 // New registers the metrics. Registering them again with the same registry gives the same series.
@@ -55,6 +55,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	}
 	gauge(&m.nodes, "cluster_nodes", "Nodes of the cluster, as its rows tell.", namespace, cluster)
 	gauge(&m.nodesUp, "cluster_nodes_up", "Nodes that every reporting node sees UP.", namespace, cluster)
+	gauge(&m.replaceable, "cluster_nodes_replaceable", "Nodes that have been DOWN for so long that a person may replace them, as condition NodeReplaceable names them.", namespace, cluster)
 	gauge(&m.allUp, "cluster_all_up", "1 when every node sees every node UP: a newcomer could join.", namespace, cluster)
 	gauge(&m.rowsStale, "cluster_rows_stale", "Members whose reporter does not run.", namespace, cluster)
 	gauge(&m.rowsMalformed, "cluster_rows_malformed", "Members whose annotation cannot be decoded.", namespace, cluster)
@@ -120,7 +121,7 @@ func (m *Metrics) Set(ns, name string, c Cluster) {
 
 // Forget takes a cluster that is gone out of the series.
 func (m *Metrics) Forget(ns, name string) {
-	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable,
+	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.replaceable, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable,
 		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone, m.permits, m.permitQueue} {
 		v.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 	}
@@ -149,6 +150,11 @@ func (m *Metrics) SetPermits(ns, name string, permits, queue int) {
 // Permit counts a permit that was given, withdrawn or used.
 func (m *Metrics) Permit(ns, name, kindName, became string) {
 	m.permitChanges.WithLabelValues(ns, name, kindName, became).Inc()
+}
+
+// SetReplaceable says how many nodes of a cluster may be replaced.
+func (m *Metrics) SetReplaceable(ns, name string, n int) {
+	m.replaceable.WithLabelValues(ns, name).Set(float64(n))
 }
 
 // SetForced says how many members of a cluster are told to start whatever the reports say.

@@ -43,10 +43,12 @@ func TestSeriesComeAndGoWithTheirCluster(t *testing.T) {
 	}
 	m.Set("ns", "demo", metrics.Cluster{Nodes: 3, Up: 2, Blockers: map[string]int{"NodeDown": 2}, Remotes: map[string]bool{"eu": true}})
 	again.SetForced("ns", "demo", 1)
+	m.SetReplaceable("ns", "demo", 1)
 	m.Wrote("ScyllaDBStatusReport")
 	got := series(t, r)
 	for _, want := range []string{
 		"kubectl_scylla_cluster_nodes{cluster=demo,namespace=ns}", "kubectl_scylla_cluster_blockers{cluster=demo,namespace=ns,reason=NodeDown}",
+		"kubectl_scylla_cluster_nodes_replaceable{cluster=demo,namespace=ns}",
 		"kubectl_scylla_members_forced{cluster=demo,namespace=ns}", "kubectl_scylla_remote_reachable{cluster=demo,namespace=ns,remote=eu}",
 		"kubectl_scylla_report_writes_total{kind=ScyllaDBStatusReport}",
 	} {

@@ -56,7 +56,7 @@ type Views interface {
 	Window() time.Duration
 	Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation
 	// Written is told which view the report has, as it was read back.
-	Written(key types.NamespacedName, stored *api.StatusReportView)
+	Written(key types.NamespacedName, report types.UID, stored *api.StatusReportView)
 	Forget(key types.NamespacedName)
 }
 

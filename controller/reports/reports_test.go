@@ -50,6 +50,7 @@ var demo = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns,
 
 // bench is a reconciler with an API server that counts what is written to it.
 type bench struct {
+	registry *prometheus.Registry
 	*Reconciler
 	t      testing.TB
 	client client.WithWatch
@@ -133,7 +134,8 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 				return c.SubResource(sub).Update(ctx, obj, opts...)
 			},
 		})
-	m, err := metrics.New(prometheus.NewRegistry())
+	b.registry = prometheus.NewRegistry()
+	m, err := metrics.New(b.registry)
 	if err != nil {
 		t.Fatal(err)
 	}

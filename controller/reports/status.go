@@ -74,7 +74,7 @@ func (r *Reconciler) bringStatus(
 		return err
 	}
 	if r.o.Views != nil {
-		r.o.Views.Written(key, obj.Status.View)
+		r.o.Views.Written(key, obj.UID, obj.Status.View)
 	}
 	r.announce(ctx, m, obj, allUp)
 	r.announcePermits(ctx, w, obj)

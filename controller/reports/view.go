@@ -54,7 +54,9 @@ func (r *Reconciler) view(
 		}
 	}
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionNodeReplaceable)
-	if c, ok := view.Replaceable(judged); !ok {
+	c, replaceable := view.Replaceable(judged)
+	r.o.Metrics.SetReplaceable(key.Namespace, key.Name, replaceable)
+	if replaceable == 0 {
 		init.Absent = append(init.Absent, api.ConditionNodeReplaceable)
 	} else if init.Conditions = append(init.Conditions, c); w.status != nil && (was == nil || was.Message != words.Text(c.Message)) {
 		r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "NodeReplaceable", "AssembleReport", words.Text(c.Message))

@@ -90,6 +90,7 @@ func TestNodeReplaceable(t *testing.T) {
 	if c := b.condition(api.ConditionNodeReplaceable); c.Type != "" {
 		t.Fatalf("DOWN for a minute, and there is %+v", c)
 	}
+	b.wantGauge("kubectl_scylla_cluster_nodes_replaceable", 0)
 	b.pass(tracker, view.Dead/2)
 	tracker = b.withViews(2) // the absence of a controller does not begin the time anew
 	b.pass(tracker, view.Dead/2)
@@ -97,6 +98,7 @@ func TestNodeReplaceable(t *testing.T) {
 	if c.Status != metav1.ConditionTrue || !strings.HasSuffix(c.Message, "kubectl scylla replace "+stage.UUID("h2")+" -n demo") || strings.Contains(c.Message, stage.UUID("h1")) {
 		t.Fatalf("condition %+v", c)
 	}
+	b.wantGauge("kubectl_scylla_cluster_nodes_replaceable", 1)
 	if e := strings.Join(b.events(), "\n"); strings.Count(e, "NodeReplaceable ScyllaDBStatusReport/demo: ") != 1 {
 		t.Errorf("events %s", e)
 	}
@@ -105,4 +107,20 @@ func TestNodeReplaceable(t *testing.T) {
 	if c := b.condition(api.ConditionNodeReplaceable); c.Type != "" {
 		t.Errorf("one row says UP, and there is still %+v", c)
 	}
+	b.wantGauge("kubectl_scylla_cluster_nodes_replaceable", 0)
+}
+
+// wantGauge compares a metric of the one cluster.
+func (b *bench) wantGauge(name string, want float64) {
+	b.t.Helper()
+	families, err := b.registry.Gather()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name && len(f.GetMetric()) == 1 && f.GetMetric()[0].GetGauge().GetValue() == want {
+			return
+		}
+	}
+	b.t.Errorf("%s is not %v", name, want)
 }

@@ -14,14 +14,15 @@ import (
 
 // Written is told which view a cluster's report has now, as it was read back. Only that is served: whoever takes over must not know less than was said. A view that
 // came back with less in it, because the kind that is installed is an older one, is not, and nor is any before it.
-func (t *Tracker) Written(key types.NamespacedName, stored *api.StatusReportView) {
+// report is the UID of the report that it is in.
+func (t *Tracker) Written(key types.NamespacedName, report types.UID, stored *api.StatusReportView) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.clusters[key]
 	switch {
 	case s == nil || !s.leads || s.shown == nil || view.StampOf(stored) != view.StampOf(s.shown):
 	case view.Same(stored, s.shown):
-		s.offered, s.held = s.shown, s.read
+		s.offered, s.report, s.held = s.shown, report, s.read
 	default:
 		s.offered = nil
 	}
@@ -49,7 +50,7 @@ func (t *Tracker) Served(key types.NamespacedName) (*viewwire.View, error) {
 		return nil, viewwire.ErrNotLeading
 	}
 	now := t.o.Clock.Now()
-	v := &viewwire.View{StatusReportView: *s.offered.DeepCopy(), AgeMillis: now.Sub(s.held).Milliseconds()}
+	v := &viewwire.View{StatusReportView: *s.offered.DeepCopy(), ReportUID: s.report, AgeMillis: now.Sub(s.held).Milliseconds()}
 	heard := t.heard(key.Namespace)
 	for i := range s.evidence {
 		e := &s.evidence[i]

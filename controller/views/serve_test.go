@@ -35,7 +35,7 @@ func TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock(t *testing.T) {
 	}
 	b.assemble()
 	b.served(viewwire.ErrNone) // it is not known yet that it is written
-	b.Written(key, b.stored)
+	b.Written(key, "report-1", b.stored)
 	if stamp, age := b.served(nil); stamp != view.StampOf(b.stored) || age != 0 {
 		t.Errorf("%v, %v old; want %v", stamp, age, view.StampOf(b.stored))
 	}
@@ -46,8 +46,11 @@ func TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock(t *testing.T) {
 	}
 	b.look(3)
 	b.assemble()
-	b.Written(key, b.stored)
+	b.Written(key, "report-1", b.stored)
 	up := view.StampOf(b.stored)
+	if v, err := b.Served(key); err != nil || v.ReportUID != "report-1" {
+		t.Errorf("the view is said to be of report %q, %v", v.ReportUID, err)
+	}
 
 	// It says something else now, and that is not written yet: what is served grows old, however often it is looked at.
 	b.row("demo-rack1-0", stage.HostID(3, 0), api.NodeStatusDown)
@@ -58,7 +61,7 @@ func TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock(t *testing.T) {
 	if stamp, age := b.served(nil); stamp != up || age < 3*view.Interval {
 		t.Errorf("%v, %v old; want %v, at least %v", stamp, age, up, 3*view.Interval)
 	}
-	b.Written(key, b.stored)
+	b.Written(key, "report-1", b.stored)
 	if stamp, _ := b.served(nil); !stamp.Newer(up) {
 		t.Errorf("%v after %v", stamp, up)
 	}
@@ -68,13 +71,13 @@ func TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock(t *testing.T) {
 func TestAFormerLeaderServesNoView(t *testing.T) {
 	b := newBench(t)
 	b.assemble()
-	b.Written(key, b.stored)
+	b.Written(key, "report-1", b.stored)
 	b.served(nil)
 	b.stored = b.stored.DeepCopy()
 	b.stored.Epoch, b.epoch = 2, 2
 	b.assemble()
 	b.served(viewwire.ErrNotLeading)
-	b.Written(key, b.stored)
+	b.Written(key, "report-1", b.stored)
 	b.served(viewwire.ErrNotLeading)
 }
 
@@ -84,7 +87,7 @@ func TestAViewThatWasNotKeptWholeIsNotServed(t *testing.T) {
 	b.permitted()
 	b.look(2)
 	b.permitted()
-	b.Written(key, b.stored)
+	b.Written(key, "report-1", b.stored)
 	b.served(nil)
 	name := b.newcomer(2, 1)
 	for range 10 {
@@ -96,13 +99,13 @@ func TestAViewThatWasNotKeptWholeIsNotServed(t *testing.T) {
 	}
 	kept := b.stored.DeepCopy()
 	kept.Policy, kept.Permits, kept.Queue, kept.Founder, kept.Waiting = "", nil, nil, "", 0
-	b.Written(key, kept)
+	b.Written(key, "report-1", kept)
 	b.served(viewwire.ErrNone)
 	// Kept whole, it is; one of another moment than what was shown last says nothing.
-	b.Written(key, b.stored)
+	b.Written(key, "report-1", b.stored)
 	b.served(nil)
 	kept.Seq--
-	b.Written(key, kept)
+	b.Written(key, "report-1", kept)
 	b.served(nil)
 }
 
@@ -110,7 +113,7 @@ func TestTheServedViewSaysHowOldHeartbeatsAre(t *testing.T) {
 	b, all := withHeartbeats(t)
 	b.live(5, all)
 	b.assemble()
-	b.Written(key, b.stored)
+	b.Written(key, "report-1", b.stored)
 	all[1].stop()
 	b.live(2, []*reporter{all[0], all[2]})
 	v, err := b.Served(key)

@@ -86,6 +86,7 @@ type state struct {
 
 	leads   bool                  // this process made its views at the last assembly
 	offered *api.StatusReportView // what is served: the view that is written; nil for none
+	report  types.UID             // of the report that offered is in
 	held    time.Time             // when offered was last found to say what is so
 
 	permits permits
@@ -147,7 +148,7 @@ func (t *Tracker) Ask(ctx context.Context) {
 				all = append(all, heartbeats.Target{
 					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Member}, Cluster: key.Name,
 					Address:     net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port))),
-					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest, Limit: e.Limit,
+					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: e.Heartbeat.Lease, UID: e.Pod,
 				})
 			}
 		}

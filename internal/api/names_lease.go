@@ -36,3 +36,11 @@ func KeepMark(namespace, cluster string) string {
 	sum := sha256.Sum256([]byte(namespace + "/" + cluster))
 	return hex.EncodeToString(sum[:8])
 }
+
+// LeaseHeartbeatPrefix begins the name of a Lease that is a member's heartbeat where a network forbids the controller to ask its reporter; the Pod's name follows.
+// AnnotationHeartbeat on it is the running number, a blank, and the digest of the row that it confirms. Written by the member's own reporter, as an admission policy
+// makes sure of, read by the controller.
+const (
+	LeaseHeartbeatPrefix = "scylla-heartbeat-"
+	AnnotationHeartbeat  = "kubectl-scylla.scylladb.com/heartbeat"
+)

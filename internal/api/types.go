@@ -102,6 +102,9 @@ type ReportHeartbeat struct {
 	Port int32 `json:"port"`
 	// Fingerprint of the certificate there: the lower-case hex SHA-256 of its DER form. The reporter makes key and certificate when it starts.
 	Fingerprint string `json:"fingerprint"`
+	// Lease is true where the running number is on a Lease of the Pod, because the network forbids the controller to ask (AnnotationHeartbeat). What else is served there is
+	// as it is.
+	Lease bool `json:"lease,omitempty"`
 }
 
 // NodeOperation is a topology operation as ScyllaDB's task manager lists it.

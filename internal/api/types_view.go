@@ -185,6 +185,10 @@ type StatusReportHealthPolicy struct {
 	MinQuorum int32 `json:"minQuorum"`
 	// CleanUpDeadReports takes the row of a node that no member lists any more out of the reports. No node is ever removed.
 	CleanUpDeadReports bool `json:"cleanUpDeadReports"`
+	// WhenControllerSilent is what barriers that go by permits do while no controller leads, where no flag of theirs says it; empty is Wait.
+	// +optional
+	// +kubebuilder:validation:Enum=Wait;Peers
+	WhenControllerSilent WhenSilent `json:"whenControllerSilent,omitempty"`
 	// Overridden are the fields that annotations set, sorted.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
@@ -198,6 +202,17 @@ type HealthProfile string
 const (
 	ProfileProduction  HealthProfile = "production"
 	ProfileDevelopment HealthProfile = "development"
+)
+
+// WhenSilent is what a barrier that goes by permits does while no controller leads.
+type WhenSilent string
+
+// Values of WhenSilent.
+const (
+	// WhenSilentWait waits for a controller.
+	WhenSilentWait WhenSilent = "Wait"
+	// WhenSilentPeers decides by the members alone. It gives up what only a controller has: holds, permits, and that one newcomer starts after the other.
+	WhenSilentPeers WhenSilent = "Peers"
 )
 
 // AnnotationHealthPrefix begins the annotations of StatefulSets that override a field of the health policy of their cluster:

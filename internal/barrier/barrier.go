@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -40,7 +41,7 @@ const (
 	DefaultDataDir = volume.DefaultDir
 	// DefaultLeaseNamespace is where the controller is installed.
 	DefaultLeaseNamespace = "kubectl-scylla"
-	// DefaultStabilisation is how long all must be UP without a break.
+	// DefaultStabilisation is how long all must be UP without a break where neither a flag nor the cluster's report says otherwise.
 	DefaultStabilisation = view.Stabilisation
 	// DefaultTerminationLog is where Kubernetes reads a container's last words.
 	DefaultTerminationLog = "/dev/termination-log"
@@ -82,12 +83,12 @@ type Options struct {
 	Image, Version string
 	// Policy is what the barrier goes by; empty is cluster.DefaultPolicy of the member's Service.
 	Policy api.Policy
-	// Stabilisation is how long all must be UP without a break before the barrier opens; 0 opens at once.
-	Stabilisation time.Duration
+	// Stabilisation is how long all must be UP without a break before the barrier opens, 0 opens at once; nil goes by the health policy of the cluster's report.
+	Stabilisation *time.Duration
 	// Ask is nil for a reporter at host:port that is ready; over the network when nil.
 	Ask func(ctx context.Context, address string) error
-	// WhenSilent is what is done while no controller leads; empty is WhenSilentWait.
-	WhenSilent WhenSilent
+	// WhenSilent is what is done while no controller leads; empty goes by the health policy of the cluster's report.
+	WhenSilent api.WhenSilent
 	// AskHeartbeat asks a member's reporter for the number of its heartbeat; over the network when nil.
 	AskHeartbeat func(ctx context.Context, member string) (int64, error)
 	// AskView asks a member's reporter for the view that it hands on; over the network when nil.
@@ -117,7 +118,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Pod == "" {
 		o.Pod = o.Service
 	}
-	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics()}
+	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics(), window: healthpolicy.Window(o.Stabilisation, nil)}
 	b.last = b.Log.With("namespace", o.Namespace, "member", o.Service)
 	b.Log = slog.New(newBudget(b.last.Handler(), o.Clock))
 	if o.Disabled {
@@ -182,6 +183,7 @@ type barrier struct {
 	said    said
 	started time.Time
 
+	window    time.Duration // for which all must be UP, by what was read last
 	stability stability
 	permits   permits
 	relays    relays
@@ -287,6 +289,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	}
 	svc := serviceOf(snap, b.Service)
 	b.permits.otherwise = cluster.DefaultPolicy(svc)
+	b.window = healthpolicy.Window(b.Stabilisation, snap.StatusReport)
 	b.learn(ctx, snap)
 	if ours(snap) {
 		b.lease.key = key

@@ -128,8 +128,9 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 		NewClient: func() (client.WithWatch, error) { return w.c, nil },
 		Namespace: ns, Service: newcomer, PodUID: "uid-1",
 		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask,
-		Policy: api.PolicyReports, // what is asked for beside the reports has its own tests
-		Log:    slog.New(slog.NewJSONHandler(lockedWriter{&w.logMu, w.log}, nil)),
+		Stabilisation: new(time.Duration(0)),
+		Policy:        api.PolicyReports, // what is asked for beside the reports has its own tests
+		Log:           slog.New(slog.NewJSONHandler(lockedWriter{&w.logMu, w.log}, nil)),
 	}
 	w.query(`[]`, 0)
 	return w

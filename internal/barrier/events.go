@@ -56,7 +56,7 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	now := e.Clock.Now()
 	blockers := slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
 		return b.Reason == ReasonAPIUnreachable || b.Reason == matrix.ReasonIsolated || b.Reason == matrix.ReasonControllerSilent && now.Sub(e.started) < settling ||
-			b.Reason == matrix.ReasonStabilising && e.Stabilisation < settling
+			b.Reason == matrix.ReasonStabilising && e.window < settling
 	})
 	if len(blockers) == 0 {
 		return

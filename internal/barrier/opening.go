@@ -62,7 +62,7 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 		return s.refusal
 	}
 	if left := b.unstable(v); s.refused == 0 && left > 0 {
-		return b.held(v, bootstrap.Stabilising(b.Stabilisation, (b.Stabilisation-left).Truncate(repeat))) // no news each second
+		return b.held(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // no news each second
 	}
 	looked := b.lastLook(ctx, key, v, known)
 	now = b.Clock.Now()
@@ -75,7 +75,7 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 		// What refused has healed: it has to hold, as everything else.
 		*s = stability{since: now}
 		if left := b.unstable(v); left > 0 {
-			return b.held(v, bootstrap.Stabilising(b.Stabilisation, 0))
+			return b.held(v, bootstrap.Stabilising(b.window, 0))
 		}
 	}
 	if blockers := b.permitted(ctx, key, looked, known); len(blockers) > 0 {
@@ -98,7 +98,7 @@ func (b *barrier) unstable(v bootstrap.Verdict) time.Duration {
 	if !v.Decision.Stabilises() {
 		return 0
 	}
-	return max(0, b.Stabilisation-b.Clock.Since(b.stability.since))
+	return max(0, b.window-b.Clock.Since(b.stability.since))
 }
 
 // held is a verdict that would open and waits for these blockers.

@@ -16,11 +16,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -54,7 +56,7 @@ func TestA3StabilisationWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, append(peers(), byOperator(allUp()))...)
-				w.o.Stabilisation = window
+				w.o.Stabilisation = new(window)
 				began := time.Now()
 				_, done := running(t, w)
 				opens(t, done)
@@ -80,7 +82,7 @@ func TestA3StabilisationBeginsAnewAfterABreak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := saw(idA, "UP", idB, "UP")
 		w := newWorld(t, append(peers(), byOperator(allUp()))...)
-		w.o.Stabilisation = 10 * time.Second
+		w.o.Stabilisation = new(10 * time.Second)
 		_, done := running(t, w)
 		for range 5 { // never UP for ten seconds
 			time.Sleep(8 * time.Second)
@@ -115,7 +117,7 @@ func TestA3StabilisationIsNotForAReturningMemberNorAForcedOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, objs...)
-				w.o.Stabilisation = time.Hour
+				w.o.Stabilisation = new(time.Hour)
 				w.query("", 1)
 				w.dataDir("commitlog/schema/SchemaLog-1.log")
 				began := time.Now()
@@ -178,7 +180,7 @@ func TestA3TheGraverWordCounts(t *testing.T) {
 func TestA3AReporterThatDoesNotAnswerBlocksWithItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, append(peers(), byOperator(allUp()))...)
-		w.o.Stabilisation = 5 * time.Second
+		w.o.Stabilisation = new(5 * time.Second)
 		w.setSilent("10.0.0.2:8081", errors.New("no answer from 10.0.0.2:8081 within 2s"))
 		_, done := running(t, w)
 		time.Sleep(time.Minute)
@@ -395,6 +397,44 @@ func TestA6AForeignVolumeIsNoRestart(t *testing.T) {
 				err := <-done
 				if err == nil || !strings.Contains(err.Error(), c.refused) || !strings.Contains(err.Error(), idNew) {
 					t.Fatalf("error %v, want a refusal that names both host IDs", err)
+				}
+			})
+		})
+	}
+}
+
+// Where no flag says how long all must be UP, the health policy in the cluster's report does, as for the permits of its controller.
+func TestTheWindowIsTheOneOfTheHealthPolicy(t *testing.T) {
+	for name, c := range map[string]struct {
+		given *time.Duration
+		says  time.Duration // nothing: the report has no policy
+		want  time.Duration
+	}{
+		"nothing is said":      {nil, 0, DefaultStabilisation},
+		"the report's":         {nil, time.Minute, time.Minute},
+		"the flag wins":        {new(20 * time.Second), time.Minute, 20 * time.Second},
+		"the flag wins with 0": {new(time.Duration(0)), time.Minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := withView(t, permittedView())
+				w.o.Stabilisation = c.given
+				if c.says > 0 {
+					r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
+					w.update(r, func() { r.Status.HealthPolicy = healthpolicy.Standard(c.says, 3) })
+				}
+				began := time.Now()
+				_, done := running(t, w)
+				for range 30 {
+					w.renew(nil)
+					if time.Since(began) < c.want {
+						stillWaiting(t, done)
+					}
+					time.Sleep(4 * time.Second)
+					if time.Since(began) > c.want+8*time.Second {
+						opens(t, done)
+						return
+					}
 				}
 			})
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -26,24 +27,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// WhenSilent is what a barrier that goes by permits does while no controller leads.
-type WhenSilent string
-
-// Values of WhenSilent.
-const (
-	// WhenSilentWait waits for a controller.
-	WhenSilentWait WhenSilent = "Wait"
-	// WhenSilentPeers decides by the members alone. It gives up what only a controller has: holds, permits, and that one newcomer starts after the other.
-	WhenSilentPeers WhenSilent = "Peers"
-)
-
-// ParseWhenSilent reads "Wait" or "Peers"; the error names the choices.
-func ParseWhenSilent(text string) (WhenSilent, error) {
-	switch w := WhenSilent(text); w {
-	case WhenSilentWait, WhenSilentPeers:
+// ParseWhenSilent reads "Wait", "Peers", or nothing, which leaves it to the cluster's health policy; the error names the choices.
+func ParseWhenSilent(text string) (api.WhenSilent, error) {
+	switch w := api.WhenSilent(text); w {
+	case "", api.WhenSilentWait, api.WhenSilentPeers:
 		return w, nil
 	}
-	return "", fmt.Errorf("%q is not known: give %s or %s", text, WhenSilentWait, WhenSilentPeers)
+	return "", fmt.Errorf("%q is not known: give %s or %s", text, api.WhenSilentWait, api.WhenSilentPeers)
 }
 
 // peersPause is how long it takes until the members are looked at again.
@@ -73,7 +63,7 @@ type beat struct {
 func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	p, now := &b.peers, b.Clock.Now()
 	onlySilent := !v.Satisfied && len(v.Blockers) > 0 && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != matrix.ReasonControllerSilent })
-	if b.WhenSilent != WhenSilentPeers || !b.byPermits() || known == nil || !onlySilent || !b.lease.gone {
+	if !b.byPermits() || known == nil || healthpolicy.Silent(b.WhenSilent, known.StatusReport) != api.WhenSilentPeers || !onlySilent || !b.lease.gone {
 		b.forgetPeers()
 		return v
 	}
@@ -126,8 +116,8 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	if p.since.IsZero() {
 		p.since = now
 	}
-	if left := b.Stabilisation - now.Sub(p.since); left > 0 {
-		return b.held(v, append(slices.Clone(v.Blockers), bootstrap.Stabilising(b.Stabilisation, (b.Stabilisation-left).Truncate(repeat)))...)
+	if left := b.window - now.Sub(p.since); left > 0 {
+		return b.held(v, append(slices.Clone(v.Blockers), bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat)))...)
 	}
 	by.Notes = append(by.Notes, b.notes...)
 	looked := b.lastLook(ctx, key, by, known)

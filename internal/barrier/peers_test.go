@@ -10,9 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
@@ -34,7 +36,7 @@ func (b *beats) ask(_ context.Context, member string) (int64, error) {
 }
 
 // left is a cluster whose controller is gone: the Lease stands still, and so does the view.
-func left(t *testing.T, when WhenSilent, objs ...client.Object) (*world, *beats) {
+func left(t *testing.T, when api.WhenSilent, objs ...client.Object) (*world, *beats) {
 	t.Helper()
 	if len(objs) == 0 {
 		objs = []client.Object{
@@ -51,13 +53,32 @@ func left(t *testing.T, when WhenSilent, objs ...client.Object) (*world, *beats)
 
 // With no controller a barrier waits, unless a person has asked it to go by the members; then it opens once all of them stand by rows that see all UP for the window.
 func TestPeersOpensByTheMembersAlone(t *testing.T) {
-	for when, opened := range map[WhenSilent]bool{"": false, WhenSilentWait: false, WhenSilentPeers: true} {
+	for _, c := range []struct {
+		when, policy api.WhenSilent
+		opened       bool
+	}{
+		{"", "", false},
+		{api.WhenSilentWait, "", false},
+		{api.WhenSilentPeers, "", true},
+		{"", api.WhenSilentWait, false},
+		{"", api.WhenSilentPeers, true},
+		{"", "peers", false}, // of a kind that takes anything
+		{api.WhenSilentWait, api.WhenSilentPeers, false},
+		{api.WhenSilentPeers, api.WhenSilentWait, true},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			w, _ := left(t, when)
+			w, _ := left(t, c.when)
+			if c.policy != "" {
+				r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
+				w.update(r, func() {
+					r.Status.HealthPolicy = healthpolicy.Standard(DefaultStabilisation, 2)
+					r.Status.HealthPolicy.WhenControllerSilent = c.policy
+				})
+			}
 			_, done := running(t, w)
 			time.Sleep(2*15*time.Second + 20*time.Second) // the Lease's limit, and the view's
 			stillWaiting(t, done)
-			if !opened {
+			if !c.opened {
 				time.Sleep(10 * time.Minute)
 				stillWaiting(t, done)
 				return
@@ -116,7 +137,7 @@ func TestPeersNeverOpensOnLess(t *testing.T) {
 				for _, o := range c.objs {
 					objs = append(objs, o.DeepCopyObject().(client.Object))
 				}
-				w, beats := left(t, WhenSilentPeers, objs...)
+				w, beats := left(t, api.WhenSilentPeers, objs...)
 				beats.change = c.change
 				ctx, done := running(t, w)
 				if c.alive {
@@ -132,8 +153,8 @@ func TestPeersNeverOpensOnLess(t *testing.T) {
 // A break begins the window anew, and a controller that comes back is waited for again.
 func TestPeersBeginsAnewAfterABreak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, b := left(t, WhenSilentPeers)
-		w.o.Stabilisation = time.Minute
+		w, b := left(t, api.WhenSilentPeers)
+		w.o.Stabilisation = new(time.Minute)
 		broken := time.Time{}
 		b.change = func(_ string, number int64) (int64, error) {
 			if time.Since(broken) < 11*time.Second {
@@ -152,8 +173,8 @@ func TestPeersBeginsAnewAfterABreak(t *testing.T) {
 		opens(t, done)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := left(t, WhenSilentPeers)
-		w.o.Stabilisation = time.Minute
+		w, _ := left(t, api.WhenSilentPeers)
+		w.o.Stabilisation = new(time.Minute)
 		ctx, done := running(t, w)
 		time.Sleep(80 * time.Second) // it goes by the members, and the minute is not over
 		stillWaiting(t, done)
@@ -164,8 +185,8 @@ func TestPeersBeginsAnewAfterABreak(t *testing.T) {
 }
 
 func TestParseWhenSilent(t *testing.T) {
-	for text, want := range map[string]WhenSilent{"Wait": WhenSilentWait, "Peers": WhenSilentPeers, "peers": "", "": ""} {
-		if got, err := ParseWhenSilent(text); got != want || (err == nil) != (want != "") {
+	for text, want := range map[string]api.WhenSilent{"Wait": api.WhenSilentWait, "Peers": api.WhenSilentPeers, "peers": "", "": ""} {
+		if got, err := ParseWhenSilent(text); got != want || (err == nil) != (want != "" || text == "") {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}

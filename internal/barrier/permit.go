@@ -61,13 +61,18 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	p.From(known.StatusReport, key.Name)
 	if p.View != nil {
 		now := b.Clock.Now()
-		b.permits.views.Adopt(p.View, now)
-		// What was read last may be older than what was read before: then that counts.
-		p.View = b.permits.views.Latest()
-		p.Old = b.tooOld(now)
+		if b.permits.views.Of(known.StatusReport.UID) {
+			b.relays.views.Of(known.StatusReport.UID)
+			b.permits.views.Adopt(p.View, now)
+			// What was read last may be older than what was read before: then that counts.
+			p.View = b.permits.views.Latest()
+			p.Old = b.tooOld(now)
+		} else {
+			p.Old = code.New(bootstrap.CauseViewUnseen) // of a report that was deleted: no view of it is seen to advance any more
+		}
 		// Where it has not advanced as it does while somebody may start, the other members may have heard more.
 		if age, seen := b.permits.views.Age(now); !seen || age > view.Renewal {
-			b.askForViews()
+			b.askForViews(askRelays)
 		}
 	}
 	var dead []hostid.ID

@@ -6,15 +6,18 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
 // permittedView lets the newcomer join.
@@ -38,7 +41,7 @@ func withView(t *testing.T, v *api.StatusReportView, objs ...client.Object) *wor
 		objs = append(peers(), byOperator(allUp()))
 	}
 	w := newWorld(t, append(objs, claim, report)...)
-	w.o.Policy, w.o.Stabilisation = api.PolicyPermits, 10*time.Second
+	w.o.Policy, w.o.Stabilisation = api.PolicyPermits, new(10*time.Second)
 	return w
 }
 
@@ -167,7 +170,7 @@ func TestTheDefaultPolicy(t *testing.T) {
 func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
-		w.o.Stabilisation = time.Minute
+		w.o.Stabilisation = new(time.Minute)
 		_, done := running(t, w)
 		pass := func(d time.Duration, change func(*api.StatusReportView)) {
 			for range int(d / (5 * time.Second)) {
@@ -188,7 +191,7 @@ func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
 func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
-		w.o.Stabilisation = time.Minute
+		w.o.Stabilisation = new(time.Minute)
 		_, done := running(t, w)
 		time.Sleep(5 * time.Second)
 		w.renew(nil)
@@ -296,4 +299,94 @@ func TestIsolatedWhileTheAPIServerIsAway(t *testing.T) {
 		cancel()
 		time.Sleep(6 * time.Second)
 	})
+}
+
+// anew deletes the cluster's report and makes another one with this view.
+func (w *world) anew(uid types.UID, v *api.StatusReportView) {
+	w.t.Helper()
+	r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
+	if err := w.c.Delete(context.Background(), r.DeepCopy()); err != nil {
+		w.t.Fatal(err)
+	}
+	r.UID, r.Status.View = uid, v
+	if err := w.c.Create(context.Background(), r); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Somebody has deleted the report, and the Lease of the leadership with it: the new one counts from the beginning, and a barrier that waits goes by it. Nothing of the
+// former one opens it, nor holds it back.
+func TestAReportThatIsMadeAnewIsGoneBy(t *testing.T) {
+	high := permittedView()
+	high.Epoch, high.Seq = 9, 900
+	for name, relayed := range map[string]func(string) (*viewwire.View, error){
+		"nothing is relayed":                      silentNetwork,
+		"a view of the former report is relayed":  ofReport("report-1", advancing(9, nodeDown)),
+		"the new report's view is relayed":        ofReport("report-2", advancing(1, nil)),
+		"one of a report that nobody has made":    ofReport("report-9", advancing(99, nodeDown)),
+		"one of a reporter that does not tell it": advancing(99, nodeDown),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, n := withRelays(t, high)
+				w.anew("report-1", high.DeepCopy())
+				n.set(relayed)
+				w.o.Stabilisation = new(time.Minute)
+				_, done := running(t, w)
+				for range 5 {
+					time.Sleep(view5)
+					w.renew(nil)
+				}
+				w.anew("report-2", permittedView())
+				// It may have been written an hour ago: that all was UP before, and permitted, is worth nothing for it.
+				time.Sleep(2 * time.Minute)
+				stillWaiting(t, done)
+				w.renew(nil)
+				began := time.Now()
+				opens(t, done)
+				if took := time.Since(began); took > 3*time.Second {
+					t.Errorf("opened %v after the new report's view advanced", took)
+				}
+			})
+		})
+	}
+}
+
+// A view of the report that was deleted comes back late, from an API server that is behind: it opens nothing, for however long it advances.
+func TestALateViewOfAFormerReportNeverOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withView(t, permittedView())
+		w.anew("report-1", permittedView())
+		_, done := running(t, w)
+		time.Sleep(time.Second)
+		without := permittedView()
+		without.Permits = nil
+		w.anew("report-2", without)
+		time.Sleep(time.Minute)
+		late := permittedView()
+		late.Epoch = 7
+		w.anew("report-1", late)
+		for range 60 {
+			w.renew(nil)
+			time.Sleep(view5)
+			stillWaiting(t, done)
+		}
+	})
+}
+
+// advancing hands on a newer view to each who asks.
+func advancing(epoch int64, change func(*api.StatusReportView)) func(string) (*viewwire.View, error) {
+	var seq atomic.Int64
+	return func(member string) (*viewwire.View, error) { return handsOn(epoch, 1000+seq.Add(1), 0, change)(member) }
+}
+
+// ofReport says of which report an answer is.
+func ofReport(uid types.UID, answer func(string) (*viewwire.View, error)) func(string) (*viewwire.View, error) {
+	return func(member string) (*viewwire.View, error) {
+		v, err := answer(member)
+		if v != nil {
+			v.ReportUID = uid
+		}
+		return v, err
+	}
 }

@@ -26,7 +26,8 @@ import (
 )
 
 const (
-	// mostRelays is how many members are asked for the view, askRelays how often, relearn how often it is looked where they are.
+	// mostRelays is how many members are asked for the view, askRelays how often where the API server's does not let the member start, relearn how often it is looked where
+	// they are.
 	mostRelays = 8
 	askRelays  = 5 * time.Second
 	relearn    = time.Minute
@@ -89,17 +90,18 @@ func (r *relays) close() {
 	}
 }
 
-// askForViews asks all of them at once for the view that they have, unless that was done a moment ago. Whatever they answer costs this barrier no more than askTimeout.
-func (b *barrier) askForViews() {
+// askForViews asks all of them at once for the view that they have, unless that was done within pause. Whatever they answer costs this barrier no more than
+// viewwire.RelayTimeout.
+func (b *barrier) askForViews(pause time.Duration) {
 	r, asked := &b.relays, b.Clock.Now()
-	if len(r.members) == 0 || !r.asked.IsZero() && asked.Sub(r.asked) < askRelays {
+	if len(r.members) == 0 || !r.asked.IsZero() && asked.Sub(r.asked) < pause {
 		return
 	}
 	r.asked = asked
 	// Not with the time that is left for the API server: that one may have taken all of it.
-	ctx, cancel := context.WithTimeout(b.ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(b.ctx, viewwire.RelayTimeout)
 	defer cancel()
-	have := b.permits.views.Latest()
+	have, of := b.permits.views.Latest(), r.views.Report()
 	if handed, _ := r.views.Newest(asked); view.StampOf(handed).Newer(view.StampOf(have)) {
 		have = handed
 	}
@@ -108,7 +110,7 @@ func (b *barrier) askForViews() {
 	for i, m := range r.members {
 		wg.Go(func() {
 			answers[i], errs[i] = b.viewOf(ctx, m, viewwire.Question{
-				Address: m.address, Path: viewwire.RelayPath, Have: have, Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.Cluster},
+				Address: m.address, Path: viewwire.RelayPath, Have: have, HaveOf: of, Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.Cluster},
 			})
 		})
 	}
@@ -122,6 +124,10 @@ func (b *barrier) askForViews() {
 			continue
 		}
 		r.answered++
+		// Of a report that is not there any more, or that the API server has not shown to this barrier yet: it has no order with what that one has.
+		if of != "" && answers[i].ReportUID != of {
+			continue
+		}
 		v, age := &answers[i].StatusReportView, answers[i].Age()
 		if at := asked.Add(-age); at.After(r.stoodBy) {
 			r.stoodBy = at
@@ -151,6 +157,8 @@ func relayAnswers(err error) bool {
 // turned are why a view that was handed on, and that the API server has not, does not let the member start; none where nobody hands on such a view. p is by the view that
 // the API server has, which lets it start.
 func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
+	// What the API server has may be behind, however young it looks: this member is about to start by it.
+	b.askForViews(viewwire.AskRelays)
 	p.View, p.Old = b.relays.views.Against(p.View, b.Clock.Now()), code.Message{}
 	if p.View == nil {
 		return nil
@@ -169,7 +177,7 @@ func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
 	if v.Satisfied || !b.byPermits() || !slices.ContainsFunc(v.Blockers, aboutSilence) {
 		return v
 	}
-	b.askForViews()
+	b.askForViews(askRelays)
 	now := b.Clock.Now()
 	fresh := !b.relays.stoodBy.IsZero() && now.Sub(b.relays.stoodBy) <= bootstrap.ViewLimit
 	list := slices.Clone(v.Blockers)

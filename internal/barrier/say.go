@@ -65,7 +65,7 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 	}
 	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonStabilising }) {
 		since := metav1.NewTime(b.stability.since.UTC().Truncate(time.Second))
-		return &api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: b.Stabilisation}}
+		return &api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: b.window}}
 	}
 	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonPermitPending }) {
 		return nil // the view says it to everybody

@@ -41,6 +41,7 @@ const (
 	FieldStabilisation = "stabilisation"
 	FieldMinQuorum     = "min-quorum"
 	FieldCleanUp       = "clean-up-dead-reports"
+	FieldSilent        = "when-controller-silent"
 )
 
 // Annotation is the annotation that overrides a field.
@@ -51,6 +52,7 @@ func Standard(window time.Duration, members int) *api.StatusReportHealthPolicy {
 	p := &api.StatusReportHealthPolicy{
 		Profile: api.ProfileProduction, Dead: metav1.Duration{Duration: Dead}, Contact: metav1.Duration{Duration: Contact},
 		Stabilisation: metav1.Duration{Duration: window}, MinQuorum: quorum(api.ProfileProduction, members),
+		WhenControllerSilent: api.WhenSilentWait,
 	}
 	p.CleanUpDeadReports = p.MinQuorum >= CleanUpFrom
 	return p
@@ -79,6 +81,9 @@ func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 	}
 	p.Stabilisation.Duration = max(0, p.Stabilisation.Duration)
 	p.MinQuorum = max(1, p.MinQuorum)
+	if p.WhenControllerSilent != api.WhenSilentPeers {
+		p.WhenControllerSilent = api.WhenSilentWait
+	}
 	return p
 }
 
@@ -88,4 +93,22 @@ func First(r *api.ScyllaDBStatusReport) time.Duration {
 		return p.Stabilisation.Duration
 	}
 	return Stabilisation
+}
+
+// Window is how long all must be UP without a break before a barrier opens: what was given to it, else the one by which the cluster's controller gives its permits.
+func Window(given *time.Duration, r *api.ScyllaDBStatusReport) time.Duration {
+	if given != nil {
+		return *given
+	}
+	p := Of(r)
+	return p.Stabilisation.Duration
+}
+
+// Silent is what a barrier does while no controller leads: what was given to it, else what the cluster's report says.
+func Silent(given api.WhenSilent, r *api.ScyllaDBStatusReport) api.WhenSilent {
+	if given != "" {
+		return given
+	}
+	p := Of(r)
+	return p.WhenControllerSilent
 }

@@ -68,6 +68,19 @@ func TestResolve(t *testing.T) {
 				p.MinQuorum, p.CleanUpDeadReports, p.Overridden = 1, true, []string{FieldCleanUp, FieldMinQuorum}
 			}),
 		},
+		"what barriers do while no controller leads": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldSilent, "Peers")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.WhenControllerSilent, p.Overridden = api.WhenSilentPeers, []string{FieldSilent}
+			}),
+		},
+		"a word that is not known leaves them waiting": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldSilent, "peers")}}, want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseBadValue)},
+		},
+		"two that disagree leave them waiting": {
+			in:   Input{Members: 3, Said: []Said{said("a", FieldSilent, "Peers"), said("b", FieldSilent, "Wait")}},
+			want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseDiffers)},
+		},
 		"a bad field costs only itself": {
 			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "5", FieldContact, "30s")}},
 			want: with(func(p *api.StatusReportHealthPolicy) {
@@ -188,5 +201,30 @@ func TestOf(t *testing.T) {
 	p.Stabilisation.Duration, p.Overridden = time.Minute, []string{FieldStabilisation}
 	if w := First(report(p)); w != time.Minute {
 		t.Errorf("the annotation makes the first node's window %v", w)
+	}
+}
+
+func TestTheWindowOfABarrier(t *testing.T) {
+	said := func(d time.Duration) *api.ScyllaDBStatusReport {
+		r := &api.ScyllaDBStatusReport{}
+		r.Status.HealthPolicy = Standard(d, 3)
+		return r
+	}
+	for name, c := range map[string]struct {
+		given  *time.Duration
+		report *api.ScyllaDBStatusReport
+		want   time.Duration
+	}{
+		"nothing is known":                        {nil, nil, Stabilisation},
+		"a report without a policy":               {nil, &api.ScyllaDBStatusReport{}, Stabilisation},
+		"what the controller goes by":             {nil, said(time.Minute), time.Minute},
+		"also where that is shorter":              {nil, said(time.Second), time.Second},
+		"the flag wins over a longer one":         {new(5 * time.Second), said(time.Minute), 5 * time.Second},
+		"the flag wins where it says at once":     {new(time.Duration(0)), said(time.Minute), 0},
+		"the flag wins where nothing else speaks": {new(time.Hour), nil, time.Hour},
+	} {
+		if got := Window(c.given, c.report); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }

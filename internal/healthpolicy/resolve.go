@@ -29,6 +29,7 @@ const (
 	CureNumber   code.Code = "HealthGiveNumber"   // most
 	CureSwitch   code.Code = "HealthGiveSwitch"
 	CureProfile  code.Code = "HealthGiveProfile"
+	CureSilent   code.Code = "HealthGiveSilent"
 )
 
 // Said is what one StatefulSet says.
@@ -93,6 +94,18 @@ func fields() map[string]field {
 			},
 			keep: func(p, from *api.StatusReportHealthPolicy) { p.MinQuorum = from.MinQuorum },
 			show: func(p *api.StatusReportHealthPolicy) any { return int(p.MinQuorum) },
+		},
+		FieldSilent: {
+			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+				switch v := api.WhenSilent(text); v {
+				case api.WhenSilentWait, api.WhenSilentPeers:
+					p.WhenControllerSilent = v
+					return code.Message{}
+				}
+				return code.New(CureSilent)
+			},
+			keep: func(p, from *api.StatusReportHealthPolicy) { p.WhenControllerSilent = from.WhenControllerSilent },
+			show: func(p *api.StatusReportHealthPolicy) any { return string(p.WhenControllerSilent) },
 		},
 		FieldCleanUp: {
 			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
@@ -163,7 +176,7 @@ func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
 	}
 	r.field(FieldMinQuorum)
 	r.out.CleanUpDeadReports = r.out.MinQuorum >= CleanUpFrom
-	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation} {
+	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldSilent} {
 		r.field(name)
 	}
 	slices.Sort(r.out.Overridden)

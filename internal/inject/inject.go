@@ -45,6 +45,10 @@ type Options struct {
 	ControllerNamespace string
 	// Policy is what the barriers go by; empty leaves that to the barrier's own default.
 	Policy api.Policy
+	// WhenSilent is what the barriers do while no controller leads; empty leaves it as it was injected before, and to the cluster's health policy where it never was.
+	WhenSilent api.WhenSilent
+	// Heartbeat is how the controller learns of the reporters' heartbeats, "poll" or "lease"; empty leaves it as it was injected before.
+	Heartbeat string
 	// Namespace is where objects that name none will be applied.
 	Namespace string
 }
@@ -102,8 +106,12 @@ type record struct {
 // changed. beside are the other objects of the same files: ScyllaDB's configuration is looked up in their ConfigMaps. The error joins all that stands in
 // the way, each with the field and the cure.
 func StatefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured) (*Result, error) {
-	u, err := Undo(u)
+	before, err := given(u)
 	if err != nil {
+		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
+	}
+	o.keep(before)
+	if u, err = Undo(u); err != nil {
 		return nil, err
 	}
 	s, err := typed(u)
@@ -195,6 +203,12 @@ func (p *plan) check() {
 	}
 	if spec.HostNetwork {
 		p.note("the Pods use the Kubernetes node's network: ports %d, %d and %d must be free there", p.reporterPort, p.barrierPort, p.heartbeatPort)
+	}
+	if p.o.WhenSilent == api.WhenSilentPeers {
+		p.note("while no controller leads, a node joins once every member's own reporter confirms that it sees all UP: without a permit, a hold, or its turn (%s=%s)", flagSilent, p.o.WhenSilent)
+	}
+	if p.o.Heartbeat == HeartbeatLease {
+		p.note("each Pod renews a Lease of its own each 5s for its heartbeat: one write per Pod to the API server, 0.2 a second (%s=%s)", flagHeartbeat, p.o.Heartbeat)
 	}
 	if p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		p.note("its update strategy is OnDelete: Pods that run are guarded once they were deleted, one after the other")

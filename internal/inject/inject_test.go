@@ -350,3 +350,63 @@ func FuzzStream(f *testing.F) {
 		}
 	})
 }
+
+// What barriers do while no controller leads is kept by who injects again for another reason, shown as it is written, and taken out with the rest.
+func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
+	in := input(t, "plain.yaml")
+	peers, other, wait := image, image, image
+	peers.WhenSilent, other.Image, wait.WhenSilent = api.WhenSilentPeers, "example.com/scylla-agent:2", api.WhenSilentWait
+	reports := other
+	reports.Policy = api.PolicyReports
+	m := stream(t, in, peers, false)
+	if notes := strings.Join(m.Changes[0].Notes, "\n"); !strings.Contains(notes, "without a permit, a hold, or its turn") {
+		t.Errorf("the notes do not say what it gives up: %s", notes)
+	}
+	for name, c := range map[string]struct {
+		o    Options
+		want string // nothing: it is not written
+	}{
+		"again":                 {peers, "--when-controller-silent=Peers"},
+		"another image":         {other, "--when-controller-silent=Peers"},
+		"another word":          {wait, "--when-controller-silent=Wait"},
+		"by reports, of no use": {reports, ""},
+	} {
+		text := string(stream(t, m.Text, c.o, false).Text)
+		if has := strings.Count(text, "--when-controller-silent="); c.want == "" && has != 0 || c.want != "" && (has != 1 || !strings.Contains(text, "- "+c.want+"\n")) {
+			t.Errorf("%s: want %q once:\n%s", name, c.want, text)
+		}
+	}
+	if strings.Contains(string(stream(t, in, image, false).Text), "when-controller-silent") {
+		t.Error("it is written where nobody asked for it: the cluster's health policy could not say it any more")
+	}
+	if diff := cmp.Diff(objects(t, in), objects(t, stream(t, m.Text, Options{}, true).Text)); diff != "" {
+		t.Errorf("undo (-before +after):\n%s", diff)
+	}
+	bad := strings.Replace(string(m.Text), "silent=Peers", "silent=Never", 1)
+	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `statefulset shop/db: spec.template.spec.initContainers[scylladb-bootstrap-barrier].args: --when-controller-silent="Never" is not known: give Wait or Peers`) {
+		t.Errorf("what no barrier takes: %v", err)
+	}
+}
+
+// So is how the controller learns of the heartbeat.
+func TestTheWayOfTheHeartbeatIsKept(t *testing.T) {
+	in := input(t, "plain.yaml")
+	lease, other, poll := image, image, image
+	lease.Heartbeat, other.Image, poll.Heartbeat = HeartbeatLease, "example.com/scylla-agent:2", HeartbeatPoll
+	m := stream(t, in, lease, false)
+	for name, c := range map[string]struct {
+		o    Options
+		want int
+	}{"again": {lease, 1}, "another image": {other, 1}, "back": {poll, 0}} {
+		if text := string(stream(t, m.Text, c.o, false).Text); strings.Count(text, "- --heartbeat=lease\n") != c.want {
+			t.Errorf("%s: want it %d times:\n%s", name, c.want, text)
+		}
+	}
+	if diff := cmp.Diff(objects(t, in), objects(t, stream(t, m.Text, Options{}, true).Text)); diff != "" {
+		t.Errorf("undo (-before +after):\n%s", diff)
+	}
+	bad := strings.Replace(string(m.Text), "heartbeat=lease", "heartbeat=none", 1)
+	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `.args: --heartbeat="none" is not known: give poll or lease`) {
+		t.Errorf("what no reporter takes: %v", err)
+	}
+}

@@ -86,6 +86,9 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		"volumeMounts":   []any{object{"name": volumeShared, "mountPath": api.MountShared, "readOnly": true}},
 		"resources":      agentResources(), "securityContext": p.agentSecurity(),
 	}
+	if p.o.Heartbeat == HeartbeatLease { // the other one is the reporter's own default
+		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+p.o.Heartbeat) //nolint:forcetypeassert // made above
+	}
 	shared := object{"name": volumeShared, "mountPath": api.MountShared}
 	copies := object{
 		"name": containerCopy, "image": p.o.Image, "args": []any{"copy-to", agent},
@@ -109,6 +112,9 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	}
 	if p.o.Policy != "" {
 		barrier["args"] = append(barrier["args"].([]any), "--policy="+string(p.o.Policy)) //nolint:forcetypeassert // made above
+	}
+	if p.o.WhenSilent != "" {
+		barrier["args"] = append(barrier["args"].([]any), flagSilent+"="+string(p.o.WhenSilent)) //nolint:forcetypeassert // made above
 	}
 	if p.scylla.ImagePullPolicy != "" {
 		asks["imagePullPolicy"] = string(p.scylla.ImagePullPolicy)

@@ -21,6 +21,8 @@ const (
 	OwnEventsOnly        code.Code = "OwnEventsOnly"
 	EveryPod             code.Code = "EveryPod"
 	EveryEvent           code.Code = "EveryEvent"
+	OwnLeaseOnly         code.Code = "OwnLeaseOnly"
+	EveryLease           code.Code = "EveryLease"
 	PolicyMissing        code.Code = "PolicyMissing"
 	PolicyNotBound       code.Code = "PolicyNotBound"
 	ControllerRuns       code.Code = "ControllerRuns"

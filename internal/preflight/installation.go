@@ -120,6 +120,7 @@ type Policy struct {
 var Policies = []Policy{
 	{"kubectl-scylla-own-pod-only", OwnPodOnly, EveryPod},
 	{"kubectl-scylla-own-events-only", OwnEventsOnly, EveryEvent},
+	{"kubectl-scylla-own-lease-only", OwnLeaseOnly, EveryLease},
 }
 
 // Admission is one policy as it was found: whether it is there, whether it is bound, and why nobody could tell.

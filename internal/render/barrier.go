@@ -71,8 +71,12 @@ type BarrierState struct {
 type BarrierVerdictList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []BarrierVerdict `json:"items"`
+	// Views are which view the controller has of each cluster that was looked at, and since when; also of one in which nobody waits.
+	Views []ClusterView `json:"views,omitempty"`
 	// Partial is what could not be read: others may wait whom nobody saw.
 	Partial []cluster.Problem `json:"partial,omitempty"`
+
+	now time.Time // when the list was made, for ages; nobody waits in an empty one
 }
 
 // DeepCopyObject as for ClusterStatus.
@@ -163,9 +167,12 @@ func (d *BarrierVerdict) refuse(self matrix.Ref) {
 
 // NewBarrierList judges every member of the snapshots that has not got past its barrier, in the snapshots' order.
 func NewBarrierList(snapshots []*cluster.Cluster, now time.Time) (*BarrierVerdictList, error) {
-	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}, now: now}
 	for _, s := range snapshots {
 		l.Partial = append(l.Partial, s.Partial()...)
+		if v := NewViewStamp(s); v != nil {
+			l.Views = append(l.Views, ClusterView{Namespace: s.Namespace, Cluster: s.Name, ViewStamp: *v})
+		}
 		for _, m := range s.Members() {
 			if m.Member == "" || m.State == cluster.MemberRemote {
 				continue
@@ -385,8 +392,9 @@ func (l *BarrierVerdictList) Text(o Options) string {
 	for _, line := range p.partial(detail{}) {
 		partial += line + "\n"
 	}
+	views := l.viewText(o)
 	if len(l.Items) == 0 {
-		return "No member waits at its barrier" + p.partialMark() + ".\n" + partial
+		return "No member waits at its barrier" + p.partialMark() + ".\n" + views + partial
 	}
 	g := o.glyphs()
 	// One namespace is said once, below.
@@ -420,7 +428,23 @@ func (l *BarrierVerdictList) Text(o Options) string {
 	if o.Wide {
 		width = 0
 	}
-	return t.String(width, g.ellipsis) + partial + Dim.Paint("Ask for one: "+o.Words.Shell(code.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
+	return t.String(width, g.ellipsis) + views + partial + Dim.Paint("Ask for one: "+o.Words.Shell(code.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
+}
+
+// viewText says which view the controller has of each cluster, and for how long it has said so; nothing where there is none.
+func (l *BarrierVerdictList) viewText(o Options) string {
+	var b strings.Builder
+	for i := range l.Views {
+		v := &l.Views[i]
+		line := v.Text(l.now)
+		if len(l.Views) > 1 {
+			line = v.Namespace + "/" + v.Cluster + ": " + line
+		}
+		for _, part := range wrap(Dim.Paint(Clean(line)), o.Width, "  ") {
+			b.WriteString(part + "\n")
+		}
+	}
+	return b.String()
 }
 
 // Why is the gravest blocker in one line, the summary where there is none.

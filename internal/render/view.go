@@ -32,6 +32,13 @@ type ViewStamp struct {
 	ObservedAt metav1.Time `json:"observedAt"`
 }
 
+// ClusterView is the stamp of one cluster of several.
+type ClusterView struct {
+	Namespace string `json:"namespace"`
+	Cluster   string `json:"cluster"`
+	ViewStamp `json:",inline"`
+}
+
 // NewViewStamp is that of the cluster's view; nil where it has none.
 func NewViewStamp(s *cluster.Cluster) *ViewStamp {
 	if v := viewOf(s); v != nil {

@@ -22,8 +22,10 @@ import (
 )
 
 const (
-	// followInterval is how often the controller is asked for its view, followTimeout how long that may take.
+	// followInterval is how often the controller is asked for its view while nobody asks this reporter for it, followTimeout how long that may take. Somebody who has asked
+	// within wanted is about to start by what the API server shows him: for him it is viewwire.FollowAsked.
 	followInterval = 5 * time.Second
+	wanted         = 15 * time.Second
 	followTimeout  = 2 * time.Second
 	// maxFollow bounds the pause between two looks at the API server, for where the controller is and for the view itself, while it does not answer.
 	maxFollow = 30 * time.Second
@@ -37,6 +39,30 @@ type relay struct {
 	mu      sync.Mutex
 	cluster types.NamespacedName // empty while it is not known
 	views   view.Receiver
+	asked   time.Time     // when somebody has asked for it last; zero before
+	first   chan struct{} // told of somebody who asks after nobody has for a while; nil tells nobody
+}
+
+// pause is how long to wait until the next look at the controller.
+func (r *relay) pause() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.asked.IsZero() && r.clock.Since(r.asked) <= wanted {
+		return viewwire.FollowAsked
+	}
+	return followInterval
+}
+
+// asks notes that somebody asks. The caller holds mu.
+func (r *relay) asks() {
+	now := r.clock.Now()
+	if r.asked.IsZero() || now.Sub(r.asked) > wanted {
+		select {
+		case r.first <- struct{}{}:
+		default: // it is going to look, or nobody does
+		}
+	}
+	r.asked = now
 }
 
 // of names the cluster whose view it is.
@@ -50,19 +76,20 @@ func (r *relay) of(key types.NamespacedName) {
 func (r *relay) handed(v *viewwire.View, asked time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.views.Handed(&v.StatusReportView, v.Age(), asked)
+	return r.views.Of(v.ReportUID) && r.views.Handed(&v.StatusReportView, v.Age(), asked)
 }
 
-func (r *relay) read(v *api.StatusReportView, now time.Time) bool {
+func (r *relay) read(report types.UID, v *api.StatusReportView, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.views.Adopt(v, now)
+	return r.views.Of(report) && r.views.Adopt(v, now)
 }
 
-func (r *relay) latest() (*api.StatusReportView, types.NamespacedName) {
+// question is what to ask the controller next; of no cluster while that is not known.
+func (r *relay) question() viewwire.Question {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.views.Latest(), r.cluster
+	return viewwire.Question{Path: viewwire.Path, Cluster: r.cluster, Have: r.views.Latest(), HaveOf: r.views.Report()}
 }
 
 // age is how old the view is that is handed on; false while none is: there is none, it was never seen to advance, or it is older than bootstrap.ViewLimit.
@@ -81,11 +108,12 @@ func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 	if key != r.cluster {
 		return nil, viewwire.ErrUnknown
 	}
+	r.asks()
 	age, known := r.views.Age(r.clock.Now())
 	if !known || age > bootstrap.ViewLimit {
 		return nil, viewwire.ErrNone
 	}
-	return &viewwire.View{StatusReportView: *r.views.Latest(), AgeMillis: age.Milliseconds()}, nil
+	return &viewwire.View{StatusReportView: *r.views.Latest(), ReportUID: r.views.Report(), AgeMillis: age.Milliseconds()}, nil
 }
 
 // follower keeps a relay up to date. It asks the controller; the API server only for where that is, and for the view itself while the controller does not answer. So a
@@ -102,14 +130,17 @@ type follower struct {
 func (r *reporter) follow(ctx context.Context) {
 	f := &follower{reporter: r}
 	defer f.forget()
-	ticker := r.Clock.NewTicker(followInterval)
-	defer ticker.Stop()
 	for {
 		f.look(ctx)
+		timer := r.Clock.NewTimer(r.relay.pause())
 		select {
 		case <-ctx.Done():
+		case <-timer.C():
+		case <-r.relay.first:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
 			return
-		case <-ticker.C():
 		}
 	}
 }
@@ -122,21 +153,21 @@ func (f *follower) forget() {
 }
 
 func (f *follower) look(ctx context.Context) {
-	have, key := f.relay.latest()
-	if key.Name == "" {
+	q := f.relay.question()
+	if q.Cluster.Name == "" {
 		return // the own Pod was not read yet, or is of no cluster
 	}
-	answered := f.ask(ctx, have, key)
+	answered := f.ask(ctx, q)
 	now := f.Clock.Now()
 	if !answered && !now.Before(f.next) {
 		f.tries++
 		f.next = now.Add(min(maxFollow, followInterval<<min(f.tries-1, 4)))
 		moved, err := f.find(ctx)
 		if moved {
-			answered = f.ask(ctx, have, key)
+			answered = f.ask(ctx, q)
 		}
 		if !answered && err == nil {
-			err = f.readReport(ctx, key)
+			err = f.readReport(ctx, q.Cluster)
 		}
 		if err != nil && ctx.Err() == nil && f.tries%20 == 1 {
 			f.Log.Info("no view of the controller, nor from the API server", "error", exit.Describe(err).Error())
@@ -149,7 +180,7 @@ func (f *follower) look(ctx context.Context) {
 }
 
 // ask is true when the controller has answered with a view.
-func (f *follower) ask(ctx context.Context, have *api.StatusReportView, key types.NamespacedName) bool {
+func (f *follower) ask(ctx context.Context, q viewwire.Question) bool {
 	if f.client == nil {
 		return false
 	}
@@ -157,7 +188,8 @@ func (f *follower) ask(ctx context.Context, have *api.StatusReportView, key type
 	defer cancel()
 	// What it says is not younger than the moment at which it was asked.
 	asked := f.Clock.Now()
-	v, err := f.fetch(ctx, f.client, viewwire.Question{Address: f.address, Path: viewwire.Path, Cluster: key, Have: have})
+	q.Address = f.address
+	v, err := f.fetch(ctx, f.client, q)
 	switch {
 	case errors.Is(err, viewwire.ErrNone), errors.Is(err, viewwire.ErrUnknown):
 		// It lives, and has none yet, as one that has just taken over: what was known grows old.
@@ -199,7 +231,7 @@ func (f *follower) readReport(ctx context.Context, key types.NamespacedName) err
 	if err := f.Client.Get(ctx, key, &r); err != nil {
 		return err
 	}
-	if f.relay.read(r.Status.View, f.Clock.Now()) {
+	if f.relay.read(r.UID, r.Status.View, f.Clock.Now()) {
 		f.metrics.adopted.WithLabelValues("report").Inc()
 	}
 	return nil

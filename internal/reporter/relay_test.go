@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +38,7 @@ func stamped(epoch, seq int64) *api.StatusReportView {
 // leader is a controller without a socket, which answers with the view and its age; err instead where it is set.
 type leader struct {
 	v     *api.StatusReportView
+	of    types.UID // the report's
 	age   time.Duration
 	err   error
 	asked []viewwire.Question
@@ -46,7 +49,7 @@ func (l *leader) fetch(_ context.Context, _ *http.Client, q viewwire.Question) (
 	if l.err != nil {
 		return nil, l.err
 	}
-	return &viewwire.View{StatusReportView: *l.v, AgeMillis: l.age.Milliseconds()}, nil
+	return &viewwire.View{StatusReportView: *l.v, ReportUID: l.of, AgeMillis: l.age.Milliseconds()}, nil
 }
 
 // follows is a reporter of cluster demo that has found the controller, and looks when a test says so.
@@ -308,4 +311,72 @@ func TestTheViewIsServedBesideTheHeartbeat(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A report that was deleted and made anew counts from the beginning: its views are handed on, with its UID, and nothing that comes late of the former one is.
+func TestARelayFollowsAReportThatIsMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		l := &leader{v: stamped(9, 900), of: "report-1"}
+		f := w.follows(l)
+		f.look(t.Context())
+		l.v, l.of = stamped(1, 1), "report-2"
+		f.look(t.Context())
+		wantRelayed(t, f, 1, 0)
+		if v, err := f.relay.serve(demo); err != nil || v.ReportUID != "report-2" {
+			t.Errorf("%+v, %v", v, err)
+		}
+		if last := l.asked[len(l.asked)-1]; last.HaveOf != "report-1" {
+			t.Errorf("asked %+v", last)
+		}
+		l.v, l.of = stamped(9, 901), "report-1" // a controller that does not know it yet
+		f.look(t.Context())
+		wantRelayed(t, f, 1, 0)
+	})
+}
+
+// A reporter that nobody asks looks for a view each 5 s; one that a barrier asks does so at once, and then each second, for as long as it is asked.
+func TestAReporterThatIsAskedLooksEachSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		var fetched atomic.Int64
+		l := &leader{v: stamped(1, 41)}
+		f := w.follows(l)
+		f.fetch = func(ctx context.Context, c *http.Client, q viewwire.Question) (*viewwire.View, error) {
+			fetched.Add(1)
+			return l.fetch(ctx, c, q)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { f.follow(ctx) })
+		count := func(d time.Duration, asks bool) int64 {
+			before := fetched.Load()
+			for range int(d / time.Second) {
+				if asks {
+					_, _, _ = handsOn(f.relay)
+				}
+				time.Sleep(time.Second)
+			}
+			synctest.Wait()
+			return fetched.Load() - before
+		}
+		if n := count(time.Minute, false); n < 12 || n > 13 {
+			t.Errorf("%d looks in a minute in which nobody asks", n)
+		}
+		time.Sleep(500 * time.Millisecond)
+		before := fetched.Load()
+		_, _, _ = handsOn(f.relay)
+		if synctest.Wait(); fetched.Load() != before+1 {
+			t.Errorf("%d looks at once when somebody asks", fetched.Load()-before)
+		}
+		if n := count(time.Minute, true); n < 59 || n > 61 {
+			t.Errorf("%d looks in a minute in which somebody asks each second", n)
+		}
+		count(wanted+2*time.Second, false)
+		if n := count(time.Minute, false); n < 12 || n > 13 {
+			t.Errorf("%d looks in a minute in which nobody asks any more", n)
+		}
+		cancel()
+		wg.Wait()
+	})
 }

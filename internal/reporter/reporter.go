@@ -65,6 +65,8 @@ type Options struct {
 	Listener net.Listener
 	// Heartbeat serves the row with a running number by TLS, see package heartbeat; nil serves none, and the row says so. Run closes it.
 	Heartbeat net.Listener
+	// HeartbeatByLease has the running number written to a Lease of the own Pod, for a controller that may not ask; Heartbeat is served all the same.
+	HeartbeatByLease bool
 	// LeaseNamespace holds the controller's Lease, which says where it serves its views; empty asks nobody for one. What is known is handed on where the heartbeat is served.
 	LeaseNamespace string
 	// Clock is the real one when nil.
@@ -117,7 +119,7 @@ func Run(ctx context.Context, o Options) error {
 func newReporter(o Options) *reporter {
 	r := &reporter{
 		Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[hostid.ID]sighting{}, metrics: newMetrics(),
-		relay: &relay{clock: o.Clock}, fetch: viewwire.Fetch,
+		relay: &relay{clock: o.Clock, first: make(chan struct{}, 1)}, fetch: viewwire.Fetch,
 	}
 	r.Log = r.Log.With("namespace", o.Namespace, "pod", o.Pod)
 	return r
@@ -131,12 +133,13 @@ type sighting struct {
 
 type reporter struct {
 	Options
-	reader  *scylla.Reader
-	metrics *metrics
-	beat    heartbeat.Beat
-	where   *api.ReportHeartbeat // nil without a heartbeat
-	relay   *relay
-	fetch   func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
+	reader    *scylla.Reader
+	metrics   *metrics
+	beat      heartbeat.Beat
+	where     *api.ReportHeartbeat // nil without a heartbeat
+	leaseBeat leaseBeat
+	relay     *relay
+	fetch     func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
 
 	// Of the loop alone.
 	restored    bool      // the annotation was read back once
@@ -216,6 +219,7 @@ func (r *reporter) step(ctx context.Context) error {
 	// Before it is written: a row that cannot be written is another one than the annotation's, and whoever asks shall know it.
 	if r.beat.Say(value, row.Error == nil); row.Error == nil {
 		r.metrics.heartbeats.Inc()
+		r.renew(ctx)
 	}
 	doubt := r.Clock.Now().Before(r.doubtful)
 	if value == r.written && !doubt {

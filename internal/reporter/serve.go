@@ -30,6 +30,7 @@ type metrics struct {
 	rowError prometheus.Gauge
 
 	heartbeats prometheus.Counter
+	renewals   *prometheus.CounterVec
 
 	reachable prometheus.Gauge
 	adopted   *prometheus.CounterVec
@@ -54,6 +55,8 @@ func newMetrics() *metrics {
 			Help: "1 while the last poll gave no row, else 0."}),
 		heartbeats: prometheus.NewCounter(prometheus.CounterOpts{Name: name("heartbeats_total"),
 			Help: "Polls that gave a row: the heartbeat advances with each, where it is served."}),
+		renewals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("lease_renewals_total"),
+			Help: "Attempts to renew the Lease of the heartbeat, with --heartbeat=lease, by result: ok or error."}, []string{"result"}),
 		reachable: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("controller_reachable"),
 			Help: "1 while the leading controller answers when it is asked for its view, else 0."}),
 		adopted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("views_adopted_total"),
@@ -62,7 +65,7 @@ func newMetrics() *metrics {
 			Help: "Age of the view that is handed on to barriers; absent while none is."}, nil),
 	}
 	m.registry.MustRegister(m.collectors()...)
-	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes} {
+	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes, m.renewals} {
 		c.WithLabelValues("ok")
 		c.WithLabelValues("error")
 	}
@@ -73,7 +76,7 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats, m.reachable, m.adopted, m.viewAge}
+	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats, m.renewals, m.reachable, m.adopted, m.viewAge}
 }
 
 // RegisterMetrics registers every metric that is served, without values, for who writes of them.
@@ -149,7 +152,7 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 	if err != nil {
 		return nil, fmt.Errorf("serve the heartbeat: %w", err)
 	}
-	r.where = &api.ReportHeartbeat{Port: int32(port), Fingerprint: key.Fingerprint}
+	r.where = &api.ReportHeartbeat{Port: int32(port), Fingerprint: key.Fingerprint, Lease: r.HeartbeatByLease}
 	if r.Interval > beatInterval {
 		r.Log.Info("ScyllaDB is asked more often than --status-report-interval says: the heartbeat needs it", "interval", beatInterval.String())
 		r.Interval = beatInterval

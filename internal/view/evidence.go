@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -24,6 +26,8 @@ type Evidence struct {
 	// Heartbeat is where its reporter serves it, nil for a reporter that has none: then rows are all there is to go by. Address is that of its Pod.
 	Heartbeat *api.ReportHeartbeat
 	Address   string
+	// Pod is the UID of its Pod.
+	Pod types.UID
 	// Limit is how old the heartbeat may be, by the cluster's health policy; ContactLimit when zero.
 	Limit time.Duration
 }
@@ -82,6 +86,7 @@ func Of(c *cluster.Cluster) []Evidence {
 		e := Evidence{Ref: n.Ref, Look: look(n), Limit: limit}
 		if pod := c.Pod(n.Member); pod != nil {
 			e.Report, e.Address = pod.Annotations[api.AnnotationNodeStatusReport], pod.Status.PodIP
+			e.Pod = pod.UID
 			if said := c.Said(n.Member); said != nil {
 				e.Heartbeat = said.Heartbeat
 			}

@@ -55,6 +55,7 @@ const (
 	LimitQuorum        code.Code = "LimitQuorum"
 	LimitCleanUp       code.Code = "LimitCleanUp"
 	LimitDead          code.Code = "LimitDead"
+	LimitSilent        code.Code = "LimitSilent"
 )
 
 // Policy is the health policy, in the order in which it is shown.
@@ -67,11 +68,12 @@ func Policy() []Limit {
 		{Name: "contact", Value: ContactLimit, Meaning: LimitContact, Field: healthpolicy.FieldContact},
 		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: LimitStabilisation, Field: healthpolicy.FieldStabilisation},
 		{Name: "stabilisation of a permit", Value: Stabilisation, Meaning: LimitPermit, Flag: "scylla-agent controller --stabilisation", Field: healthpolicy.FieldStabilisation},
-		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: LimitBarrier, Flag: "scylla-agent barrier --stabilisation"},
+		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: LimitBarrier, Flag: "scylla-agent barrier --stabilisation", Field: healthpolicy.FieldStabilisation},
 		{Name: "dead", Value: Dead, Meaning: LimitDead, Field: healthpolicy.FieldDead},
 		{Name: "profile", Value: standard.Profile, Meaning: LimitProfile, Field: healthpolicy.FieldProfile},
 		{Name: "minimum quorum", Value: standard.MinQuorum, Meaning: LimitQuorum, Field: healthpolicy.FieldMinQuorum},
 		{Name: "clean-up of dead reports", Value: standard.CleanUpDeadReports, Meaning: LimitCleanUp, Field: healthpolicy.FieldCleanUp},
+		{Name: "while no controller leads", Value: standard.WhenControllerSilent, Meaning: LimitSilent, Flag: "scylla-agent barrier --when-controller-silent", Field: healthpolicy.FieldSilent},
 	}
 	cures := healthpolicy.Cures()
 	for i := range all {
@@ -86,9 +88,9 @@ const ReasonDead = "Dead"
 // CauseReplaceable says which nodes may be replaced. The commands replace them, one after the other.
 const CauseReplaceable code.Code = "NodesReplaceable" // nodes, dead
 
-// Replaceable is the condition that names the nodes which may be replaced, each with its command; false where there is none. Whether a node is one, the matrix
-// decides. Nobody replaces or removes a node because of it.
-func Replaceable(c *cluster.Cluster) (Condition, bool) {
+// Replaceable is the condition that names the nodes which may be replaced, each with its command; there is none where there are no such nodes. Whether a node is one, the matrix
+// decides. Nobody replaces or removes a node because of it. The number is how many there are.
+func Replaceable(c *cluster.Cluster) (Condition, int) {
 	var names []string
 	var commands []code.Command
 	nodes := c.Matrix().Nodes()
@@ -101,5 +103,5 @@ func Replaceable(c *cluster.Cluster) (Condition, bool) {
 	return Condition{
 		Type: api.ConditionNodeReplaceable, Status: metav1.ConditionTrue, Reason: ReasonDead,
 		Message: code.New(CauseReplaceable, "nodes", names, "dead", c.HealthPolicy().Dead.Duration).Do(commands...),
-	}, len(names) > 0
+	}, len(names)
 }

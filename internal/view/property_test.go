@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -128,4 +129,40 @@ func TestTakingOver(t *testing.T) {
 			t.Errorf("a member that was %q is %s before it was heard of", state, got)
 		}
 	}
+}
+
+// A report that was deleted and made anew begins a new order, however low it counts. Whatever arrives late from a report that another one has followed is never taken, and
+// nothing of the new one has an age before it was seen to advance.
+func TestAReportThatIsMadeAnewBeginsANewOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r view.Receiver
+		now, newest := start, view.Stamp{}
+		var is types.UID
+		former := map[types.UID]bool{}
+		for range rapid.IntRange(1, 40).Draw(t, "messages") {
+			now = now.Add(time.Second)
+			from := types.UID(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "report"))
+			v := genView.Draw(t, "view")
+			taken := r.Of(from)
+			if taken == former[from] {
+				t.Fatalf("a view of report %s is taken: %v, and it is a former one: %v", from, taken, former[from])
+			}
+			before := view.StampOf(r.Latest())
+			if taken && from != is {
+				former[is], is, newest = is != "", from, view.Stamp{}
+				if r.Latest() != nil {
+					t.Fatalf("report %s begins with view %v of another one", from, before)
+				}
+			}
+			if taken && r.Adopt(v, now) {
+				newest = view.StampOf(v)
+			}
+			if got := view.StampOf(r.Latest()); got != newest || r.Report() != is || got != before && !got.Newer(before) {
+				t.Fatalf("view %v of %s, want %v of %s", got, r.Report(), newest, is)
+			}
+			if _, known := r.Age(now); known && before == (view.Stamp{}) {
+				t.Fatalf("the first view of report %s has an age", is)
+			}
+		}
+	})
 }

@@ -5,6 +5,8 @@ package view
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 )
@@ -12,6 +14,16 @@ import (
 // Relayed is the newest view that others have handed on. Nothing signs a view, so that one that comes from anybody but the API server may hold back who wants to start,
 // and never let anybody start: Against alone tells of it, and only of a view that is newer than what the API server has. The zero value has none.
 type Relayed struct{ newest Receiver }
+
+// Of says which cluster report the API server has now, by its UID: what was handed on of another one speaks against nobody.
+func (r *Relayed) Of(report types.UID) {
+	if report != r.newest.report {
+		r.newest = Receiver{report: report}
+	}
+}
+
+// Report is the UID that was said last.
+func (r *Relayed) Report() types.UID { return r.newest.report }
 
 // Adopt takes a view that is newer than every one that was handed on before, with the age that its relay says, counted from the moment at which it was asked for. It says
 // whether it was. One that is older or equal is not taken, also where its relay says that it is younger: a view that nobody makes anew grows old, whoever repeats it.

@@ -98,3 +98,17 @@ func TestARelayedViewNeverGoesBackAndOnlyGrowsOlder(t *testing.T) {
 		}
 	})
 }
+
+// What was handed on of a report that is not there any more speaks against nobody.
+func TestARelayedViewOfAFormerReportIsForgotten(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	var r view.Relayed
+	r.Of("report-1")
+	r.Adopt(stamped(9, 900), 0, at)
+	if r.Of("report-1"); r.Against(stamped(1, 1), at) == nil {
+		t.Error("the same report has lost its view")
+	}
+	if r.Of("report-2"); r.Against(stamped(1, 1), at) != nil || r.Report() != "report-2" {
+		t.Error("a view of a report that was deleted speaks against a start")
+	}
+}

@@ -4,7 +4,10 @@ package view
 
 import (
 	"cmp"
+	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
@@ -32,9 +35,34 @@ func (s Stamp) Newer(o Stamp) bool { return s.Compare(o) > 0 }
 
 // Receiver merges views as they arrive, which may be twice, in another order, or not at all. The zero value has none.
 type Receiver struct {
+	report   types.UID   // of the report that the views are of; views of one report have one order
+	former   []types.UID // of reports that were deleted, the latest ones
 	latest   *api.StatusReportView
 	advanced time.Time // when a newer view was seen after an older one, or the latest one was confirmed; zero before
 }
+
+// mostFormer is how many reports that were deleted are remembered: a view of an older one has been under way for longer than anything is.
+const mostFormer = 16
+
+// Of says of which cluster report the views are that come next, by its UID. A report that was deleted and made anew begins a new order, however low it counts: what was known
+// is forgotten, and nothing has an age until it is seen to advance. False for a report that another one has followed: nothing that comes late from it may be taken.
+func (r *Receiver) Of(report types.UID) bool {
+	switch {
+	case report == r.report:
+		return true
+	case slices.Contains(r.former, report):
+		return false
+	}
+	if r.report != "" || r.latest != nil {
+		r.former = append(slices.Clone(r.former), r.report)
+		r.former = r.former[max(0, len(r.former)-mostFormer):]
+	}
+	r.report, r.latest, r.advanced = report, nil, time.Time{}
+	return true
+}
+
+// Report is the UID of the report that the views are of; empty where nobody has said.
+func (r *Receiver) Report() types.UID { return r.report }
 
 // Adopt takes a view that is newer than the latest one, and says whether it was. now is of the receiver's own clock.
 func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {

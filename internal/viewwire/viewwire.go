@@ -22,17 +22,28 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 )
 
-// The wire: GET Path of the leading controller, or RelayPath of a reporter, with parameters namespace and name. The ETag is epoch and seq, so that who has the view asks
-// with If-None-Match and gets no body; AgeHeader has its age then, too, in milliseconds.
+// The wire: GET Path of the leading controller, or RelayPath of a reporter, with parameters namespace and name. The ETag is epoch and seq, after the UID of the report that
+// the view is of, so that who has the view asks with If-None-Match and gets no body; AgeHeader has its age then, too, in milliseconds.
 const (
 	Path      = "/view"
 	RelayPath = "/peer/view"
 	AgeHeader = "Scylla-View-Age-Millis"
 )
 
+// A view that turns closes a barrier which the API server does not show it to within CloseWithin. AskRelays is how often such a barrier asks reporters, RelayTimeout how long it
+// waits for their answers, and FollowAsked how often a reporter that is asked looks for a newer view.
+const (
+	CloseWithin  = 5 * time.Second
+	AskRelays    = 2 * time.Second
+	RelayTimeout = time.Second
+	FollowAsked  = time.Second
+)
+
 // View is one as it is handed on.
 type View struct {
 	api.StatusReportView
+	// ReportUID is the UID of the cluster report that the view is of. Views of two reports have no order: one that was deleted and made anew may count from the beginning.
+	ReportUID types.UID `json:"reportUID,omitempty"`
 	// AgeMillis is how long ago the view was made, by the monotonic clock of whoever hands it on. Whoever gets it counts from there, from the moment of asking.
 	AgeMillis int64 `json:"ageMillis"`
 	// HeartbeatAgeMillis is by member how long ago its heartbeat was last heard to advance; members without one are left out.
@@ -84,7 +95,7 @@ func handler(path string, of Source) http.Handler {
 }
 
 func answer(w http.ResponseWriter, r *http.Request, v *View) {
-	tag := tagOf(&v.StatusReportView)
+	tag := tagOf(v.ReportUID, &v.StatusReportView)
 	w.Header().Set("ETag", tag)
 	w.Header().Set(AgeHeader, strconv.FormatInt(v.AgeMillis, 10))
 	if r.Header.Get("If-None-Match") == tag {
@@ -100,7 +111,12 @@ func answer(w http.ResponseWriter, r *http.Request, v *View) {
 	_, _ = w.Write(body) // who breaks off has asked for nothing
 }
 
-func tagOf(v *api.StatusReportView) string { return fmt.Sprintf(`"%d.%d"`, v.Epoch, v.Seq) }
+func tagOf(report types.UID, v *api.StatusReportView) string {
+	if report == "" {
+		return fmt.Sprintf(`"%d.%d"`, v.Epoch, v.Seq)
+	}
+	return fmt.Sprintf(`"%s.%d.%d"`, report, v.Epoch, v.Seq)
+}
 
 // limit of an answer. A view of 1,000 members has a quarter of a megabyte.
 var limit = bounded.Limit{Bytes: 2 << 20, Cure: "it is no view"}
@@ -108,13 +124,17 @@ var limit = bounded.Limit{Bytes: 2 << 20, Cure: "it is no view"}
 // maxAge is the longest age that a view may say: beyond it nobody goes by it anyway, and a duration could not hold any number.
 const maxAge = 24 * time.Hour
 
+// maxUID is how long a UID may be: the API server's have 36 characters.
+const maxUID = 64
+
 // Question is what is asked, and of whom.
 type Question struct {
 	// Address is host and port, Path one of Path and RelayPath, Cluster whose view it is.
 	Address, Path string
 	Cluster       types.NamespacedName
-	// Have is what the asker has already; nil for nothing.
-	Have *api.StatusReportView
+	// Have is what the asker has already, of the report with UID HaveOf; nil for nothing.
+	Have   *api.StatusReportView
+	HaveOf types.UID
 }
 
 // Fetch asks for a cluster's view. The client pins the certificate; ctx bounds the time. Where the answer is that Have is what there is, the view returned is Have, with
@@ -127,7 +147,7 @@ func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 		return nil, err
 	}
 	if ask.Have != nil {
-		req.Header.Set("If-None-Match", tagOf(ask.Have))
+		req.Header.Set("If-None-Match", tagOf(ask.HaveOf, ask.Have))
 	}
 	resp, err := c.Do(req)
 	if err != nil {
@@ -137,7 +157,7 @@ func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusNotModified:
-		return unchanged(resp, ask.Have)
+		return unchanged(resp, ask)
 	case http.StatusNoContent:
 		return nil, ErrNone
 	case http.StatusNotFound:
@@ -161,11 +181,12 @@ func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 }
 
 // unchanged is the view that was known, by an answer without a body.
-func unchanged(resp *http.Response, have *api.StatusReportView) (*View, error) {
+func unchanged(resp *http.Response, ask Question) (*View, error) {
+	have := ask.Have
 	if have == nil {
 		return nil, fmt.Errorf("%w: %s, and nothing was known", ErrGarbled, resp.Status)
 	}
-	if resp.Header.Get("ETag") != tagOf(have) {
+	if resp.Header.Get("ETag") != tagOf(ask.HaveOf, have) {
 		return nil, fmt.Errorf("%w: %s of another view", ErrGarbled, resp.Status)
 	}
 	all := resp.Header.Values(AgeHeader)
@@ -176,12 +197,12 @@ func unchanged(resp *http.Response, have *api.StatusReportView) (*View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: its age is %.40q", ErrGarbled, all[0])
 	}
-	return (&View{StatusReportView: *have, AgeMillis: age}).checked()
+	return (&View{StatusReportView: *have, ReportUID: ask.HaveOf, AgeMillis: age}).checked()
 }
 
 // checked is the view, unless it cannot be ordered or was made in the future: then it is none.
 func (v *View) checked() (*View, error) {
-	if v.Epoch < 1 || v.Seq < 1 || v.AgeMillis < 0 || v.AgeMillis > maxAge.Milliseconds() {
+	if len(v.ReportUID) > maxUID || v.Epoch < 1 || v.Seq < 1 || v.AgeMillis < 0 || v.AgeMillis > maxAge.Milliseconds() {
 		return nil, fmt.Errorf("%w: epoch %d, seq %d, age %d ms", ErrGarbled, v.Epoch, v.Seq, v.AgeMillis)
 	}
 	return v, nil

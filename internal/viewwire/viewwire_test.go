@@ -202,3 +202,21 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 	_, _ = w.WriteString(string(c))
 	return w.Result(), nil
 }
+
+// Two reports may have counted to the same stamp: who has the view of the one does not have that of the other.
+func TestTheSameStampOfAnotherReportIsAnotherView(t *testing.T) {
+	is := &viewwire.View{StatusReportView: api.StatusReportView{Epoch: 3, Seq: 44, Hold: "x"}, ReportUID: "report-2", AgeMillis: 1500}
+	address, c := serve(t, viewwire.Handler(func(types.NamespacedName) (*viewwire.View, error) { return is, nil }))
+	for of, kept := range map[types.UID]bool{"report-1": false, "": false, "report-2": true} {
+		q := question(address)
+		q.Have, q.HaveOf = &api.StatusReportView{Epoch: 3, Seq: 44, Founder: "kept"}, of
+		got, err := viewwire.Fetch(t.Context(), c, q)
+		if err != nil || got.ReportUID != "report-2" || (got.Founder == "kept") != kept {
+			t.Errorf("%q: %+v, %v", of, got, err)
+		}
+	}
+	is.ReportUID = types.UID(strings.Repeat("x", 65))
+	if got, err := viewwire.Fetch(t.Context(), c, question(address)); !errors.Is(err, viewwire.ErrGarbled) {
+		t.Errorf("a UID without end: %+v, %v", got, err)
+	}
+}

@@ -40,6 +40,8 @@ var preflightSentences = map[code.Code]string{
 	"OwnEventsOnly":         "an agent may write Events about its own Pod only",
 	"EveryPod":              "an agent may write to every Pod of its namespace",
 	"EveryEvent":            "an agent may write Events in the controller's name, and about every Pod of its namespace",
+	"OwnLeaseOnly":          "an agent may write the Lease of its own heartbeat only",
+	"EveryLease":            "an agent may write every Lease of its namespace, also those by which others elect a leader",
 	"PolicyMissing":         "the admission policy {policy} is missing: {means}",
 	"PolicyNotBound":        "the admission policy {policy} is not bound: {means}",
 	"ControllerRuns":        "{replicas} available",

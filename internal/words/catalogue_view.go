@@ -34,6 +34,7 @@ var viewWords = map[code.Code]string{
 	"HealthGiveNumber":    "give a number from 1 to {most}",
 	"HealthGiveSwitch":    "give true or false",
 	"HealthGiveProfile":   "give production or development",
+	"HealthGiveSilent":    "give Wait or Peers",
 
 	"DeadReports":      "no member lists {nodes&} any more, and {nodes?its row is|their rows are} kept in the reports, because {why}; to take {nodes?it|them} out: {*}",
 	"DeadReportsOff":   "the clean-up is off (cleanUpDeadReports of the health policy)",
@@ -44,10 +45,11 @@ var viewWords = map[code.Code]string{
 	"LimitRecovery":      "after so many looks in a row that heard of it a member is UP",
 	"LimitContact":       "how old what a look goes by may be; beyond it nothing was heard",
 	"LimitStabilisation": "how long the first node must be well without a break before the cluster is initialised",
-	"LimitBarrier":       "how long all must stay UP without a break before a barrier opens; 0 opens at once",
+	"LimitBarrier":       "how long all must stay UP without a break before a barrier opens, 0 opens at once; where the flag is not given it is the one of the permits",
 	"LimitPermit":        "how long all must stay UP without a break before a member gets its permit",
 	"LimitProfile":       "what the cluster is for: it sets the default of the minimum quorum",
 	"LimitQuorum":        "the clean-up of dead reports leaves no fewer members that report. By default 3, or as many as there are members if that is more; in profile development as many as there are members",
+	"LimitSilent":        "what a barrier that goes by permits does while no controller leads. Wait: for one; Peers: a plain join goes by the members alone, without permit, hold or turn",
 	"LimitCleanUp":       "takes the row of a node that no member lists any more out of the reports, once that has been so for as long as dead says. By default off where the minimum quorum is below 3",
 	"LimitDead":          "how long a node must have been DOWN before anything suggests to replace it",
 

@@ -33,6 +33,7 @@ type options struct {
 	files  []string
 	output string
 	policy string
+	silent string
 	undo   bool
 	o      inject.Options
 
@@ -104,6 +105,8 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.o.Rack, "rack", "", "ScyllaDB's name of the rack, where the manifest does not say it.")
 	f.StringVar(&o.o.ControllerNamespace, "controller-namespace", cli.DefaultControllerNamespace, "Namespace of the controller.")
 	f.StringVar(&o.policy, "policy", string(api.PolicyPermits), "What the barriers go by. permits: a permit of the controller, one newcomer at a time, beside the reports. reports: the reports alone.")
+	f.StringVar(&o.silent, "when-controller-silent", "", "What barriers that go by permits do while no controller leads. Wait: for one. Peers: a node joins by the members alone. Not given, it stays as it was injected, and is the cluster's health policy's otherwise.")
+	f.StringVar(&o.o.Heartbeat, "heartbeat", "", "How the controller learns that a reporter still asks its ScyllaDB. poll: it asks each 2s. lease: it watches a Lease of the Pod, where a network forbids it to ask. Not given, it stays as it was injected, and is poll otherwise.")
 	f.BoolVar(&o.undo, "undo", false, "Take out what was injected.")
 	f.StringVarP(&o.output, "output", "o", "", "yaml: the manifest, the default of -f. diff: what changes, the default of CLUSTER.")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask. Of CLUSTER.")
@@ -113,6 +116,8 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions([]string{checkData}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "diff"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{string(api.PolicyPermits), string(api.PolicyReports)}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("when-controller-silent", cobra.FixedCompletions([]string{string(api.WhenSilentWait), string(api.WhenSilentPeers)}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("heartbeat", cobra.FixedCompletions([]string{inject.HeartbeatPoll, inject.HeartbeatLease}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
@@ -126,6 +131,7 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	if o.policy == string(api.PolicyReports) {
 		o.o.Policy = api.PolicyReports // the other one is the barrier's own default
 	}
+	o.o.WhenSilent = api.WhenSilent(o.silent)
 	if len(args) > 0 {
 		o.cluster = args[0]
 	}
@@ -148,6 +154,16 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("give the image of scylla-agent with --image")
 	case o.policy != string(api.PolicyReports) && o.policy != string(api.PolicyPermits):
 		return exit.Usagef("policy %q is not known: use one of permits, reports", o.policy)
+	case o.silent != "" && o.o.WhenSilent != api.WhenSilentWait && o.o.WhenSilent != api.WhenSilentPeers:
+		return exit.Usagef("--when-controller-silent %q is not known: use one of %s, %s", o.silent, api.WhenSilentWait, api.WhenSilentPeers)
+	case o.silent != "" && o.policy == string(api.PolicyReports):
+		return exit.Usagef("--when-controller-silent is of --policy=%s: by reports, barriers need no controller's view", api.PolicyPermits)
+	case o.silent != "" && o.undo:
+		return exit.Usagef("--when-controller-silent does not go with --undo, which adds nothing")
+	case o.o.Heartbeat != "" && o.o.Heartbeat != inject.HeartbeatPoll && o.o.Heartbeat != inject.HeartbeatLease:
+		return exit.Usagef("--heartbeat %q is not known: use one of %s, %s", o.o.Heartbeat, inject.HeartbeatPoll, inject.HeartbeatLease)
+	case o.o.Heartbeat != "" && o.undo:
+		return exit.Usagef("--heartbeat does not go with --undo, which adds nothing")
 	case o.output != "" && o.output != "yaml" && o.output != "diff":
 		return exit.Usagef("output format %q is not known: use one of yaml, diff", o.output)
 	case o.cluster != "" && o.output == "yaml":

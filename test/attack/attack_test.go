@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -25,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
@@ -60,6 +62,7 @@ const (
 	ownEvents           = "writes Events about its own Pod only"
 	thisPod             = "writes to its own Pod only"
 	oneAnnotation       = "writes two annotations"
+	ownLease            = "writes the Lease of its own heartbeat only"
 )
 
 // merge patches a Pod's metadata.
@@ -98,6 +101,30 @@ var attacks = []attack{
 	{name: "what a barrier found", tries: "a barrier says on its Pod what it waits for", happens: "it is written: this is its work", run: merge(own, object{"annotations": object{api.AnnotationBarrier: "{}"}})},
 	{name: "what a barrier found, of a peer", tries: "a member says so of another", happens: "refused", run: merge(peer, object{"annotations": object{api.AnnotationBarrier: "{}"}}), refused: thisPod},
 	{name: "what a barrier found, large", tries: "a member writes 24 kB of it", happens: "refused", run: merge(own, object{"annotations": object{api.AnnotationBarrier: strings.Repeat("x", 24_000)}}), refused: "at most 20,000 characters"},
+	{name: "own heartbeat", tries: "a reporter makes and renews the Lease of its heartbeat", happens: "it is written: this is its work", run: func(ctx context.Context, c client.Client) error {
+		l := beat(own, own)
+		if err := c.Create(ctx, l); err != nil {
+			return err
+		}
+		heartbeat.Fill(l, types.NamespacedName{Namespace: ns, Name: own}, uids[own], "db", 2, "d", metav1.NowMicro(), 15)
+		return c.Update(ctx, l)
+	}},
+	{name: "heartbeat of a peer", tries: "a member says that another still asks its ScyllaDB", happens: "refused", run: create(peer, peer), refused: ownLease},
+	{name: "heartbeat of another Pod", tries: "a member's own Lease, owned by another Pod", happens: "refused", as: tokenOfAnother, run: create(peer, own), refused: ownLease},
+	{name: "heartbeat of no Pod", tries: "the account's token, made by hand for no Pod, writes a heartbeat", happens: "refused", as: tokenOfNoPod, run: create(own, own), refused: ownLease},
+	{name: "other Lease", tries: "a member writes a Lease by which others elect a leader", happens: "refused", run: func(ctx context.Context, c client.Client) error {
+		l := beat(own, own)
+		l.Name = "leader-of-others"
+		return c.Create(ctx, l)
+	}, refused: ownLease},
+	{name: "large heartbeat", tries: "a member keeps 10 kB in its Lease", happens: "refused", as: tokenOfAnother, run: func(ctx context.Context, c client.Client) error {
+		l := beat(peer, peer)
+		l.Annotations["x"] = strings.Repeat("x", 10_000)
+		return c.Create(ctx, l)
+	}, refused: "at most 200 characters"},
+	{name: "delete a heartbeat", tries: "a member deletes the Lease of a heartbeat", happens: "refused: no right", run: func(ctx context.Context, c client.Client) error {
+		return c.Delete(ctx, beat(own, own))
+	}, refused: "forbidden"},
 	{name: "image", tries: "a member changes the image of a peer", happens: "refused", run: func(ctx context.Context, c client.Client) error {
 		return c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: peer}},
 			client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"scylla","image":"evil"}]}}`)))
@@ -133,6 +160,21 @@ var attacks = []attack{
 	{name: "Event in nobody's name", tries: "a member writes an Event in a name that is not ours", happens: "it is written: an Event proves nothing (below)", run: event("else", "somebody", "Service", peer)},
 }
 
+// uids are those of the two Pods, once they are made.
+var uids = map[string]types.UID{}
+
+// beat is the Lease of a Pod's heartbeat, with that owner.
+func beat(pod, owner string) *coordinationv1.Lease {
+	l := &coordinationv1.Lease{}
+	heartbeat.Fill(l, types.NamespacedName{Namespace: ns, Name: owner}, uids[owner], "db", 1, "d", metav1.NowMicro(), 15)
+	l.Name = heartbeat.LeaseName(pod)
+	return l
+}
+
+func create(pod, owner string) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error { return c.Create(ctx, beat(pod, owner)) }
+}
+
 // event writes an Event.
 func event(name, controller, kind, about string) func(context.Context, client.Client) error {
 	return func(ctx context.Context, c client.Client) error {
@@ -158,7 +200,6 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	install(t, c)
-	uids := map[string]types.UID{}
 	for _, name := range []string{own, peer} {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{api.LabelCluster: "db"}, Annotations: map[string]string{"example.com/kept": "yes"}},
@@ -197,7 +238,8 @@ func TestAttacks(t *testing.T) {
 	if err := cluster.WaitFor(ctx, "the admission policies", 100*time.Millisecond, func(ctx context.Context) (bool, string, error) {
 		pods := merge(peer, row("{}"))(ctx, who(""))
 		err := event("probe-"+strings.ToLower(rand.Text()), api.ManagedByUs, "Service", peer)(ctx, who(""))
-		return pods != nil && strings.Contains(pods.Error(), thisPod) && err != nil && strings.Contains(err.Error(), ownEvents), fmt.Sprint(pods, err), nil
+		lease := create(peer, peer)(ctx, who(""))
+		return lease != nil && strings.Contains(lease.Error(), ownLease) && pods != nil && strings.Contains(pods.Error(), thisPod) && err != nil && strings.Contains(err.Error(), ownEvents), fmt.Sprint(pods, err), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -222,6 +264,19 @@ func TestAttacks(t *testing.T) {
 	}
 	if err := event("by-the-controller", api.ManagedByUs, "Service", peer)(t.Context(), cl); err != nil {
 		t.Errorf("the controller: %v", err)
+	}
+	if err := cl.List(t.Context(), &coordinationv1.LeaseList{}, client.MatchingLabels{api.LabelCluster: "db"}); err != nil {
+		t.Errorf("the controller reads no heartbeats: %v", err)
+	}
+	// Nor are others who patch Pods and elect a leader, in the same namespace.
+	elects := c.RESTConfig()
+	elects.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + ns + ":elects", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
+	other, err := kube.NewClient(elects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "leader-of-elects"}}); err != nil {
+		t.Errorf("somebody who elects a leader: %v", err)
 	}
 	// Whoever administers the cluster is not concerned.
 	if err := merge(peer, object{"annotations": object{"x/y": "z"}})(t.Context(), admin); err != nil {
@@ -255,6 +310,8 @@ func install(t *testing.T, c *cluster.Cluster) {
 		{"-n", ns, "create", "rolebinding", "y", "--clusterrole=kubectl-scylla-member", "--serviceaccount=" + ns + ":" + account + "-and-events"},
 		{"-n", ns, "create", "role", "events", "--verb=create", "--resource=events"},
 		{"-n", ns, "create", "rolebinding", "z", "--role=events", "--serviceaccount=" + ns + ":" + account + "-and-events"},
+		{"-n", ns, "create", "role", "elects", "--verb=create,update,patch,get", "--resource=leases.coordination.k8s.io,pods"},
+		{"-n", ns, "create", "rolebinding", "elects", "--role=elects", "--serviceaccount=" + ns + ":elects"},
 		{"wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"},
 	} {
 		if _, err := c.Kubectl(t.Context(), args...); err != nil {
@@ -301,6 +358,9 @@ may patch ScyllaDB Pods and may not delete them writes two annotations to the Po
 20,000. They are two because two processes write them, the reporter and the barrier, at the same time and each without reading the other's: in one annotation a row would be lost by the write of
 what the barrier found, or the other way round. No decision reads what a barrier found. The policy goes by
 rights and not by the account's name. Who may delete Pods could do worse anyway, and is not concerned.
+
+With ` + "`--heartbeat=lease`" + ` a reporter renews a Lease. ` + "`kubectl-scylla-own-lease-only`" + ` lets whoever has the rights of a member write the one of its own heartbeat, owned by the Pod that its token was
+made for, and no other Lease of its namespace, by which others may elect leaders.
 
 ## What a member can still do
 

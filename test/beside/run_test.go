@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -241,7 +242,8 @@ func (s *situation) our(t *testing.T, o *objects) answer {
 	log := &firstLine{stop: cancel, lines: &output.Buffer{}}
 	pod := o.pod(s.who())
 	err := barrier.Run(ctx, barrier.Options{
-		NewClient: func() (client.WithWatch, error) { return c, nil }, Namespace: "demo", Service: s.who(), PodUID: pod.UID, QueryFile: file, DataDir: filepath.Join(dir, "data"),
+		Stabilisation: new(time.Duration(0)),
+		NewClient:     func() (client.WithWatch, error) { return c, nil }, Namespace: "demo", Service: s.who(), PodUID: pod.UID, QueryFile: file, DataDir: filepath.Join(dir, "data"),
 		AllowNonReporting: s.lenient(o), LeaseNamespace: "kubectl-scylla", Image: pod.Spec.Containers[0].Image,
 		Ask: func(context.Context, string) error { return nil }, Clock: clocktesting.NewFakeClock(plugintest.Now), Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})

@@ -163,6 +163,7 @@ func (f *faulty) faults() map[string]fault {
 		"no admission policy":      {"ValidatingAdmissionPolicy kubectl-scylla-own-pod-only", nil, preflight.PolicyMissing, failed},
 		"policy not bound":         {"ValidatingAdmissionPolicyBinding kubectl-scylla-own-pod-only", nil, preflight.PolicyNotBound, failed},
 		"no policy for events":     {"ValidatingAdmissionPolicy kubectl-scylla-own-events-only", nil, preflight.PolicyMissing, failed},
+		"no policy for Leases":     {"ValidatingAdmissionPolicy kubectl-scylla-own-lease-only", nil, preflight.PolicyMissing, failed},
 		"no controller":            {controller, nil, preflight.ControllerMissing, failed},
 		"controller down":          {controller, typedChange(f.t, func(d *appsv1.Deployment) { d.Status.AvailableReplicas, d.Status.ReadyReplicas = 0, 0 }), preflight.ControllerNotReady, failed},
 		"no leader":                {lease, nil, preflight.LeaseMissing, failed},

@@ -186,7 +186,7 @@ func (w *world) lead() {
 		case written:
 			l.kept, y.failed = w.now, false
 			if w.status != nil { // else there is no cluster to have a view of
-				l.tracker.Written(clusterKey, w.status.Status.View)
+				l.tracker.Written(clusterKey, w.status.UID, w.status.Status.View)
 			}
 		case refused:
 			l.kept, y.failed, l.queue.is = time.Time{}, true, true

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heartbeat
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// The other wire, where a network forbids the question: the reporter writes number and digest to a Lease of its Pod, api.LeaseHeartbeatPrefix with the Pod's name, in
+// annotation api.AnnotationHeartbeat. The API server says who wrote it: the admission policy lets a member write its own alone.
+
+// Why a Lease confirms nothing, beside ErrOtherRow and ErrGarbled.
+var ErrOtherPod = errors.New("its Lease is of another Pod of that name")
+
+// Now is what there is to say: the number, and the digest of the row; false while there is no row.
+func (b *Beat) Now() (number int64, digest string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.number, api.ReportDigest(b.row), b.row != ""
+}
+
+// LeaseName is the name of a Pod's Lease.
+func LeaseName(pod string) string { return api.LeaseHeartbeatPrefix + pod }
+
+// Fill makes l the heartbeat of a Pod; what else it has stays.
+func Fill(l *coordinationv1.Lease, pod types.NamespacedName, uid types.UID, cluster string, number int64, digest string, now metav1.MicroTime, seconds int32) {
+	l.Namespace, l.Name = pod.Namespace, LeaseName(pod.Name)
+	if l.Labels == nil {
+		l.Labels = map[string]string{}
+	}
+	if l.Annotations == nil {
+		l.Annotations = map[string]string{}
+	}
+	l.Labels[api.LabelCluster] = cluster
+	l.Annotations[api.AnnotationHeartbeat] = strconv.FormatInt(number, 10) + " " + digest
+	l.OwnerReferences = []metav1.OwnerReference{{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Pod", Name: pod.Name, UID: uid}}
+	holder := pod.Name
+	l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds, l.Spec.RenewTime = &holder, &seconds, &now
+}
+
+// Read is the number of a Lease that confirms the row with that digest, of the Pod with that UID. Errors: ErrOtherPod, ErrOtherRow, ErrGarbled. Its times count for
+// nothing: they are of another clock.
+func Read(l *coordinationv1.Lease, uid types.UID, digest string) (int64, error) {
+	if len(l.OwnerReferences) != 1 || l.OwnerReferences[0].Kind != "Pod" || l.OwnerReferences[0].UID != uid || uid == "" {
+		return 0, ErrOtherPod
+	}
+	text, of, _ := strings.Cut(l.Annotations[api.AnnotationHeartbeat], " ")
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number < 0 || strconv.FormatInt(number, 10) != text {
+		return 0, fmt.Errorf("%w: the number of Lease %s/%s is %.40q", ErrGarbled, l.Namespace, l.Name, text)
+	}
+	if of != digest || digest == "" {
+		return 0, ErrOtherRow
+	}
+	return number, nil
+}

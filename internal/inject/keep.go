@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Values of Options.Heartbeat.
+const (
+	HeartbeatPoll  = "poll"
+	HeartbeatLease = "lease"
+)
+
+// flagHeartbeat is the reporter's flag for how the controller learns of its heartbeat.
+const flagHeartbeat = "--heartbeat"
+
+// flagSilent is the barrier's flag for what it does while no controller leads.
+const flagSilent = "--when-controller-silent"
+
+// settings are those that an injection keeps of the one before: who injects again, for another image, does not think of them.
+type settings struct {
+	silent    api.WhenSilent
+	heartbeat string
+}
+
+// given are the settings of what was injected before. Error: somebody has written what no barrier takes.
+func given(u *unstructured.Unstructured) (settings, error) {
+	var s settings
+	if _, injected := u.GetAnnotations()[api.AnnotationInjected]; !injected {
+		return s, nil
+	}
+	switch s.heartbeat, _ = argOf(u, api.ContainerReporter, flagHeartbeat); s.heartbeat {
+	case "", HeartbeatPoll, HeartbeatLease:
+	default:
+		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give %s or %s",
+			api.ContainerReporter, flagHeartbeat, shorten(s.heartbeat), HeartbeatPoll, HeartbeatLease)
+	}
+	value, there := argOf(u, api.ContainerBarrier, flagSilent)
+	switch s.silent = api.WhenSilent(value); {
+	case !there, s.silent == api.WhenSilentWait, s.silent == api.WhenSilentPeers:
+		return s, nil
+	}
+	return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give %s or %s",
+		api.ContainerBarrier, flagSilent, shorten(value), api.WhenSilentWait, api.WhenSilentPeers)
+}
+
+// keep takes what was injected before where nothing else is asked for.
+func (o *Options) keep(before settings) {
+	o.Heartbeat = cmp.Or(o.Heartbeat, before.heartbeat)
+	if o.Policy != api.PolicyReports { // by reports no barrier needs the controller's view
+		o.WhenSilent = cmp.Or(o.WhenSilent, before.silent)
+	}
+}
+
+// argOf is the value of a flag of an init container, and whether it is there.
+func argOf(u *unstructured.Unstructured, container, flag string) (string, bool) {
+	_, spec := podTemplate(u.DeepCopy())
+	list, _ := spec["initContainers"].([]any)
+	for _, v := range list {
+		c, _ := v.(object)
+		if c["name"] != container {
+			continue
+		}
+		args, _ := c["args"].([]any)
+		for _, a := range args {
+			if text, ok := a.(string); ok {
+				if value, ok := strings.CutPrefix(text, flag+"="); ok {
+					return value, true
+				}
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+)
+
+// Ways of the heartbeat.
+const (
+	HeartbeatPoll  = "poll"
+	HeartbeatLease = "lease"
+)
+
+const (
+	// renewEach is the least pause between two renewals that say the same row: a poll that comes a little early must not be left out.
+	renewEach = beatInterval - MinInterval
+	// leaseTimeout bounds one renewal: ScyllaDB is to be asked meanwhile.
+	leaseTimeout = 2 * time.Second
+)
+
+// leaseBeat is what is known of the Lease of the own Pod. The zero value knows nothing of it.
+type leaseBeat struct {
+	is      *coordinationv1.Lease // as it was written last; nil where that is not known
+	digest  string
+	renewed time.Time
+	failed  int
+}
+
+// renew says on the own Lease that this process still asks its ScyllaDB, and which row it has. Whatever fails here costs this heartbeat alone: whoever reads it misses one.
+func (r *reporter) renew(ctx context.Context) {
+	number, digest, ok := r.beat.Now()
+	now, l := r.Clock.Now(), &r.leaseBeat
+	if !r.HeartbeatByLease || !ok || digest == l.digest && now.Sub(l.renewed) < renewEach {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
+	defer cancel()
+	err := r.writeLease(ctx, number, digest, now)
+	if ctx.Err() != nil && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		l.is = nil // it may have arrived
+		l.failed++
+		r.metrics.renewals.WithLabelValues("error").Inc()
+		if l.failed == 1 || l.failed%20 == 0 {
+			r.Log.Warn("cannot renew the Lease of the heartbeat, trying again", "lease", heartbeat.LeaseName(r.Pod), "error", exit.Describe(err).Error(), "attempts", l.failed)
+		}
+		return
+	}
+	if l.failed > 0 {
+		r.Log.Info("the Lease of the heartbeat is renewed again", "attempts", l.failed)
+	}
+	l.failed, l.digest, l.renewed = 0, digest, now
+	r.metrics.renewals.WithLabelValues("ok").Inc()
+}
+
+// writeLease updates the Lease by the version that is known, so that nothing that arrives late brings an old number back, and makes it where it is not.
+func (r *reporter) writeLease(ctx context.Context, number int64, digest string, now time.Time) error {
+	own := types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}
+	fill := func(l *coordinationv1.Lease) *coordinationv1.Lease {
+		heartbeat.Fill(l, own, r.PodUID, r.relay.question().Cluster.Name, number, digest, metav1.NewMicroTime(now), int32(3*beatInterval/time.Second))
+		return l
+	}
+	l := &r.leaseBeat
+	if l.is != nil {
+		next := fill(l.is.DeepCopy())
+		switch err := r.Client.Update(ctx, next); {
+		case err == nil:
+			l.is = next
+			return nil
+		case !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
+			return err
+		}
+		l.is = nil
+	}
+	next := fill(&coordinationv1.Lease{})
+	err := r.Client.Create(ctx, next)
+	if apierrors.IsAlreadyExists(err) { // of the process before, or of the Pod before
+		next = &coordinationv1.Lease{}
+		if err = r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: heartbeat.LeaseName(r.Pod)}, next); err == nil {
+			next = fill(next)
+			err = r.Client.Update(ctx, next)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	l.is = next
+	return nil
+}
