@@ -5,7 +5,6 @@
 package heartbeats
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -94,10 +93,8 @@ type member struct {
 	client *http.Client
 	asking bool
 
-	number int64     // the highest one heard
-	since  time.Time // when it was first heard; zero before there was one
-	missed int       // looks in a row
-	is     view.Heartbeat
+	missed int // looks in a row
+	pulse  view.Pulse
 }
 
 // New returns a Poller that has heard of nobody.
@@ -148,7 +145,7 @@ func (p *Poller) Heard(pod types.NamespacedName) view.Heartbeat {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m := p.members[pod]; m != nil {
-		return m.is
+		return m.pulse.Heartbeat()
 	}
 	return view.Heartbeat{}
 }
@@ -177,16 +174,15 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m.asking = false
-	why := m.judge(number, err, asked)
+	why := m.judge(number, err, t.Digest, asked)
 	if why == "" {
 		if m.missed >= view.MissedLimit {
 			p.o.Log.Info("a heartbeat is back", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "missed", m.missed)
 		}
-		m.missed, m.is.Digest = 0, t.Digest
+		m.missed = 0
 		return
 	}
 	m.missed++
-	m.is.Digest = ""
 	if p.o.Missed != nil {
 		p.o.Missed(t, why)
 	}
@@ -214,7 +210,23 @@ func (p *Poller) ended(m *member) {
 }
 
 // judge takes an answer, and says why it is none; empty when it is one.
-func (m *member) judge(number int64, err error, asked time.Time) Why {
+func (m *member) judge(number int64, err error, digest string, asked time.Time) Why {
+	if err != nil {
+		m.pulse.Miss()
+		return whyNot(err)
+	}
+	switch m.pulse.Hear(number, digest, asked, m.target.Limit) {
+	case view.BeatWentBack:
+		return WentBack
+	case view.BeatStoodStill:
+		return Stopped
+	default:
+		return ""
+	}
+}
+
+// whyNot is why there was no answer that counts.
+func whyNot(err error) Why {
 	switch {
 	case errors.Is(err, pinned.ErrOther):
 		return Certificate
@@ -230,17 +242,7 @@ func (m *member) judge(number int64, err error, asked time.Time) Why {
 		return NoLease
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
-	case err != nil:
+	default:
 		return Unreachable
-	case m.since.IsZero():
-		// The first number says nothing: a reporter that hangs serves one, too.
-		m.number, m.since = number, asked
-	case number < m.number:
-		return WentBack
-	case number > m.number:
-		m.number, m.since, m.is.Advanced = number, asked, asked
-	case asked.Sub(m.since) > cmp.Or(m.target.Limit, view.ContactLimit):
-		return Stopped
 	}
-	return ""
 }

@@ -50,9 +50,7 @@ type peering struct {
 
 // beat is what was heard of one reporter's heartbeat.
 type beat struct {
-	is                   view.Heartbeat
-	number               int64
-	asked                bool
+	pulse                view.Pulse
 	address, fingerprint string
 	client               *http.Client
 }
@@ -155,7 +153,7 @@ func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, dig
 			h = beat{address: address, fingerprint: e.Heartbeat.Fingerprint, client: pinned.NewClient(e.Heartbeat.Fingerprint)}
 		}
 		g.Go(func() error {
-			beats[i] = b.heartbeatOf(ctx, e.Member, h, e.Digest, asked)
+			beats[i] = b.heartbeatOf(ctx, e, h, asked)
 			return nil
 		})
 	}
@@ -167,38 +165,29 @@ func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, dig
 		if beats[i].client != nil {
 			p.heard[e.Member] = beats[i]
 		}
-		if e.Heartbeat == nil || e.Seen(beats[i].is, now) != view.Heard {
+		if e.Heartbeat == nil || e.Seen(beats[i].pulse.Heartbeat(), now) != view.Heard {
 			blockers = append(blockers, bootstrap.ReporterSilent(e.Ref, b.Namespace, "no heartbeat of it confirms its row"))
 		}
 	}
 	return blockers
 }
 
-// heartbeatOf asks one. The first number says nothing: a reporter that hangs serves one, too.
-func (b *barrier) heartbeatOf(ctx context.Context, member string, h beat, digest string, asked time.Time) beat {
+// heartbeatOf asks one.
+func (b *barrier) heartbeatOf(ctx context.Context, e *view.Evidence, h beat, asked time.Time) beat {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	ask := b.AskHeartbeat
 	if ask == nil {
 		ask = func(ctx context.Context, _ string) (int64, error) {
-			return heartbeat.Ask(ctx, h.client, h.address, digest)
+			return heartbeat.Ask(ctx, h.client, h.address, e.Digest)
 		}
 	}
-	h.is.Digest = ""
-	number, err := ask(ctx, member)
+	number, err := ask(ctx, e.Member)
 	if err != nil {
+		h.pulse.Miss()
 		return h
 	}
-	switch {
-	case !h.asked:
-		h.asked, h.number = true, number
-	case number < h.number:
-		h.is, h.number = view.Heartbeat{}, number // another process, or another clock: it begins anew
-		return h
-	case number > h.number:
-		h.number, h.is.Advanced = number, asked
-	}
-	h.is.Digest = digest
+	h.pulse.Hear(number, e.Digest, asked, e.Limit) // what it comes to, Evidence.Seen says
 	return h
 }
 

@@ -40,6 +40,47 @@ type Heartbeat struct {
 	Advanced time.Time
 }
 
+// Pulse is what is remembered of one reporter's running number; another certificate, address or Pod is another one's. The zero value has heard nothing.
+type Pulse struct {
+	number int64     // the highest one heard
+	since  time.Time // when it was first heard; zero before there was one
+	is     Heartbeat
+}
+
+// Beat is what the number of an answer comes to.
+type Beat int
+
+// Values of Beat.
+const (
+	BeatCounts     Beat = iota // it is the first one, has advanced, or stands still for no longer than the limit
+	BeatWentBack               // a number was heard that is higher
+	BeatStoodStill             // it has not advanced for longer than the limit
+)
+
+// Hear takes the number of an answer that confirms the report with that digest, and when it was asked for: what it says is not younger than that. The first number
+// advances nothing, because a reporter that hangs serves one, too. A limit of zero is ContactLimit.
+func (p *Pulse) Hear(number int64, digest string, asked time.Time, limit time.Duration) Beat {
+	p.is.Digest = ""
+	switch {
+	case p.since.IsZero():
+		p.number, p.since = number, asked
+	case number < p.number:
+		return BeatWentBack
+	case number > p.number:
+		p.number, p.since, p.is.Advanced = number, asked, asked
+	case asked.Sub(p.since) > cmp.Or(limit, ContactLimit):
+		return BeatStoodStill
+	}
+	p.is.Digest = digest
+	return BeatCounts
+}
+
+// Miss takes a look that had no answer, or one about another report.
+func (p *Pulse) Miss() { p.is.Digest = "" }
+
+// Heartbeat is what is known by what was heard.
+func (p *Pulse) Heartbeat() Heartbeat { return p.is }
+
 // Seen is what a look says of the member by its row and its heartbeat. That a row says DOWN counts without one, which is the safe direction: UP is what somebody
 // must stand by.
 func (e *Evidence) Seen(h Heartbeat, now time.Time) Look {

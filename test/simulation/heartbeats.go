@@ -4,7 +4,6 @@ package simulation
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -54,16 +53,14 @@ type beats struct {
 // asked is what a controller remembers of one member.
 type asked struct {
 	target heartbeats.Target
-	number int64
-	since  time.Time
-	is     view.Heartbeat
+	pulse  view.Pulse
 }
 
 func (b *beats) Wait() {}
 
 func (b *beats) Heard(pod types.NamespacedName) view.Heartbeat {
 	if m := b.members[pod]; m != nil {
-		return m.is
+		return m.pulse.Heartbeat()
 	}
 	return view.Heartbeat{}
 }
@@ -78,27 +75,12 @@ func (b *beats) Ask(_ context.Context, all []heartbeats.Target) {
 		}
 		m.target, b.members[t.Pod] = t, m
 		number, ok := b.w.answer(&t)
-		if ok = ok && m.judge(number, b.w.clock(b.who)); ok {
-			m.is.Digest = t.Digest
-		} else {
-			m.is.Digest = ""
+		if !ok {
+			m.pulse.Miss()
+			continue
 		}
+		m.pulse.Hear(number, t.Digest, b.w.clock(b.who), 0)
 	}
-}
-
-// judge is false for a number that went back, or that stands still for long.
-func (m *asked) judge(number int64, now time.Time) bool {
-	switch {
-	case m.since.IsZero():
-		m.number, m.since = number, now
-	case number < m.number:
-		return false
-	case number > m.number:
-		m.number, m.since, m.is.Advanced = number, now, now
-	case now.Sub(m.since) > view.ContactLimit:
-		return false
-	}
-	return true
 }
 
 // answer is what a member's reporter says when it is asked; false for one that does not answer in time, is another one, or has another row.
