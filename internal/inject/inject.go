@@ -43,7 +43,7 @@ type Options struct {
 	Cluster, Datacenter, Rack string
 	// ControllerNamespace is where the controller's Lease is.
 	ControllerNamespace string
-	// Policy is what the barriers go by; empty leaves that to the barrier's own default.
+	// Policy is what the barriers go by; empty leaves it as it was injected before, and to the barrier's own default where it never was.
 	Policy api.Policy
 	// WhenSilent is what the barriers do while no controller leads; empty leaves it as it was injected before, and to the cluster's health policy where it never was.
 	WhenSilent api.WhenSilent
@@ -107,10 +107,12 @@ type record struct {
 // the way, each with the field and the cure.
 func StatefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured) (*Result, error) {
 	before, err := given(u)
+	if err == nil {
+		err = o.keep(before)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
 	}
-	o.keep(before)
 	if u, err = Undo(u); err != nil {
 		return nil, err
 	}

@@ -358,6 +358,8 @@ func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
 	peers.WhenSilent, other.Image, wait.WhenSilent = api.WhenSilentPeers, "example.com/scylla-agent:2", api.WhenSilentWait
 	reports := other
 	reports.Policy = api.PolicyReports
+	permits := other
+	permits.Policy = api.PolicyPermits
 	m := stream(t, in, peers, false)
 	if notes := strings.Join(m.Changes[0].Notes, "\n"); !strings.Contains(notes, "without a permit, a hold, or its turn") {
 		t.Errorf("the notes do not say what it gives up: %s", notes)
@@ -370,6 +372,7 @@ func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
 		"another image":         {other, "--when-controller-silent=Peers"},
 		"another word":          {wait, "--when-controller-silent=Wait"},
 		"by reports, of no use": {reports, ""},
+		"by permits, as before": {permits, "--when-controller-silent=Peers"},
 	} {
 		text := string(stream(t, m.Text, c.o, false).Text)
 		if has := strings.Count(text, "--when-controller-silent="); c.want == "" && has != 0 || c.want != "" && (has != 1 || !strings.Contains(text, "- "+c.want+"\n")) {
@@ -384,6 +387,32 @@ func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
 	}
 	bad := strings.Replace(string(m.Text), "silent=Peers", "silent=Never", 1)
 	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `statefulset shop/db: spec.template.spec.initContainers[scylladb-bootstrap-barrier].args: --when-controller-silent="Never" is not known: give Wait or Peers`) {
+		t.Errorf("what no barrier takes: %v", err)
+	}
+}
+
+// So is what barriers go by.
+func TestThePolicyIsKept(t *testing.T) {
+	in := input(t, "plain.yaml")
+	reports, other, permits, silent := image, image, image, image
+	reports.Policy, other.Image, permits.Policy, silent.WhenSilent = api.PolicyReports, "example.com/scylla-agent:2", api.PolicyPermits, api.WhenSilentPeers
+	m := stream(t, in, reports, false)
+	for name, c := range map[string]struct {
+		o    Options
+		want int
+	}{"again": {reports, 1}, "another image": {other, 1}, "back": {permits, 0}} {
+		if text := string(stream(t, m.Text, c.o, false).Text); strings.Count(text, "- --policy=reports\n") != c.want || strings.Contains(text, "--policy=permits") {
+			t.Errorf("%s: want it %d times:\n%s", name, c.want, text)
+		}
+	}
+	if diff := cmp.Diff(objects(t, in), objects(t, stream(t, m.Text, Options{}, true).Text)); diff != "" {
+		t.Errorf("undo (-before +after):\n%s", diff)
+	}
+	if _, err := Stream(m.Text, silent, false); err == nil || !strings.Contains(err.Error(), "so that --when-controller-silent is of no use: give --policy=permits as well") {
+		t.Errorf("a word of permits: %v", err)
+	}
+	bad := strings.Replace(string(m.Text), "policy=reports", "policy=none", 1)
+	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `.args: --policy="none" is not known: give permits or reports`) {
 		t.Errorf("what no barrier takes: %v", err)
 	}
 }

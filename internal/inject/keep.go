@@ -21,11 +21,15 @@ const (
 // flagHeartbeat is the reporter's flag for how the controller learns of its heartbeat.
 const flagHeartbeat = "--heartbeat"
 
+// flagPolicy is the barrier's flag for what it goes by.
+const flagPolicy = "--policy"
+
 // flagSilent is the barrier's flag for what it does while no controller leads.
 const flagSilent = "--when-controller-silent"
 
 // settings are those that an injection keeps of the one before: who injects again, for another image, does not think of them.
 type settings struct {
+	policy    api.Policy
 	silent    api.WhenSilent
 	heartbeat string
 }
@@ -42,6 +46,13 @@ func given(u *unstructured.Unstructured) (settings, error) {
 		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give %s or %s",
 			api.ContainerReporter, flagHeartbeat, shorten(s.heartbeat), HeartbeatPoll, HeartbeatLease)
 	}
+	policy, there := argOf(u, api.ContainerBarrier, flagPolicy)
+	switch s.policy = api.Policy(policy); {
+	case !there, s.policy == api.PolicyPermits, s.policy == api.PolicyReports:
+	default:
+		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give %s or %s",
+			api.ContainerBarrier, flagPolicy, shorten(policy), api.PolicyPermits, api.PolicyReports)
+	}
 	value, there := argOf(u, api.ContainerBarrier, flagSilent)
 	switch s.silent = api.WhenSilent(value); {
 	case !there, s.silent == api.WhenSilentWait, s.silent == api.WhenSilentPeers:
@@ -51,12 +62,18 @@ func given(u *unstructured.Unstructured) (settings, error) {
 		api.ContainerBarrier, flagSilent, shorten(value), api.WhenSilentWait, api.WhenSilentPeers)
 }
 
-// keep takes what was injected before where nothing else is asked for.
-func (o *Options) keep(before settings) {
+// keep takes what was injected before where nothing else is asked for. Error: what is asked for does not go with what was injected.
+func (o *Options) keep(before settings) error {
 	o.Heartbeat = cmp.Or(o.Heartbeat, before.heartbeat)
-	if o.Policy != api.PolicyReports { // by reports no barrier needs the controller's view
+	o.Policy = cmp.Or(o.Policy, before.policy)
+	switch {
+	case o.Policy != api.PolicyReports:
 		o.WhenSilent = cmp.Or(o.WhenSilent, before.silent)
+	case o.WhenSilent != "":
+		return fmt.Errorf("it was injected with %s=%s, and by reports no barrier needs the controller's view, so that %s is of no use: give %s=%s as well",
+			flagPolicy, o.Policy, flagSilent, flagPolicy, api.PolicyPermits)
 	}
+	return nil
 }
 
 // argOf is the value of a flag of an init container, and whether it is there.

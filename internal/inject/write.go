@@ -110,8 +110,8 @@ func (p *plan) initContainers() (before, after []any, err error) {
 			"--scylla-data-dir=" + p.dataDir, fmt.Sprintf("--metrics-bind-address=:%d", p.barrierPort)},
 		"env": agentEnv(), "volumeMounts": append(slices.Clone(data), shared), "resources": agentResources(),
 	}
-	if p.o.Policy != "" {
-		barrier["args"] = append(barrier["args"].([]any), "--policy="+string(p.o.Policy)) //nolint:forcetypeassert // made above
+	if p.o.Policy == api.PolicyReports { // the other one is the barrier's own default
+		barrier["args"] = append(barrier["args"].([]any), flagPolicy+"="+string(p.o.Policy)) //nolint:forcetypeassert // made above
 	}
 	if p.o.WhenSilent != "" {
 		barrier["args"] = append(barrier["args"].([]any), flagSilent+"="+string(p.o.WhenSilent)) //nolint:forcetypeassert // made above

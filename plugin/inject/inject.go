@@ -104,7 +104,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.o.Datacenter, "datacenter", "", "ScyllaDB's name of the datacenter, where the manifest does not say it.")
 	f.StringVar(&o.o.Rack, "rack", "", "ScyllaDB's name of the rack, where the manifest does not say it.")
 	f.StringVar(&o.o.ControllerNamespace, "controller-namespace", cli.DefaultControllerNamespace, "Namespace of the controller.")
-	f.StringVar(&o.policy, "policy", string(api.PolicyPermits), "What the barriers go by. permits: a permit of the controller, one newcomer at a time, beside the reports. reports: the reports alone.")
+	f.StringVar(&o.policy, "policy", "", "What the barriers go by. permits: a permit of the controller, one newcomer at a time, beside the reports. reports: the reports alone. Not given, it stays as it was injected, and is permits otherwise.")
 	f.StringVar(&o.silent, "when-controller-silent", "", "What barriers that go by permits do while no controller leads. Wait: for one. Peers: a node joins by the members alone. Not given, it stays as it was injected, and is the cluster's health policy's otherwise.")
 	f.StringVar(&o.o.Heartbeat, "heartbeat", "", "How the controller learns that a reporter still asks its ScyllaDB. poll: it asks each 2s. lease: it watches a Lease of the Pod, where a network forbids it to ask. Not given, it stays as it was injected, and is poll otherwise.")
 	f.BoolVar(&o.undo, "undo", false, "Take out what was injected.")
@@ -128,9 +128,7 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	o.o.Namespace = ns
-	if o.policy == string(api.PolicyReports) {
-		o.o.Policy = api.PolicyReports // the other one is the barrier's own default
-	}
+	o.o.Policy = api.Policy(o.policy)
 	o.o.WhenSilent = api.WhenSilent(o.silent)
 	if len(args) > 0 {
 		o.cluster = args[0]
@@ -152,7 +150,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("--image does not go with --undo, which adds nothing")
 	case !o.undo && o.o.Image == "":
 		return exit.Usagef("give the image of scylla-agent with --image")
-	case o.policy != string(api.PolicyReports) && o.policy != string(api.PolicyPermits):
+	case o.policy != "" && o.o.Policy != api.PolicyReports && o.o.Policy != api.PolicyPermits:
 		return exit.Usagef("policy %q is not known: use one of permits, reports", o.policy)
 	case o.silent != "" && o.o.WhenSilent != api.WhenSilentWait && o.o.WhenSilent != api.WhenSilentPeers:
 		return exit.Usagef("--when-controller-silent %q is not known: use one of %s, %s", o.silent, api.WhenSilentWait, api.WhenSilentPeers)
