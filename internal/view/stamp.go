@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 )
 
 // Stamp orders views. The zero Stamp is of no view.
@@ -39,6 +40,7 @@ type Receiver struct {
 	former   []types.UID // of reports that were deleted, the latest ones
 	latest   *api.StatusReportView
 	advanced time.Time // when a newer view was seen after an older one, or the latest one was confirmed; zero before
+	looked   time.Time // the last look by Adopt
 }
 
 // mostFormer is how many reports that were deleted are remembered: a view of an older one has been under way for longer than anything is.
@@ -66,11 +68,18 @@ func (r *Receiver) Report() types.UID { return r.report }
 
 // Adopt takes a view that is newer than the latest one, and says whether it was. now is of the receiver's own clock.
 func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
+	// Who has not looked for long, cut off from the API server for one, sees one that may have been made at any time since.
+	away := r.looked.IsZero() || now.Sub(r.looked) > bootstrap.ViewLimit
+	r.looked = now
 	if v == nil || !StampOf(v).Newer(StampOf(r.latest)) {
 		return false
 	}
 	// The first one may have been made long ago: only what is seen to advance has an age.
-	if r.latest != nil {
+	switch {
+	case r.latest == nil:
+	case away:
+		r.advanced = time.Time{}
+	default:
 		r.advanced = now
 	}
 	r.latest = v
