@@ -105,7 +105,8 @@ func (l *live) goOn(err error) error {
 		hint += words.Shell(code.Scylla(l.key.Namespace, back...))
 	} else {
 		for _, f := range []struct{ name, value, without string }{
-			{"--image", l.o.Image, ""}, {"--policy", l.policy, string(api.PolicyPermits)}, {"--datacenter", l.o.Datacenter, ""}, {"--rack", l.o.Rack, ""},
+			{"--image", l.o.Image, ""}, {"--policy", l.policy, ""}, {"--when-controller-silent", l.silent, ""}, {"--heartbeat", l.o.Heartbeat, ""},
+			{"--datacenter", l.o.Datacenter, ""}, {"--rack", l.o.Rack, ""},
 			{"--controller-namespace", l.o.ControllerNamespace, cli.DefaultControllerNamespace},
 		} {
 			if f.value != f.without {

@@ -78,7 +78,7 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 		return one("apply with podManagementPolicy Parallel", func() { w.applyParallel(name) })
 	case rec.Requested || rec.Open():
 		return w.replacementCure(name, p)
-	case p != nil && p.machine != nil && p.machine.gone:
+	case p != nil && p.lost():
 		if id := svc.Annotations[api.AnnotationHostID]; !w.choice[name] && w.member(id) {
 			return one("replace", func() { w.requestReplace(name) })
 		}
@@ -100,6 +100,15 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 		return w.barrierCure(p)
 	}
 	return nil
+}
+
+// lost is true for a Pod whose machine is gone for ever, or which finds none because its volume is on such a one.
+func (p *pod) lost() bool {
+	at := p.machine
+	if at == nil && p.claim != nil {
+		at = p.claim.machine
+	}
+	return at != nil && at.gone
 }
 
 // unheardCure is what status prints of a newcomer that nobody has heard of.
@@ -353,6 +362,17 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	svc := w.service[name]
 	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+	// Whether or not anything has begun: a Pod that cannot end is nobody's to wait for.
+	for _, c := range step.Checks {
+		if c.Name != replacement.CheckStatefulSet || !c.Blocks() {
+			continue
+		}
+		for _, command := range c.Cure.Commands {
+			if do := w.command(command); do != nil {
+				return map[string]func(){strings.Join(command, " "): do}
+			}
+		}
+	}
 	if rec.Open() {
 		// A node that was to be ignored has been removed meanwhile: take it from the ignore list. Nothing is deleted yet.
 		// Nor is it when another node is lost that was not to be ignored, whose own replacement waits for this one, or when its StatefulSet is rolled, which waits for
@@ -374,11 +394,6 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	}
 	skip := slices.Clone(rec.SkipChecks)
 	for _, c := range step.Checks {
-		for _, command := range c.Cure.Commands {
-			if do := w.command(command); do != nil && c.Name == replacement.CheckStatefulSet && c.Blocks() {
-				return map[string]func(){strings.Join(command, " "): do}
-			}
-		}
 		if c.Blocks() && c.Name == replacement.CheckJustStarted {
 			skip = append(skip, c.Name)
 		}
