@@ -171,6 +171,13 @@ func TestBadInput(t *testing.T) {
 		}
 		all = append(all, bad{append(strings.Fields(line), "--from", "sample:incident"), want, code})
 	}
+	for format, want := range map[string]string{
+		"jsonpath={.nodes.x}": "print ClusterStatus as -o asks: x is not found", "jsonpath={.nodes[99].x}": "array index out of bounds: index 99, length 4", "go-template={{.nodes.x}}": "can't evaluate field x",
+		"go-template={{.nope | len}}": "print ClusterStatus as -o asks: ", "custom-columns=A:.seen[7]": "print column A: an object is not array or slice",
+	} {
+		all = append(all, bad{[]string{"status", "--from", "sample:incident", "--allow-missing-template-keys=false", "-o", format}, want, 1})
+	}
+	all = append(all, bad{[]string{"status", "--from", "sample:incident", "-o", "go-template-file=" + missing}, "cannot be read: open " + missing, 2})
 	for _, f := range []struct{ file, want string }{{missing, "no such file"}, {broken, "read the manifest: document 1: yaml: line 1"}, {other, "no StatefulSet there runs ScyllaDB"}} {
 		all = append(all, bad{[]string{"inject", "--image", "a", "-f", f.file}, f.want, 0})
 	}
@@ -183,6 +190,8 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: exit %d, want %d and %q:\n%s", name, r.Code, b.code, b.want, r.Stderr)
 		case stutters(text) != "":
 			t.Errorf("%s says one thing twice, %s: %s", name, stutters(text), text)
+		case r.Stdout != "" || strings.Contains(r.Stderr, "map[string]interface") || len(r.Stderr) > 1000:
+			t.Errorf("%s writes what nobody asked for: %s%s", name, r.Stdout, r.Stderr)
 		case !cured.MatchString(hint):
 			t.Errorf("%s does not end with what to do: %s", name, r.Stderr)
 		}
