@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,7 +152,8 @@ func TestBadInput(t *testing.T) {
 		} {
 			all = append(all, bad{append(append([]string{}, verb...), "--from", from), want, 1})
 		}
-		all = append(all, bad{append(append([]string{}, verb...), "--from", "sample:nope"), `there is no sample "nope"`, 2})
+		all = append(all, bad{append(append([]string{}, verb...), "--from", "sample:nope"), `there is no sample "nope"`, 2},
+			bad{append(append([]string{}, verb...), "--from="), "--from is empty: name a file, - for standard input, or sample:NAME", 2})
 	}
 	for line, want := range map[string]string{
 		"status nope": "the saved objects do not hold this cluster", "report nope": "do not hold this cluster", "events nope": "do not hold this cluster", "status -n nope": "do not hold this cluster",
@@ -171,6 +173,8 @@ func TestBadInput(t *testing.T) {
 		}
 		all = append(all, bad{append(strings.Fields(line), "--from", "sample:incident"), want, code})
 	}
+	all = append(all, bad{[]string{"remote", "add"}, "name the remote Kubernetes cluster", 2},
+		bad{[]string{"describe", "10.0.0.1", "--from", "sample:incident"}, `no member "10.0.0.1"`, 2})
 	for format, want := range map[string]string{
 		"jsonpath={.nodes.x}": "print ClusterStatus as -o asks: x is not found", "jsonpath={.nodes[99].x}": "array index out of bounds: index 99, length 4", "go-template={{.nodes.x}}": "can't evaluate field x",
 		"go-template={{.nope | len}}": "print ClusterStatus as -o asks: ", "custom-columns=A:.seen[7]": "print column A: an object is not array or slice",
@@ -194,6 +198,9 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s writes what nobody asked for: %s%s", name, r.Stdout, r.Stderr)
 		case !cured.MatchString(hint):
 			t.Errorf("%s does not end with what to do: %s", name, r.Stderr)
+		}
+		if i := slices.Index(b.args, "--from"); i >= 0 && strings.Contains(r.Stderr, "see the members") && !strings.Contains(r.Stderr, "status --from "+b.args[i+1]) {
+			t.Errorf("%s leads from the file to a cluster: %s", name, r.Stderr)
 		}
 		if strings.Contains(r.Stderr, "--from FILE") && (b.args[0] == "exec" || b.args[0] == "logs" || b.args[0] == "check") {
 			t.Errorf("%s names a flag that the verb has not: %s", name, r.Stderr)
