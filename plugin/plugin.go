@@ -19,7 +19,9 @@ import (
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/barrier"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/check"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -176,7 +178,11 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 		err = exit.Interrupted(err)
 	}
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok && e.What == "member" && len(e.Nearest) == 0 {
-		err = exit.WithHint(err, "see the members: kubectl scylla status")
+		look := code.Command{"kubectl", "scylla", "status"}
+		if from := cmd.Flags().Lookup("from"); from != nil && from.Changed {
+			look = append(look, "--from", from.Value.String())
+		}
+		err = exit.WithHint(err, "see the members: "+words.Shell(look))
 	}
 	if text := d.Words().Mentioned(exit.Message(err)); text != "" {
 		d.Say(text + "\n")
@@ -188,7 +194,12 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 func wrap(cmd *cobra.Command, d *cli.Deps, ran *bool) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
-			*ran, d.ReadsFiles = true, c.Flags().Lookup("from") != nil
+			from := c.Flags().Lookup("from")
+			*ran, d.ReadsFiles = true, from != nil
+			if from != nil && from.Changed && from.Value.String() == "" {
+				// --from=$FILE whose variable is not set must not show the running cluster as if it were the file.
+				return exit.WithHint(exit.Usagef("--from is empty: name a file, - for standard input, or sample:NAME"), cli.HelpHint(c))
+			}
 			return run(c, args)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,7 +152,8 @@ func TestBadInput(t *testing.T) {
 		} {
 			all = append(all, bad{append(append([]string{}, verb...), "--from", from), want, 1})
 		}
-		all = append(all, bad{append(append([]string{}, verb...), "--from", "sample:nope"), `there is no sample "nope"`, 2})
+		all = append(all, bad{append(append([]string{}, verb...), "--from", "sample:nope"), `there is no sample "nope"`, 2},
+			bad{append(append([]string{}, verb...), "--from="), "--from is empty: name a file, - for standard input, or sample:NAME", 2})
 	}
 	for line, want := range map[string]string{
 		"status nope": "the saved objects do not hold this cluster", "report nope": "do not hold this cluster", "events nope": "do not hold this cluster", "status -n nope": "do not hold this cluster",
@@ -171,6 +173,15 @@ func TestBadInput(t *testing.T) {
 		}
 		all = append(all, bad{append(strings.Fields(line), "--from", "sample:incident"), want, code})
 	}
+	all = append(all, bad{[]string{"remote", "add"}, "name the remote Kubernetes cluster", 2},
+		bad{[]string{"describe", "10.0.0.1", "--from", "sample:incident"}, `no member "10.0.0.1"`, 2})
+	for format, want := range map[string]string{
+		"jsonpath={.nodes.x}": "print ClusterStatus as -o asks: x is not found", "jsonpath={.nodes[99].x}": "array index out of bounds: index 99, length 4", "go-template={{.nodes.x}}": "can't evaluate field x",
+		"go-template={{.nope | len}}": "print ClusterStatus as -o asks: ", "custom-columns=A:.seen[7]": "print column A: an object is not array or slice",
+	} {
+		all = append(all, bad{[]string{"status", "--from", "sample:incident", "--allow-missing-template-keys=false", "-o", format}, want, 1})
+	}
+	all = append(all, bad{[]string{"status", "--from", "sample:incident", "-o", "go-template-file=" + missing}, "cannot be read: open " + missing, 2})
 	for _, f := range []struct{ file, want string }{{missing, "no such file"}, {broken, "read the manifest: document 1: yaml: line 1"}, {other, "no StatefulSet there runs ScyllaDB"}} {
 		all = append(all, bad{[]string{"inject", "--image", "a", "-f", f.file}, f.want, 0})
 	}
@@ -183,8 +194,13 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: exit %d, want %d and %q:\n%s", name, r.Code, b.code, b.want, r.Stderr)
 		case stutters(text) != "":
 			t.Errorf("%s says one thing twice, %s: %s", name, stutters(text), text)
+		case r.Stdout != "" || strings.Contains(r.Stderr, "map[string]interface") || len(r.Stderr) > 1000:
+			t.Errorf("%s writes what nobody asked for: %s%s", name, r.Stdout, r.Stderr)
 		case !cured.MatchString(hint):
 			t.Errorf("%s does not end with what to do: %s", name, r.Stderr)
+		}
+		if i := slices.Index(b.args, "--from"); i >= 0 && strings.Contains(r.Stderr, "see the members") && !strings.Contains(r.Stderr, "status --from "+b.args[i+1]) {
+			t.Errorf("%s leads from the file to a cluster: %s", name, r.Stderr)
 		}
 		if strings.Contains(r.Stderr, "--from FILE") && (b.args[0] == "exec" || b.args[0] == "logs" || b.args[0] == "check") {
 			t.Errorf("%s names a flag that the verb has not: %s", name, r.Stderr)

@@ -74,6 +74,9 @@ func (c *Cluster) Using(source Source) (*Cluster, error) {
 	if source == SourceLive && c.Live == nil {
 		return nil, errors.New("source live asks ScyllaDB itself, which saved objects cannot answer; use report or annotation")
 	}
+	if source == c.want {
+		return c, nil
+	}
 	other := *c
 	return other.judge(source), nil
 }

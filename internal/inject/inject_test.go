@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,9 +21,12 @@ import (
 
 var image = Options{Image: "example.com/scylla-agent:1", ControllerNamespace: "kubectl-scylla", Namespace: "default"}
 
+// fleet are manifests of ScyllaDB in the forms people have; injected/ below it has what becomes of each.
+const fleet = "../../test/manifests"
+
 func input(t *testing.T, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
+	b, err := os.ReadFile(filepath.Join(fleet, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +60,23 @@ func objects(t *testing.T, text []byte) map[string]any {
 
 // Every form in which people run ScyllaDB: what is added is what a person reads in a diff; again changes nothing; undo gives back what was.
 func TestStream(t *testing.T) {
-	for _, name := range []string{"plain", "configmap"} {
+	files, err := filepath.Glob(filepath.Join(fleet, "*.yaml"))
+	if err != nil || len(files) < 7 {
+		t.Fatalf("%d manifests, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		t.Run(name, func(t *testing.T) {
-			in := input(t, name+".yaml")
+			in, image := input(t, name+".yaml"), image
+			if slices.Contains([]string{"helm", "jmx-sidecars", "kustomize", "own-entrypoint"}, name) {
+				// What is written in none of these files, the person has to say.
+				if _, err := Stream(in, image, false); err == nil || !strings.Contains(err.Error(), "give --rack") {
+					t.Errorf("without cluster, datacenter and rack: %v", err)
+				}
+				image.Cluster, image.Datacenter, image.Rack = "shop", "eu", "a"
+			}
 			m := stream(t, in, image, false)
-			golden.Text(t, name+".golden.yaml", string(m.Text))
+			golden.File(t, filepath.Join(fleet, "injected", name+".yaml"), string(m.Text))
 			if again := stream(t, m.Text, image, false); !bytes.Equal(again.Text, m.Text) {
 				t.Errorf("a second injection changed:\n%s", cmp.Diff(string(m.Text), string(again.Text)))
 			}
@@ -334,8 +350,8 @@ func draw(rt *rapid.T, set *unstructured.Unstructured) {
 
 // Whatever is in the files, there is a manifest or an error.
 func FuzzStream(f *testing.F) {
-	for _, name := range []string{"plain.yaml", "configmap.yaml", "plain.golden.yaml"} {
-		b, err := os.ReadFile(filepath.Join("testdata", name))
+	for _, name := range []string{"plain.yaml", "configmap.yaml", "injected/plain.yaml"} {
+		b, err := os.ReadFile(filepath.Join(fleet, name))
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -149,28 +149,22 @@ func (s *saved) document(doc []byte, n *int) error {
 	return nil
 }
 
-// object decodes one object, or the items of a List. kind is what the List says of items that do not say it themselves.
+// object decodes one object, or the items of a List: valid JSON. kind is what the List says of items that do not say it themselves.
 func (s *saved) object(raw []byte, kind string, depth int) error {
-	var head struct {
-		metav1.TypeMeta `json:",inline"`
-		Metadata        struct {
-			Name      string `json:"name"`
-			Namespace string `json:"namespace"`
-		} `json:"metadata"`
-		Items itemsThere `json:"items"`
-	}
-	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != '{' {
 		return errors.New("it is not a Kubernetes object: it has no fields")
 	}
-	if err := json.Unmarshal(raw, &head); err != nil {
+	head, err := headOf(raw)
+	if err != nil {
 		return fmt.Errorf("it is not a Kubernetes object: %w", inWords(err))
 	}
 	kind = cmp.Or(head.Kind, kind)
 	if kind == "" {
 		return errors.New("it is not a Kubernetes object: it has no kind")
 	}
-	if bool(head.Items) && strings.HasSuffix(kind, "List") {
-		return s.items(raw, kind, depth)
+	if head.items != nil && strings.HasSuffix(kind, "List") {
+		return s.items(head.items, kind, depth)
 	}
 	if err := s.room(raw, kind, head.Metadata.Namespace+"/"+head.Metadata.Name); err != nil {
 		return err
@@ -186,8 +180,7 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 		decode = k.decode
 		s.read |= k.bit
 	}
-	err := decode(raw, s)
-	if err != nil {
+	if err := decode(raw, s); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind, head.Metadata.Namespace, head.Metadata.Name, inWords(err))
 	}
 	if head.Metadata.Name == "" {

@@ -48,30 +48,22 @@ func (t *itemsThere) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// itemReader gives each item of a list away while the list is decoded.
-type itemReader func(item []byte, i int) error
-
-// UnmarshalJSON holds one item at a time.
-func (f itemReader) UnmarshalJSON(b []byte) error {
-	return bounded.Each(limitSaved, bytes.NewReader(b), "the list of items", func(i int, item json.RawMessage) error { return f(item, i) })
-}
-
 // items decodes the items of a List of kind, which is within as many Lists as depth says.
 func (s *saved) items(raw []byte, kind string, depth int) error {
 	if depth >= maxDepth {
 		return errors.New("it has Lists inside Lists too deep")
 	}
-	var list struct {
-		Items itemReader `json:"items"`
-	}
-	list.Items = func(item []byte, i int) error {
-		if err := s.object(item, strings.TrimSuffix(kind, "List"), depth+1); err != nil {
-			return fmt.Errorf("item %d: %w", i+1, err)
+	i := 0
+	for item := range elements(raw) {
+		switch i++; {
+		case i > limitSaved.Items:
+			return &bounded.TooLargeError{What: "the list of items", Limit: fmt.Sprintf("%d items", limitSaved.Items), Cure: leaveOut}
+		case int64(len(item)) > limitSaved.ItemBytes:
+			return &bounded.TooLargeError{What: fmt.Sprintf("item %d of the list of items", i), Limit: bounded.Size(limitSaved.ItemBytes), Cure: leaveOut}
 		}
-		return nil
-	}
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return err
+		if err := s.object(item, strings.TrimSuffix(kind, "List"), depth+1); err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
 	}
 	s.endOfList(kind)
 	return nil

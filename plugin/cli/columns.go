@@ -69,7 +69,7 @@ func (c *Columns) Print(d *Deps, items []any, headers bool) error {
 		for i, p := range c.paths {
 			var b bytes.Buffer
 			if err := p.Execute(&b, fields); err != nil {
-				return fmt.Errorf("print column %s: %w", c.headers[i], err)
+				return exit.WithHint(fmt.Errorf("print column %s: %s", c.headers[i], strings.ReplaceAll(err.Error(), "map[string]interface {}", "an object")), seeFields)
 			}
 			row[i] = render.Text(b.String())
 			if b.Len() == 0 {

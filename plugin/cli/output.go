@@ -3,10 +3,12 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -99,8 +101,13 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 				shown = u
 			}
 		}
-		if err := f.printer.PrintObj(shown, d.Streams.Out); err != nil {
-			return fmt.Errorf("print %s: %w", doc.GetObjectKind().GroupVersionKind().Kind, err)
+		// A template that fails writes all that it was given, three times, before its error: none of that is an answer.
+		var out bytes.Buffer
+		if err := f.printer.PrintObj(shown, &out); err != nil {
+			return exit.WithHint(fmt.Errorf("print %s as -o asks: %w", doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)
+		}
+		if _, err := d.Streams.Out.Write(out.Bytes()); err != nil {
+			return fmt.Errorf("write %s: %w", doc.GetObjectKind().GroupVersionKind().Kind, err)
 		}
 	}
 	return nil
@@ -116,10 +123,24 @@ func wholeNumbers(doc runtime.Object) (*unstructured.Unstructured, error) {
 	return u, utiljson.Unmarshal(data, &u.Object)
 }
 
-// templateError is what is wrong with a template, without the template itself, which cli-runtime repeats.
+// seeFields is the cure of a path that leads nowhere.
+const seeFields = "see which fields there are: use -o json"
+
+// templateError is what is wrong with a template, without the template itself and without the document, both of which cli-runtime repeats.
 func templateError(err error) error {
-	for _, kind := range []string{"error parsing jsonpath ", "error parsing template "} {
-		if rest, ok := strings.CutPrefix(err.Error(), kind); ok {
+	text := err.Error()
+	for _, kind := range []string{"error executing template ", "error executing jsonpath "} {
+		rest, ok := strings.CutPrefix(text, kind)
+		quoted, unquotable := strconv.QuotedPrefix(rest)
+		if !ok || unquotable != nil {
+			continue
+		}
+		rest, _, _ = strings.Cut(strings.TrimPrefix(rest[len(quoted):], ": "), ". Printing more information")
+		rest = strings.ReplaceAll(strings.TrimPrefix(rest, "Error executing template: "), " in type interface {}", " of what is no object")
+		return errors.New(rest)
+	}
+	for _, kind := range []string{"error parsing jsonpath ", "error parsing template ", "error reading --template "} {
+		if rest, ok := strings.CutPrefix(text, kind); ok {
 			if i := strings.LastIndex(rest, ", "); i >= 0 {
 				return errors.New(rest[i+len(", "):])
 			}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	plain = "../../internal/inject/testdata/plain.yaml"
-	done  = "../../internal/inject/testdata/plain.golden.yaml"
+	plain = "../../test/manifests/plain.yaml"
+	done  = "../../test/manifests/injected/plain.yaml"
 )
 
 func TestInject(t *testing.T) {
@@ -37,7 +37,7 @@ func TestInject(t *testing.T) {
 		"what changes":       {[]string{"-f", plain, image, "-o", "diff"}, "", 0, "+        - launch\n", "injected"},
 		"undo":               {[]string{"-f", done, "--undo"}, "", 0, "name: jmx", "statefulset shop/db no longer injected\n"},
 		"undo of nothing":    {[]string{"-f", plain, "--undo"}, "", 0, "an agent of somebody else", "statefulset shop/db was not injected\n"},
-		"a warning":          {[]string{"-f", "../../internal/inject/testdata/configmap.yaml", image}, "", 0, "kind: RoleBinding", "warning: statefulset shop/db-b: label app.kubernetes.io/managed-by becomes"},
+		"a warning":          {[]string{"-f", "../../test/manifests/configmap.yaml", image}, "", 0, "kind: RoleBinding", "warning: statefulset shop/db-b: label app.kubernetes.io/managed-by becomes"},
 		"no file":            {[]string{image}, "", 2, "", "give the manifest with -f FILE"},
 		"no image":           {[]string{"-f", plain}, "", 2, "", "give the image of scylla-agent with --image"},
 		"an image for undo":  {[]string{"-f", plain, "--undo", image}, "", 2, "", "--image does not go with --undo"},

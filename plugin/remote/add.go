@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"time"
 
@@ -52,8 +53,13 @@ there, and Secrets in namespace kubectl-scylla here. Adding again makes it anew.
 			"# There it is called otherwise, and its API server has another address for Pods",
 			"kubectl scylla remote add eu demo -n demo --remote-context eu --remote-namespace db --remote-cluster db-eu --remote-server https://10.0.0.1:6443",
 		),
-		GroupID:               group,
-		Args:                  cobra.RangeArgs(1, 2),
+		GroupID: group,
+		Args: cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name the remote Kubernetes cluster as you want to call it, and the cluster here, such as: eu demo")
+			}
+			return nil
+		}),
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
 	}

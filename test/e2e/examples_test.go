@@ -436,7 +436,7 @@ func (s *scriptStage) examples(t *testing.T) {
 	plain := readFile(t, "testdata/plain.yaml")
 	for name, text := range map[string]string{
 		"scylladb.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: inject}\n---\n" + plain,
-		"injected.yaml": readFile(t, "../../internal/inject/testdata/plain.golden.yaml"),
+		"injected.yaml": readFile(t, "../manifests/injected/plain.yaml"),
 		"eu.kubeconfig": readFile(t, s.env["BARE"]),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
