@@ -38,6 +38,7 @@ type Cluster struct {
 	all         *matrix.Matrix
 	membersOf   func() []Member
 	elsewhere   func() code.Message // otherDatacenter, once
+	unrecorded  func() []string     // withoutHostID, once: each of many strangers asks
 }
 
 // New makes the Cluster of what was read at the time now, zero for saved objects whose age is not known. Rows come from the source, which
@@ -59,6 +60,7 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.all = c.makeMatrix()
 	c.membersOf = sync.OnceValue(c.makeMembers)
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
+	c.unrecorded = sync.OnceValue(c.withoutHostID)
 	return c
 }
 

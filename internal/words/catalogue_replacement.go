@@ -24,7 +24,7 @@ var replacementSentences = map[code.Code]string{
 	"ReplaceCheckUnknown":      `annotation {annotation} names check "{check}", which does not exist`,
 	"ReplaceCheckNotSkippable": `annotation {annotation} names check "{check}", which cannot be skipped`,
 	"ReplaceSkippableChecks":   "the checks that can be skipped are {checks}",
-	"ReplaceIsOpen":            "a replacement of {original} is open on {member}[ since {since}]; a second one would lose its host ID",
+	"ReplaceIsOpen":            "a replacement[ of {original}] is open on {member}[ since {since}]; a second one would lose its host ID",
 	"ReplaceSeeHowFar":         "see how far it is: {1}[; if it has failed: {2}]",
 
 	// The node that is replaced.
