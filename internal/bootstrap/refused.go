@@ -118,7 +118,10 @@ func (in *Input) newRack(m *matrix.Matrix) []code.Message {
 	nodes := m.Nodes()
 	for i := range nodes {
 		n := &nodes[i]
-		if n.Self || !n.Joined || n.Datacenter != in.Self.Datacenter || n.Rack == "" {
+		if n.Self && n.Joined {
+			return nil // its node is a member there already, whether it comes back or is replaced
+		}
+		if !n.Joined || n.Datacenter != in.Self.Datacenter || n.Rack == "" {
 			continue
 		}
 		if n.Rack == in.Self.Rack {

@@ -127,9 +127,13 @@ func TestA5TheFirstNodeOfARackIsWarned(t *testing.T) {
 		change func(*Input)
 		want   bool
 	}{
-		"of a new rack":               {func(*Input) {}, true},
-		"of a rack that has a node":   {func(in *Input) { in.Self.Rack, in.Self.Ordinal = "rack1", ptr(int32(7)) }, false},
-		"of a new datacenter":         {func(in *Input) { in.Self.Datacenter = "dc9" }, false},
+		"of a new rack":             {func(*Input) {}, true},
+		"of a rack that has a node": {func(in *Input) { in.Self.Rack, in.Self.Ordinal = "rack1", ptr(int32(7)) }, false},
+		"of a new datacenter":       {func(in *Input) { in.Self.Datacenter = "dc9" }, false},
+		"whose node is a member": {func(in *Input) {
+			in.Self.HostID, in.Self.Rack, in.ByHostIDAlone = idC, "rack3", true
+			in.ServiceLabels = map[string]string{api.LabelReplace: ""}
+		}, false},
 		"that replaces another":       {func(in *Input) { in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: idOwn} }, false},
 		"of a cluster without a node": {func(in *Input) { in.Matrix, in.Reports, in.Peers = nil, 0, nil }, false},
 	} {

@@ -42,6 +42,7 @@ type Cluster struct {
 	applicants  func() []Applicant
 	health      func() Health
 	elsewhere   func() code.Message // otherDatacenter, once
+	unrecorded  func() []string     // withoutHostID, once: each of many strangers asks
 }
 
 // New makes the Cluster of what was read at the time now, zero for saved objects whose age is not known. Rows come from the source, which
@@ -66,6 +67,7 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.applicants = sync.OnceValue(c.makeApplicants)
 	c.health = sync.OnceValue(func() Health { return c.HealthOf(c.all) })
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
+	c.unrecorded = sync.OnceValue(c.withoutHostID)
 	return c
 }
 

@@ -22,6 +22,10 @@ import (
 type OperatorState struct {
 	// Conditions of the cluster's ScyllaDBDatacenter.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// ExternalSeeds are those that the ScyllaDBDatacenter asks for, before and after they are in a Pod's command line. ScyllaDBCluster is the one that it is a
+	// datacenter of, empty when of none.
+	ExternalSeeds   []string `json:"externalSeeds,omitempty"`
+	ScyllaDBCluster string   `json:"scyllaDBCluster,omitempty"`
 	// Deployment is "namespace/name" of the operator's Deployment, empty when it was not found. Replicas is how many Pods it wants, Available how
 	// many run.
 	Deployment string `json:"deployment,omitempty"`

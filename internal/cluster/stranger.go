@@ -48,7 +48,7 @@ func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 			return code.New(StrangerElsewhere, "sign", sign)
 		}
 	}
-	if unknown := c.withoutHostID(); len(unknown) > 0 {
+	if unknown := c.unrecorded(); len(unknown) > 0 {
 		return code.New(StrangerMayBeOurs, "members", unknown)
 	}
 	if o := c.all.Opinion(hostID); len(o.Up) > 0 || len(o.Down) == 0 {
@@ -101,8 +101,10 @@ func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 // withoutHostID names the members here, sorted, that may have started a node whose host ID is not known: a stranger may be theirs.
 func (c *Cluster) withoutHostID() []string {
 	var out []string
+	twice := c.recordedTwice()
 	for _, name := range c.ix.names() {
-		if c.ix.refs[name].HostID != "" && !c.replacedUnrecorded(name) {
+		id := c.ix.refs[name].HostID
+		if id != "" && !c.replacedUnrecorded(name) && !twice[id] && !c.unlisted(id) {
 			continue
 		}
 		if a := c.annotations[name]; a.report != nil && a.report.HostID != "" {
@@ -137,6 +139,23 @@ func (c *Cluster) replacedUnrecorded(name string) bool {
 	return c.all.Reporting() > 0 && (!listed || c.all.Nodes()[at].Removed)
 }
 
+// recordedTwice are the host IDs that more than one member here records: all but one of these members have another, and nobody knows which.
+func (c *Cluster) recordedTwice() map[hostid.ID]bool {
+	times, out := map[hostid.ID]int{}, map[hostid.ID]bool{}
+	for _, ref := range c.ix.refs {
+		if times[ref.HostID]++; times[ref.HostID] > 1 {
+			out[ref.HostID] = true
+		}
+	}
+	return out
+}
+
+// unlisted is true for a host ID that a Service records and no other node lists, while others report: its member has been made anew, or what is recorded is wrong.
+func (c *Cluster) unlisted(id hostid.ID) bool {
+	o := c.all.Opinion(id)
+	return o.Listing() == 0 && len(o.NotListed) > 0
+}
+
 // otherDatacenter is the strongest sign that the cluster may have a datacenter whose members are not here; zero when there is none. Without one a host ID of
 // which nothing tells the datacenter can only be of the datacenters that are here.
 func (c *Cluster) otherDatacenter() code.Message {
@@ -161,6 +180,9 @@ func (c *Cluster) otherDatacenter() code.Message {
 	if len(specs) == 0 {
 		return code.New(SignPodsNotRead)
 	}
+	if c.OperatorState != nil && len(c.OperatorState.ExternalSeeds) > 0 {
+		return code.New(SignExternalSeeds, "seeds", c.OperatorState.ExternalSeeds)
+	}
 	for _, spec := range specs {
 		if seeds := c.externalSeeds(spec); len(seeds) > 0 {
 			return code.New(SignExternalSeeds, "seeds", seeds)
@@ -179,19 +201,21 @@ func (c *Cluster) scyllaDBCluster() string {
 			return name
 		}
 	}
+	if c.OperatorState != nil {
+		return c.OperatorState.ScyllaDBCluster
+	}
 	return ""
 }
 
-// podSpecs are those of the StatefulSets' templates, and of the Pods where there are no StatefulSets.
+// podSpecs are those of the StatefulSets' templates and of the Pods: seeds may have been taken out of the template since its Pods were made, once the other
+// datacenter was joined, and be in the template before any Pod has them.
 func (c *Cluster) podSpecs() []*corev1.PodSpec {
 	var out []*corev1.PodSpec
 	for i := range c.StatefulSets {
 		out = append(out, &c.StatefulSets[i].Spec.Template.Spec)
 	}
 	for i := range c.Pods {
-		if c.ix.set(c.Pods[i].Name) == nil {
-			out = append(out, &c.Pods[i].Spec)
-		}
+		out = append(out, &c.Pods[i].Spec)
 	}
 	return out
 }

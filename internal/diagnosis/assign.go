@@ -23,13 +23,18 @@ func (s *scene) unasked() {
 	case !silent.IsZero():
 	case len(rights) > 0:
 		s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelCluster}, Message: code.New(sayRights, "rights", rights), Step: code.New(stepGetRights)}, s.all()...)
-	case s.h.Nodes == 0 && len(s.h.Blockers) == 0 && s.newcomers() > 0:
+	case s.h.Nodes == 0 && len(s.h.Blockers) == 0 && s.newcomers() > 0 && !s.anyJoined():
 		s.add(Finding{Kind: NoNodes, Scope: Scope{Level: LevelCluster}, Message: code.New(sayNoNodes, "newcomers", s.newcomers()),
 			Step: code.New(stepFirstJoins).Do(code.Scylla(s.c.Namespace, "barrier"))})
 	default:
 		s.add(Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster}, Message: code.New(sayNobodyAsked, "why", s.silence()),
 			Step: code.New(stepAskNodes).Do(code.Scylla(s.c.Namespace, "status", s.c.Name, "--source", "live"))}, s.all()...)
 	}
+}
+
+// anyJoined is true where a member has joined by what Kubernetes records of it, though no row speaks of it: as with a report that is empty.
+func (s *scene) anyJoined() bool {
+	return slices.ContainsFunc(s.c.Members(), func(m cluster.Member) bool { return m.State == cluster.MemberJoined })
 }
 
 // silence is why no row can be used, where all say the same; else nothing.

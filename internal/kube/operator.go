@@ -27,9 +27,21 @@ import (
 type operatorDatacenter struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Status            struct {
+	Spec              struct {
+		ScyllaDB struct {
+			ExternalSeeds []string `json:"externalSeeds"`
+		} `json:"scyllaDB"`
+	} `json:"spec"`
+	Status struct {
 		Conditions []metav1.Condition `json:"conditions"`
 	} `json:"status"`
+}
+
+// put writes what the object says into what is known of the operator.
+func (dc *operatorDatacenter) put(state *cluster.OperatorState) {
+	state.Conditions = dc.Status.Conditions
+	state.ExternalSeeds = dc.Spec.ScyllaDB.ExternalSeeds
+	state.ScyllaDBCluster = dc.Labels[api.LabelParentScyllaDBCluster]
 }
 
 // readOperator looks at the Scylla Operator where it manages the cluster: at what it says of the cluster, and whether it runs. It may run in another
@@ -65,7 +77,7 @@ func (l *loader) readOperator(ctx context.Context) error {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &dc); err != nil {
 			notes[0] = fmt.Sprintf("the conditions of ScyllaDBDatacenter %s/%s cannot be decoded: %v", l.o.Namespace, l.o.Name, err)
 		}
-		state.Conditions = dc.Status.Conditions
+		dc.put(state)
 		return nil
 	})
 	key := client.ObjectKey{Namespace: api.OperatorNamespace, Name: api.OperatorName}
@@ -142,7 +154,8 @@ func (s *saved) operators(t *sorting) {
 		found := false
 		for i := range s.datacenters {
 			if dc := &s.datacenters[i]; dc.Namespace == key.Namespace && dc.Name == key.Name {
-				state.Conditions, found = dc.Status.Conditions, true
+				dc.put(state)
+				found = true
 			}
 		}
 		for i := range s.deployments {

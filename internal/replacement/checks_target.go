@@ -58,9 +58,15 @@ func (v *verifier) checkHostID() finding {
 	}
 	if in.Self.HostID == "" {
 		evidence := code.New(saysReplaceHostIDMissing, "annotation", api.AnnotationHostID, "member", member)
+		lost := in.Joined != nil && *in.Joined
 		if recorded := in.Service.Annotations[api.AnnotationHostID]; recorded != "" {
 			_, err := hostid.Parse(recorded)
 			evidence = code.New(saysReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))
+			lost = true
+		}
+		if lost { // its volume may hold the only copy of its data: nobody is told to delete that
+			return failed(evidence, code.New(saysReplaceHostIDLost).Do(code.Scylla(in.Namespace, "status"),
+				code.Kubectl(in.Namespace, "annotate", "--overwrite", "service", member, api.AnnotationHostID+"=HOSTID")))
 		}
 		return failed(evidence, code.New(saysReplaceNeverHadHostID))
 	}

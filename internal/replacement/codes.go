@@ -173,6 +173,7 @@ const (
 	saysReplaceMemberDisputed      code.Code = "ReplaceMemberDisputed"
 	saysReplaceMemberNobodySays    code.Code = "ReplaceMemberNobodySays"
 	saysReplaceMemberOfPeers       code.Code = "ReplaceMemberOfPeers"
+	saysReplaceHostIDLost          code.Code = "ReplaceHostIDLost"
 	saysReplaceNeverHadHostID      code.Code = "ReplaceNeverHadHostID"
 	saysReplaceNeverJoined         code.Code = "ReplaceNeverJoined"
 	saysReplaceNoMajority          code.Code = "ReplaceNoMajority"

@@ -279,7 +279,7 @@ func TestChecks(t *testing.T) {
 		result Result
 		says   string
 	}{
-		"no host ID":                     {change(requested(), func(in *Input) { in.Self.HostID = "" }), CheckHostID, Failed, "never joined"},
+		"no host ID":                     {change(requested(), func(in *Input) { in.Self.HostID = "" }), CheckHostID, Failed, "delete nothing"},
 		"empty host ID":                  {change(requested(), recordedAs("h0")), CheckHostID, Failed, "not a host ID"},
 		"zero host ID":                   {change(requested(), recordedAs("00000000-0000-0000-0000-000000000000")), CheckHostID, Failed, "zero UUID"},
 		"garbage in the label":           {change(requested(), func(in *Input) { in.Service.Labels[api.LabelReplace] = "yes" }), CheckRequest, Failed, "neither empty nor an IP address"},

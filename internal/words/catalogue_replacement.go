@@ -24,7 +24,7 @@ var replacementSentences = map[code.Code]string{
 	"ReplaceCheckUnknown":      `annotation {annotation} names check "{check}", which does not exist`,
 	"ReplaceCheckNotSkippable": `annotation {annotation} names check "{check}", which cannot be skipped`,
 	"ReplaceSkippableChecks":   "the checks that can be skipped are {checks}",
-	"ReplaceIsOpen":            "a replacement of {original} is open on {member}[ since {since}]; a second one would lose its host ID",
+	"ReplaceIsOpen":            "a replacement[ of {original}] is open on {member}[ since {since}]; a second one would lose its host ID",
 	"ReplaceSeeHowFar":         "see how far it is: {1}[; if it has failed: {2}]",
 
 	// The node that is replaced.
@@ -32,7 +32,8 @@ var replacementSentences = map[code.Code]string{
 	"ReplaceHostIDRecorded":   "service {member} records host ID {hostID}",
 	"ReplaceHostIDMalformed":  `annotation {annotation}="{value}" of service {member} {why}`,
 	"ReplaceHostIDMissing":    "service {member} has no annotation {annotation}, so nobody knows which node it was",
-	"ReplaceNeverHadHostID":   "a node that never had a host ID never joined: delete its PVC and Pod and let it join anew",
+	"ReplaceHostIDLost":       "it had a host ID, and its volume may have its data: delete nothing; find the host ID that no member has with {1} and record it: {2}",
+	"ReplaceNeverHadHostID":   "if no node ever ran on it, it never joined: delete its PVC and Pod and let it join anew",
 	"CureGiveHostID":          "find the dead node's host ID with {1} and give it: {2}",
 	"ReplaceHasJoined":        "{node} has joined (annotation {annotation})",
 	"ReplaceMemberOfPeers":    "{node} is a member in its peers' rows",
