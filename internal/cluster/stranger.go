@@ -104,7 +104,7 @@ func (c *Cluster) withoutHostID() []string {
 	twice := c.recordedTwice()
 	for _, name := range c.ix.names() {
 		id := c.ix.refs[name].HostID
-		if id != "" && !c.replacedUnrecorded(name) && !twice[id] && !c.unlisted(id) {
+		if id != "" && !c.replacedUnrecorded(name) && !twice[id] && (!c.unlisted(id) || c.heldAtBarrier(name)) {
 			continue
 		}
 		if a := c.annotations[name]; a.report != nil && a.report.HostID != "" {
@@ -154,6 +154,13 @@ func (c *Cluster) recordedTwice() map[hostid.ID]bool {
 func (c *Cluster) unlisted(id hostid.ID) bool {
 	o := c.all.Opinion(id)
 	return o.Listing() == 0 && len(o.NotListed) > 0
+}
+
+// heldAtBarrier is true for a member whose ScyllaDB does not run, because its barrier holds it: with the node of its volume it would have been let through as a restart. So
+// a node that is seen is not this one, and one that is DOWN can be what holds it up, as the newcomer of a replacement that failed.
+func (c *Cluster) heldAtBarrier(name string) bool {
+	pod := c.ix.pods[name]
+	return pod != nil && waitsInBarrier(pod)
 }
 
 // otherDatacenter is the strongest sign that the cluster may have a datacenter whose members are not here; zero when there is none. Without one a host ID of

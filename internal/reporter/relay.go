@@ -27,8 +27,9 @@ const (
 	followInterval = 5 * time.Second
 	wanted         = 15 * time.Second
 	followTimeout  = 2 * time.Second
-	// maxFollow bounds the pause between two looks at the API server, for where the controller is and for the view itself, while it does not answer.
-	maxFollow = 30 * time.Second
+	// maxFollow bounds the pause between two looks at the API server, for where the controller is and for the view itself, while it does not answer. It is shorter than
+	// bootstrap.ViewLimit: after a longer one nobody could tell that a view that is new is young.
+	maxFollow = 15 * time.Second
 )
 
 // relay keeps the newest view of the own cluster, and hands it on to whoever has lost the controller. Nothing signs a view: who gets it from here may be held back by

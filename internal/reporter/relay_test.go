@@ -235,7 +235,7 @@ func TestARelayHandsOnNothingThatItHasNotSeenToAdvance(t *testing.T) {
 	})
 }
 
-// A controller that is away for an hour costs the API server two readings each half minute, one that answers none, and one that hangs keeps no row waiting.
+// A controller that is away for an hour costs the API server two readings each quarter of a minute, one that answers none, and one that hangs keeps no row waiting.
 func TestWhatFollowingCostsTheAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")

@@ -31,3 +31,30 @@ func TestAViewAfterALongAbsenceHasNoAge(t *testing.T) {
 		t.Errorf("%v, %v: it was seen to advance again", age, seen)
 	}
 }
+
+// What was handed on or confirmed meanwhile was the newest then: a view that is read afterwards is no older than that.
+func TestAViewAfterOneThatWasHandedOnHasAnAge(t *testing.T) {
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	one := func(seq int64) *api.StatusReportView { return &api.StatusReportView{Epoch: 1, Seq: seq} }
+	for name, tc := range map[string]struct {
+		meanwhile func(*Receiver)
+		known     bool
+	}{
+		"nothing":       {func(*Receiver) {}, false},
+		"handed on":     {func(r *Receiver) { r.Handed(one(2), time.Second, at.Add(time.Minute)) }, true},
+		"confirmed":     {func(r *Receiver) { r.Confirm(Stamp{1, 1}, at.Add(time.Minute)) }, true},
+		"handed on old": {func(r *Receiver) { r.Handed(one(2), time.Minute, at.Add(time.Minute)) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r Receiver
+			r.Adopt(one(1), at)
+			tc.meanwhile(&r)
+			if !r.Adopt(one(3), at.Add(time.Minute+5*time.Second)) {
+				t.Fatal("a newer one is not taken")
+			}
+			if _, known := r.Age(at.Add(time.Minute + 5*time.Second)); known != tc.known {
+				t.Errorf("its age is known: %v, want %v", known, tc.known)
+			}
+		})
+	}
+}

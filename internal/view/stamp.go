@@ -69,7 +69,12 @@ func (r *Receiver) Report() types.UID { return r.report }
 // Adopt takes a view that is newer than the latest one, and says whether it was. now is of the receiver's own clock.
 func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
 	// Who has not looked for long, cut off from the API server for one, sees one that may have been made at any time since.
-	away := r.looked.IsZero() || now.Sub(r.looked) > bootstrap.ViewLimit
+	// The latest one was the newest when it was last looked at, seen to advance, or confirmed.
+	last := r.looked
+	if r.advanced.After(last) {
+		last = r.advanced
+	}
+	away := last.IsZero() || now.Sub(last) > bootstrap.ViewLimit
 	r.looked = now
 	if v == nil || !StampOf(v).Newer(StampOf(r.latest)) {
 		return false
