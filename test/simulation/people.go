@@ -274,7 +274,11 @@ func (w *world) removeRecorded(name string) {
 func (w *world) otherLost(name string) []string {
 	var out []string
 	for _, other := range sortedKeys(w.lost) {
-		if id := w.service[other].Annotations[api.AnnotationHostID]; other != name && w.member(id) {
+		svc := w.service[other]
+		if svc == nil || other == name {
+			continue
+		}
+		if id := svc.Annotations[api.AnnotationHostID]; w.member(id) {
 			out = append(out, id)
 		}
 	}
