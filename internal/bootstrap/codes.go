@@ -79,6 +79,7 @@ const (
 	CauseOperatorNotAvailable code.Code = "OperatorNotAvailable" // deployment, replicas
 	CauseOperatorLease        code.Code = "OperatorLeaseSilent"  // lease, holder
 	CauseOperatorDegraded     code.Code = "OperatorSaysDegraded" // condition, words
+	CauseClaimDeleting        code.Code = "ClaimIsBeingDeleted"  // claim, pod
 	CauseReportBehindPods     code.Code = "ReportBehindPods"     // members
 	CauseReportFrozen         code.Code = "ReportFrozenByOneRow" // members
 	CauseReportLost           code.Code = "ReportLost"           // of an operator's cluster
@@ -120,6 +121,8 @@ const (
 	StepReadVolume           code.Code = "MountVolume"
 	StepReplacementGoesOn    code.Code = "WaitForEviction"   // command: replace status
 	StepTargetLives          code.Code = "ReplacedNodeLives" // command: replace cancel
+	StepSaveData             code.Code = "SaveData"          // pod; command: decommission
+	StepSaveVolume           code.Code = "SaveVolumeAndData" // pod, volume; commands: let the volume outlive its claim, decommission
 	StepRenewReport          code.Code = "RenewReport"
 )
 

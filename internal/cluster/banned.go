@@ -5,6 +5,8 @@ package cluster
 import (
 	"maps"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
@@ -76,10 +78,22 @@ func (c *Cluster) banned(member string) code.Message {
 		}
 	}
 	// [derived] since 2026.1 the process of a banned node ends with exit code 0; nothing else ends a ScyllaDB so before it has joined.
-	if st := ScyllaDBStatus(c.ix.pods[member]); st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 {
+	if t := LastEnd(c.ix.pods[member]); t != nil && t.ExitCode == 0 {
 		return code.New(BannedByExit, "member", member)
 	}
 	return code.Message{}
+}
+
+// LastEnd is how the Pod's ScyllaDB ended, also while its container waits to be started again; nil while it runs, or where it has not run.
+func LastEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
+	switch st := ScyllaDBStatus(pod); {
+	case st == nil || st.State.Running != nil:
+		return nil
+	case st.State.Terminated != nil:
+		return st.State.Terminated
+	default:
+		return st.LastTerminationState.Terminated
+	}
 }
 
 // bannedBlockers are the newcomers that can never join as they are.

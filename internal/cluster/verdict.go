@@ -72,7 +72,8 @@ func (c *Cluster) Verdict(member string) (bootstrap.Verdict, error) {
 // Health is the one answer to whether the cluster is well: what holds up a newcomer's barrier is no healthy cluster for any display, condition or
 // metric either.
 type Health struct {
-	// Healthy is true when there is at least one node, every one is UP in every row, and a newcomer would have nothing to wait for.
+	// Healthy is true when there is at least one node, every one is UP in every row, a newcomer would have nothing to wait for, and no node's data goes with
+	// its Pod.
 	Healthy bool
 	// Nodes is how many nodes are judged, Up how many of them every row sees UP, Total how many blockers there are, counted with those
 	// that stand for several.
@@ -93,10 +94,10 @@ func (c *Cluster) HealthOf(m *matrix.Matrix) Health {
 	silent, since := c.ControllerSilent()
 	outdated := append(bootstrap.Outdated(m, c.Peers(), silent, since), bootstrap.RolloutBlockers(c.rollouts(nil), c.Namespace)...)
 	outdated = append(outdated, c.doubts("")...)
-	banned := c.bannedBlockers()
+	beside := append(c.bannedBlockers(), c.claimBlockers()...)
 	h := m.Health()
-	out := Health{Healthy: h.AllUp && len(outdated)+len(banned) == 0, Nodes: h.Nodes, Up: h.Up, Total: h.Total + len(outdated) + len(banned)}
-	out.Blockers = slices.Concat(h.Blockers, outdated, banned)
+	out := Health{Healthy: h.AllUp && len(outdated)+len(beside) == 0, Nodes: h.Nodes, Up: h.Up, Total: h.Total + len(outdated) + len(beside)}
+	out.Blockers = slices.Concat(h.Blockers, outdated, beside)
 	matrix.SortBlockers(out.Blockers)
 	for _, b := range outdated {
 		if _, ok := m.Index(b.Observed.HostID); !ok && b.Observed.HostID != "" {

@@ -86,6 +86,7 @@ func (s *scene) assign() {
 	s.split()
 	s.partition()
 	s.controller()
+	s.claims()
 	s.rolling()
 	s.replaced()
 	s.places()

@@ -10,6 +10,7 @@ const (
 	sayPartition      code.Code = "FindingPartition"          // parts
 	sayDatacenterDown code.Code = "FindingDatacenterDown"     // datacenter, nodes
 	sayRackDown       code.Code = "FindingRackDown"           // rack, datacenter, nodes
+	sayClaimDeleting  code.Code = "FindingClaimDeleting"      // claim, node, pod
 	sayKubernetesNode code.Code = "FindingKubernetesNodeDown" // kubernetesNode, nodes
 	sayNodeDown       code.Code = "FindingNodeDown"           // node, why
 	sayNotServing     code.Code = "FindingNodeNotServing"     // node, why

@@ -27,6 +27,7 @@ const (
 	ControllerSilent   Kind = "ControllerSilent"   // nobody keeps the reports up to date: what follows may be old
 	DatacenterDown     Kind = "DatacenterDown"     // every node of it
 	RackDown           Kind = "RackDown"           // every node of it
+	ClaimDeleting      Kind = "ClaimDeleting"      // of a node that lives: its data goes when its Pod ends
 	KubernetesNodeDown Kind = "KubernetesNodeDown" // and the nodes on it
 	ReplacementFailed  Kind = "ReplacementFailed"  // it waits for a person
 	NodeDown           Kind = "NodeDown"           // one node
@@ -46,8 +47,8 @@ const (
 )
 
 var gravity = []Kind{
-	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, KubernetesNodeDown, ReplacementFailed, NodeDown, LinkDown, Ghost,
-	ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, NodeUnheard, SchemaDisagreement, VersionMix,
+	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, KubernetesNodeDown, ReplacementFailed, NodeDown, LinkDown,
+	Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, NodeUnheard, SchemaDisagreement, VersionMix,
 }
 
 // Kinds lists every kind, the gravest first.

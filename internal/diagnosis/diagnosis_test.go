@@ -88,6 +88,16 @@ func newcomers() *plugintest.Cluster {
 	return c
 }
 
+// deletes is the deletion of a member's claim, which its Pod keeps there.
+func deletes(member string) func(*cluster.Objects) {
+	return func(o *cluster.Objects) {
+		o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + member, DeletionTimestamp: &metav1.Time{Time: scenes.Now.Add(-time.Minute)}},
+			Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pvc-1"},
+		})
+	}
+}
+
 func TestOf(t *testing.T) {
 	t.Parallel()
 	const down, up = api.NodeStatusDown, api.NodeStatusUnknown
@@ -153,6 +163,45 @@ func TestOf(t *testing.T) {
 		"an operator that cannot do its work": {operator: func(*corev1.Pod) {}, change: func(o *cluster.Objects) {
 			o.OperatorState = &cluster.OperatorState{Conditions: []metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "Error"}}}
 		}, want: []string{"OperatorDegraded: the Scylla Operator cannot do its work: condition Degraded: Error"}},
+		"a claim that is deleted under a node that lives": {cluster: plugintest.New(3, 1), change: deletes("demo-dc1-rack2-0"), want: []string{
+			"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 is being deleted under demo-dc1-rack2-0, which lives: its data goes when Pod demo-dc1-rack2-0 ends",
+		}},
+		"a claim that is deleted under a node that lives, and another node": {
+			cluster: plugintest.New(3, 1).Down("demo-dc1-rack3-0"), change: deletes("demo-dc1-rack2-0"), want: []string{
+				"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 is being deleted under demo-dc1-rack2-0, which lives: its data goes when Pod demo-dc1-rack2-0 ends",
+				"NodeDown: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2",
+			},
+		},
+		"a claim that is deleted under a node that lives and that somebody sees DOWN": {
+			cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}), change: deletes("demo-dc1-rack2-0"), want: []string{
+				"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 is being deleted under demo-dc1-rack2-0, which lives: its data goes when Pod demo-dc1-rack2-0 ends",
+				"LinkDown: demo-dc1-rack1-0 sees demo-dc1-rack2-0 DOWN, which lives",
+			},
+		},
+		"a claim that is deleted while its node is replaced": {
+			cluster: plugintest.New(3, 1).Replacing("demo-dc1-rack2-0"), change: deletes("demo-dc1-rack2-0"),
+			want: []string{"ReplacementOpen: demo-dc1-rack2-0 is being replaced"},
+		},
+		"a claim that is deleted under a node that is DOWN": {
+			cluster: plugintest.New(3, 1).Down("demo-dc1-rack2-0"), change: deletes("demo-dc1-rack2-0"),
+			want: []string{"NodeDown: demo-dc1-rack2-0 is DOWN: its Pod is CrashLoopBackOff 1/2"},
+		},
+		"a claim that is deleted with its Pod": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			deletes("demo-dc1-rack2-0")(o)
+			for i := range o.Pods {
+				if o.Pods[i].Name == "demo-dc1-rack2-0" {
+					o.Pods[i].DeletionTimestamp = &metav1.Time{Time: scenes.Now}
+				}
+			}
+		}, want: []string{"NodeStarting: demo-dc1-rack2-0 is starting: waits for its Pod to end"}},
+		"a claim that is deleted of a node that was decommissioned": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			deletes("demo-dc1-rack2-0")(o)
+			for i := range o.Services {
+				if o.Services[i].Name == "demo-dc1-rack2-0" {
+					o.Services[i].Labels[api.LabelDecommissioned] = api.DecommissionedDone
+				}
+			}
+		}},
 		"rights": {cluster: plugintest.New(3, 1).NoReports(), change: func(o *cluster.Objects) {
 			o.Pods, o.Read = nil, o.Read&^cluster.KindPods
 			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePods, Kind: cluster.ProblemForbidden}}

@@ -143,7 +143,8 @@ func (s *scene) pair(k int) (observer, observed int) {
 // look counts what is said of each node, and says what became of it.
 func (s *scene) look() {
 	for k := range s.h.Blockers {
-		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && s.h.Blockers[k].Reason != matrix.ReasonRollout {
+		r := s.h.Blockers[k].Reason
+		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && r != matrix.ReasonRollout && r != matrix.ReasonClaimDeleting {
 			s.nodes[j].about = append(s.nodes[j].about, k)
 		}
 	}

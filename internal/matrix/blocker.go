@@ -20,6 +20,7 @@ var gravity = [...]Reason{
 	ReasonSplitCluster,
 	ReasonDataDirectory,
 	ReasonForeignVolume,
+	ReasonClaimDeleting,
 	ReasonForceInvalid,
 	ReasonReplaceInvalid,
 	ReasonLabelMissing,

@@ -104,6 +104,7 @@ const (
 	ReasonHostIDMissing        Reason = "HostIDMissing"         // a member's host ID is not known yet
 	ReasonDatacenterUnverified Reason = "DatacenterNotVerified" // a datacenter is known that nobody here can ask
 	ReasonReportMissing        Reason = "ReportMissing"         // no report, and the cluster is not new
+	ReasonClaimDeleting        Reason = "ClaimDeleting"         // a node lives on a volume that goes when its Pod ends
 	ReasonForceInvalid         Reason = "ForceValueInvalid"
 	ReasonReplaceInvalid       Reason = "ReplaceRequestInvalid" // replacing label present but empty
 	ReasonLabelMissing         Reason = "LabelMissing"          // the member Service lacks its place (datacenter, rack, ordinal)

@@ -43,7 +43,7 @@ type facts struct {
 	partition        [][]int
 	nodes            []node
 	blockers         []blocker
-	total            int    // blockers before they were grouped
+	mayReplace       bool   // a replacement is open, or a node may be replaced
 	levels           []axis // nodes, racks and, where there are several, datacenters
 	byID, byMember   map[string]int
 	ended            []Change // containers that ended before

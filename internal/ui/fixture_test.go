@@ -38,6 +38,7 @@ type world struct {
 	since     time.Time
 	lease     time.Time
 	problems  []cluster.Problem
+	replacing string // the member whose node is to be replaced
 	readAt    time.Time
 }
 
@@ -114,6 +115,9 @@ func (w *world) snapshot() *cluster.Cluster {
 	for _, p := range all {
 		svc := service(p)
 		svc.Annotations = map[string]string{api.AnnotationHostID: p.id, api.AnnotationNodeJoined: "true"}
+		if p.name == w.replacing {
+			svc.Labels[api.LabelReplace] = ""
+		}
 		s.Services = append(s.Services, svc)
 		if !w.ghosts[p.name] {
 			o := pod(p)

@@ -103,7 +103,7 @@ func (m *Model) footer(v *view) string {
 	case m.help != nil:
 		return t.dim.of("esc leaves help, up and down scroll")
 	}
-	return v.short(m.keys.ShortHelp(), m.width)
+	return v.short(m.keys.ShortHelp(m.snap != nil && m.snap.mayReplace), m.width)
 }
 
 // short lists keys as far as there is room in w cells.

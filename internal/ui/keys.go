@@ -42,9 +42,14 @@ func DefaultKeyMap(ascii bool) KeyMap {
 	}
 }
 
-// ShortHelp is the last line of the screen, the most needed first. A key that does not fit is left out.
-func (k KeyMap) ShortHelp() []key.Binding {
-	return []key.Binding{k.Help, k.Quit, k.Enter, k.Force, k.Replace, k.Next, k.Filter, k.Tab, k.Zoom, k.Logs, k.Shell, k.CQL, k.Nodetool, k.Sort, k.Copy}
+// ShortHelp is the last line of the screen, the most needed first. A key that does not fit is left out, and so is the one that replaces, unless there is something to
+// replace: nothing may suggest a cure that the situation forbids.
+func (k KeyMap) ShortHelp(replace bool) []key.Binding {
+	keys := []key.Binding{k.Help, k.Quit, k.Enter, k.Force}
+	if replace {
+		keys = append(keys, k.Replace)
+	}
+	return append(keys, k.Next, k.Filter, k.Tab, k.Zoom, k.Logs, k.Shell, k.CQL, k.Nodetool, k.Sort, k.Copy)
 }
 
 // FullHelp is every key in groups.

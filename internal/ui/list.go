@@ -91,7 +91,8 @@ type blockersPane struct {
 	jumps int
 }
 
-func (b *blockersPane) title() string { return fmt.Sprintf("Blockers %d", b.s.total) }
+// title counts what there is to read, not pairs: two halves of 504 nodes are 95,256 pairs and 504 nodes that are seen DOWN.
+func (b *blockersPane) title() string { return fmt.Sprintf("Blockers %d", b.len()) }
 func (b *blockersPane) len() int      { return len(b.s.blockers) }
 
 func (b *blockersPane) none() string {

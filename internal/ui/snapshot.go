@@ -202,6 +202,7 @@ func newFacts(s *cluster.Cluster, now time.Time) *facts {
 	}
 	f.addRows(doc)
 	f.addBlockers(doc)
+	f.mayReplace = len(doc.Replacements) > 0 || slices.ContainsFunc(f.who.Nodes(), func(n matrix.Node) bool { return f.who.NodeReplaceable(n.HostID) })
 	for _, part := range doc.Partition {
 		nodes := make([]int, len(part))
 		for i, id := range part {
@@ -326,8 +327,7 @@ func (f *facts) addRows(doc *render.ClusterStatus) {
 }
 
 func (f *facts) addBlockers(doc *render.ClusterStatus) {
-	groups, total := matrix.GroupBlockers(doc.Blockers)
-	f.total = total
+	groups, _ := matrix.GroupBlockers(doc.Blockers)
 	for i := range groups {
 		g := &groups[i]
 		b := blocker{

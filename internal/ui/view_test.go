@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -157,19 +158,49 @@ func TestCrosshairIn256Colours(t *testing.T) {
 	}
 }
 
-// On 80x24 the last line has the keys that act on what is under the cursor.
+// On 80x24 the last line has the keys that act on what is under the cursor; the one that replaces only while there is something to replace.
 func TestFooterHasTheKeysThatAct(t *testing.T) {
-	w := demo()
-	s := newScreen(t, w, 80, 24, plain)
-	lines := strings.Split(strings.TrimRight(ansi.Strip(s.Frame()), "\n"), "\n")
-	last := lines[len(lines)-1]
-	for _, key := range []string{"enter open", "f force-proceed", "r replace"} {
-		if !strings.Contains(last, key) {
-			t.Errorf("the footer lacks %q: %s", key, last)
+	cut := demo()
+	for _, a := range cut.places() {
+		for _, b := range cut.places() {
+			if (a.rack == "rack1") != (b.rack == "rack1") {
+				cut.sees(a.name, b.name, api.NodeStatusDown)
+			}
 		}
 	}
-	if ansi.StringWidth(last) > 80 {
-		t.Errorf("the footer is too long: %s", last)
+	cut.since = start.Add(-time.Hour)
+	dead := newWorld(3, 1).down("demo-dc1-rack3-0")
+	dead.since = start.Add(-time.Hour)
+	young := newWorld(3, 1).down("demo-dc1-rack3-0")
+	open := newWorld(3, 1)
+	open.replacing = "demo-dc1-rack3-0"
+	for name, tc := range map[string]struct {
+		world   *world
+		replace bool
+	}{
+		"nobody is DOWN":                 {newWorld(3, 1), false},
+		"one is DOWN, for a moment":      {young, false},
+		"one is DOWN, for an hour":       {dead, true},
+		"a partition, for an hour":       {cut, false},
+		"a replacement is asked for":     {open, true},
+		"newcomers, and some are not UP": {demo(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, size := range [][2]int{{80, 24}, {40, 12}} {
+				s := newScreen(t, tc.world, size[0], size[1], plain)
+				lines := strings.Split(strings.TrimRight(ansi.Strip(s.Frame()), "\n"), "\n")
+				last := lines[len(lines)-1]
+				if got := strings.Contains(last, "r replace"); got != tc.replace {
+					t.Errorf("%v: the footer offers to replace: %t: %s", size, got, last)
+				}
+				if !strings.Contains(last, "enter open") || size[0] == 80 && !strings.Contains(last, "f force-proceed") {
+					t.Errorf("%v: the footer lacks a key: %s", size, last)
+				}
+				if ansi.StringWidth(last) > size[0] {
+					t.Errorf("%v: the footer is too long: %s", size, last)
+				}
+			}
+		})
 	}
 }
 
@@ -186,7 +217,7 @@ func TestHelpIsTheKeyMap(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range s.keys.ShortHelp() {
+	for _, k := range s.keys.ShortHelp(true) {
 		if !full[k.Help().Key] {
 			t.Errorf("%q is only in the last line", k.Help())
 		}

@@ -44,6 +44,7 @@ var facts = map[code.Code]string{
 	code.Code(matrix.ReasonReportOutdated):   "the status report is not what the Pods say, of which the graver word counts[: {why}]",
 	code.Code(matrix.ReasonOperatorDegraded): "the Scylla Operator cannot do its work[: {why}]",
 	code.Code(matrix.ReasonForeignVolume):    "the volume of {name} belongs to another node[: {why}]",
+	code.Code(matrix.ReasonClaimDeleting):    "the volume of {name} goes when its Pod ends[: {why}]",
 	code.Code(matrix.ReasonVolumeUnread):     "the volume of {name} cannot be looked into[: {why}]",
 	code.Code(matrix.ReasonFirstNodePending): "the cluster is new, and another member is its first node[: {why}]",
 	code.Code(matrix.ReasonRollout):          "a rollout is in progress[: {why}]",
@@ -69,6 +70,7 @@ var facts = map[code.Code]string{
 	bootstrap.CauseOperatorNotAvailable: "no Pod of the Scylla Operator is available (Deployment {deployment} wants {replicas})",
 	bootstrap.CauseOperatorLease:        "the Scylla Operator[ ({holder})] has not renewed its Lease {lease} for more than twice its duration",
 	bootstrap.CauseOperatorDegraded:     "condition {condition}[: {words}]",
+	bootstrap.CauseClaimDeleting:        "PersistentVolumeClaim {claim} is being deleted, and Pod {pod} alone keeps it",
 	bootstrap.CauseReportBehindPods:     "the row of {members&} is another than the annotation of its Pod",
 	bootstrap.CauseReportFrozen:         "the annotation of Pod {members&} cannot be read, and the Scylla Operator then leaves the whole report as it was",
 

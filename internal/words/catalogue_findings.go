@@ -10,6 +10,7 @@ var findingWords = map[code.Code]string{
 	"FindingPartition":          "{parts&} do not see each other",
 	"FindingDatacenterDown":     "datacenter {datacenter} is DOWN[ since {age}]: all {nodes} nodes of it",
 	"FindingRackDown":           "rack {datacenter}/{rack} is DOWN[ since {age}]: all {nodes} nodes of it",
+	"FindingClaimDeleting":      "PersistentVolumeClaim {claim} is being deleted[ since {age}] under {node}, which lives: its data goes when Pod {pod} ends",
 	"FindingKubernetesNodeDown": "Kubernetes node {kubernetesNode} does not answer, and {nodes&} {nodes?is|are} on it",
 	"FindingNodeDown":           "{node} is DOWN[ since {age}][: {why}]",
 	"FindingNodeNotServing":     "{node} does not serve: {why}",
@@ -73,6 +74,8 @@ var findingWords = map[code.Code]string{
 	"ApplyParallel":      "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady): {1}, which leaves its Pods, and apply it again with Parallel",
 	"ForcePastZeroToken": "{node} has joined and owns no tokens, and the Scylla Operator waits for ever for its tokens; where nothing else holds the newcomer up: {1}",
 	"LowerOrdinalFirst":  "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady); see what {lower} waits for: {1}",
+	"SaveData":           "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. While every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {1}",
+	"SaveVolumeAndData":  "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. First let volume {volume} outlive its claim: {1}; then, while every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {2}",
 	"MendKubernetesNode": "bring Kubernetes node {kubernetesNode} back: {1}",
 
 	// What is to be done after an operation.

@@ -80,6 +80,10 @@ func TestSafeNow(t *testing.T) {
 		set.Generation, set.Status.ObservedGeneration = 2, 2
 		return s
 	}
+	deleting := scene(1).Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "demo", Name: "data-demo-dc1-rack3-0", Labels: map[string]string{api.LabelCluster: "demo"},
+		Finalizers: []string{"kubernetes.io/pvc-protection"}, DeletionTimestamp: &metav1.Time{Time: plugintest.Now},
+	}})
 	cases := map[string]struct {
 		cluster *plugintest.Cluster
 		args    []string
@@ -100,6 +104,7 @@ func TestSafeNow(t *testing.T) {
 		"a restart, nobody knows":    {scene(1), []string{"--for=restart", "rack3/0"}, live(), nil, 3, []string{"no other node runs that could be asked", "look yourself"}},
 		"a restart, no budget left":  {scene(0), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"budget demo/demo: disruptions that it allows now: 0; demo-dc1-rack3-0 would be stopped"}},
 		"a restart, an operation":    {operation(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"decommission", "demo-dc1-rack2-0"}},
+		"a restart, its claim goes":  {deleting, []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"under demo-dc1-rack3-0, which lives", "do not restart or delete Pod demo-dc1-rack3-0"}},
 		"a restart, a replacement":   {replacing(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"member demo/demo-dc1-rack2-0: its replacement is asked for or under way"}},
 		"a restart, a rollout":       {rolled(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"statefulset demo/demo-dc1-rack2: it is being rolled"}},
 		"a drain of three":           {scene(1), []string{"--for=drain", "worker-1"}, live(), [][]hostid.ID{all}, 3, []string{"too few copies of app", "disruptions that it allows now: 1; demo-dc1-rack1-0, demo-dc1-rack2-0, demo-dc1-rack3-0 would be stopped"}},

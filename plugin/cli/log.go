@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,8 @@ const (
 	logEvery = 15 * time.Second
 	// logPatience is how long a status waits for the logs of all new nodes: a kubelet that does not answer must not hold it up.
 	logPatience = 3 * time.Second
+	// maxEndMessage is how many bytes of a container's termination message are read.
+	maxEndMessage = 4 << 10
 )
 
 // LogReader looks for known errors in the logs of ScyllaDB containers, and remembers what it found. The zero value but for Deps is ready.
@@ -123,11 +126,28 @@ func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Clu
 			continue
 		}
 		d := l.FirstError(ctx, s, pod.Name, string(pod.UID), restarts)
+		if d == nil {
+			d = endError(pod)
+		}
 		if d != nil && d.Poisoned {
 			said[member] = code.New(replacement.SaysScyllaDBSaid, "pod", pod.Name, "text", d.Text)
 		}
 	}
 	return s.WithBanned(said)
+}
+
+// endError is the first known error in the message with which the Pod's ScyllaDB ended, which is all there is of a log that was not saved or may not be read; nil
+// where there is none. Kubernetes keeps 4 KiB of it; what a file says may be longer, and its end is what counts.
+func endError(pod *corev1.Pod) *scylla.Diagnosis {
+	end := cluster.LastEnd(pod)
+	if end == nil {
+		return nil
+	}
+	text := end.Message[max(0, len(end.Message)-maxEndMessage):]
+	if d, found := scylla.FirstError(strings.NewReader(text)); found {
+		return &d
+	}
+	return nil
 }
 
 // started is the member's Pod once its ScyllaDB has run, with the restarts; nil before.

@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
@@ -41,18 +45,72 @@ func browse(t *testing.T, browser, file string, args ...string) string {
 	return out.String()
 }
 
-// The page is opened in a real browser, which must find everything on it, fetch nothing, and draw it in colours.
-func TestPageInBrowser(t *testing.T) {
-	browser := ""
+func theBrowser(t *testing.T) string {
+	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
-			browser = path
-			break
+			return path
 		}
 	}
-	if browser == "" {
-		t.Skip("NO BROWSER: chromium is not installed, so nobody has looked at the page (apt-get install chromium)")
+	t.Skip("NO BROWSER: chromium is not installed, so nobody has looked at the page (apt-get install chromium)")
+	return ""
+}
+
+// breaks says in the title how many commands there are, and names those that are broken elsewhere than at a space, that stick out, or of which a copy is another text.
+const breaks = `<script>
+const wrong = [], codes = document.querySelectorAll(".step code");
+for (const code of codes) {
+  const walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT), range = document.createRange();
+  let before = "", bottom = null;
+  // A word that is wider than a line has to be broken somewhere.
+  const tooWide = n => n.parentNode !== code && n.parentNode.getBoundingClientRect().width > code.clientWidth - 16;
+  for (let n = walk.nextNode(); n; n = walk.nextNode()) for (let i = 0; i < n.length; i++) {
+    range.setStart(n, i); range.setEnd(n, i + 1);
+    const r = range.getBoundingClientRect();
+    if (r.width === 0) { before = n.data[i]; continue; }
+    if (bottom !== null && r.top >= bottom && before !== " " && n.data[i] !== " " && !tooWide(n)) wrong.push("broken before " + n.data.slice(i) + " of " + code.textContent);
+    before = n.data[i]; bottom = r.bottom;
+  }
+  if (code.getBoundingClientRect().right > code.closest("li").getBoundingClientRect().right) wrong.push("sticks out: " + code.textContent);
+  getSelection().selectAllChildren(code);
+  if (getSelection().toString() !== code.textContent) wrong.push("copied as " + getSelection().toString());
+}
+document.title = codes.length + " commands, wrong: " + wrong.join("; ");
+</script>`
+
+// A command that is broken at a hyphen cannot be read, and one with other hyphens in it cannot be pasted: on a narrow page it is broken at its spaces alone.
+func TestCommandsAreBrokenAtSpacesAlone(t *testing.T) {
+	browser := theBrowser(t)
+	objects := append(troubled().Objects(), &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "demo", Name: "data-demo-dc1-rack1-0", Labels: map[string]string{api.LabelCluster: "demo"},
+			Finalizers: []string{"kubernetes.io/pvc-protection"}, DeletionTimestamp: &metav1.Time{Time: plugintest.Now},
+		},
+		Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pvc-1"},
+	})
+	res := plugintest.Run{Args: []string{"report", "demo", "-n", "demo", "-o", "html"}, Objects: objects}.Do(t)
+	if res.Code != 0 || !strings.Contains(res.Stdout, "persistentVolumeReclaimPolicy") {
+		t.Fatalf("%+v", res)
 	}
+	for _, width := range []string{"340", "400", "1280"} {
+		file := filepath.Join(t.TempDir(), "report.html")
+		page := strings.Replace(res.Stdout, `<meta http-equiv="Content-Security-Policy"`, `<meta name="was"`, 1)
+		page = strings.Replace(page, "</body>", "<style>body{width:"+width+"px}</style>"+breaks+"</body>", 1)
+		if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, title, _ := strings.Cut(browse(t, browser, file, "--window-size=1400,1600", "--dump-dom"), "<title>")
+		title, _, _ = strings.Cut(title, "</title>")
+		words, wrong, found := strings.Cut(title, " commands, wrong: ")
+		if !found || words == "0" || wrong != "" {
+			t.Errorf("%s pixels wide: %s", width, title)
+		}
+	}
+}
+
+// The page is opened in a real browser, which must find everything on it, fetch nothing, and draw it in colours.
+func TestPageInBrowser(t *testing.T) {
+	browser := theBrowser(t)
 	// What a browser would take for markup must arrive as text.
 	c := troubled().Add(event("x", "Pod", "demo-dc1-rack1-0", "Warning", "Odd", `<script>document.title="bad"</script><img src=x onerror=alert(1)>`, 1, time.Minute))
 	res := plugintest.Run{Args: []string{"report", "demo", "-n", "demo", "-o", "html"}, Objects: c.Objects()}.Do(t)
@@ -73,7 +131,7 @@ func TestPageInBrowser(t *testing.T) {
 	for _, want := range []string{
 		"<title>✗ demo/demo: NOT HEALTHY</title>", `<meta name="viewport"`, "NOT HEALTHY</span>", "demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2",
 		`<svg xmlns="http://www.w3.org/2000/svg" class="mx"`, `role="img"`, "<title>demo-dc1-rack1-0 sees demo-dc1-rack3-0: DOWN</title>", `href="#mx-DOWN"`, `href="#mx-UP"`,
-		"<code>kubectl logs demo-dc1-rack3-0 -c scylla -n demo</code>", "demo-dc1-rack2-1", "CrashLoopBackOff", "Back-off restarting failed container scylla (7 times)",
+		"<code>kubectl logs <span>demo-dc1-rack3-0</span> <span>-c</span> scylla <span>-n</span> demo</code>", "demo-dc1-rack2-1", "CrashLoopBackOff", "Back-off restarting failed container scylla (7 times)",
 		"&lt;script&gt;", "ScyllaDBDatacenterNodesStatusReport",
 	} {
 		if !strings.Contains(dom, want) {

@@ -42,6 +42,12 @@ func TestBesideOperator8ABannedNewcomerIsNotHealthy(t *testing.T) {
 		Name: api.ContainerScyllaDB, RestartCount: 3, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(plugintest.Now)}},
 	}
+	again := func(state corev1.ContainerState, end corev1.ContainerStateTerminated) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: api.ContainerScyllaDB, RestartCount: 3, State: state, LastTerminationState: corev1.ContainerState{Terminated: &end}}
+	}
+	message := func(text string) corev1.ContainerStateTerminated {
+		return corev1.ContainerStateTerminated{ExitCode: 1, Message: text}
+	}
 	ended := corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0}}}
 	joining := corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	objects := func(st corev1.ContainerStatus, operator bool) []client.Object {
@@ -59,9 +65,14 @@ func TestBesideOperator8ABannedNewcomerIsNotHealthy(t *testing.T) {
 		log    string
 		want   string // empty: healthy
 	}{
-		"it crashes, and its log says why":      {crashing, said, "request canceled because some required nodes are dead"},
-		"it crashes, and its log says nothing":  {crashing, "INFO starting\n", ""},
-		"it ended with exit code 0":             {ended, "INFO starting\n", "ended with exit code 0 before it had joined"},
+		"it crashes, and its log says why":                         {crashing, said, "request canceled because some required nodes are dead"},
+		"it crashes, and its log says nothing":                     {crashing, "INFO starting\n", ""},
+		"it ended with exit code 0":                                {ended, "INFO starting\n", "ended with exit code 0 before it had joined"},
+		"it ended with exit code 0, and waits to be started again": {again(crashing.State, corev1.ContainerStateTerminated{}), "INFO starting\n", "ended with exit code 0 before it had joined"},
+		"it ended with exit code 0, and is started again":          {again(joining.State, corev1.ContainerStateTerminated{}), "INFO starting\n", ""},
+		"its log is not there, and its last words say why":         {again(crashing.State, message(said)), "", "request canceled because some required nodes are dead"},
+		"its last words say why, after much else":                  {again(crashing.State, message(strings.Repeat("INFO starting\n", 1<<16)+said)), "", "request canceled because some required nodes are dead"},
+		"its last words are of nothing that lasts":                 {again(crashing.State, message("INFO starting\n")), "", ""},
 		"it joins":                              {joining, "INFO starting\n", ""},
 		"it runs on, refused once before a try": {joining, said, "request canceled because some required nodes are dead"},
 	} {
@@ -72,6 +83,9 @@ func TestBesideOperator8ABannedNewcomerIsNotHealthy(t *testing.T) {
 				got := plugintest.Run{Objects: all, Args: []string{"status", "-n", "demo", "-o", "wide"}, Setup: logs(t, tc.log)}.Do(t)
 				if got.Code != code || !strings.Contains(got.Stdout, tc.want) || tc.want != "" && !strings.Contains(got.Stdout, "data-demo-dc1-rack2-1") {
 					t.Errorf("status ended with %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
+				}
+				if got := (plugintest.Run{Args: []string{"status", "--from", plugintest.Save(t, all)}}).Do(t); (tc.log == "" || tc.status.State.Terminated != nil) && got.Code != code {
+					t.Errorf("status of a file ended with %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
 				}
 				got = plugintest.Run{Objects: all, Args: []string{"barrier", "demo-dc1-rack2-1", "-n", "demo"}, Setup: logs(t, tc.log)}.Do(t)
 				if got.Code != code || strings.Contains(got.Stdout, "OPEN") != (tc.want == "") {

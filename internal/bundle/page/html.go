@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -23,11 +24,27 @@ var styleText string
 
 // pageTemplate is parsed when it is first needed: most runs draw no page.
 func pageTemplate() (*template.Template, error) {
-	t, err := template.New("report").Funcs(template.FuncMap{"leftOut": LeftOutLine}).Parse(pageText)
+	t, err := template.New("report").Funcs(template.FuncMap{"leftOut": LeftOutLine, "commandWords": commandWords}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
 	return t, nil
+}
+
+// commandWord is a word of a command. A whole one is not to be broken at its hyphens and slashes.
+type commandWord struct {
+	Text  string
+	Whole bool
+}
+
+// commandWords are the words of a command, between which alone a page may break it. Nothing is added to the text: what is copied from the page is what runs.
+func commandWords(text string) []commandWord {
+	other := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	var out []commandWord
+	for word := range strings.SplitSeq(text, " ") {
+		out = append(out, commandWord{Text: word, Whole: strings.ContainsFunc(word, other)})
+	}
+	return out
 }
 
 // allNodes is up to how many nodes the page lists each; beyond, racks and nodes with trouble, and all of them folded away.

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// claimBlockers are the nodes that live on a volume whose claim is being deleted, by whoever deletes it: a claim cannot be undeleted, and Kubernetes keeps it only
+// as long as the Pod is there. They hold no newcomer up, and no such cluster is well.
+func (c *Cluster) claimBlockers() []matrix.Blocker {
+	var out []matrix.Blocker
+	for _, name := range c.ix.names() {
+		pod, pvc := c.ix.pods[name], c.ix.pvcs[c.ix.pvcName(name)]
+		if pvc == nil || pvc.DeletionTimestamp == nil || !c.livesIn(pod, name) {
+			continue
+		}
+		out = append(out, matrix.Blocker{
+			Reason: matrix.ReasonClaimDeleting, Observed: c.ix.refs[name], Since: pvc.DeletionTimestamp.Time,
+			Cause: code.New(bootstrap.CauseClaimDeleting, "claim", pvc.Name, "pod", name), Step: c.saveStep(name, pvc),
+		})
+	}
+	return out
+}
+
+// livesIn is true while a node lives in the Pod: ScyllaDB serves there, or runs and is seen UP. A Pod that ends already cannot be kept.
+func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
+	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) {
+		return false
+	}
+	if svc := c.ix.services[member]; svc != nil && svc.Labels[api.LabelDecommissioned] == api.DecommissionedDone {
+		return false // it has given its data away
+	}
+	at, known := c.all.Index(c.ix.refs[member].HostID)
+	if known && c.all.Nodes()[at].State == matrix.StateDecommissioned {
+		return false
+	}
+	if serving(pod) {
+		return true
+	}
+	return known && c.ix.refs[member].HostID != "" && ContainerRuns(pod, api.ContainerScyllaDB) && c.all.Nodes()[at].SeenUp > 0
+}
+
+// saveStep saves the data of a node whose claim is being deleted. A node that was decommissioned has given all its data to the others; the volume is let outlive
+// its claim first, where it is known, so that nothing is lost if the Pod ends before that.
+func (c *Cluster) saveStep(member string, pvc *corev1.PersistentVolumeClaim) code.Message {
+	decommission := append(code.Kubectl(c.Namespace, "exec", member), "-c", api.ContainerScyllaDB, "--", "nodetool", "decommission")
+	if pvc.Spec.VolumeName == "" {
+		return code.New(bootstrap.StepSaveData, "pod", member).Do(decommission)
+	}
+	keep := append(code.Kubectl("", "patch", "persistentvolume", pvc.Spec.VolumeName), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
+	return code.New(bootstrap.StepSaveVolume, "pod", member, "volume", pvc.Spec.VolumeName).Do(keep, decommission)
+}
