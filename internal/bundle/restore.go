@@ -90,7 +90,7 @@ func restoreSnapshot(dir string, files map[string][]byte, was *said) (*cluster.C
 		return nil, fmt.Errorf("%s: %w", strings.TrimSuffix(dir, "/"), err)
 	}
 	if len(snapshots) != 1 || snapshots[0].Key != was.Key {
-		return nil, fmt.Errorf("%s does not hold the objects of cluster %s and of no other", strings.TrimSuffix(dir, "/"), was.Key)
+		return nil, fmt.Errorf("%s does not hold the objects of cluster %.80q and of no other", strings.TrimSuffix(dir, "/"), was.Key.String())
 	}
 	snap := snapshots[0]
 	snap.OperatorState = was.Operator

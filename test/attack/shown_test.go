@@ -44,6 +44,8 @@ var alsoShown = []struct {
 		{"copy and paste", "hostile words in every argument of a printed command", "what a POSIX shell reads back is the argument list", "internal/words TestTheShellReadsTheArgumentsBack"},
 		{"a hostile host ID on the screen", "status, barrier, replace and report of a cluster that has one", "no command has it unquoted", "internal/render TestAHostileHostIDIsNoCommand"},
 		{"hidden characters", "bidi controls, zero width, U+2028, C1 controls", "made visible in every output", "internal/words TestCleanLeavesNothingHidden"},
+		{"hidden characters in documents and errors", "the same in JSON, YAML, templates, pages, pictures and errors, which encoders leave as they are", "made visible in every output", "plugin TestAttack5NothingHiddenIsInAnyOutput"},
+		{"an error in a file's words", "names and times of saved objects that are a terminal's commands", "made visible in the error", "plugin TestAttack5NothingHiddenIsInAnError"},
 		{"a large file", "`--from` of a file, pipe or archive that unfolds to gigabytes", "an error that names the limit, within 1 GiB", "internal/kube TestReadTakesLittleMemory"},
 		{"a silent pipe", "`--from` of a fifo or standard input to which nobody writes, and SIGINT", "exit code 130 at once", "plugin TestAttack6InterruptWhileReadingSavedObjects"},
 		{"an archive that is none", "links, paths that leave it, other formats", "refused", "internal/bundle TestOpenRefuses"},
