@@ -46,6 +46,8 @@ var alsoShown = []struct {
 		{"hidden characters", "bidi controls, zero width, U+2028, C1 controls", "made visible in every output", "internal/words TestCleanLeavesNothingHidden"},
 		{"hidden characters in documents and errors", "the same in JSON, YAML, templates, pages, pictures and errors, which encoders leave as they are", "made visible in every output", "plugin TestAttack5NothingHiddenIsInAnyOutput"},
 		{"an error in a file's words", "names and times of saved objects that are a terminal's commands", "made visible in the error", "plugin TestAttack5NothingHiddenIsInAnError"},
+		{"a name that is an option, in a file", "Pods, namespaces, labels, containers, claims and Kubernetes nodes of saved objects called `--server=http://evil`, which sends a person's token there", "refused: no API server has such names", "internal/kube TestAttack5AFileHasNoNamesThatAreOptions"},
+		{"a name that is an option, in a report", "members of a cluster report called so", "the row stands without a name, and no command has it", "internal/matrix TestAttack5AReportNamesNoOption"},
 		{"a large file", "`--from` of a file, pipe or archive that unfolds to gigabytes", "an error that names the limit, within 1 GiB", "internal/kube TestReadTakesLittleMemory"},
 		{"a silent pipe", "`--from` of a fifo or standard input to which nobody writes, and SIGINT", "exit code 130 at once", "plugin TestAttack6InterruptWhileReadingSavedObjects"},
 		{"an archive that is none", "links, paths that leave it, other formats", "refused", "internal/bundle TestOpenRefuses"},
