@@ -58,6 +58,7 @@ var alsoShown = []struct {
 		{"admission rejects the report", "a quota or a policy refuses one kind, on a real API server", "the Lease is given up within 15 s, the controller is not ready, condition ReportsKept says why", "controller TestAttack1And2BarriersTrustOnlyWhatIsKept"},
 		{"the same in real Pods", "rejected reports, stalled watches, a deletion that is held back", "no barrier opens, no claim is deleted, status says so", "test/e2e TestAttack1And8BehindAProxyThatBreaks"},
 		{"a Lease that was given up", "status is asked in the half minute before it lapses", "the controller is silent: not HEALTHY", "internal/cluster TestAttack1ALeaseThatWasGivenUpIsSilentAtOnce"},
+		{"a Lease of the future", "a Lease that was renewed in the year 2999 by a controller that is dead", "the controller is silent", "internal/cluster TestAttack1ALeaseRenewedInTheFutureIsNoSignOfLife"},
 		{"a forged view", "a member hands on a view of the highest number there is, in favour of a start, to hide what the others hand on", "the graver word counts: what any of them hands on closes", "internal/barrier TestAttack1AForgedViewHidesNoOtherRelaysView"},
 		{"a lost disk", "a volume that cannot be read, is not mounted, is a link, holds other files", "no restart; what could not be looked into blocks", "internal/barrier TestAttack3ALostDiskIsNoRestart"},
 		{"a mistyped label", "a Service of another cluster's name, with seeds of the living one", "no first node", "internal/barrier TestAttack4AMistypedLabelMakesNoFirstNode"},
