@@ -184,7 +184,7 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 		}
 		err = exit.WithHint(err, "see the members: "+words.Shell(look))
 	}
-	if text := d.Words().Mentioned(exit.Message(err)); text != "" {
+	if text := d.Words().Mentioned(words.Visible(exit.Message(err))); text != "" {
 		d.Say(text + "\n")
 	}
 	return exit.Code(err)

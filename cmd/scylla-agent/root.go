@@ -33,6 +33,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // agent is what the subcommands share.
@@ -80,7 +81,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string) error {
 	case exit.Code(err) == exit.CodeInterrupted:
 		slog.New(slog.NewJSONHandler(root.ErrOrStderr(), nil)).Info(text)
 	case exit.Code(err) == exit.CodeUsage && !errors.As(err, new(*runError)):
-		_, _ = fmt.Fprintln(root.ErrOrStderr(), text)
+		_, _ = fmt.Fprintln(root.ErrOrStderr(), words.Visible(text))
 	default:
 		described := exit.Describe(err)
 		attrs := []any{}

@@ -151,3 +151,27 @@ const (
 	OperatorName      = "scylla-operator"
 	OperatorLeaseName = "scylla-operator-lock"
 )
+
+// IsName says whether a text can be the name of an object or of a namespace. One that cannot be must not get into a command that people paste: the command would take what
+// begins with a dash for an option, --server or --kubeconfig for one.
+func IsName(text string) bool {
+	return len(text) <= 253 && plain(text, false)
+}
+
+// IsLabelValue says whether a text can be the value of a label.
+func IsLabelValue(text string) bool {
+	return text == "" || len(text) <= 63 && plain(text, true)
+}
+
+// plain is true for letters and digits, with dashes and dots between them. It is by hand because the names and labels of 1,000 nodes are checked at every look.
+func plain(text string, label bool) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', label && c >= 'A' && c <= 'Z':
+		case i > 0 && i < len(text)-1 && (c == '-' || c == '.' || label && c == '_'):
+		default:
+			return false
+		}
+	}
+	return text != ""
+}

@@ -62,7 +62,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	if p.View != nil {
 		now := b.Clock.Now()
 		if b.permits.views.Of(known.StatusReport.UID) {
-			b.relays.views.Of(known.StatusReport.UID)
+			b.relays.of(known.StatusReport.UID)
 			b.permits.views.Adopt(p.View, now)
 			// What was read last may be older than what was read before: then that counts.
 			p.View = b.permits.views.Latest()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -36,7 +37,9 @@ const (
 // relays are the reporters of other members, which hand on the controller's view where this barrier does not see it advance. Nothing signs a view: what they hand on may
 // close this barrier, and never opens it. What opens comes from the API server alone.
 type relays struct {
-	views   view.Relayed
+	// views are what each has handed on, by its member: one that is forged, with a stamp as high as it likes, hides what no other says.
+	views   map[string]*view.Relayed
+	report  types.UID // of the cluster report that the API server has
 	members []relayAt
 	learned time.Time // when it was last looked where they are; zero before
 	asked   time.Time // when they were last asked; zero before
@@ -44,6 +47,26 @@ type relays struct {
 	answered int
 	stoodBy  time.Time
 	closed   view.Stamp // the view that has closed this barrier, for the metric
+}
+
+// of says which cluster report the API server has now.
+func (r *relays) of(report types.UID) {
+	r.report = report
+	for _, v := range r.views {
+		v.Of(report)
+	}
+}
+
+// by is what a member has handed on.
+func (r *relays) by(member string) *view.Relayed {
+	if r.views[member] == nil {
+		if r.views == nil {
+			r.views = map[string]*view.Relayed{}
+		}
+		r.views[member] = &view.Relayed{}
+		r.views[member].Of(r.report)
+	}
+	return r.views[member]
 }
 
 // relayAt is one of them.
@@ -101,13 +124,14 @@ func (b *barrier) askForViews(pause time.Duration) {
 	// Not with the time that is left for the API server: that one may have taken all of it.
 	ctx, cancel := context.WithTimeout(b.ctx, viewwire.RelayTimeout)
 	defer cancel()
-	have, of := b.permits.views.Latest(), r.views.Report()
-	if handed, _ := r.views.Newest(asked); view.StampOf(handed).Newer(view.StampOf(have)) {
-		have = handed
-	}
+	direct, of := b.permits.views.Latest(), r.report
 	answers, errs := make([]*viewwire.View, len(r.members)), make([]error, len(r.members))
 	var wg sync.WaitGroup
 	for i, m := range r.members {
+		have := direct
+		if handed, _ := r.by(m.member).Newest(asked); view.StampOf(handed).Newer(view.StampOf(have)) {
+			have = handed
+		}
 		wg.Go(func() {
 			answers[i], errs[i] = b.viewOf(ctx, m, viewwire.Question{
 				Address: m.address, Path: viewwire.RelayPath, Have: have, HaveOf: of, Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.Cluster},
@@ -132,7 +156,7 @@ func (b *barrier) askForViews(pause time.Duration) {
 		if at := asked.Add(-age); at.After(r.stoodBy) {
 			r.stoodBy = at
 		}
-		if r.views.Adopt(v, age, asked) && view.StampOf(v).Newer(view.StampOf(b.permits.views.Latest())) {
+		if r.by(m.member).Adopt(v, age, asked) && view.StampOf(v).Newer(view.StampOf(direct)) {
 			b.Log.Info("a member's reporter hands on a view that has not come from the API server", "member", m.member, "epoch", v.Epoch, "seq", v.Seq, "age", age.String())
 		}
 	}
@@ -159,16 +183,24 @@ func relayAnswers(err error) bool {
 func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
 	// What the API server has may be behind, however young it looks: this member is about to start by it.
 	b.askForViews(viewwire.AskRelays)
-	p.View, p.Old = b.relays.views.Against(p.View, b.Clock.Now()), code.Message{}
-	if p.View == nil {
-		return nil
+	direct := p.View
+	p.Old = code.Message{}
+	for _, member := range slices.Sorted(maps.Keys(b.relays.views)) {
+		if p.View = b.relays.views[member].Against(direct, b.Clock.Now()); p.View == nil {
+			continue
+		}
+		// The graver word counts: one that lets the member start takes back nothing that another says.
+		blockers := blockersOf(&p)
+		if len(blockers) == 0 {
+			continue
+		}
+		if is := view.StampOf(p.View); is != b.relays.closed {
+			b.relays.closed = is
+			b.metrics.relayed.Inc()
+		}
+		return blockers
 	}
-	blockers := blockersOf(&p)
-	if is := view.StampOf(p.View); len(blockers) > 0 && is != b.relays.closed {
-		b.relays.closed = is
-		b.metrics.relayed.Inc()
-	}
-	return blockers
+	return nil
 }
 
 // silence tells apart, by what the other members' reporters say, who is silent: the controller, or everybody for this Pod. Both keep it closed. It says so once a view could

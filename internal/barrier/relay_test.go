@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -125,6 +126,41 @@ func TestARelayedViewClosesWithinOneLook(t *testing.T) {
 				stillWaiting(t, done)
 				if log := w.logged(); !strings.Contains(log, c.want) {
 					t.Errorf("does not say %q:\n%s", c.want, log)
+				}
+			})
+		})
+	}
+}
+
+// Nothing signs a view. A member that hands on a forged one, later than every true one and in favour of the start, must not hide what the others hand on: not while it is
+// fresh, and not afterwards, when it would be the newest for ever.
+func TestAttack1AForgedViewHidesNoOtherRelaysView(t *testing.T) {
+	for name, before := range map[string]time.Duration{"at the same time": 0, "long before": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, n := withRelays(t, permittedView())
+				w.o.Stabilisation = new(18 * time.Second)
+				forged, honest := handsOn(math.MaxInt64, math.MaxInt64, 0, nil), silentNetwork
+				n.set(func(member string) (*viewwire.View, error) {
+					if member == "demo-rack1-0" {
+						return forged(member)
+					}
+					return honest(member)
+				})
+				_, done := running(t, w)
+				time.Sleep(before + 2*time.Second)
+				turned := advancing(1, nodeDown)
+				n.set(func(member string) (*viewwire.View, error) {
+					if member == "demo-rack1-0" {
+						return forged(member)
+					}
+					return turned(member)
+				})
+				w.renew(nil)
+				time.Sleep(25 * time.Second)
+				stillWaiting(t, done)
+				if log, want := w.logged(), "demo-rack2-0 is not as it must be"; !strings.Contains(log, want) {
+					t.Errorf("does not say %q:\n%s", want, log)
 				}
 			})
 		})

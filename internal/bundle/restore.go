@@ -52,6 +52,9 @@ func restore(dir string, files map[string][]byte) (*Cluster, error) {
 	if err := json.Unmarshal(files[dir+saidName], &was); err != nil {
 		return nil, fmt.Errorf("decode %s: %w", dir+saidName, err)
 	}
+	if !api.IsName(was.Namespace) || was.Name == "" || !api.IsLabelValue(was.Name) {
+		return nil, fmt.Errorf("decode %s: no cluster can be called %.80q in a namespace %.80q", dir+saidName, was.Name, was.Namespace)
+	}
 	snap, err := restoreSnapshot(dir, files, &was)
 	if err != nil {
 		return nil, err
@@ -166,6 +169,9 @@ func (c *Cluster) restoreSurroundings(dir string, files map[string][]byte) error
 	}
 	for i := range c.Waiting {
 		w := &c.Waiting[i]
+		if !api.IsName(w.Pod) || !api.IsName(w.Container) {
+			return fmt.Errorf("decode %s: no container can be called %.80q in a Pod %.80q", dir+waitingName, w.Container, w.Pod)
+		}
 		log := dir + logsDir + w.Pod + "/" + w.Container
 		w.Log, w.PreviousLog = string(files[log+".log"]), string(files[log+previousSuffix])
 	}

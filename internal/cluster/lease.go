@@ -19,6 +19,9 @@ const CauseNotKept code.Code = "ReportsNotKept" // controller, lease
 // leaseDefault is the duration of a Lease that says none, and of one that its holder gave back (which shortens it to a second).
 const leaseDefault = 15 * time.Second
 
+// mostAhead is how far the clock of who renews a Lease may be ahead. A renewal beyond it is no sign of life: it would stand for one until then, whoever has died.
+const mostAhead = 24 * time.Hour
+
 // LeaseState is what a Lease says of the controller at one look, by comparing the Lease's clock with this machine's.
 type LeaseState struct {
 	Holder string
@@ -64,6 +67,10 @@ func LeaseAt(l *coordinationv1.Lease, now time.Time) LeaseState {
 		return st
 	}
 	st.Age = now.Sub(l.Spec.RenewTime.Time)
+	if st.Age < -mostAhead {
+		st.Silent = true // since when, nobody can tell
+		return st
+	}
 	if st.Age > leaseLimit(l) {
 		st.Silent, st.Since = true, l.Spec.RenewTime.Time
 	}

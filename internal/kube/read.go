@@ -180,6 +180,9 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 		decode = k.decode
 		s.read |= k.bit
 	}
+	if name, namespace := head.Metadata.Name, head.Metadata.Namespace; name != "" && !api.IsName(name) || namespace != "" && !api.IsName(namespace) {
+		return fmt.Errorf("%s %.300q in namespace %.300q: no object and no namespace has such a name", kind, name, namespace)
+	}
 	if err := decode(raw, s); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind, head.Metadata.Namespace, head.Metadata.Name, inWords(err))
 	}
@@ -229,6 +232,10 @@ func (t *sorting) of(k cluster.Key) *cluster.Objects {
 
 // add puts an object where the first of the labels that it carries says, or later to the only cluster of its namespace.
 func (t *sorting) add(o metav1.Object, kind string, put func(*cluster.Objects), labels ...string) {
+	if err := check(o, kind); err != nil {
+		t.rest = append(t.rest, func() error { return err })
+		return
+	}
 	for _, label := range labels {
 		if c := t.at(o, label); c != nil {
 			put(c)
@@ -285,6 +292,39 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 		out[i] = *c
 	}
 	return out, nil
+}
+
+// check refuses what no API server lets in: commands that people paste are made of it.
+func check(o metav1.Object, kind string) error {
+	for _, name := range slices.Sorted(maps.Keys(o.GetLabels())) {
+		if value := o.GetLabels()[name]; !api.IsLabelValue(value) {
+			return fmt.Errorf("%s %s/%s: label %.80s is %.300q, which no label can be; %s", kind, o.GetNamespace(), o.GetName(), name, value, savedCure)
+		}
+	}
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	names := []string{}
+	if pod.Spec.NodeName != "" {
+		names = append(names, pod.Spec.NodeName)
+	}
+	for i := range pod.Spec.Volumes {
+		if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
+			names = append(names, claim.ClaimName)
+		}
+	}
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			names = append(names, list[i].Name)
+		}
+	}
+	for _, name := range names {
+		if !api.IsName(name) {
+			return fmt.Errorf("Pod %s/%s: it names %.300q, which is no name of a node, claim or container; %s", pod.Namespace, pod.Name, name, savedCure)
+		}
+	}
+	return nil
 }
 
 // sort puts every object but cluster reports and Leases into its cluster.

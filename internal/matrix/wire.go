@@ -189,7 +189,7 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 		for j := range dc.Nodes {
 			node := &dc.Nodes[j]
 			row := Row{
-				Reporter: Ref{HostID: hostid.Known(node.HostID), Datacenter: dc.Name, Member: node.Member},
+				Reporter: Ref{HostID: hostid.Known(node.HostID), Datacenter: dc.Name, Member: named(node.Member)},
 				Observed: observations(node.ObservedNodes),
 				Reported: node.MembershipDigest != "" || len(node.ObservedNodes) > 0,
 			}
@@ -238,10 +238,18 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 
 func describe(row *Row, m *api.StatusReportMember) {
 	r := &row.Reporter
-	r.Member, r.Datacenter, r.Rack, r.Ordinal = m.Name, m.Datacenter, m.Rack, &m.Ordinal
+	r.Member, r.Datacenter, r.Rack, r.Ordinal = named(m.Name), m.Datacenter, m.Rack, &m.Ordinal
 	row.OperationMode, row.Version, row.Coordinator = m.OperationMode, m.ScyllaVersion, hostid.Known(m.Coordinator)
 	row.Group0 = string(hostid.Known(m.Group0ID))
-	row.State, row.Namespace = StateOfMode(m.OperationMode), m.Namespace
+	row.State, row.Namespace = StateOfMode(m.OperationMode), named(m.Namespace)
+}
+
+// named is the name of an object or namespace; empty for a text that is none. A report may be of somebody who writes no names, and commands are made of them.
+func named(text string) string {
+	if !api.IsName(text) {
+		return ""
+	}
+	return text
 }
 
 func troubleOf(t *api.RowTrouble) Trouble {

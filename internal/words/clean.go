@@ -3,15 +3,48 @@
 package words
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // Clean makes text from outside safe to show on one line: line breaks, tabs and the other control characters of ASCII become spaces, and characters that
 // nobody sees, or that change the order of others, are written as <U+202E>. Use it on whatever goes to a terminal, an Event, a condition or a log.
-func Clean(s string) string {
+func Clean(s string) string { return visible(s, "", "<", ">") }
+
+// Visible is Clean for text of several lines: line breaks and tabs stay.
+func Visible(s string) string { return visible(s, "\n\t", "<", ">") }
+
+// VisibleMarkup is Visible for HTML and XML.
+func VisibleMarkup(s string) string { return visible(s, "\n\t", "&lt;", "&gt;") }
+
+// VisibleJSON is a JSON document that says the same with nothing hidden in it: an encoder leaves the control characters beyond ASCII, and those that change the order
+// of others, as they are, and a terminal obeys them. Outside its strings JSON has none of them.
+func VisibleJSON(data []byte) []byte {
+	if !bytes.ContainsFunc(data, hidden) {
+		return data
+	}
+	var b bytes.Buffer
+	for _, r := range string(data) {
+		if !hidden(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.Bytes()
+}
+
+// hidden is unsafe but for the characters below the space: within JSON they are line breaks and tabs between its parts.
+func hidden(r rune) bool { return r >= ' ' && unsafe(r) }
+
+// visible writes what is not safe between open and end, and leaves the characters of stay.
+func visible(s, stay, open, end string) string {
 	if !strings.ContainsFunc(s, unsafe) && utf8.ValidString(s) {
 		return s
 	}
@@ -19,11 +52,13 @@ func Clean(s string) string {
 	for i, r := range s {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
-			fmt.Fprintf(&b, "<0x%02X>", s[i])
+			fmt.Fprintf(&b, "%s0x%02X%s", open, s[i], end)
+		case strings.ContainsRune(stay, r):
+			b.WriteRune(r)
 		case r < ' ' || r == 0x7f:
 			b.WriteByte(' ')
 		case unsafe(r):
-			fmt.Fprintf(&b, "<U+%04X>", r)
+			fmt.Fprintf(&b, "%sU+%04X%s", open, r, end)
 		default:
 			b.WriteRune(r)
 		}

@@ -150,12 +150,13 @@ func (o *options) print(results []preflight.Result) error {
 	switch o.output {
 	case "json":
 		b, err = json.MarshalIndent(newDocument(results), "", "    ")
-		b = append(b, '\n')
+		b = append(words.VisibleJSON(b), '\n')
 	case "yaml":
 		b, err = yaml.Marshal(newDocument(results))
+		b = []byte(words.Visible(string(b)))
 	case "junit":
 		b, err = xml.MarshalIndent(newSuite(results), "", "  ")
-		b = append([]byte(xml.Header), append(b, '\n')...)
+		b = []byte(xml.Header + words.VisibleMarkup(string(b)) + "\n")
 	default:
 		opts := o.d.Options(false)
 		return o.d.Print(text(results), opts)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // OutputFlags are -o and --template as kubectl has them, for documents that also have a text.
@@ -106,7 +107,13 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 		if err := f.printer.PrintObj(shown, &out); err != nil {
 			return exit.WithHint(fmt.Errorf("print %s as -o asks: %w", doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)
 		}
-		if _, err := d.Streams.Out.Write(out.Bytes()); err != nil {
+		text := []byte(nil)
+		if *f.print.OutputFormat == "json" {
+			text = words.VisibleJSON(out.Bytes())
+		} else {
+			text = []byte(words.Visible(out.String())) // YAML, and what a template takes out of the document
+		}
+		if _, err := d.Streams.Out.Write(text); err != nil {
 			return fmt.Errorf("write %s: %w", doc.GetObjectKind().GroupVersionKind().Kind, err)
 		}
 	}
@@ -164,5 +171,5 @@ func (d *Deps) JSON(doc any) []byte {
 		d.repeat(doc)
 	}
 	data, _ := json.Marshal(doc) // documents hold texts, numbers and times only
-	return data
+	return words.VisibleJSON(data)
 }

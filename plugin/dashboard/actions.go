@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cqlsh"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
@@ -89,7 +90,7 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	root.SetErr(o.d.Streams.ErrOut)
 	o.d.Say("\n$ " + o.d.Words().Shell(typed(args, o.d.NamespaceGiven())) + "\n\n")
 	err := root.ExecuteContext(ctx)
-	if text := o.d.Words().Mentioned(exit.Message(err)); text != "" {
+	if text := o.d.Words().Mentioned(words.Visible(exit.Message(err))); text != "" {
 		o.d.Say(text + "\n")
 	}
 	if ctx.Err() != nil {

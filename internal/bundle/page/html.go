@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 //go:embed report.html.tmpl
@@ -106,8 +107,12 @@ func HTML(w io.Writer, r *Report) error {
 	if err != nil {
 		return err
 	}
-	d := newPage(r)
-	if err := t.Execute(w, d); err != nil {
+	var b strings.Builder
+	if err := t.Execute(&b, newPage(r)); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	// Escaped texts may still hold what nobody sees, or what changes the order of others; the page itself has none of it.
+	if _, err := io.WriteString(w, words.VisibleMarkup(b.String())); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil

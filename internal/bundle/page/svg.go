@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Rules for what <use> repeats must not name its surroundings: they do not reach into the copies, inherited variables do.
@@ -57,7 +58,7 @@ func esc(s string) string {
 // SVG writes the matrix as a picture that stands on its own.
 func SVG(w io.Writer, r *Report) error {
 	text := draw(r, newGrid(r), true, "")
-	if _, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+text); err != nil {
+	if _, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+words.VisibleMarkup(text)); err != nil {
 		return fmt.Errorf("write the picture: %w", err)
 	}
 	return nil
