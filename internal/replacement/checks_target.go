@@ -68,7 +68,7 @@ func (v *verifier) checkHostID() finding {
 			return failed(evidence, code.New(saysReplaceHostIDLost).Do(code.Scylla(in.Namespace, "status"),
 				code.Kubectl(in.Namespace, "annotate", "--overwrite", "service", member, api.AnnotationHostID+"=HOSTID")))
 		}
-		return failed(evidence, code.New(saysReplaceNeverHadHostID))
+		return failed(evidence, code.New(saysReplaceNeverHadHostID).Do(code.Scylla(in.Namespace, "status")))
 	}
 	return ok(code.New(saysReplaceHostIDRecorded, "hostID", v.target, "member", member))
 }

@@ -33,7 +33,7 @@ var replacementSentences = map[code.Code]string{
 	"ReplaceHostIDMalformed":  `annotation {annotation}="{value}" of service {member} {why}`,
 	"ReplaceHostIDMissing":    "service {member} has no annotation {annotation}, so nobody knows which node it was",
 	"ReplaceHostIDLost":       "it had a host ID, and its volume may have its data: delete nothing; find the host ID that no member has with {1} and record it: {2}",
-	"ReplaceNeverHadHostID":   "if no node ever ran on it, it never joined: delete its PVC and Pod and let it join anew",
+	"ReplaceNeverHadHostID":   "if a node ever ran on it, its volume may have its data: delete nothing, and find the host ID that no member has with {1}; if none did, there is nothing to replace: it joins by itself",
 	"CureGiveHostID":          "find the dead node's host ID with {1} and give it: {2}",
 	"ReplaceHasJoined":        "{node} has joined (annotation {annotation})",
 	"ReplaceMemberOfPeers":    "{node} is a member in its peers' rows",

@@ -121,9 +121,14 @@ func (f *fixture) barrierSays(member string, texts ...string) {
 
 // goBy sets what the barriers go by.
 func goBy(s *appsv1.StatefulSet, policy api.Policy) {
+	withArg(s, api.ContainerBarrier, "--policy="+string(policy))
+}
+
+// withArg gives one of the init containers one more argument.
+func withArg(s *appsv1.StatefulSet, container, arg string) {
 	for i := range s.Spec.Template.Spec.InitContainers {
-		if c := &s.Spec.Template.Spec.InitContainers[i]; c.Name == api.ContainerBarrier {
-			c.Args = append(c.Args, "--policy="+string(policy))
+		if c := &s.Spec.Template.Spec.InitContainers[i]; c.Name == container {
+			c.Args = append(c.Args, arg)
 		}
 	}
 }

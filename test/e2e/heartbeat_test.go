@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
@@ -39,33 +41,54 @@ func (f *fixture) untilStates(want string) {
 	})
 }
 
-// A reporter that is frozen writes nothing, and its row says UP. The controller asks real reporters in real Pods, with what is shipped; the frozen one makes its
-// member UNKNOWN, and nobody else. When it goes on, so does the member.
-func TestAFrozenReporterMakesItsMemberUnknown(t *testing.T) {
-	t.Parallel()
-	f := deploy(t, scenario.Cluster{})
-	all := func(second string) string {
-		return fmt.Sprintf("%s-0=UP/Heartbeat %s-0=%s/Heartbeat %s-0=UP/Heartbeat", rack1, rack2, second, rack3)
-	}
-	f.untilStates(all("UP"))
-	row := f.pod(rack2 + "-0").Annotations[api.AnnotationNodeStatusReport]
-
-	f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, rack2+"-0", api.ContainerReporter))
-	f.untilStates(all("UNKNOWN"))
-	if got := f.pod(rack2 + "-0").Annotations[api.AnnotationNodeStatusReport]; got != row || !strings.Contains(row, `"UP"`) {
-		t.Errorf("the row was written anew: %s, was %s", got, row)
-	}
-	f.waitFor("the controller to name the heartbeat", func(ctx context.Context) (bool, string, error) {
+// untilMissed waits until the controller's log says why a member's heartbeat is missing.
+func (f *fixture) untilMissed(member, why string) {
+	f.t.Helper()
+	f.waitFor("the controller to name the heartbeat of "+member, func(ctx context.Context) (bool, string, error) {
 		log, err := f.Cluster.Kubectl(ctx, "-n", "kubectl-scylla", "logs", "deployment/kubectl-scylla-controller", "--tail=500")
 		for line := range strings.Lines(log) {
-			if strings.Contains(line, "a heartbeat is missing") && strings.Contains(line, f.namespace) && strings.Contains(line, rack2+"-0") && strings.Contains(line, "TimedOut") {
+			if strings.Contains(line, "a heartbeat is missing") && strings.Contains(line, f.namespace) && strings.Contains(line, member) && strings.Contains(line, why) {
 				return true, "", nil
 			}
 		}
 		return false, tail(log, 3), err
 	})
+}
+
+// A reporter that is frozen writes nothing, and its row says UP. The controller asks real reporters in real Pods, with what is shipped; the frozen one makes its
+// member UNKNOWN, and nobody else. When it goes on, so does the member. The reporter of the last rack renews a Lease instead, with the rights of its own token.
+func TestAFrozenReporterMakesItsMemberUnknown(t *testing.T) {
+	t.Parallel()
+	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
+		if s.Name == rack3 {
+			withArg(s, api.ContainerReporter, "--heartbeat=lease")
+		}
+	}})
+	all := func(second, third string) string {
+		return fmt.Sprintf("%s-0=UP/Heartbeat %s-0=%s/Heartbeat %s-0=%s/Heartbeat", rack1, rack2, second, rack3, third)
+	}
+	f.untilStates(all("UP", "UP"))
+	row := f.pod(rack2 + "-0").Annotations[api.AnnotationNodeStatusReport]
+
+	f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, rack2+"-0", api.ContainerReporter))
+	f.untilStates(all("UNKNOWN", "UP"))
+	if got := f.pod(rack2 + "-0").Annotations[api.AnnotationNodeStatusReport]; got != row || !strings.Contains(row, `"UP"`) {
+		t.Errorf("the row was written anew: %s, was %s", got, row)
+	}
+	f.untilMissed(rack2+"-0", "TimedOut")
 	f.must(f.Cluster.ResumeContainer(f.ctx, f.namespace, rack2+"-0", api.ContainerReporter))
-	f.untilStates(all("UP"))
+	f.untilStates(all("UP", "UP"))
+
+	var own coordinationv1.Lease
+	f.must(f.Client.Get(f.ctx, client.ObjectKey{Namespace: f.namespace, Name: heartbeat.LeaseName(rack3 + "-0")}, &own))
+	if o := own.OwnerReferences; len(o) != 1 || o[0].UID != f.pod(rack3+"-0").UID {
+		t.Errorf("the Lease is owned by %+v", o)
+	}
+	f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, rack3+"-0", api.ContainerReporter))
+	f.untilStates(all("UP", "UNKNOWN"))
+	f.untilMissed(rack3+"-0", "Stopped")
+	f.must(f.Cluster.ResumeContainer(f.ctx, f.namespace, rack3+"-0", api.ContainerReporter))
+	f.untilStates(all("UP", "UP"))
 
 	// Where the view is served, the Lease says.
 	var l coordinationv1.Lease
