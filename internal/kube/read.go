@@ -321,7 +321,7 @@ func check(o metav1.Object, kind string) error {
 	}
 	for _, name := range names {
 		if !api.IsName(name) {
-			return fmt.Errorf("Pod %s/%s: it names %.300q, which is no name of a node, claim or container; %s", pod.Namespace, pod.Name, name, savedCure)
+			return fmt.Errorf("%s %s/%s: it names %.300q, which is no name of a node, claim or container; %s", kind, pod.Namespace, pod.Name, name, savedCure)
 		}
 	}
 	return nil

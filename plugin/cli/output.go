@@ -107,7 +107,7 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 		if err := f.printer.PrintObj(shown, &out); err != nil {
 			return exit.WithHint(fmt.Errorf("print %s as -o asks: %w", doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)
 		}
-		text := []byte(nil)
+		var text []byte
 		if *f.print.OutputFormat == "json" {
 			text = words.VisibleJSON(out.Bytes())
 		} else {
