@@ -7,9 +7,7 @@ package views
 import (
 	"context"
 	"log/slog"
-	"net"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -147,7 +145,7 @@ func (t *Tracker) Ask(ctx context.Context) {
 			if e.Heartbeat != nil && e.Address != "" {
 				all = append(all, heartbeats.Target{
 					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Member}, Cluster: key.Name,
-					Address:     net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port))),
+					Address:     e.HeartbeatAt(),
 					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: e.Heartbeat.Lease, UID: e.Pod,
 				})
 			}

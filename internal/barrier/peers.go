@@ -5,10 +5,8 @@ package barrier
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -145,7 +143,7 @@ func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, dig
 			continue
 		}
 		h := p.heard[e.Member]
-		address := net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port)))
+		address := e.HeartbeatAt()
 		if h.address != address || h.fingerprint != e.Heartbeat.Fingerprint {
 			if h.client != nil {
 				h.client.CloseIdleConnections()

@@ -97,6 +97,11 @@ func (r *relay) question() viewwire.Question {
 func (r *relay) age() (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.fresh()
+}
+
+// fresh is age for whoever holds mu.
+func (r *relay) fresh() (time.Duration, bool) {
 	age, known := r.views.Age(r.clock.Now())
 	return age, known && age <= bootstrap.ViewLimit
 }
@@ -110,8 +115,8 @@ func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 		return nil, viewwire.ErrUnknown
 	}
 	r.asks()
-	age, known := r.views.Age(r.clock.Now())
-	if !known || age > bootstrap.ViewLimit {
+	age, known := r.fresh()
+	if !known {
 		return nil, viewwire.ErrNone
 	}
 	return &viewwire.View{StatusReportView: *r.views.Latest(), ReportUID: r.views.Report(), AgeMillis: age.Milliseconds()}, nil

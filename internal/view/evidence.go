@@ -4,7 +4,9 @@ package view
 
 import (
 	"cmp"
+	"net"
 	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -93,6 +95,11 @@ func (e *Evidence) Seen(h Heartbeat, now time.Time) Look {
 // Beats is true when a heartbeat confirms the member's row: the last answer was about this row, and the number has advanced within its Limit.
 func (e *Evidence) Beats(h Heartbeat, now time.Time) bool {
 	return h.Digest != "" && h.Digest == e.Digest && !h.Advanced.IsZero() && now.Sub(h.Advanced) <= cmp.Or(e.Limit, ContactLimit)
+}
+
+// HeartbeatAt is host and port of its heartbeat, which it must have.
+func (e *Evidence) HeartbeatAt() string {
+	return net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port)))
 }
 
 // Contact is how it is known that a member's row is true.
