@@ -49,6 +49,8 @@ type Options struct {
 	Patience time.Duration
 	// Hole makes no faults but one, again and again: no reporter reaches the API server, a node dies, and a newcomer comes.
 	Hole bool
+	// Mum reporters say neither that they could not write their row, nor what it is.
+	Mum bool
 }
 
 // Result of one run.
