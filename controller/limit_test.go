@@ -74,7 +74,7 @@ func shipped(t *testing.T) corev1.Container {
 	return corev1.Container{}
 }
 
-// reporters answer for every node of the crowd, each at an address of its own.
+// reporters answers heartbeats for every node of the crowd, each at an address of its own.
 type reporters struct {
 	port        int32
 	fingerprint string
@@ -88,7 +88,7 @@ func newReporters(t *testing.T) *reporters {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All of 127.0.0.0/8 is this machine; a listener for one of its addresses would hear that one alone.
+	// All of 127.0.0.0/8 is this machine; a listener on one of these addresses would accept connections to that address alone.
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", ":0")
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func (r *reporters) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func crowdID(i int) string      { return fmt.Sprintf("11111111-1111-4111-8111-%012d", i) }
 func crowdAddress(i int) string { return fmt.Sprintf("127.1.%d.%d", i/200, i%200+1) }
 
-// crowdRow is the row of node i, as its reporter writes it; down is whom it sees DOWN, -1 for nobody.
+// crowdRow is the row of node i, as its reporter writes it; down is the node that it sees DOWN, -1 for none.
 func (r *reporters) crowdRow(t *testing.T, i, down int) string {
 	row := &api.NodeStatusReport{
 		HostID: hostid.ID(crowdID(i)), OwnsTokens: ptr.To(true), OperationMode: "NORMAL", ScyllaVersion: "2026.2.0-0.20260901.0123456789ab", Coordinator: hostid.ID(crowdID(0)),
@@ -190,7 +190,7 @@ func crowdPod(set *appsv1.StatefulSet, ordinal, i int, row string) *corev1.Pod {
 	}
 }
 
-// crowdService is a member Service as the controller has made and annotated it.
+// crowdService is a member Service as the controller has created and annotated it.
 func crowdService(set *appsv1.StatefulSet, ordinal, i int) *corev1.Service {
 	labels := maps.Clone(set.Spec.Selector.MatchLabels)
 	labels[api.LabelManagedBy], labels[api.LabelServiceType], labels[api.LabelRackOrdinal] = api.ManagedByUs, api.ServiceTypeMember, strconv.Itoa(ordinal)
@@ -206,10 +206,10 @@ func crowdService(set *appsv1.StatefulSet, ordinal, i int) *corev1.Service {
 	}
 }
 
-// crowded fills a control plane with the objects of a cluster of a thousand nodes that has run for long.
+// crowded fills a control plane with the objects of a cluster of a thousand nodes that has long been running.
 func (p *place) crowded(r *reporters) {
 	p.t.Helper()
-	// They would delete Pods that no machine runs, and make others.
+	// They would delete the Pods, which no kubelet runs, and create others.
 	for _, name := range []string{"kube-controller-manager", "kube-scheduler"} {
 		if err := p.Component(name).Kill(); err != nil {
 			p.t.Fatal(err)
@@ -243,7 +243,7 @@ func (p *place) crowded(r *reporters) {
 	})
 }
 
-// kubeconfig writes a configuration into a file.
+// kubeconfig writes a configuration into a file and returns its path.
 func kubeconfig(t *testing.T, cfg *rest.Config) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -304,7 +304,7 @@ func (p *place) runLimited(agent, kubeconfig string, env ...string) *limited {
 	return l
 }
 
-// until waits for what must become true while the controller lives.
+// until waits for a condition while the controller runs.
 func (l *limited) until(what string, cond func(context.Context) error) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), allTries)
@@ -312,7 +312,7 @@ func (l *limited) until(what string, cond func(context.Context) error) {
 	if err := cluster.WaitFor(ctx, what, 200*time.Millisecond, func(ctx context.Context) (bool, string, error) {
 		select {
 		case err := <-l.ended:
-			killed, _ := l.group.Killed() // its end is an error in any case
+			killed, _ := l.group.Killed() // killed by a signal: its exit is an error in any case
 			l.ended <- err
 			return false, "", cluster.Permanent(fmt.Errorf("the controller has ended (%w); the kernel has ended %d processes for want of memory", err, killed))
 		default:
@@ -325,10 +325,10 @@ func (l *limited) until(what string, cond func(context.Context) error) {
 	}
 }
 
-// stop ends it, and says what it took; well is false for one that may have failed already.
+// stop ends the controller and logs its memory use; well is false where the controller may already have failed.
 func (l *limited) stop(well bool) {
 	l.t.Helper()
-	_ = l.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = l.cmd.Process.Signal(syscall.SIGTERM) // it may have exited already
 	err := <-l.ended
 	l.ended <- err
 	killed, unread := l.group.Killed()
@@ -338,7 +338,7 @@ func (l *limited) stop(well bool) {
 	l.t.Logf("%d MiB at most after %s", l.group.Peak()>>20, time.Since(l.began).Round(100*time.Millisecond))
 }
 
-// sees waits until a report is kept, and a view in it that was made by heartbeats.
+// sees waits for a report that is kept and that carries a view made from heartbeats.
 func (l *limited) sees(what string, up int, condition metav1.ConditionStatus) {
 	l.t.Helper()
 	l.until(what, func(ctx context.Context) error {
@@ -394,7 +394,7 @@ func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
 	// Every row changes at once, as when a node dies: all of them are sent and decoded anew.
 	p.deny(r, crowd-1)
 	l.sees("the same with one node DOWN", crowd-1, metav1.ConditionFalse)
-	// A replacement reads the cluster anew, from the API server, at each step.
+	// A replacement reads the whole cluster from the API server at each step.
 	dead := crowdService(rack(fmt.Sprintf("rack%d", (crowd-1)/perRack)), (crowd-1)%perRack, crowd-1)
 	p.must(p.client.Patch(t.Context(), dead.DeepCopy(), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:""}}}`, api.LabelReplace))))
 	l.until("word of the replacement", func(ctx context.Context) error {
@@ -413,7 +413,6 @@ func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
 	l.stop(true)
 }
 
-// deny has every other node see one DOWN.
 func (p *place) must(err error) {
 	p.t.Helper()
 	if err != nil {
@@ -421,6 +420,7 @@ func (p *place) must(err error) {
 	}
 }
 
+// deny makes the other nodes report one node DOWN.
 func (p *place) deny(r *reporters, down int) {
 	p.t.Helper()
 	p.abreast(func(ctx context.Context, c client.Client, i int) error {
@@ -434,7 +434,7 @@ func (p *place) deny(r *reporters, down int) {
 	})
 }
 
-// abreast does something about every node, several at a time.
+// abreast runs do for every node, several at a time.
 func (p *place) abreast(do func(ctx context.Context, c client.Client, i int) error) {
 	p.t.Helper()
 	cfg := p.RESTConfig()

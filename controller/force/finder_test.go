@@ -29,7 +29,7 @@ func (w *watched) Watch(s source.Source) error {
 	return nil
 }
 
-// later is a mapper that knows a kind once it is asked for the second time.
+// later is a mapper that reports a kind as unknown on the first lookup and knows it from the second on.
 type later struct {
 	meta.RESTMapper
 	asked map[schema.GroupKind]int

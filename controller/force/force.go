@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package force copies what people say on a StatefulSet, a ScyllaDBDatacenter or a ScyllaCluster to the member Services, where
-// barriers read it: the force annotation, and the reference to the report to judge by. It takes back what it gave when the origin no
-// longer says so. No Pod is touched, so none restarts.
+// Package force propagates two annotations of a StatefulSet, a ScyllaDBDatacenter or a ScyllaCluster to the member Services, where barriers read
+// them: the force annotation, and the reference to the report to judge by. It removes its copies once the origin no longer has the annotation. It
+// writes to no Pod, so no Pod restarts.
 //
-// It must not write to Services that are not ours, nor judge whether forcing is wise; it leaves an Event of each.
+// It must not write to Services that our controller does not manage, nor judge whether forcing is safe; it writes an Event for each forced member.
 package force
 
 import (
@@ -44,10 +44,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// kinds of the Scylla Operator that may say something, nearest first. They need not be installed.
+// kinds of the Scylla Operator whose annotations are propagated, nearest first. They may be absent from the API server.
 var kinds = []schema.GroupVersionKind{api.ScyllaDBDatacenterGVK, api.ScyllaClusterGVK}
 
-// lookForKinds is how often a kind that is not installed is looked for.
+// lookForKinds is the interval at which the API server is asked for a kind that is not installed.
 const lookForKinds = time.Minute
 
 // Options are what the reconciler needs.
@@ -56,7 +56,7 @@ type Options struct {
 	Notice  *notice.Recorder
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
-	// Kinds says which of the Scylla Operator's kinds are watched by now; nil means none.
+	// Kinds returns the Scylla Operator's kinds that are watched so far; nil means none.
 	Kinds       func() []schema.GroupVersionKind
 	Concurrency int
 }
@@ -72,7 +72,7 @@ func New(o Options) *Reconciler {
 	return &Reconciler{o}
 }
 
-// Register adds the reconciler to a manager, and a search for the Scylla Operator's kinds that goes on until both are found.
+// Register adds the reconciler to a manager, and a search for the Scylla Operator's kinds that runs until all are found.
 func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 	found := &finder{cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), clock: clk, log: o.Log}
 	o.Kinds = found.kinds
@@ -101,7 +101,7 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 
 // Reconcile brings the annotations of one cluster's member Services up to date.
 //
-// Long: the cases of one annotation, in the order in which they are asked.
+// Long: the cases of one annotation, in the order in which they are tested.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	in := []client.ListOption{client.InNamespace(req.Namespace), client.MatchingLabels{api.LabelCluster: req.Name}}
 	var services corev1.ServiceList
@@ -172,7 +172,7 @@ type object struct {
 	client.Object
 }
 
-// above reads the Scylla Operator's objects named as the cluster.
+// above reads the Scylla Operator's objects that have the cluster's name.
 func (r *Reconciler) above(ctx context.Context, key types.NamespacedName) ([]object, error) {
 	var out []object
 	for _, gvk := range r.o.Kinds() {
@@ -207,7 +207,7 @@ func (r *Reconciler) apply(ctx context.Context, svc *corev1.Service, want map[st
 	return nil
 }
 
-// recordForce leaves a trace of who may start whatever the reports say.
+// recordForce writes an Event for a force-proceed request.
 func (r *Reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
 	from := "its Service, by hand"
 	if f := svc.Annotations[api.AnnotationForcePropagatedFrom]; f != "" {
@@ -220,7 +220,7 @@ func (r *Reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
 	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, "ForceProceed", "PropagateForce", note)
 }
 
-// complain leaves an Event on an object whose force annotation has a value that opens nothing.
+// complain writes an Event on an object whose force annotation has a value other than "true", which opens no barrier.
 func (r *Reconciler) complain(ctx context.Context, obj client.Object, kind string, done map[string]bool) {
 	v, ok := obj.GetAnnotations()[api.AnnotationForceProceed]
 	if !ok || v == api.ForceProceedValue || done[kind+"/"+obj.GetName()] {

@@ -8,26 +8,25 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Source is an object that a member belongs to, with what it says. The nearest comes first: StatefulSet, ScyllaDBDatacenter,
-// ScyllaCluster.
+// Source is an object that a member belongs to, with its annotations. The nearest comes first: StatefulSet, ScyllaDBDatacenter, ScyllaCluster.
 type Source struct {
-	// Name as it is written into the marker: "StatefulSet/demo-rack1".
+	// Name is the value of the marker annotation: "StatefulSet/demo-rack1".
 	Name        string
 	Annotations map[string]string
 }
 
-// propagated annotations: what is copied, the marker that says from where, and what goes along.
+// propagated lists the annotations that are copied: key, the marker that names the origin, and an annotation that is copied along with it.
 var propagated = []struct{ key, marker, along string }{
 	{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom, api.AnnotationForceReason},
 	{api.AnnotationStatusReportOverrideRef, api.AnnotationOverrideRefPropagatedFrom, ""},
 }
 
-// Propagate returns what a member Service's annotations should be, given what its sources say, nearest first.
+// Propagate returns the annotations that a member Service should have, given those of its sources, nearest first.
 //
-//   - The nearest source that says anything decides, whatever it says: a value that does not open is copied too, because the barrier
-//     shows it, and it heals when it is mended.
-//   - What a person set on the Service itself stays, and is no longer overridden.
-//   - What was copied goes when no source says it any more.
+//  - The nearest source that has the annotation decides, whatever the value: a value that does not open the barrier is copied too, because the
+//    barrier shows it, and the copy follows once the value is corrected.
+//  - An annotation that a person set on the Service itself stays, and is never overwritten.
+//  - A copy is removed once no source has the annotation any more.
 func Propagate(service map[string]string, sources []Source) map[string]string {
 	out := maps.Clone(service)
 	if out == nil {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keep proves that reports are kept. Barriers trust a report while the controller's Lease advances, so the Lease is renewed by what the
-// loop that assembles and writes reports has done, and by nothing beside it: at each renewal the Lease lists the clusters whose reports were
-// assembled and written, or found equal, a moment ago. A cluster whose report cannot be written is taken off the list at once, and holds up no
-// other cluster; when none can be kept, the Lease is given up.
+// Package keep proves that reports are kept. Barriers trust a report while the controller's Lease advances, so the Lease is renewed from the results
+// of the loop that assembles and writes reports, and from nothing else: each renewal lists in the Lease the clusters whose reports were recently
+// assembled and then written, or found equal. A cluster whose report cannot be written is taken off the list at once, and does not delay any other
+// cluster; when no cluster's reports can be kept, the controller gives up the Lease.
 //
 // It must not assemble or judge anything.
 package keep
@@ -37,9 +37,9 @@ import (
 const (
 	// requestTimeout bounds each request about the Lease.
 	requestTimeout = 5 * time.Second
-	// again is after which part of the Lease's duration a report that was found equal is looked at once more.
+	// again divides the Lease's duration: a report that was found equal is assembled again after duration/again.
 	again = 3
-	// maxMarks bounds the annotation well below what an API server takes (256 KiB of annotations).
+	// maxMarks bounds the annotation well below the API server's limit (256 KiB of annotations).
 	maxMarks = 10_000
 )
 
@@ -52,13 +52,13 @@ type Options struct {
 	Log    *slog.Logger
 	// Namespace of the Lease, Holder the name of this process in it.
 	Namespace, Holder string
-	// Duration of the Lease: also how long an assembly proves anything. Interval is how often the Lease is renewed.
+	// Duration is the Lease's duration, and the time for which an assembly counts as proof. Interval is how often the Lease is renewed.
 	Duration, Interval time.Duration
-	// Clusters lists those whose reports are to be kept.
+	// Clusters lists the clusters whose reports this controller has to keep.
 	Clusters func(context.Context) ([]types.NamespacedName, error)
-	// ViewAt is what api.AnnotationViewAt says; empty where no views are served.
+	// ViewAt is the value of api.AnnotationViewAt; empty where this process serves no views.
 	ViewAt string
-	// Alive says why what the loop reads may be older than it knows, or that it does not run; nil when all is well.
+	// Alive returns an error when the loop does not run or reads from a cache that may be out of date, else nil.
 	Alive func() error
 }
 
@@ -68,23 +68,23 @@ type Keeper struct {
 
 	mu      sync.Mutex
 	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
-	kept    map[types.NamespacedName]time.Time // when the last assembly began that was written or found equal; none after a failure
+	kept    map[types.NamespacedName]time.Time // start of the last assembly that was written or found equal; absent after a failure
 	failed  map[types.NamespacedName]error     // the last failure, until the next success
 	started time.Time
-	proven  time.Time // the last renewal
-	reason  error     // why there was none since
+	proven  time.Time // last renewal
+	reason  error     // why there was no renewal since proven; nil when there was one
 
 	lease *coordinationv1.Lease // as last written or read; nil before and after an error
 	holds bool                  // this process has written it and not given it up
 	taken bool                  // this process has held it before
 }
 
-// New returns a Keeper that has proven nothing yet.
+// New returns a Keeper; it renews nothing until assemblies are reported to it.
 func New(o Options) *Keeper {
 	return &Keeper{o: o, kept: map[types.NamespacedName]time.Time{}, failed: map[types.NamespacedName]error{}}
 }
 
-// Source hands the queue of the loop to the keeper, which puts every cluster through it again and again.
+// Source gives the keeper the queue of the loop; the keeper adds every cluster to it at intervals.
 func (k *Keeper) Source() source.Source {
 	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		k.mu.Lock()
@@ -94,8 +94,8 @@ func (k *Keeper) Source() source.Source {
 	})
 }
 
-// Assembled is told by the loop of each assembly of a cluster's reports, with when it began to read. A nil error says that all of them are
-// written or were found equal.
+// Assembled records the result of one assembly of a cluster's reports; began is when it began to read. The loop calls it after each assembly. A nil
+// error means that all reports were written or found equal.
 func (k *Keeper) Assembled(key types.NamespacedName, began time.Time, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -131,10 +131,10 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// errLost ends the process: two that both believe to lead must not both write.
+// errLost ends the process: two processes that both believe to be leader must not both write.
 var errLost = errors.New("another controller has taken the Lease")
 
-// Round asks for what has to be assembled again, and renews the Lease when there is something to prove.
+// Round queues the clusters that are due for another assembly, and renews the Lease when at least one cluster's reports are proven.
 func (k *Keeper) Round(ctx context.Context) error {
 	keys, err := k.o.Clusters(ctx)
 	if err == nil && k.o.Alive != nil {
@@ -172,7 +172,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 	return nil
 }
 
-// last is when anything was proven, or could have been. The caller holds mu.
+// last returns the time of the last renewal, or of the start when there was none since. The caller holds mu.
 func (k *Keeper) last() time.Time {
 	if k.proven.Before(k.started) {
 		return k.started
@@ -180,7 +180,7 @@ func (k *Keeper) last() time.Time {
 	return k.proven
 }
 
-// proof gives the marks of the clusters that are kept. Error: nothing is proven.
+// proof returns the marks of the clusters whose reports are kept. It returns an error when there are none.
 func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -207,7 +207,8 @@ func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 	switch {
 	case len(missing) > 0 && len(marks) == 0:
 		return nil, fmt.Errorf("the reports of none of %d clusters are kept: %w", len(keys), k.why(missing[0]))
-	// A new leader proves nothing before it has seen all there is, or has waited for those that fail as long as anybody waits for it.
+	// A new leader renews only once every cluster was assembled, or once the Lease's duration has passed: barriers wait no longer than that for the
+	// failing ones.
 	case len(missing) > 0 && k.proven.IsZero() && now.Sub(k.started) < k.o.Duration:
 		return nil, fmt.Errorf("the reports of %d of %d clusters were not assembled yet", len(missing), len(keys))
 	case len(marks) > maxMarks:
@@ -218,7 +219,7 @@ func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 	return marks, nil
 }
 
-// why is the last failure of a cluster. The caller holds mu.
+// why returns the last failure of a cluster. The caller holds mu.
 func (k *Keeper) why(key types.NamespacedName) error {
 	if err := k.failed[key]; err != nil {
 		return fmt.Errorf("cluster %s: %w", key, err)
@@ -226,7 +227,7 @@ func (k *Keeper) why(key types.NamespacedName) error {
 	return fmt.Errorf("cluster %s: not assembled for %s", key, k.o.Duration)
 }
 
-// renew writes the Lease in this process's name.
+// renew writes the Lease with this process as the holder.
 func (k *Keeper) renew(ctx context.Context, marks []string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -245,7 +246,7 @@ func (k *Keeper) renew(ctx context.Context, marks []string) error {
 	l := k.lease.DeepCopy()
 	now := metav1.NewMicroTime(k.o.Clock.Now())
 	if holder := ptr.Deref(l.Spec.HolderIdentity, ""); holder != k.o.Holder {
-		// Whoever leads takes it once. Who finds it taken afterwards leads no more.
+		// The leader takes the Lease over once. If another process holds it afterwards, that process leads.
 		if k.taken && holder != "" {
 			return fmt.Errorf("%w: %s is held by %s", errLost, name, holder)
 		}
@@ -275,8 +276,8 @@ func (k *Keeper) write(ctx context.Context, l *coordinationv1.Lease) error {
 	return nil
 }
 
-// giveUp tells barriers at once, instead of after twice the Lease's duration, that nobody keeps the reports. Where the Lease cannot be written
-// it lapses.
+// giveUp removes the holder and the marks from the Lease, so that barriers stop trusting the reports at once instead of after twice the Lease's
+// duration. Where the Lease cannot be written it lapses.
 func (k *Keeper) giveUp(ctx context.Context) {
 	if !k.holds {
 		return
@@ -306,7 +307,7 @@ func (k *Keeper) giveUp(ctx context.Context) {
 	k.o.Log.InfoContext(ctx, "gave up the Lease by which barriers trust the reports")
 }
 
-// Check fails when this process leads and has kept no reports for longer than the Lease's duration, as /readyz does.
+// Check returns the readiness check: it fails when this process leads and has renewed nothing for longer than the Lease's duration.
 func (k *Keeper) Check(elected <-chan struct{}) func(*http.Request) error {
 	return func(*http.Request) error {
 		select {

@@ -37,8 +37,8 @@ type world struct {
 	client client.WithWatch
 	clock  *clocktesting.FakeClock
 	keys   []types.NamespacedName
-	refuse error // of every write of the Lease
-	stale  error // what Alive says
+	refuse error // returned by every write of the Lease
+	stale  error // returned by Alive
 }
 
 func newWorld(t *testing.T, keys ...types.NamespacedName) *world {
@@ -72,7 +72,7 @@ func (w *world) round(k *Keeper) {
 	}
 }
 
-// lease is the holder, what it keeps, and the renewal; all empty when there is none.
+// lease returns the holder, the clusters that the Lease lists, and the renewal; all empty when there is no Lease.
 func (w *world) lease() (holder string, keeps []string, renewed time.Time) {
 	w.t.Helper()
 	l := &coordinationv1.Lease{}
@@ -198,7 +198,7 @@ func TestAControllerThatCannotWriteGivesTheLeaseUp(t *testing.T) {
 					gone = w.clock.Now()
 				}
 			}
-			// An assembly that nothing follows proves something for 15 s, and what it proved is trusted for 15 s.
+			// The last assembly counts as proof for 15 s, and barriers trust the last renewal for another 15 s.
 			if took := gone.Sub(began); gone.IsZero() || took < 15*time.Second || took > 32*time.Second {
 				t.Errorf("given up after %s", took)
 			}
@@ -285,7 +285,7 @@ func TestStartGivesTheLeaseBack(t *testing.T) {
 	w.want("stopped", "")
 }
 
-// Where views are served stands on the Lease while its holder leads, and is taken off with it.
+// The Lease carries the address of the views while its holder leads; giving the Lease up removes it.
 func TestTheLeaseSaysWhereViewsAreServed(t *testing.T) {
 	w := newWorld(t, a)
 	at := func() string {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package members keeps one member Service per ordinal of each StatefulSet that was handed to our controller, and records on it what the
-// node itself says: its host ID, and whether it has joined.
+// Package members keeps one member Service per ordinal of each StatefulSet that our controller manages, and records on it the node's own statements:
+// its host ID, and whether it has joined.
 //
-// It must not write to anything that the Scylla Operator owns, to Pods or to StatefulSets, and it never deletes the Service of a
-// node that its peers still list: the annotations there are the only trace of a host ID that has to be replaced or removed.
+// It must not write to anything that the Scylla Operator owns, to Pods or to StatefulSets. It never deletes the Service of a node that its peers
+// still list: the annotations there are the only record of a host ID that has to be replaced or removed.
 package members
 
 import (
@@ -38,7 +38,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// lookAgain is how often a member that is to go is looked at. It costs no request: everything is read from the cache.
+// lookAgain is the interval at which a member that is to be retired is checked. It costs no request: everything is read from the cache.
 const lookAgain = 10 * time.Second
 
 // Options are what the reconciler needs; all are required.
@@ -75,7 +75,8 @@ func Register(mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
-// nodeSaysMore lets pass what changes of what a node says of itself. Its row changes far more often, with every peer that comes or goes.
+// nodeSaysMore passes updates that change a node's statements about itself. The node's row changes far more often, with every peer that comes or
+// goes.
 var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
 		return true
@@ -156,7 +157,7 @@ func owned(svc *corev1.Service, set string) bool {
 	return o != nil && (o.Kind != kindStatefulSet || o.Name != set)
 }
 
-// settle turns a lost race into another look: the newer object is on its way into the cache.
+// settle turns a conflict into a requeue: the newer object is on its way into the cache.
 func settle(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return reconcile.Result{RequeueAfter: time.Second}, nil
@@ -164,7 +165,7 @@ func settle(err error) (reconcile.Result, error) {
 	return reconcile.Result{}, err
 }
 
-// world is what one reconciliation looks at, all of it from the cache. set is nil when it is gone.
+// world is the input of one reconciliation, all of it from the cache. set is nil when the StatefulSet is gone.
 type world struct {
 	set      *appsv1.StatefulSet
 	sets     []appsv1.StatefulSet
@@ -199,8 +200,8 @@ func (r *Reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespac
 	return w, nil
 }
 
-// overlaps names an older StatefulSet that claims the same places. Reports know a member by datacenter, rack and ordinal: with two of one
-// place, a newcomer that leaves its own row out would leave out another's too.
+// overlaps returns the name of an older StatefulSet with the same datacenter, rack and ordinals, or "". Reports identify a member by datacenter, rack
+// and ordinal: with two members of one place, a newcomer that leaves its own row out would leave out the other's too.
 func (w *world) overlaps(place scope.Place) string {
 	start, n := cluster.Ordinals(w.set)
 	for i := range w.sets {
@@ -217,7 +218,7 @@ func (w *world) overlaps(place scope.Place) string {
 	return ""
 }
 
-// ensure makes a member Service, or mends the one that is there.
+// ensure creates a member Service, or corrects the existing one.
 func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service) error {
 	svc := w.byName[want.Name]
 	if svc == nil {
@@ -229,7 +230,7 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 		if !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create service %s/%s: %w", want.Namespace, want.Name, err)
 		}
-		// There, and not in the cache: made a moment ago, or without the cluster's label.
+		// It exists but is not in the cache: it was created a moment ago, or has no cluster label.
 		svc = &corev1.Service{}
 		if err := r.o.Live.Get(ctx, client.ObjectKeyFromObject(want), svc); err != nil {
 			return fmt.Errorf("read service %s/%s: %w", want.Namespace, want.Name, err)
@@ -262,7 +263,7 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 	return nil
 }
 
-// record copies what the node says of itself from its Pod to its Service.
+// record copies the node's statements about itself from its Pod to its Service.
 func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) error {
 	row, _ := rowOf(w.pods[svc.Name])
 	set := Record(svc.Annotations, row, r.o.Clock.Now())
@@ -289,7 +290,7 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 	return nil
 }
 
-// foreign says why a host ID cannot be that of a member's own node; empty when it can.
+// foreign returns why a host ID cannot belong to a member's own node; empty when it can.
 func (w *world) foreign(member string, hostID hostid.ID) string {
 	for _, s := range w.services {
 		if s.Name != member && hostid.Known(s.Annotations[api.AnnotationHostID]) == hostID {
@@ -299,7 +300,7 @@ func (w *world) foreign(member string, hostID hostid.ID) string {
 	return ""
 }
 
-// stale is true when nobody keeps the row of a Pod up to date.
+// stale is true when the row of a Pod may be out of date, and when there is no Pod.
 func stale(pod *corev1.Pod) bool {
 	if pod == nil {
 		return true
@@ -308,7 +309,7 @@ func stale(pod *corev1.Pod) bool {
 	return !why.IsZero()
 }
 
-// rowOf decodes the row in a Pod's annotation; nil when there is none or it cannot be decoded, which package reports complains about.
+// rowOf decodes the row in a Pod's annotation; nil when there is none or it cannot be decoded (package reports writes the Event for that).
 func rowOf(pod *corev1.Pod) (*api.NodeStatusReport, error) {
 	if pod == nil {
 		return nil, nil

@@ -214,14 +214,14 @@ func TestTheNodesWordIsRecorded(t *testing.T) {
 	if _, w := b.reconcile("demo-r1"); len(w) > 0 {
 		t.Errorf("nothing has changed, and written were %q", w)
 	}
-	// The volume is lost, and a node with another host ID starts there.
+	// The volume is lost, and a node with another host ID starts on the new one.
 	if err := b.client.Update(t.Context(), pod("demo-r1-0", sees(h7, false))); err != nil {
 		t.Fatal(err)
 	}
 	if _, w := b.reconcile("demo-r1"); len(w) > 0 || b.service("demo-r1-0").Annotations[api.AnnotationHostID] != h0 {
 		t.Errorf("the host ID that is to be replaced is lost: %q, %v", w, b.service("demo-r1-0").Annotations)
 	}
-	// A row that cannot be read says nothing.
+	// A row that cannot be decoded changes nothing.
 	broken := pod("demo-r1-0", nil)
 	broken.Annotations = map[string]string{api.AnnotationNodeStatusReport: "nope"}
 	if err := b.client.Update(t.Context(), broken); err != nil {
@@ -232,7 +232,7 @@ func TestTheNodesWordIsRecorded(t *testing.T) {
 	}
 }
 
-// grown is a cluster of two joined members whose StatefulSet now wants one.
+// grown is a cluster of two joined members whose StatefulSet was then scaled down to one.
 func grown(t *testing.T, second *corev1.Pod, first *corev1.Pod) *bench {
 	t.Helper()
 	b := newBench(t, set(2), pod("demo-r1-0", sees(h0, true, h0, h1)), pod("demo-r1-1", sees(h1, true, h0, h1)))
@@ -380,7 +380,7 @@ func TestDriftIsMended(t *testing.T) {
 	if s.Labels[api.LabelRack] != "r1" || s.Labels["team"] != "a" || !s.Spec.PublishNotReadyAddresses {
 		t.Errorf("%+v", s)
 	}
-	// Garbage collection must not take it with the StatefulSet; what else owns it is not ours to judge.
+	// Garbage collection must not take the Service with the StatefulSet; other owners stay untouched.
 	if len(s.OwnerReferences) != 1 || s.OwnerReferences[0].Name != "theirs" {
 		t.Errorf("owners %+v", s.OwnerReferences)
 	}
@@ -457,7 +457,8 @@ func TestARowThatSaysNothingNewOfItsNodeWakesNobody(t *testing.T) {
 	}
 }
 
-// A member says its own host ID. What is none, or another member's, is a lie or a mistake, and stays out of the Service that everybody reads.
+// A node reports its own host ID. A text that is no host ID, or the host ID of another member, is an error or a forgery, and is not written to the
+// Service.
 func TestAHostIDThatCannotBeTheMembersOwnIsNotRecorded(t *testing.T) {
 	for name, said := range map[string]string{
 		"a command": "x; touch /tmp/p #", "a word": "h0", "hidden characters": h7 + "\u202e", "a UUID in braces": "{" + h7 + "}", "a live peer's": h1, "none is set": "00000000-0000-0000-0000-000000000000",
@@ -474,7 +475,7 @@ func TestAHostIDThatCannotBeTheMembersOwnIsNotRecorded(t *testing.T) {
 				t.Errorf("recorded %q", got)
 			}
 			_, malformed := api.DecodeNodeStatusReport(pod("x", sees(said, true)).Annotations[api.AnnotationNodeStatusReport])
-			// Of a row that is malformed package reports complains.
+			// Package reports writes the Event for a malformed row.
 			if e := strings.Join(b.events(), "\n"); malformed == nil && !strings.Contains(e, "HostIDRefused") {
 				t.Errorf("events:\n%s", e)
 			}

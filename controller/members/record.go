@@ -15,14 +15,14 @@ import (
 // operationDecommissioned is ScyllaDB's word for a node that has left by itself.
 const operationDecommissioned = "DECOMMISSIONED"
 
-// Record returns what the member Service's annotations should say after the member's node has spoken: only the keys to set.
+// Record returns the annotations to set on the member Service, given the row of the member's node: only the keys that change.
 //
-//   - A host ID that has not joined never overwrites one that has: the recorded one is the only trace of a node that died, and a
-//     replacement needs it.
-//   - joined never goes back to false because something could not be asked, nor because a restarting node does not own its tokens
-//     yet; only a node that says itself that it is decommissioned has left.
-//   - When a node joins that was recorded before without having joined, or that has taken the place of another, now is recorded with its host ID. A node
-//     that has joined before anything was recorded of it was not seen to join, and one that replaces another has the record of its replacement.
+//  - The host ID of a node that has not joined never overwrites that of a node that has: the recorded one is the only record of a node that died, and a
+//    replacement needs it.
+//  - joined never goes back to false because a query failed, nor because a restarting node does not own its tokens yet; it does only when the node itself
+//    reports that it is decommissioned.
+//  - When a node joins that was recorded before without having joined, or that has taken the place of another, now is recorded with its host ID. For a node
+//    that had joined before its first record the time of the join is unknown, and a replacement has a record of its own.
 func Record(annotations map[string]string, row *api.NodeStatusReport, now time.Time) map[string]string {
 	if row == nil || row.HostID == "" {
 		return nil
@@ -62,21 +62,22 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 type Departure struct {
 	HostID hostid.ID
 	Joined bool
-	// Peers are the rows of the other members of the cluster as far as they could be read.
+	// Peers are the rows of the other members of the cluster that could be read.
 	Peers []PeerRow
 }
 
-// PeerRow is what another member says.
+// PeerRow is the row of another member.
 type PeerRow struct {
 	Member string
-	// Joined members count as witnesses; what any row says against leaving counts.
+	// Joined members count as witnesses. A row that lists the node counts against leaving whether its member has joined or not.
 	Joined bool
 	// Stale rows are no witnesses.
 	Stale bool
 	Row   *api.NodeStatusReport
 }
 
-// Left says whether the node is no member any more, and why. It takes a majority of the other members to say so, and one to deny it.
+// Left returns whether the node is no longer a member of the ScyllaDB cluster, and why. A majority of the other members must not list it; one that
+// does is enough to deny it.
 func (d Departure) Left() (left bool, why string) {
 	if d.HostID == "" && !d.Joined {
 		return true, "no node ever started there"
@@ -94,7 +95,7 @@ func (d Departure) Left() (left bool, why string) {
 				return false, p.Member + " lists host ID " + string(d.HostID)
 			}
 		}
-		// A row with an error or without anybody in it is not evidence of absence.
+		// A row with an error or without any node in it is not evidence of absence.
 		if p.Joined && !p.Stale && p.Row.Error == nil && len(p.Row.ObservedNodes) > 0 {
 			witnesses++
 		}

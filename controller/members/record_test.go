@@ -76,8 +76,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// The Scylla Operator's sidecar asks ScyllaDB and writes the Service in one go. Here the reporter asks, which is tested there, and this
-// package writes; the case's answers are turned into what the reporter makes of them. The hash of the token ring is not ours.
+// The Scylla Operator's sidecar asks ScyllaDB and writes the Service in one step. Here the reporter asks, which its own tests cover, and this package
+// writes; the case's answers are converted to the row that the reporter would write. The hash of the token ring is the operator's alone.
 func TestRecordAgreesWithTheScyllaOperatorsSidecar(t *testing.T) {
 	data, err := os.ReadFile("../../test/vectors/sidecar-annotation-cases.json")
 	if err != nil {

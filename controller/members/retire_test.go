@@ -32,7 +32,7 @@ func claim(member string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + member}}
 }
 
-// What says that a cluster has ever existed outlives its StatefulSets, and goes when nothing of the cluster is left.
+// The Services, which are the record that a cluster existed, outlive its StatefulSets, and are deleted when nothing else of the cluster is left.
 func TestA7ServicesWithoutAStatefulSet(t *testing.T) {
 	joined := func() []client.Object {
 		return []client.Object{withData("demo-r1", 1), withData("demo-r2", 1),
@@ -116,7 +116,7 @@ func TestA7AServiceAppliedBeforeItsStatefulSetStays(t *testing.T) {
 	}
 }
 
-// Applied again, a StatefulSet finds its Services, and what they say of its members.
+// A StatefulSet that is applied again finds its Services, with the annotations of its members.
 func TestA7TheStatefulSetComesBack(t *testing.T) {
 	b := newBench(t, withData("demo-r1", 1), pod("demo-r1-0", sees(h1, true, h1)), claim("demo-r1-0"))
 	b.reconcile("demo-r1")

@@ -33,8 +33,8 @@ var ports = []struct {
 	{"prometheus", 9180},
 }
 
-// desiredService is the member Service of one ordinal, named as the Pod. It has no owner: what it records must outlive the StatefulSet,
-// which is deleted and made again in routine, or a member with a new volume would found a second cluster.
+// desiredService returns the member Service of one ordinal, with the Pod's name. It has no owner: its annotations must outlive the StatefulSet, which
+// administrators routinely delete and create again; without them a member with a new volume would found a second cluster.
 func desiredService(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Service {
 	name := s.Name + "-" + strconv.Itoa(int(ordinal))
 	svc := &corev1.Service{
@@ -80,7 +80,7 @@ func desiredLabels(place scope.Place, ordinal int32) map[string]string {
 	}
 }
 
-// adopt makes metadata that drifted right again and leaves everybody else's labels, annotations and owners alone.
+// adopt restores the metadata that our controller sets; labels, annotations and owners of others stay.
 func adopt(svc *corev1.Service, want *corev1.Service, set string) {
 	if svc.Labels == nil {
 		svc.Labels = map[string]string{}
@@ -90,6 +90,6 @@ func adopt(svc *corev1.Service, want *corev1.Service, set string) {
 		svc.Annotations = map[string]string{}
 	}
 	maps.Copy(svc.Annotations, want.Annotations)
-	// Garbage collection would take the Service with its StatefulSet.
+	// An owner reference to the StatefulSet would have garbage collection delete the Service.
 	svc.OwnerReferences = slices.DeleteFunc(svc.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == kindStatefulSet && o.Name == set })
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package notice leaves Events for people on behalf of the reconcilers. It remembers what it said, so that a fact that stays true costs
-// the API server nothing. It must not decide what is worth saying.
+// Package notice writes Events for the reconcilers. It remembers those that it wrote, so that a fact that stays true costs the API server nothing. It
+// must not decide what is worth an Event.
 package notice
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// again is when a fact that is still true is said once more: the API server forgets Events after an hour.
+// again is the interval at which the Event of a lasting fact is repeated: the API server deletes Events after an hour.
 const again = 30 * time.Minute
 
-// limit bounds the memory of what was said.
+// limit bounds the number of remembered Events.
 const limit = 10_000
 
 // Recorder emits Events. It is safe for concurrent use.
@@ -40,7 +40,7 @@ func New(c client.Client, clk clock.PassiveClock, log *slog.Logger) *Recorder {
 	return &Recorder{client: c, clock: clk, log: log, said: map[key]time.Time{}}
 }
 
-// Emit says one thing about an object. An Event that cannot be written is logged: no reconciliation depends on it.
+// Emit writes one Event about an object. A failed write is only logged: no reconciliation depends on it.
 func (r *Recorder) Emit(ctx context.Context, regarding client.Object, typ, reason, action, note string) {
 	now := r.clock.Now()
 	k := key{regarding.GetNamespace(), regarding.GetName(), string(regarding.GetUID()), typ, reason, note}

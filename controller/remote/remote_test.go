@@ -38,7 +38,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// far is an API server elsewhere.
+// far is the API server of another Kubernetes cluster.
 type far struct {
 	client.WithWatch
 
@@ -179,13 +179,13 @@ func TestContactReadsWhatIsTheirsAndPushesWhatTheyLack(t *testing.T) {
 	if w := f.take(); len(w) != 2 {
 		t.Errorf("the copies were not renewed: %q", w)
 	}
-	// A leader that has just begun knows only its own report: what another put there stays.
+	// A leader that has just started knows only its own report: reports that another controller pushed stay.
 	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")})
 	contact()
 	if w := f.take(); len(w) != 0 {
 		t.Errorf("written there: %q", w)
 	}
-	// The remote has begun to pull by itself.
+	// The remote's own controller has begun to pull that datacenter.
 	p := theirs("pulled", "dc1")
 	p.Labels[api.LabelRemoteReport], p.Annotations = "near", map[string]string{api.AnnotationCopy: api.CopyPulled}
 	if err := f.Create(t.Context(), p); err != nil {
@@ -196,7 +196,7 @@ func TestContactReadsWhatIsTheirsAndPushesWhatTheyLack(t *testing.T) {
 	if diff := cmp.Diff([]string{"delete " + one}, f.take()); diff != "" {
 		t.Errorf("written there (-want +got):\n%s", diff)
 	}
-	// Taken out of the configuration.
+	// The remote is removed from the configuration.
 	if err := r.prune(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestTheClusterItselfIsNoRemote(t *testing.T) {
 	}
 }
 
-// near is the API server here with a Set that runs on it.
+// near is the local API server with a Set that runs on it.
 type near struct {
 	*Set
 	client client.WithWatch
@@ -321,7 +321,7 @@ func (n *near) reconcile(t *testing.T) {
 	}
 }
 
-// told waits for the other controller to be told of the cluster.
+// told waits until the Set notifies the other controller about the cluster.
 func (n *near) told(t *testing.T) {
 	t.Helper()
 	got, _ := n.queue.Get()
@@ -355,7 +355,7 @@ func TestARemoteFromItsSecretToItsEnd(t *testing.T) {
 	}
 	n.reconcile(t) // the same again changes nothing
 
-	// A change there is seen by the watch, long before the interval is over.
+	// The watch sees a change in the remote, long before the interval is over.
 	r := theirs("second", "dc3")
 	if err := f.Create(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -365,7 +365,7 @@ func TestARemoteFromItsSecretToItsEnd(t *testing.T) {
 		t.Errorf("reports %+v", s[0].Reports)
 	}
 
-	// What is published here arrives there.
+	// A report that is published here arrives in the remote.
 	n.Publish("demo", "demo", []api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")})
 	name := types.NamespacedName{Namespace: "far", Name: scope.ObjectName("demo", "dc1", "external")}
 	for got := ""; got != "create "+name.Name; {
@@ -406,7 +406,7 @@ func TestASecretThatIsNotUsableIsStillARemote(t *testing.T) {
 	if strings.Contains(n.log.String(), token) || strings.Contains(s[0].Reason, token) {
 		t.Errorf("the secret is told:\n%s", n.log)
 	}
-	// Mended.
+	// The Secret is corrected.
 	good := secret(kubeconfig("{token: " + token + "}"))
 	current := &corev1.Secret{}
 	if err := n.client.Get(t.Context(), secretKey.NamespacedName, current); err != nil {

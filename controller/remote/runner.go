@@ -27,40 +27,40 @@ import (
 )
 
 const (
-	// contactInterval is how often a remote is asked although its watch is silent: a silent watch may be a dead one.
+	// contactInterval is how often a remote is read although its watch is silent: a silent watch may be a broken one.
 	contactInterval = 10 * time.Second
 	// requestTimeout bounds every request but the watch.
 	requestTimeout = 10 * time.Second
-	// renewInterval is how often what was pushed is marked as still looked after. It is well below StaleAfter of whoever reads it.
+	// renewInterval is how often the renewal mark of pushed copies is changed. It is well below the StaleAfter of the controller that reads them.
 	renewInterval = 15 * time.Second
 	firstRetry    = time.Second
 	lastRetry     = 5 * time.Second
-	// leastPause gathers what changes there at once.
+	// leastPause collects changes that arrive at the same time into one contact.
 	leastPause = 250 * time.Millisecond
 )
 
-// State is what is known of one remote.
+// State is the last known state of one remote.
 type State struct {
 	Name string
-	// Read is true once its reports have been read by this process; Reports are the last that were, sorted by name, without copies.
+	// Read is true once this process has read the remote's reports; Reports are the last ones read, sorted by name, without copies.
 	Read    bool
 	Reports []api.ScyllaDBDatacenterNodesStatusReport
-	// Stale is true when it has not been possible to read it for longer than the time allowed, FailedSince since when it has not, and
-	// Reason why, in words that stay the same while the reason does.
+	// Stale is true when the remote could not be read for longer than staleAfter. FailedSince is when reading began to fail, and Reason why; its text
+	// stays the same while the cause does.
 	Stale       bool
 	FailedSince time.Time
 	Reason      string
-	// PushReason is why our reports cannot be written there, which makes nothing here old; empty when they can.
+	// PushReason is why our reports cannot be written to the remote, which makes no local rows old; empty when they can.
 	PushReason string
 }
 
-// runner keeps in touch with one remote: reads its reports, and writes ours there.
+// runner reads one remote's reports, and writes ours there.
 type runner struct {
 	config     Config
 	clock      clock.Clock
 	log        *slog.Logger
 	staleAfter time.Duration
-	changed    func() // tells that State is another
+	changed    func() // called when State has changed
 
 	dial   func(Config) (client.WithWatch, error)
 	writer *write.Reports
@@ -72,7 +72,7 @@ type runner struct {
 	outgoing    []api.ScyllaDBDatacenterNodesStatusReport
 	wake        chan struct{} // outgoing has changed
 
-	// Only run's goroutine touches these.
+	// Only the goroutine of run uses these.
 	client  client.WithWatch
 	renewed time.Time
 	listed  map[string]string // resource versions by name
@@ -94,7 +94,7 @@ func (r *runner) State() State {
 	return s
 }
 
-// Publish says what the remote should know of the other datacenters.
+// Publish sets the reports of the other datacenters that the remote should have.
 func (r *runner) Publish(reports []api.ScyllaDBDatacenterNodesStatusReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ func (r *runner) Publish(reports []api.ScyllaDBDatacenterNodesStatusReport) {
 	}
 }
 
-// run keeps in touch until ctx ends.
+// run contacts the remote until ctx ends.
 func (r *runner) run(ctx context.Context) {
 	retry := firstRetry
 	for ctx.Err() == nil {
@@ -139,8 +139,8 @@ func (r *runner) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// contact reads the remote's reports once and brings ours there up to date. A remote that can be read and not written to is still in
-// touch, so the two errors are told apart.
+// contact reads the remote's reports once and writes ours there. A remote that can be read but not written to is still reachable, so the two errors
+// are separate.
 func (r *runner) contact(ctx context.Context) (readErr, pushErr error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -199,7 +199,7 @@ func (r *runner) selection() []client.ListOption {
 	return []client.ListOption{client.InNamespace(r.config.RemoteNamespace), client.MatchingLabels{api.LabelReportSelector: r.config.RemoteCluster}}
 }
 
-// push writes our reports there. A datacenter that the remote knows by itself, its own or one that its own controller pulls, is left alone.
+// push writes our reports to the remote. A datacenter of the remote itself, or one that the remote's own controller pulls, is skipped.
 func (r *runner) push(ctx context.Context, there, outgoing []api.ScyllaDBDatacenterNodesStatusReport) error {
 	known := map[string]bool{}
 	ours := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
@@ -230,8 +230,8 @@ func (r *runner) push(ctx context.Context, there, outgoing []api.ScyllaDBDatacen
 		}
 	}
 	for name, t := range ours {
-		// What is merely not known here at this moment stays: only a datacenter that the remote knows by itself is withdrawn, so that
-		// its rows do not count twice.
+		// A datacenter that is merely unknown here at this moment stays: only a datacenter that the remote has a report of its own for is withdrawn, so
+		// that its rows do not count twice.
 		if wanted[name] || !known[t.DatacenterName] {
 			continue
 		}
@@ -271,7 +271,7 @@ func (r *runner) outgoingCopy(o *api.ScyllaDBDatacenterNodesStatusReport) *api.S
 	return want
 }
 
-// labelValue is a datacenter's name where a label can hold it: ScyllaDB takes names that Kubernetes does not.
+// labelValue converts a datacenter's name to a valid label value: ScyllaDB accepts names that Kubernetes does not.
 func labelValue(datacenter string) string {
 	if len(validation.IsValidLabelValue(datacenter)) == 0 {
 		return datacenter
@@ -289,7 +289,7 @@ func (r *runner) remove(ctx context.Context, t *api.ScyllaDBDatacenterNodesStatu
 	return err
 }
 
-// prune deletes what was pushed in this remote's name. It is called when the remote has been taken out of the configuration.
+// prune deletes the copies that this remote's Secret caused. It is called when the remote has been removed from the configuration.
 func (r *runner) prune(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -313,7 +313,7 @@ func (r *runner) prune(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// observe notes how a contact went.
+// observe updates State with the result of a contact.
 func (r *runner) observe(ctx context.Context, err, pushErr error) {
 	now := r.clock.Now()
 	r.mu.Lock()
@@ -353,7 +353,7 @@ func (r *runner) observe(ctx context.Context, err, pushErr error) {
 	}
 }
 
-// wait returns when something may have changed there or here, and after contactInterval at the latest.
+// wait returns when something may have changed in the remote or here, and after contactInterval at the latest.
 func (r *runner) wait(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -361,7 +361,7 @@ func (r *runner) wait(ctx context.Context) {
 	defer t.Stop()
 	w, err := r.client.Watch(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{}, r.selection()...)
 	if err != nil {
-		// The next contact will say whether the remote is gone; until then asking at intervals will do.
+		// The next contact tells whether the remote is gone; until then polling is enough.
 		select {
 		case <-ctx.Done():
 		case <-r.wake:
@@ -382,8 +382,8 @@ func (r *runner) wait(ctx context.Context) {
 			if !ok {
 				return
 			}
-			// A watch without a resource version begins with what is there, and that has just been read. Our own copies there change
-			// with each renewal, which is no news.
+			// A watch without a resource version begins with the existing objects, which have just been read. Our own copies change with each renewal; that is
+			// no reason for another contact.
 			o, err := meta.Accessor(e.Object)
 			if err == nil && (r.listed[o.GetName()] == o.GetResourceVersion() || o.GetAnnotations()[api.AnnotationCopyPusher] == string(r.config.UID)) {
 				continue
@@ -393,10 +393,10 @@ func (r *runner) wait(ctx context.Context) {
 	}
 }
 
-// errSelf is what a remote is refused for that turns out to be the cluster here.
+// errSelf is returned for a remote whose kubeconfig leads to the local cluster and namespace.
 var errSelf = errors.New("the kubeconfig leads to the reports here: a remote must be another Kubernetes cluster or namespace")
 
-// reasonOf says why a contact failed in words that stay the same while the cause does: no ports, no addresses, nothing of a credential.
+// reasonOf returns why a contact failed, in a text that stays the same while the cause does: no ports, no addresses, nothing of a credential.
 func reasonOf(err error) string {
 	var dns *net.DNSError
 	switch {
@@ -419,7 +419,7 @@ func reasonOf(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
 		return "its API server does not answer in time"
 	case strings.HasPrefix(err.Error(), "secret "):
-		return err.Error() // ours, and says nothing of the content
+		return err.Error() // our own text, which repeats nothing of the content
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

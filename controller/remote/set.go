@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote keeps in touch with other Kubernetes clusters that hold datacenters of a cluster here: it reads their reports, copies
-// ours there, and knows since when one could not be read. Kubeconfigs come from Secrets in the controller's own namespace:
+// Package remote connects to other Kubernetes clusters that hold datacenters of a local cluster: it reads their reports, copies ours there, and
+// records since when one could not be read. Kubeconfigs come from Secrets in the controller's own namespace:
 //
 //	apiVersion: v1
 //	kind: Secret
@@ -17,7 +17,7 @@
 //	stringData:
 //	  kubeconfig: ...                                         # credentials inline
 //
-// It must not write here: package reports does, from what State says. It must not log or repeat what is in a kubeconfig.
+// It must not write here: package reports does, from State. It must not log or repeat the contents of a kubeconfig.
 package remote
 
 import (
@@ -46,13 +46,13 @@ import (
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 )
 
-// Config is one remote, as its Secret says.
+// Config is the configuration of one remote, from its Secret.
 type Config = shared.Config
 
-// FromSecret reads it.
+// FromSecret decodes the Secret of a remote.
 var FromSecret = shared.FromSecret
 
-// StaleAfter is how long a remote may be silent before its rows count as old.
+// StaleAfter is how long a remote may be unreachable before its rows count as old.
 const StaleAfter = 30 * time.Second
 
 // Options are what a Set needs.
@@ -68,10 +68,10 @@ type Options struct {
 	Dial func(Config) (client.WithWatch, error)
 }
 
-// Set is every remote that is configured. It is a reconciler of Secrets and a manager's Runnable.
+// Set holds every configured remote. It is a reconciler of Secrets and a manager's Runnable.
 type Set struct {
 	o       Options
-	started chan struct{} // closed when base is there
+	started chan struct{} // closed by Start once base is set
 
 	mu      sync.Mutex
 	base    context.Context
@@ -122,7 +122,7 @@ func Register(mgr ctrl.Manager, s *Set) error {
 	return nil
 }
 
-// Source tells another controller, by the namespace and name of the cluster here, that a remote's State has changed.
+// Source notifies another controller, by the namespace and name of the local cluster, that a remote's State has changed.
 func (s *Set) Source() source.Source {
 	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		s.mu.Lock()
@@ -165,7 +165,7 @@ func (s *Set) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.R
 		_, err = config.RESTConfig()
 	}
 	if err != nil {
-		// It stays configured: its datacenters keep their last rows, marked as old.
+		// The remote stays configured: its datacenters keep their last rows, marked as old.
 		s.o.Notice.Emit(ctx, secret, corev1.EventTypeWarning, "RemoteInvalid", "ReadRemote", err.Error())
 		s.stop(ctx, req.NamespacedName, false)
 		s.notify(config)
@@ -201,7 +201,7 @@ func (s *Set) selected(secret *corev1.Secret) bool {
 	return secret.Namespace == s.o.Namespace && s.o.Selector.Matches(labels.Set(secret.Labels))
 }
 
-// stop ends a runner, and when the remote is no longer configured takes back what was pushed there.
+// stop ends a runner. With prune, for a remote that is no longer configured, it also deletes the copies that were pushed there.
 func (s *Set) stop(ctx context.Context, key types.NamespacedName, prune bool) {
 	s.mu.Lock()
 	r := s.runners[key]
@@ -230,8 +230,8 @@ func (s *Set) notify(c Config) {
 	}
 }
 
-// For returns the remotes configured for a cluster here, sorted by name. One that was never reached by this process is there with Read
-// false, and Stale once there was time enough.
+// For returns the remotes configured for a local cluster, sorted by name. A remote that this process has not read yet is listed with Read false, and
+// with Stale true once staleAfter has passed.
 func (s *Set) For(ctx context.Context, namespace, cluster string) ([]State, error) {
 	var secrets corev1.SecretList
 	if err := s.o.Client.List(ctx, &secrets, client.InNamespace(s.o.Namespace), client.MatchingLabelsSelector{Selector: s.o.Selector}); err != nil {
@@ -279,7 +279,8 @@ func (s *Set) stateOf(c Config, invalid error) State {
 	return st
 }
 
-// Publish says what every remote of a cluster should know of the other datacenters. Reports that came from a remote are not sent back to it.
+// Publish sets the reports that every remote of a cluster should have of the other datacenters. Reports that came from a remote are not sent back to
+// it.
 func (s *Set) Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

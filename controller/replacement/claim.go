@@ -20,19 +20,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )
 
-// A claim is deleted in three steps, because a request may be held back on its way for as long as it likes: the claim is marked; everything is read and
-// judged once more; and the deletion is asked for with the UID and the resourceVersion that the mark gave the claim. Whoever comes to another
-// decision meanwhile takes the mark off first, and a deletion that is still under way no longer fits.
+// A claim is deleted in three steps, because a request may be delayed in transit for any time: the controller marks the claim, reads and judges
+// everything again, and then requests the deletion with the UID and the resourceVersion that the mark gave the claim. A controller that decides
+// otherwise meanwhile removes the mark first, so that a delayed deletion fails its precondition.
 const (
-	// settle is from the mark to the deletion. A node that comes back is seen UP by its peers, and they say so, within a second or two.
+	// settle is the time from the mark to the deletion. When a node comes back, its peers see and report it UP within a second or two.
 	settle = 3 * time.Second
-	// markedFor is how long a mark is good for: an older one may be of a process that died with its deletion on the way.
+	// markedFor is how long a mark is valid: an older one may be from a process that died after it had sent the deletion.
 	markedFor = 30 * time.Second
-	// deleteTimeout is how long a deletion is waited for. Then all is judged again.
+	// deleteTimeout bounds the deletion request. After it everything is judged again.
 	deleteTimeout = 2 * time.Second
 )
 
-// deleteClaim marks the claim, or deletes it when the mark has stood for long enough. wait is how long it has to stand yet; nothing was deleted then.
+// deleteClaim marks the claim, or deletes it when the mark is old enough. wait is how much older the mark has to be; it is 0 when the deletion was
+// requested or there is no claim.
 func (r *Reconciler) deleteClaim(ctx context.Context, reading *replacement.Reading, step replacement.Step) (wait time.Duration, err error) {
 	claim := reading.Claim(step.Claim.UID)
 	if claim == nil {
@@ -59,7 +60,7 @@ func (r *Reconciler) deleteClaim(ctx context.Context, reading *replacement.Readi
 	return 0, nil
 }
 
-// recallDeletions takes the marks off the member's claims, so that no deletion that is still on its way takes effect.
+// recallDeletions removes the marks from the member's claims, so that a delayed deletion fails its precondition.
 func (r *Reconciler) recallDeletions(ctx context.Context, reading *replacement.Reading, member string) (changed bool, err error) {
 	var errs []error
 	for _, claim := range reading.Cluster.Claims(member) {
@@ -83,8 +84,8 @@ func (r *Reconciler) keepClaim(ctx context.Context, reading *replacement.Reading
 	})
 }
 
-// evict ends the old Pod through the eviction API, so that disruption budgets are heard. A Pod that has become Ready since it was read has another
-// resourceVersion, and stays.
+// evict ends the old Pod through the eviction API, so that disruption budgets are respected. A Pod that has become Ready since it was read has
+// another resourceVersion, and stays.
 func (r *Reconciler) evict(ctx context.Context, reading *replacement.Reading, svc *corev1.Service, step replacement.Step) error {
 	pod := reading.Cluster.Pod(svc.Name)
 	if pod == nil || string(pod.UID) != step.PodUID {

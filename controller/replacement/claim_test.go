@@ -18,12 +18,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )
 
-// back is the old node as its peers see it once it has returned.
+// back makes the old node's peers report that it has returned.
 func (w *world) back() {
 	w.rows([]api.ObservedNodeStatusReport{{HostID: hostOld, Status: api.NodeStatusUp}})
 }
 
-// steps reconciles n times, with so much time after each.
+// steps reconciles n times and advances the clock by each after every reconciliation.
 func (w *world) steps(r process, n int, each time.Duration) {
 	w.t.Helper()
 	for range n {
@@ -32,7 +32,7 @@ func (w *world) steps(r process, n int, each time.Duration) {
 	}
 }
 
-// untouched holds the world against the promise that a node that is alive loses nothing.
+// untouched checks that a live node has lost neither its Pod nor its claim.
 func (w *world) untouched() {
 	w.t.Helper()
 	_, pod, pvc := w.get()
@@ -41,7 +41,7 @@ func (w *world) untouched() {
 	}
 }
 
-// A DELETE that is held back on its way for five or thirty seconds meets a node that has returned meanwhile.
+// A DELETE that is delayed by five or thirty seconds arrives after the node has returned.
 func TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing.T) {
 	t.Parallel()
 	for name, restarted := range map[string]bool{"the same controller": false, "its successor": true} {
@@ -53,7 +53,7 @@ func TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing
 			for len(w.late) == 0 {
 				w.steps(r, 1, time.Second)
 			}
-			w.steps(r, 3, 2*time.Second) // it goes on asking
+			w.steps(r, 3, 2*time.Second) // the controller keeps reconciling
 			w.back()
 			if restarted {
 				r = w.controller()
@@ -78,7 +78,7 @@ func TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing
 	}
 }
 
-// A target that returns shortly after somebody has asked keeps its claim.
+// A target that returns shortly after the replacement was requested keeps its claim.
 func TestAttack8ATargetThatReturnsRightAfterTheLabelKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	for after := 100 * time.Millisecond; after <= 3*time.Second; after += 300 * time.Millisecond {
@@ -97,7 +97,7 @@ func TestAttack8ATargetThatReturnsRightAfterTheLabelKeepsItsClaim(t *testing.T) 
 	}
 }
 
-// The mark of a process that has died says nothing about what is on its way: it is made anew, and only then counts.
+// The mark of a process that has died proves nothing about requests in transit: it is set anew, and counts only then.
 func TestAnOldMarkIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]time.Duration{"long ago": -time.Hour, "by a clock that is ahead": time.Hour} {
@@ -121,7 +121,7 @@ func TestAnOldMarkIsMadeAnew(t *testing.T) {
 	}
 }
 
-// The claim is Terminating when the node comes back: its Pod is left alone, Ready or not, and it is said how the data is saved.
+// The claim is Terminating when the node comes back: its Pod is left alone, Ready or not, and an Event tells how to save the data.
 func TestAttack8TheNodeReturnsAfterItsClaimWasDeleted(t *testing.T) {
 	t.Parallel()
 	for name, returns := range map[string]func(*world){
@@ -162,7 +162,7 @@ func TestAttack8TheNodeReturnsAfterItsClaimWasDeleted(t *testing.T) {
 	}
 }
 
-// input is what the controller reads now.
+// input is the controller's present input.
 func (w *world) input() replacement.Input {
 	w.t.Helper()
 	r := w.controller()

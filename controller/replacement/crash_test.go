@@ -25,7 +25,7 @@ import (
 
 const turns = 60
 
-// sampled says whether a position is tried: all positions near a write, where state is lost or doubled, and every sample-th of the reads between them.
+// sampled selects the positions that are tried: all near a write, where state is lost or doubled, and every sample-th of the reads between them.
 func sampled(calls []string, k int) bool {
 	const sample = 7
 	for i := max(k-1, 0); i <= min(k+1, len(calls)-1); i++ {
@@ -36,7 +36,7 @@ func sampled(calls []string, k int) bool {
 	return k%sample == 0
 }
 
-// plain runs a replacement without trouble and returns the controller's requests.
+// plain runs a replacement without failures and returns the controller's requests.
 func plain(t *testing.T) []string {
 	t.Helper()
 	w := newWorld(t)
@@ -110,7 +110,7 @@ func TestKilledTwice(t *testing.T) {
 	}
 }
 
-// Every request is answered once with an error: a conflict where it writes, a lost answer although it took effect, a server that restarts.
+// Every request fails once: a conflict on a write, a lost answer although the write took effect, a server that restarts.
 func TestEveryRequestFailsOnce(t *testing.T) {
 	t.Parallel()
 	calls := plain(t)
@@ -161,7 +161,7 @@ func TestEveryRequestFailsOnce(t *testing.T) {
 	}
 }
 
-// A leader that was cut off goes on with a request that it had prepared, after its successor has finished everything.
+// A leader that was cut off sends a request that it had prepared, after its successor has finished everything.
 func TestOldLeaderGoesOn(t *testing.T) {
 	t.Parallel()
 	calls := plain(t)
@@ -186,7 +186,7 @@ func TestOldLeaderGoesOn(t *testing.T) {
 	}
 }
 
-// The same, and meanwhile the person has withdrawn the request: the old leader must not delete.
+// The same, and the person has withdrawn the request meanwhile: the old leader must not delete.
 func TestOldLeaderAfterCancellation(t *testing.T) {
 	t.Parallel()
 	calls := plain(t)
@@ -240,7 +240,7 @@ func TestOldLeaderAfterCancellation(t *testing.T) {
 	}
 }
 
-// The controller starts anew before each look: the back-off stands on the Service, not in its memory.
+// The controller restarts before each reconciliation: the back-off is recorded on the Service, not in memory.
 func TestDisruptionBudget(t *testing.T) {
 	w := newWorld(t)
 	w.ask()
@@ -277,7 +277,7 @@ func TestDisruptionBudget(t *testing.T) {
 	}
 }
 
-// Every answer that stands until somebody changes something is recorded for people, and nothing else is deleted meanwhile.
+// A refusal that lasts until an administrator changes something is recorded on the Service, and nothing else is deleted meanwhile.
 func TestRefusedByTheAPIServer(t *testing.T) {
 	pods, claims := schema.GroupResource{Resource: "pods"}, schema.GroupResource{Resource: "persistentvolumeclaims"}
 	twoBudgets := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500,
@@ -439,7 +439,7 @@ func TestResumeKilledAtEveryRequest(t *testing.T) {
 	}
 }
 
-// A live node is refused with a reason, once, and nothing is touched however long it is asked.
+// The replacement of a live node is refused with a reason, once, and nothing is written however often it reconciles.
 func TestRefusedForALiveNode(t *testing.T) {
 	w := newWorld(t)
 	w.rows([]api.ObservedNodeStatusReport{{HostID: hostOld, Status: api.NodeStatusUp}})
@@ -461,7 +461,7 @@ func TestRefusedForALiveNode(t *testing.T) {
 	}
 }
 
-// What the Scylla Operator owns is left alone even when our label is on it.
+// Objects that the Scylla Operator owns are left alone even when they carry our label.
 func TestOperatorsServiceIsLeftAlone(t *testing.T) {
 	for name, change := range map[string]func(labels, annotations map[string]string){
 		"by label":      func(l, _ map[string]string) { l[api.LabelManagedBy] = api.ManagedByOperator },
@@ -485,7 +485,7 @@ func TestOperatorsServiceIsLeftAlone(t *testing.T) {
 	}
 }
 
-// An old version takes the procedure by address, says so, and keeps the original host ID all the same.
+// An old version uses the procedure by address, reports so, and keeps the original host ID all the same.
 func TestOldVersionByAddress(t *testing.T) {
 	w := newWorld(t)
 	w.image = "docker.io/scylladb/scylla:5.1.18"
@@ -511,7 +511,7 @@ func TestOldVersionByAddress(t *testing.T) {
 	}
 }
 
-// What cannot be read is never taken for absent.
+// An object that cannot be read is never taken for absent.
 func TestAMissingRightIsAnErrorNotAStep(t *testing.T) {
 	w := newWorld(t)
 	w.ask()
@@ -531,7 +531,7 @@ func TestAMissingRightIsAnErrorNotAStep(t *testing.T) {
 	}
 }
 
-// An Event of the end that could not be written is written later, by the same process.
+// The Event of the end that could not be written is written later, by the same process.
 func TestTheEndIsSaidLater(t *testing.T) {
 	w := newWorld(t)
 	w.ask()

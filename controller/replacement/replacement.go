@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replacement replaces dead nodes whose member Services ask for it: one step of package internal/replacement per reconciliation, at
-// most one write per step, nothing remembered that a restart would miss.
+// Package replacement replaces dead nodes whose member Services carry the replace label: one step of package internal/replacement per reconciliation,
+// at most one write per step. All state that a restart needs is in Kubernetes.
 //
-// It must not decide anything itself, sleep, or touch what the Scylla Operator manages.
+// It must not decide anything itself, sleep, or touch objects that the Scylla Operator manages.
 package replacement
 
 import (
@@ -38,19 +38,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// How soon a member with an open replacement is looked at again. Changes of its Service and Pod come by themselves; rows of other members and
-// claims do not.
+// How soon a member with an open replacement is reconciled again. Watches report changes of its Service and Pod, but not of other members' rows nor
+// of claims.
 const (
 	afterWrite = 100 * time.Millisecond
 	afterWait  = 2 * time.Second
-	afterHold  = 10 * time.Second // a check holds it up, or it has failed
-	afterEnd   = time.Minute      // the outcome is said for a while
+	afterHold  = 10 * time.Second // a check blocks it, or it has failed
+	afterEnd   = time.Minute      // the outcome is reported for a while
 )
 
 // Options are what the reconciler needs; all are required but NewID.
 type Options struct {
-	// Client writes, and reads Services from the cache to see whether there is anything to do. Live reads everything that is decided by from
-	// the API server: a replacement is rare, and an old view costs more than a few lists.
+	// Client writes, and reads Services from the cache to see whether there is anything to do. Live reads all input of a decision from the API server: a
+	// replacement is rare, and a decision from an outdated cache costs more than a few lists.
 	Client client.Client
 	Live   client.Reader
 	Notice *notice.Recorder
@@ -65,7 +65,7 @@ type Reconciler struct {
 	o Options
 
 	mu sync.Mutex
-	// logged is the last state logged. It may be lost.
+	// logged is the last state logged, by the Service's UID. It may be lost.
 	logged map[types.UID]string
 }
 
@@ -114,12 +114,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	now := r.o.Clock.Now()
 	rec := replacement.ReadRecord(cached.Labels, cached.Annotations)
 	if !rec.Requested && !rec.Open() && rec.Request == "" {
-		// Only the outcome is left. It needs nothing but the Service, and costs a request for a while after the end.
+		// Only the outcome is left. This needs only the Service, and for a while after the end it costs one request per reconciliation.
 		step := replacement.Next(replacement.Input{Service: replacement.Service{Labels: cached.Labels, Annotations: cached.Annotations}, Now: now})
 		r.say(ctx, cached, step)
 		r.forget(cached.UID)
 		if len(step.Events) > 0 {
-			// An Event that could not be written is tried again; one that was is remembered by Notice and costs nothing.
+			// An Event that could not be written is tried again; Notice remembers a written one, so that repeating it costs nothing.
 			return reconcile.Result{RequeueAfter: afterEnd}, nil
 		}
 		return reconcile.Result{}, nil
@@ -138,7 +138,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return r.take(ctx, reading, svc, step)
 }
 
-// read lists the claims before everything else: the proof that a cancelled request deletes nothing rests on this order.
+// read lists the claims before everything else: the proof that a cancelled request deletes nothing depends on this order.
 func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replacement.Reading, error) {
 	var claims corev1.PersistentVolumeClaimList
 	if err := r.o.Live.List(ctx, &claims, client.InNamespace(key.Namespace)); err != nil {
@@ -158,7 +158,8 @@ func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replacement.Re
 	return replacement.Read(c), nil
 }
 
-// take does what the step says. A conflict means that the step was judged by an older state: it is judged again, not repeated.
+// take carries out the step. After a conflict, which means that the input was outdated, everything is read and judged again instead of repeating the
+// step.
 func (r *Reconciler) take(ctx context.Context, reading *replacement.Reading, svc *corev1.Service, step replacement.Step) (reconcile.Result, error) {
 	var err error
 	again := afterWrite
@@ -206,8 +207,8 @@ func (r *Reconciler) take(ctx context.Context, reading *replacement.Reading, svc
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// refused tells an answer that stands until somebody changes something from one that was lost: a disruption budget (429, and 500 where a Pod
-// has two), an admission policy, a missing right.
+// refused is true for an answer that lasts until an administrator changes something: a disruption budget (429, and 500 where a Pod has two), an
+// admission policy, a missing right. It is false for a lost answer.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -216,8 +217,8 @@ func refused(err error) bool {
 	return apierrors.IsTooManyRequests(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || status.Status().Reason == metav1.StatusReasonUnknown
 }
 
-// refused says that the API server refused the step and records it on the Service, where everybody can read what the replacement waits for; it is
-// tried again later, and nothing else is done meanwhile.
+// refused records on the Service, and in an Event, that the API server refused the step; the step is tried again later, and nothing else is done
+// meanwhile.
 func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step replacement.Step, cause error) (reconcile.Result, error) {
 	text, budget := refusal(cause)
 	delay := 0
@@ -236,7 +237,7 @@ func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step repl
 	return reconcile.Result{RequeueAfter: max(record.Next.Sub(now), afterWrite)}, nil
 }
 
-// refusal is the API server's sentence, with the budget's own message where one gives it.
+// refusal returns the API server's message, or a disruption budget's own where there is one; budget is true for a disruption budget.
 func refusal(err error) (text string, budget bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -269,7 +270,7 @@ func (r *Reconciler) say(ctx context.Context, svc *corev1.Service, step replacem
 	}
 }
 
-// log tells each new state once.
+// log writes each new state to the log once.
 func (r *Reconciler) log(ctx context.Context, svc *corev1.Service, step replacement.Step) {
 	message := words.Text(step.Message)
 	state := string(step.Action) + " " + message

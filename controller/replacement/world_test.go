@@ -68,12 +68,12 @@ type start struct {
 // world is a fake API server with a StatefulSet controller, a kubelet, the member controller and ScyllaDB behind it.
 type world struct {
 	t     testing.TB
-	raw   client.WithWatch // what the simulated parts use
+	raw   client.WithWatch // used by the simulated parts
 	clock *clocktesting.FakeClock
 	image string
 
-	// onCall is asked before every request of the controller, with its number from 0; an error is the request's answer, without effect.
-	// onDone is asked after it, and its error hides the effect. errKilled ends the process: nothing that it asks has any effect then.
+	// onCall runs before every request of the controller, with its number from 0; an error is the request's answer, without effect.
+	// onDone runs after it, and its error hides the effect. errKilled ends the process: none of its later requests has any effect.
 	onCall func(n int, verb, what string) error
 	onDone func(n int, verb, what string) error
 	mu     sync.Mutex
@@ -85,17 +85,17 @@ type world struct {
 	newcomers int
 	processes int
 	phase     int
-	volumes   map[types.UID]string // claim -> host ID that its data has
+	volumes   map[types.UID]string // claim -> host ID of its data
 	starts    []start
 	deleted   []types.UID // claims whose deletion took effect
 	evicted   []types.UID
 	failNext  bool // the next join is cancelled
-	// hold keeps deletions of claims on their way: the controller waits in vain, and late runs them afterwards.
+	// hold delays deletions of claims: the controller waits for an answer in vain, and late carries them out.
 	hold bool
 	late []func() error
 }
 
-// scheme knows the kinds that a replacement touches and no others: the fake client makes a REST mapping of all of them at every write, and the crash
+// scheme has the kinds that a replacement touches and no others: the fake client builds a REST mapping of all of them at every write, and the crash
 // tests write a hundred thousand times.
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
@@ -208,7 +208,7 @@ func ready(p *corev1.Pod) {
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
 }
 
-// rows writes what every peer sees: each other UP, the old node DOWN, and more as given.
+// rows writes the row of every peer: each other UP, the old node DOWN, and the given cells and operations.
 func (w *world) rows(more []api.ObservedNodeStatusReport, operations ...api.NodeOperation) {
 	old := true
 	for _, o := range more {
@@ -278,7 +278,7 @@ func (w *world) get() (svc *corev1.Service, pod *corev1.Pod, pvc *corev1.Persist
 	return svc, pod, pvc
 }
 
-// statefulSet makes what is missing, as the StatefulSet controller does; a terminating claim holds it up.
+// statefulSet creates missing objects, as the StatefulSet controller does; a terminating claim blocks it.
 func (w *world) statefulSet() {
 	_, pod, pvc := w.get()
 	if pvc != nil && pvc.DeletionTimestamp != nil {
@@ -297,7 +297,7 @@ func (w *world) statefulSet() {
 	}
 }
 
-// kubelet ends a terminating Pod, lets its claim go, and starts ScyllaDB through the launcher's decision.
+// kubelet ends a terminating Pod, releases its claim, and starts ScyllaDB as the launcher decides.
 func (w *world) kubelet() {
 	svc, pod, pvc := w.get()
 	if pod != nil && pod.DeletionTimestamp != nil {
@@ -318,7 +318,7 @@ func (w *world) kubelet() {
 	}
 	args, err := launch.Arguments(svc.Labels, svc.Annotations)
 	if err != nil {
-		return // it waits, or its container ends and is started again
+		return // it waits, or its container ends and is restarted
 	}
 	w.newcomers++
 	w.volumes[pvc.UID] = newID(w.newcomers)
@@ -329,7 +329,7 @@ func (w *world) kubelet() {
 
 func newID(n int) string { return fmt.Sprintf("eeeeeeee-0000-4000-8000-%012d", n) }
 
-// members records what the node says, as the controller of member Services does.
+// members records the node's statements, as the controller of member Services does.
 func (w *world) members() {
 	svc, pod, _ := w.get()
 	if pod == nil {
@@ -349,7 +349,7 @@ func (w *world) members() {
 	w.must(w.raw.Update(context.Background(), svc))
 }
 
-// scylla moves the join on by one phase: 1 replacing, 2 normal, 3 the old one gone, 4 ready.
+// scylla advances the join by one phase: 1 replacing, 2 normal, 3 the old one gone, 4 ready.
 func (w *world) scylla() {
 	_, pod, pvc := w.get()
 	if pod == nil || pod.DeletionTimestamp != nil || pvc == nil || w.volumes[pvc.UID] == "" || w.volumes[pvc.UID] == hostOld || w.phase > 3 {
@@ -379,7 +379,7 @@ func (w *world) scylla() {
 	}
 }
 
-// tick lets everybody but the controller do one thing.
+// tick lets every simulated part other than the controller do one step.
 func (w *world) tick() {
 	w.statefulSet()
 	w.kubelet()
@@ -388,10 +388,10 @@ func (w *world) tick() {
 	w.clock.Step(2 * time.Second)
 }
 
-// errKilled is how a process ends in the middle of a request.
+// errKilled ends a process in the middle of a request.
 var errKilled = errors.New("killed")
 
-// client is the controller's: every request can be refused or be its last. dead is set when the process was killed.
+// client returns the controller's client: every request can be refused or be its last. dead is set when the process was killed.
 func (w *world) client(dead *atomic.Bool) client.WithWatch {
 	do := func(verb, what string, f func() error) error {
 		if dead.Load() {
@@ -456,7 +456,7 @@ func (w *world) client(dead *atomic.Bool) client.WithWatch {
 	})
 }
 
-// delete adds the UID precondition, which the fake does not know.
+// delete checks the UID precondition, which the fake client does not know.
 func (w *world) delete(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 	pvc, ok := o.(*corev1.PersistentVolumeClaim)
 	if !ok {
@@ -526,14 +526,14 @@ func (w *world) reconcile(r process) (res reconcile.Result, err error, alive boo
 	return res, err, !r.dead.Load()
 }
 
-// ask sets the label as a person does.
+// ask sets the replace label as a person does.
 func (w *world) ask() {
 	svc, _, _ := w.get()
 	svc.Labels[api.LabelReplace] = ""
 	w.must(w.raw.Update(context.Background(), svc))
 }
 
-// run drives controller and world until the replacement is over, starting the controller anew whenever it is killed.
+// run alternates controller and world until the replacement is over, and starts a new controller whenever one is killed.
 func (w *world) run(turns int) {
 	w.t.Helper()
 	r := w.controller()
@@ -544,7 +544,7 @@ func (w *world) run(turns int) {
 		w.tick()
 		svc, _, _ := w.get()
 		if rec := replacement.ReadRecord(svc.Labels, svc.Annotations); rec.Last != nil && !rec.Open() && !rec.Requested {
-			// A killed process may have left its last Event unsaid.
+			// A killed process may have left its last Event unwritten.
 			for range 15 {
 				if len(w.events(replacement.EventFinished))+len(w.events(replacement.EventCancelled)) > 0 {
 					break
@@ -555,7 +555,7 @@ func (w *world) run(turns int) {
 					r = w.controller()
 				}
 			}
-			w.reconcile(w.controller()) // one that starts later says nothing twice
+			w.reconcile(w.controller()) // a later process repeats no Event
 			return
 		}
 	}
@@ -573,7 +573,7 @@ func (w *world) events(reason string) (out []string) {
 	return out
 }
 
-// replaced holds the world against the promises of a finished replacement.
+// replaced checks everything that a finished replacement guarantees.
 func (w *world) replaced() {
 	w.t.Helper()
 	svc, pod, pvc := w.get()

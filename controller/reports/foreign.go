@@ -21,8 +21,8 @@ import (
 
 type report = api.ScyllaDBDatacenterNodesStatusReport
 
-// foreign works out the datacenters that are assembled elsewhere: the copies that should stand here, what the cluster report says of
-// them, and the remotes of which nothing is known. A datacenter that was ever read never drops out by itself: it becomes old.
+// foreign computes the datacenters that are assembled in other Kubernetes clusters: the copies that should exist here, their rows in the cluster
+// report, and the remotes that were never read. A datacenter that was ever read never drops out by itself: it becomes old.
 func (r *Reconciler) foreign(key types.NamespacedName, m *memory, w *world, local []cluster.LocalReport, now time.Time) (
 	copies []*report, out []cluster.Foreign, unread []string, again time.Duration,
 ) {
@@ -49,7 +49,7 @@ func (r *Reconciler) foreign(key types.NamespacedName, m *memory, w *world, loca
 	again = r.pushed(f, m)
 	for _, name := range slices.Sorted(maps.Keys(w.reports)) {
 		e := w.reports[name]
-		// Whatever else barriers of this cluster would judge by belongs into the cluster report too.
+		// The cluster report must include every other report that barriers of this cluster select.
 		if write.Foreign(e) != "" {
 			f.add(cluster.Foreign{Name: e.DatacenterName, Racks: e.Racks})
 		}
@@ -61,7 +61,7 @@ type foreigners struct {
 	key    types.NamespacedName
 	w      *world
 	now    time.Time
-	taken  map[string]bool // datacenters that are spoken for
+	taken  map[string]bool // datacenters that already have a source
 	copies []*report
 	out    []cluster.Foreign
 	unread []string
@@ -78,7 +78,7 @@ func (f *foreigners) add(d cluster.Foreign) {
 	}
 }
 
-// pull handles one remote that is read from here.
+// pull adds the datacenters of one remote that our controller reads.
 func (f *foreigners) pull(s remote.State) {
 	existing := map[string]*report{} // by datacenter
 	for _, name := range slices.Sorted(maps.Keys(f.w.reports)) {
@@ -91,7 +91,7 @@ func (f *foreigners) pull(s remote.State) {
 		for i := range s.Reports {
 			t := &s.Reports[i]
 			if f.taken[t.DatacenterName] {
-				continue // ours by that name is the one that counts; a datacenter is in one place
+				continue // our report by that name counts; a datacenter is in one place
 			}
 			fresh[t.DatacenterName] = true
 			f.copies = append(f.copies, f.copyOf(s.Name, t.DatacenterName, t.Namespace+"/"+t.Name, t.Racks))
@@ -114,7 +114,7 @@ func (f *foreigners) pull(s remote.State) {
 		case s.Read:
 			reason = "its report is gone from the remote"
 		case !old:
-			// This process has not had the time to read the remote. What the last one left stands until it has.
+			// This process has not read the remote yet. Until then the copies that the last process left stay.
 			f.copies = append(f.copies, f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], e.Racks))
 			f.add(cluster.Foreign{Name: dc, Racks: e.Racks})
 			continue
@@ -152,8 +152,8 @@ func (f *foreigners) copyOf(remoteName, datacenter, of string, racks []api.RackR
 	}
 }
 
-// pushed handles copies that a controller elsewhere writes here. Nothing here can be asked whether it still does, so its mark must go on
-// changing; when it does not, the rows are taken off the copy. The pusher puts them back with its next write.
+// pushed adds copies that a controller elsewhere writes here. Our controller cannot ask whether that controller still does, so the copy's mark must
+// keep changing; when it does not, the rows are taken off the copy. The pusher's next write restores them.
 func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(f.w.reports)) {
@@ -178,7 +178,7 @@ func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 				f.add(cluster.Foreign{Name: e.DatacenterName, Racks: e.Racks})
 				continue
 			}
-			// Its origin, or the controller here before this one, found it old: it is until its pusher says otherwise.
+			// Its origin, or an earlier controller here, marked it old: it stays old until its pusher removes the mark.
 		case !marked:
 			reason = "the controller that copies it here is silent"
 		}

@@ -30,7 +30,7 @@ func three() []client.Object {
 	return append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), both)...)
 }
 
-// there is the report of that datacenter as its own controller keeps it.
+// there is the report of that datacenter as its own controller writes it.
 func there() api.ScyllaDBDatacenterNodesStatusReport {
 	return api.ScyllaDBDatacenterNodesStatusReport{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: "far", Name: "demo-dc2-abcde", UID: "far"},
@@ -131,7 +131,7 @@ func TestAVanishedRemoteKeepsItsLastRowsAndBlocks(t *testing.T) {
 		t.Errorf("nothing has changed, and written were %q", got)
 	}
 
-	// A new leader has read nothing yet, and its copies are all it has.
+	// A new leader has read no remote yet; the copies are its only data.
 	b.remote.states = []remote.State{{Name: "eu"}}
 	b.reconcile()
 	check("after a change of leaders")

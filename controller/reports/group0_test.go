@@ -22,7 +22,8 @@ func ofGroup(row, group string) string {
 	return strings.Replace(row, `"operationMode"`, `"group0ID":"`+group+`","operationMode"`, 1)
 }
 
-// TestRow8Group0IDIsSetOnceAndNeverChanged: the first node's disk does not tell on its first start; once it does the ID is recorded, and nothing changes it.
+// TestRow8Group0IDIsSetOnceAndNeverChanged: on the first node's first start its disk has no group 0 ID; once it has one the ID is recorded, and
+// nothing changes it.
 func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
 	b := newBench(t, one()...)
 	tracker := b.withViews(1)
@@ -46,7 +47,7 @@ func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
 		t.Errorf("nothing has changed, and written were %q", b.writes)
 	}
 
-	// All disks are lost, and somebody founded another cluster; another process, and one that knows nothing of views.
+	// All disks are lost, and a new node founded another cluster; a new process with empty memory reads it.
 	b.say("demo-r1-0", ofGroup(firstWell, groupTwo))
 	b.withViews(2)
 	b.reconcile()
@@ -73,7 +74,8 @@ func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
 	}
 }
 
-// TestRow10RecoveryNeedsOneGroup0: a cluster whose report was lost counts as initialised again when its nodes are of one group 0, and never while they are of two.
+// TestRow10RecoveryNeedsOneGroup0: a cluster whose report was lost counts as initialised again when all its nodes have the same group 0, and never
+// while they have two.
 func TestRow10RecoveryNeedsOneGroup0(t *testing.T) {
 	row := func(self, group string) string {
 		return ofGroup(stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}],"hostID":"`+self+`","operationMode":"NORMAL","ownsTokens":true,"coordinator":"`+self+`"}`)+"\n", group)
@@ -98,7 +100,8 @@ func TestRow10RecoveryNeedsOneGroup0(t *testing.T) {
 	}
 }
 
-// TestRow10AClusterThatNobodyHandedOverIsLeftAlone: without the label there is no report, however well its nodes run; with it, it is taken over as it is.
+// TestRow10AClusterThatNobodyHandedOverIsLeftAlone: without the label there is no report, however healthy the nodes; with it, the cluster is taken
+// over as it is.
 func TestRow10AClusterThatNobodyHandedOverIsLeftAlone(t *testing.T) {
 	o := one()
 	o[0].SetLabels(withoutKey(o[0].GetLabels(), api.LabelManagedBy))
@@ -107,7 +110,7 @@ func TestRow10AClusterThatNobodyHandedOverIsLeftAlone(t *testing.T) {
 	tracker := b.withViews(1)
 	b.reconcile()
 	b.pass(tracker, view.Stabilisation)
-	if len(b.writes) > 1 { // the one of join
+	if len(b.writes) > 1 { // the write of join
 		t.Errorf("written were %q", b.writes)
 	}
 	s := o[0]

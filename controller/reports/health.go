@@ -18,13 +18,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// health is what the health policy of a cluster comes to in one assembly.
+// health is the resolved health policy of one assembly, with its conditions.
 type health struct {
 	policy     *api.StatusReportHealthPolicy
 	conditions []metav1.Condition
 }
 
-// resolve makes the cluster's health policy of what its StatefulSets say, and takes the rows out of the reports that it cleans up.
+// resolve computes the cluster's health policy from the annotations of its StatefulSets, and removes from the reports the rows that the policy cleans
+// up.
 func (r *Reconciler) resolve(ctx context.Context, m *memory, w *world, now time.Time) health {
 	var stored *api.StatusReportHealthPolicy
 	if w.status != nil {

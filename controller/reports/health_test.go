@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
-// sayHealth annotates a StatefulSet; an empty value takes the annotation off.
+// sayHealth annotates a StatefulSet; an empty value removes the annotation.
 func (b *bench) sayHealth(name, field, value string) {
 	b.t.Helper()
 	s := &appsv1.StatefulSet{}
@@ -37,7 +37,8 @@ func (b *bench) sayHealth(name, field, value string) {
 	}
 }
 
-// The policy is in the report with the first write that says anything of permits, once, and changes when a StatefulSet says so. A bad field costs only itself.
+// The policy is written with the first report that has permits, once, and changes when a StatefulSet's annotation does. A bad field affects only
+// itself.
 func TestTheHealthPolicyIsResolvedOnceIntoTheStatus(t *testing.T) {
 	b := newBench(t, one()...)
 	tracker := b.withViews(1)
@@ -73,7 +74,7 @@ func TestTheHealthPolicyIsResolvedOnceIntoTheStatus(t *testing.T) {
 	}
 }
 
-// The first node is well for as long as the cluster's own stabilisation says.
+// The cluster's own stabilisation sets how long the first node must be UP.
 func TestTheHealthPolicySetsTheWindowOfTheFirstNode(t *testing.T) {
 	b := newBench(t, one()...)
 	tracker := b.withViews(1)
@@ -118,7 +119,7 @@ func threeOfWhichOneIsDown(t *testing.T) *bench {
 	return newBench(t, append(o, third...)...)
 }
 
-// removed is a cluster of four whose fourth node was removed: its Service and its Pod stay, no ScyllaDB runs, and nobody lists it.
+// removed is a cluster of four whose fourth node was removed: its Service and its Pod stay, no ScyllaDB runs there, and no row lists it.
 func removed(t *testing.T) *bench {
 	t.Helper()
 	row := stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h2","status":"UP"}]}`) + "\n"
@@ -177,7 +178,7 @@ func TestDeadReportsAreCleanedUp(t *testing.T) {
 	if c := b.condition(api.ConditionDeadReportRetained); c.Type != "" {
 		t.Errorf("condition %+v", c)
 	}
-	// Its Service stays, and with a ScyllaDB that is listed again its row comes back.
+	// Its Service stays, and once a ScyllaDB runs there and is listed again its row comes back.
 	b.say("demo-r1-0", stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h2","status":"UP"},{"hostID":"h3","status":"DOWN"}]}`)+"\n")
 	b.reconcile()
 	if n := b.rows(); n != 4 {
@@ -185,7 +186,7 @@ func TestDeadReportsAreCleanedUp(t *testing.T) {
 	}
 }
 
-// The clean-up never goes by fewer members than the minimum quorum, and never happens where it is off; somebody is told.
+// The clean-up never leaves fewer members than the minimum quorum, and never happens where it is off; a condition and an Event say so.
 func TestDeadReportsThatAreKept(t *testing.T) {
 	for name, tc := range map[string]struct{ field, value, reason, says string }{
 		"too few report":  {healthpolicy.FieldMinQuorum, "4", view.ReasonMinQuorum, "3 members report, and the clean-up leaves no fewer than 4 (minQuorum)"},
@@ -208,7 +209,7 @@ func TestDeadReportsThatAreKept(t *testing.T) {
 			}
 		})
 	}
-	// Forced off, and on by a person.
+	// Turned off, and turned on by a person.
 	b := removed(t)
 	b.sayHealth("demo-r1", healthpolicy.FieldMinQuorum, "2")
 	b.sayHealth("demo-r2", healthpolicy.FieldCleanUp, "true")

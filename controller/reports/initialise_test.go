@@ -22,7 +22,7 @@ import (
 
 var firstWell = stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"}],"hostID":"h0","operationMode":"NORMAL","ownsTokens":true,"coordinator":"h0"}`) + "\n"
 
-// one is a cluster whose first member has not joined: its Pod runs, and its ScyllaDB too.
+// one is a cluster whose first member has not joined: its Pod and its ScyllaDB run.
 func one() []client.Object {
 	o := append([]client.Object{set("demo-r1", "dc1", "r1", 1)}, member("demo-r1-0", "dc1", "r1", 0, stage.UUID("h0"), "")...)
 	svc, pod := o[1].(*corev1.Service), o[2].(*corev1.Pod)
@@ -31,7 +31,7 @@ func one() []client.Object {
 	return o
 }
 
-// join is what the reporter and the controller of members write once the first node has joined.
+// join writes the annotations that the reporter and the members controller write once the first node has joined.
 func (b *bench) join() {
 	b.t.Helper()
 	b.say("demo-r1-0", firstWell)
@@ -50,7 +50,7 @@ func (b *bench) annotate(a map[string]string) {
 	}
 }
 
-// pass lets the looks of this long happen, with a reconciliation after each; errors of these count for nothing.
+// pass advances the clock by long, with a look and a reconciliation at each step; errors of these reconciliations are ignored.
 func (b *bench) pass(tracker *views.Tracker, long time.Duration) {
 	b.t.Helper()
 	for ; long > 0; long -= view.Interval {
@@ -88,7 +88,7 @@ func TestTheFirstNodeInitialises(t *testing.T) {
 	}
 	at := s.Status.Initialization.At
 
-	// For ever: the node is gone, with its disk; another process, and one that knows nothing of views.
+	// It stays so: the node is gone, with its disk, and a new process with empty memory reads the report.
 	b.say("demo-r1-0", "")
 	b.annotate(nil)
 	b.withViews(2)
@@ -112,7 +112,7 @@ func TestTheFirstNodeInitialises(t *testing.T) {
 	}
 }
 
-// What is not well without a break does not initialise.
+// A node that is not UP without a break does not initialise the cluster.
 func TestAFirstNodeThatIsNotWell(t *testing.T) {
 	tests := map[string]string{
 		"starts":                     strings.Replace(firstWell, "NORMAL", "STARTING", 1),
@@ -131,7 +131,7 @@ func TestAFirstNodeThatIsNotWell(t *testing.T) {
 			if b.status().Status.Initialized {
 				t.Errorf("initialised by a node that %s", name)
 			}
-			// Once it is well the whole time has to pass.
+			// Once it is UP the whole time has to pass again.
 			b.say("demo-r1-0", firstWell)
 			b.pass(tracker, view.Stabilisation-view.Interval)
 			if b.status().Status.Initialized {
@@ -145,7 +145,7 @@ func TestAFirstNodeThatIsNotWell(t *testing.T) {
 	}
 }
 
-// The report is lost, or the cluster was handed to us, while its nodes run.
+// The report is lost, or the cluster was handed over, while its nodes run.
 func TestARecoveredCluster(t *testing.T) {
 	b := newBench(t, one()...)
 	b.join()
@@ -155,15 +155,15 @@ func TestARecoveredCluster(t *testing.T) {
 		t.Fatalf("nodes had joined before anybody looked: %+v", b.condition(api.ConditionInitialized))
 	}
 	b.pass(tracker, view.Stabilisation/2)
-	tracker = b.withViews(2) // it forgets nothing that matters
+	tracker = b.withViews(2) // the new process loses nothing that matters
 	b.pass(tracker, 2*view.Stabilisation)
 	if s := b.status().Status; !s.Initialized || !s.Initialization.Recovered || s.Initialization.FirstHostID != stage.UUID("h0") || b.reason() != view.ReasonRecovered {
 		t.Errorf("status %+v, %+v", s.Initialization, b.condition(api.ConditionInitialized))
 	}
 }
 
-// Each request that the controller makes while the cluster becomes initialised may be its last, or refused: in the end it is initialised, once, and nothing
-// that was written is taken back.
+// Each request that the controller makes while the cluster becomes initialised may be its last, or be refused: in the end the cluster is initialised,
+// once, and no written field is reverted.
 func TestInitialisationSurvivesACrashAtEachPoint(t *testing.T) {
 	// The requests of a run without a crash, from the moment at which it is due.
 	due := func() (*bench, *views.Tracker) {
@@ -173,7 +173,7 @@ func TestInitialisationSurvivesACrashAtEachPoint(t *testing.T) {
 		b.join()
 		b.reconcile()
 		b.pass(tracker, view.Stabilisation-view.Interval)
-		// The rows change in the same moment, so that every kind of write is made.
+		// The rows change in the same moment, so that every kind of write occurs.
 		b.say("demo-r1-0", strings.Replace(firstWell, `"status":"UP"`, `"status":"UP","state":"LEAVING"`, 1))
 		b.writes = nil
 		return b, tracker
@@ -211,7 +211,7 @@ func TestInitialisationSurvivesACrashAtEachPoint(t *testing.T) {
 	}
 }
 
-// Nothing else that fails keeps it from being written.
+// Initialisation is written even when other writes fail.
 func TestInitialisationIsWrittenBeforeWhatFails(t *testing.T) {
 	b := newBench(t, one()...)
 	tracker := b.withViews(1)

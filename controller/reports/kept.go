@@ -27,10 +27,10 @@ func (r *Reconciler) kept(key types.NamespacedName, began time.Time, err error) 
 	}
 }
 
-// maxError bounds what an API server's refusal may add to a condition: it may repeat all of a report.
+// maxError bounds the length of an API server's refusal in a condition: the refusal may repeat the whole report.
 const maxError = 1000
 
-// notKept says where people look that a report could not be written: an Event, and a condition where at least the status can be.
+// notKept reports that a report could not be written: in an Event, and in a condition where the status at least can be written.
 func (r *Reconciler) notKept(ctx context.Context, key types.NamespacedName, m *memory, w *world, why error, now time.Time) {
 	c := notWritten(why)
 	r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "ReportNotKept", "AssembleReport", c.Message)
@@ -55,7 +55,7 @@ func notWritten(why error) metav1.Condition {
 	}
 }
 
-// Clusters lists those whose reports are kept.
+// Clusters returns the clusters whose reports this reconciler has to keep.
 func (r *Reconciler) Clusters(ctx context.Context) ([]types.NamespacedName, error) {
 	if r.o.Off {
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// keeps notes what the keeper of the Lease is told.
+// keeps records the results that the reconciler passes to the keeper of the Lease.
 func (b *bench) keeps() *[]error {
 	var told []error
 	b.o.Kept = func(key types.NamespacedName, began time.Time, err error) {
@@ -95,7 +95,7 @@ func TestWhatCannotBeReadIsNotKept(t *testing.T) {
 	}
 }
 
-// A row that an attacker makes unwritable costs that row, and the other members' reports are written on.
+// A row that an attacker makes unwritable is dropped alone, and the other members' rows are still written.
 func TestAttack1ATimeThatNoReportCanSayCostsItsRow(t *testing.T) {
 	b := newBench(t, two()...)
 	b.reconcile()
@@ -106,7 +106,7 @@ func TestAttack1ATimeThatNoReportCanSayCostsItsRow(t *testing.T) {
 	}
 }
 
-// Rows that flap cost one write of each report within two seconds.
+// Rows that change all the time cause one write of each report within two seconds.
 func TestAttack9FlappingRowsCostAWriteInTwoSeconds(t *testing.T) {
 	b := newBench(t, two()...)
 	b.reconcile()

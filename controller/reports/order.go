@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// announceOrder leaves an Event with the cure where people look at what stands still: on the StatefulSet that makes no Pod, and on the Pod that it waits for. The
-// barrier of the Pod that is not made cannot say it, and the barrier that runs reads no StatefulSets' Pods.
+// announceOrder writes an Event with the remedy on the StatefulSet that creates no further Pod, and on the Pod that it waits for. The Pod that does
+// not exist has no barrier to report it, and the running barrier does not read the StatefulSets' Pods.
 func (r *Reconciler) announceOrder(ctx context.Context, w *world) {
 	for _, held := range w.HeldForEver() {
 		for _, object := range []client.Object{held.Set, held.Lower} {

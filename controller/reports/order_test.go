@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
-// TestB1OrderedReadyIsSaidWherePeopleLook: the Pod that is not made can say nothing, so the StatefulSet and the Pod that it waits for get an Event with the
-// cure, once.
+// TestB1OrderedReadyIsSaidWherePeopleLook: the missing Pod cannot report anything, so the StatefulSet and the Pod that it waits for get an Event with
+// the remedy, once.
 func TestB1OrderedReadyIsSaidWherePeopleLook(t *testing.T) {
 	held := func(change func(s *appsv1.StatefulSet, lower *corev1.Pod)) []client.Object {
 		s := set("demo-r1", "dc1", "r1", 2)

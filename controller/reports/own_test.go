@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// writtenBy are the managed fields of a report whose content one manager wrote.
+// writtenBy returns the managed fields of a report whose content one manager wrote.
 func writtenBy(manager string) []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: api.GroupVersion.String(), FieldsType: "FieldsV1",
@@ -23,7 +23,7 @@ func writtenBy(manager string) []metav1.ManagedFieldsEntry {
 	}}
 }
 
-// left is a report of a datacenter that has no StatefulSet any more, with our label: ours in every respect, until change.
+// left returns a report, with our label, of a datacenter that has no StatefulSet any more: entirely ours unless change alters it.
 func left(change func(*report)) *report {
 	r := &report{
 		ObjectMeta: metav1.ObjectMeta{
@@ -43,7 +43,7 @@ func TestBesideOperator7OnlyOurReportsAreDeleted(t *testing.T) {
 	operators := metav1.OwnerReference{APIVersion: api.GroupVersion.String(), Kind: "ScyllaDBDatacenter", Name: "demo", UID: "uid-demo"}
 	for name, tc := range map[string]struct {
 		change func(*report)
-		says   string // in the Event; empty when it is deleted, or nobody would expect it to be
+		says   string // in the Event; empty when the report is deleted, or does not carry our label
 		stays  bool
 	}{
 		"ours in every respect": {},
@@ -68,7 +68,7 @@ func TestBesideOperator7OnlyOurReportsAreDeleted(t *testing.T) {
 	} {
 		for _, last := range []bool{false, true} {
 			b := newBench(t, append(two(), left(tc.change))...)
-			if last { // the whole cluster is gone
+			if last { // no StatefulSet of the cluster is left
 				for _, set := range []string{"demo-r1", "demo-r2"} {
 					if err := b.client.Delete(t.Context(), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: set}}); err != nil {
 						t.Fatal(err)
@@ -89,7 +89,7 @@ func TestBesideOperator7OnlyOurReportsAreDeleted(t *testing.T) {
 	}
 }
 
-// TestBesideOperator7AReportInTheWayIsNotOverwritten: the operator's report, under the name that ours would have and with our label.
+// TestBesideOperator7AReportInTheWayIsNotOverwritten: the operator's report has the name that ours would have, and our label.
 func TestBesideOperator7AReportInTheWayIsNotOverwritten(t *testing.T) {
 	theirs := left(func(r *report) {
 		r.Name = scope.ObjectName("demo", "dc1")

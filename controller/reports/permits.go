@@ -16,17 +16,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// claimsAtOnce bounds how many claims one reconciliation asks the API server for; the others' turn is later anyway.
+// claimsAtOnce bounds how many claims one reconciliation reads from the API server; the permits of the others come later anyway.
 const claimsAtOnce = 16
 
-// claimOf is a claim as one Pod has it: while that Pod exists, Kubernetes keeps its claim, so it is asked for once.
+// claimOf identifies a claim by the Pod that uses it: while that Pod exists, Kubernetes keeps its claim, so it is read once.
 type claimOf struct {
 	pod   types.UID
 	claim string
 }
 
-// claims are the UIDs of the data claims of those who want to join, empty for one that is not there. A claim that could not be read is left out: its member gets no
-// permit.
+// claims returns the UIDs of the data claims of members that wait to join, empty for a claim that does not exist. A claim that could not be read is
+// left out: its member gets no permit.
 func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster) map[string]types.UID {
 	out, known := map[string]types.UID{}, map[claimOf]types.UID{}
 	asked := 0
@@ -40,7 +40,7 @@ func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster) 
 			if asked++; asked > claimsAtOnce {
 				break
 			}
-			// By name, and its metadata alone: a cache of all claims would be kept for this.
+			// By name, and metadata only: listing would make the client cache all claims.
 			p := &metav1.PartialObjectMetadata{}
 			p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
 			switch err := r.o.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: a.Claim}, p); {
@@ -57,7 +57,7 @@ func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster) 
 	return out
 }
 
-// announcePermits leaves Events and counts permits, once they are persisted: what is not written was never given.
+// announcePermits writes Events and counts permits, once the permits are persisted: a permit that was not written was never given.
 func (r *Reconciler) announcePermits(ctx context.Context, w *world, written *api.ScyllaDBStatusReport) {
 	is := written.Status.View
 	if r.o.Views == nil || is == nil {

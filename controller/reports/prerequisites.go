@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// askEvents is how often the Events of a Pod that does not start are read.
+	// askEvents is the interval at which the Events of a Pod that does not start are read.
 	askEvents = 5 * time.Second
-	// askPods is of how many Pods of a cluster: the others lack the same.
+	// askPods bounds the Pods of a cluster whose Events are read: the others lack the same objects.
 	askPods = 4
-	// saidLately is how old an Event may be. A kubelet tries a mount again after two minutes at most, and says so each time.
+	// saidLately is the maximum age of an Event. A kubelet retries a mount after two minutes at most, and writes an Event each time.
 	saidLately = 5 * time.Minute
 	// fieldUID selects the Events about one object.
 	fieldUID = "regarding.uid"
 )
 
-// lacks is what the Events of a Pod said, and when they were read.
+// lacks is the result of reading the Events of a Pod, and when they were read.
 type lacks struct {
 	missing []cluster.Missing
 	at      time.Time
 }
 
-// prerequisites is the condition for Secrets and ConfigMaps that Pods wait for. No right on Secrets is needed for it: what is missing the kubelets say. again is
-// when to look although nothing has happened, zero for never.
+// prerequisites returns the condition for Secrets and ConfigMaps that Pods wait for. It needs no right on Secrets: the kubelets' Events name the
+// missing ones. again is when to reconcile although nothing has changed, zero for never.
 func (r *Reconciler) prerequisites(ctx context.Context, m *memory, w *world, now time.Time) (out []metav1.Condition, again time.Duration) {
 	known := map[types.UID]lacks{}
 	pods := w.Unstarted()
@@ -70,7 +70,7 @@ func (r *Reconciler) prerequisites(ctx context.Context, m *memory, w *world, now
 	return []metav1.Condition{{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: text}}, again
 }
 
-// eventsSay reads what kubelets have said lately about the volumes of a Pod.
+// eventsSay reads the kubelets' recent Events about the volumes of a Pod.
 func (r *Reconciler) eventsSay(ctx context.Context, namespace string, pod types.UID, now time.Time) ([]cluster.Missing, error) {
 	var all eventsv1.EventList
 	if err := r.o.Live.List(ctx, &all, client.InNamespace(namespace), client.MatchingFields{fieldUID: string(pod)}, client.Limit(100)); err != nil {

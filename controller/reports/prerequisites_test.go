@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// unstarted is one cluster whose only Pod is on its Kubernetes node, and no container of it has run.
+// unstarted is a cluster whose only Pod is scheduled, and none of its containers has run.
 func unstarted(t *testing.T) (*bench, *corev1.Pod) {
 	t.Helper()
 	o := one()
@@ -41,8 +41,8 @@ func (b *bench) kubeletSays(name string, uid types.UID, at time.Time, note strin
 	}
 }
 
-// TestRow5PrerequisitesMissing: a Secret that a Pod mounts and that is not there is named, without an error and without a right on Secrets; once the Pod goes on nobody
-// speaks of it any more.
+// TestRow5PrerequisitesMissing: a missing Secret that a Pod mounts is named, without an error and without a right on Secrets; once the Pod starts the
+// condition is gone.
 func TestRow5PrerequisitesMissing(t *testing.T) {
 	b, pod := unstarted(t)
 	b.reconcile()
@@ -90,7 +90,7 @@ func TestRow5PrerequisitesMissing(t *testing.T) {
 	}
 }
 
-// A container's own state says it too, and Events that cannot be read are no error.
+// A container's own state names it too, and Events that cannot be read are no error.
 func TestPrerequisitesByTheStateOfAContainer(t *testing.T) {
 	b, pod := unstarted(t)
 	b.Reconciler.o.Live = noEvents{b.Reconciler.o.Live}

@@ -24,21 +24,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// pruning is what is known of the fields that the API server takes off our cluster report, because the definition of the kind that is installed does not
-// know them.
+// pruning records the fields that the API server removes from our cluster report, because the installed definition of the kind does not have them.
 type pruning struct {
 	fields []string
-	look   time.Time // when to find out whether it still does
-	// What was sent last, and what the object was then: where fields are taken off, it never looks as it should.
+	look   time.Time // when to ask whether the API server still removes them
+	// The last content sent, and the object's version after it: where fields are removed, the object never equals the wanted one.
 	version string
 	sum     [sha256.Size]byte
 }
 
-// lookAgain is how long after fields were taken off the API server is asked, with a request that changes nothing, whether it keeps them now.
+// lookAgain is how long after fields were removed a dry-run request asks whether the API server keeps them now.
 const lookAgain = 10 * time.Minute
 
-// writeStatus brings the cluster report to want, reads it back, and where something of it was taken off writes it anew without states: what is left of a row
-// then says nothing that is not so. f is what is said once and for ever.
+// writeStatus brings the cluster report to want and reads it back. Where the API server removed fields it writes the report again without states, so
+// that no remaining part of a row is wrong. f holds the fields that are set once and never changed.
 func (r *Reconciler) writeStatus(
 	ctx context.Context, key types.NamespacedName, m *memory, w *world, want *api.ScyllaDBStatusReport, f first, now time.Time,
 ) (*api.ScyllaDBStatusReport, error) {
@@ -65,7 +64,7 @@ func (r *Reconciler) writeStatus(
 	return stored, err
 }
 
-// desired is the report as it should stand: existing with everything that is ours as wanted.
+// desired is existing with all our fields as in want.
 func desired(key types.NamespacedName, w *world, existing, want *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
 	obj := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	if existing != nil {
@@ -76,12 +75,12 @@ func desired(key types.NamespacedName, w *world, existing, want *api.ScyllaDBSta
 	}
 	maps.Copy(obj.Labels, map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name})
 	obj.OwnerReferences = owners(w.sets, "")
-	c := want.DeepCopy() // an answer is read into what was sent, which must not reach what is wanted
+	c := want.DeepCopy() // the client decodes the answer into the object that was sent, and want must not change
 	obj.Membership, obj.Datacenters, obj.LastListed = c.Membership, c.Datacenters, c.LastListed
 	return obj
 }
 
-// writeOnce brings existing to want, and says which fields of it the API server has not kept.
+// writeOnce brings existing to want, and returns which fields of it the API server has not kept.
 func (r *Reconciler) writeOnce(
 	ctx context.Context, key types.NamespacedName, m *memory, w *world, existing, want *api.ScyllaDBStatusReport, f first,
 ) (stored *api.ScyllaDBStatusReport, missing []string, err error) {
@@ -95,7 +94,7 @@ func (r *Reconciler) writeOnce(
 	m.wrote = true
 	owner := client.FieldOwner(api.FieldOwnerController)
 	if existing != nil {
-		// Before anything else is written: what fails below must not make it be forgotten.
+		// Before every other write: a failure below must not lose it.
 		if err := r.initialise(ctx, obj, want, f); err != nil {
 			return nil, nil, err
 		}
@@ -115,14 +114,14 @@ func (r *Reconciler) writeOnce(
 		}
 		r.o.Metrics.Wrote("ScyllaDBStatusReport")
 	}
-	// The rows go first: between the two requests a row may look fresher than it is for as long as it did before, never longer.
+	// The rows are written first: between the two requests a row may look fresher than it is for as long as it did before, never longer.
 	if existing == nil || !equality.Semantic.DeepEqual(want.Status, existing.Status) {
 		obj.Status = *want.Status.DeepCopy()
 		if err := r.o.Client.Status().Update(ctx, obj, owner); err != nil {
 			return nil, nil, fmt.Errorf("update status of cluster report %s: %w", key, err)
 		}
 	}
-	// Into an object of its own: what an answer lacks would stay in the one that was sent.
+	// Decoded into a new object: fields that the answer lacks would remain in the object that was sent.
 	stored = &api.ScyllaDBStatusReport{}
 	if err := r.o.Live.Get(ctx, key, stored); err != nil {
 		return nil, nil, fmt.Errorf("read back cluster report %s: %w", key, err)
@@ -134,7 +133,7 @@ func (r *Reconciler) writeOnce(
 	return stored, append(write.Missing("", content(full), content(stored)), write.Missing("status", full.Status, stored.Status)...), nil
 }
 
-// content is what the main resource of a report holds beside its metadata.
+// content returns the fields of a report's main resource beside its metadata.
 func content(r *api.ScyllaDBStatusReport) any {
 	return map[string]any{"membership": r.Membership, "datacenters": r.Datacenters, "lastListed": r.LastListed}
 }
@@ -144,7 +143,7 @@ func sumOf(r *api.ScyllaDBStatusReport) [sha256.Size]byte {
 	return sha256.Sum256(b)
 }
 
-// keepsAll asks the API server, with a request that changes nothing, whether it would keep all rows of obj.
+// keepsAll asks the API server, with a dry-run request, whether it would keep all rows of obj.
 func (r *Reconciler) keepsAll(ctx context.Context, obj *api.ScyllaDBStatusReport) (bool, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
@@ -159,7 +158,7 @@ func (r *Reconciler) keepsAll(ctx context.Context, obj *api.ScyllaDBStatusReport
 	return len(write.Missing("", content(obj), kept)) == 0, nil
 }
 
-// withoutStates is want as it is written where fields are taken off, with a condition that says so; want itself where none are.
+// withoutStates returns want without states and with a condition that names the removed fields; want itself where none are removed.
 func withoutStates(want *api.ScyllaDBStatusReport, pruned []string, now time.Time) *api.ScyllaDBStatusReport {
 	if len(pruned) == 0 {
 		return want

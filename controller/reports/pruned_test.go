@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
-// older plays an API server whose definition of our kind does not know states, ages, faults and memberships: it takes them off whatever is written.
+// older simulates an API server whose definition of our kind lacks states, ages, faults and memberships: it removes them from every write.
 type older struct{ on bool }
 
 func (o *older) prune(obj client.Object) {
@@ -51,7 +51,8 @@ func (o *older) prune(obj client.Object) {
 	}
 }
 
-// under lets the bench's API server take off what an older definition of the kind does not know. What was sent keeps it, as an answer is read into it.
+// under makes the bench's API server remove the fields that an older definition of the kind lacks. The object that was sent keeps them, because the
+// answer is decoded into it.
 func under(b *bench, o *older) {
 	c := interceptor.NewClient(b.client, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
@@ -73,8 +74,8 @@ func under(b *bench, o *older) {
 	b.o.Client, b.o.Live = c, c
 }
 
-// TestBesideOperator2WhatIsPrunedOfOurKindIsSaid: the rows that are left say no states, none that may be old looks fresh, and it is said until the kind is brought
-// up to date.
+// TestBesideOperator2WhatIsPrunedOfOurKindIsSaid: the remaining rows have no states, none that may be old looks fresh, and the condition stays until
+// the kind is updated.
 func TestBesideOperator2WhatIsPrunedOfOurKindIsSaid(t *testing.T) {
 	objects := two()
 	joining := strings.Replace(allUp, `"UP"}]`, stage.UUIDs(`"UP"},{"hostID":"h2","status":"UP","state":"JOINING"}]`), 1)
@@ -120,7 +121,7 @@ func TestBesideOperator2WhatIsPrunedOfOurKindIsSaid(t *testing.T) {
 		t.Error("nothing blocks")
 	}
 
-	// The kind is brought up to date: found out by a request that changes nothing, within ten minutes.
+	// The kind is updated: a dry-run request detects it within ten minutes.
 	server.on = false
 	b.clock.Step(lookAgain)
 	b.reconcile()
@@ -132,7 +133,7 @@ func TestBesideOperator2WhatIsPrunedOfOurKindIsSaid(t *testing.T) {
 	}
 }
 
-// TestBesideOperator2ADatacenterThatNobodyCanAskBlocksWithoutItsMark: notVerified may be taken off.
+// TestBesideOperator2ADatacenterThatNobodyCanAskBlocksWithoutItsMark: the API server may remove notVerified.
 func TestBesideOperator2ADatacenterThatNobodyCanAskBlocksWithoutItsMark(t *testing.T) {
 	want := &api.ScyllaDBStatusReport{
 		Datacenters: []api.StatusReportDatacenter{

@@ -25,8 +25,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// Register adds the reconciler to a manager. Sources tell, by a cluster's namespace and name, of what happens outside this Kubernetes
-// cluster.
+// Register adds the reconciler to a manager. sources notify it, by a cluster's namespace and name, of changes outside this Kubernetes cluster.
 func Register(mgr ctrl.Manager, r *Reconciler, sources ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("reports").
@@ -56,20 +55,20 @@ func byLabel(label string) handler.MapFunc {
 	}
 }
 
-// setSaysMore lets pass what changes a StatefulSet's labels and annotations, and its status, which says whether a rollout is in progress.
+// setSaysMore passes updates of a StatefulSet's labels and annotations, and of its status, which tells whether a rollout is in progress.
 var setSaysMore = predicate.Or(metadataOrDeletion, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, ok := e.ObjectOld.(*appsv1.StatefulSet)
 	is, ok2 := e.ObjectNew.(*appsv1.StatefulSet)
 	return !ok || !ok2 || was.Generation != is.Generation || !equality.Semantic.DeepEqual(was.Status, is.Status)
 }})
 
-// metadataOrDeletion lets pass what changes labels, annotations or owners: nothing else of a Service is in a report.
+// metadataOrDeletion passes updates of labels, annotations or the UID: nothing else of a Service is in a report.
 var metadataOrDeletion = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
 		!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID()
 }}
 
-// podSaysMore lets pass what changes a Pod's row or whether somebody keeps it up to date. A kubelet writes a Pod's status far more often.
+// podSaysMore passes updates that change a Pod's row or whether that row is fresh. A kubelet writes a Pod's status far more often.
 var podSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, ok := e.ObjectOld.(*corev1.Pod)
 	is, ok2 := e.ObjectNew.(*corev1.Pod)

@@ -33,14 +33,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// MinInterval is how long after one write the next may come: rows that change all the time cost no more. The first change after a quiet time is
-// written at once, and all that follow within the interval together at its end.
+// MinInterval is the least time between two writes, which bounds the cost of rows that change all the time. The first change after a quiet time is
+// written at once; the changes within the interval are written together at its end.
 const MinInterval = 2 * time.Second
 
-// equalPart is after which part of MinInterval a cluster is assembled again of which nothing had to be written.
+// equalPart divides MinInterval: a cluster whose last assembly wrote nothing is assembled again after MinInterval/equalPart.
 const equalPart = 4
 
-// Remotes is what the reconciler needs of package remote.
+// Remotes is the part of package remote that the reconciler needs.
 type Remotes interface {
 	For(ctx context.Context, namespace, cluster string) ([]remote.State, error)
 	Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport)
@@ -49,13 +49,13 @@ type Remotes interface {
 // Views makes the view of a cluster that was just assembled; stored is the one in its report.
 type Views interface {
 	View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView
-	// Scene is told of those who want to join before View is asked; MaxPermits is how many may at once.
+	// Scene passes the members that wait to join, before View is called; MaxPermits is how many may join at once.
 	Scene(key types.NamespacedName, stored *api.StatusReportView, s view.Scene)
 	MaxPermits() int
 	// Window is the default of the health policy's stabilisation.
 	Window() time.Duration
 	Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation
-	// Written is told which view the report has, as it was read back.
+	// Written passes the view that was read back from the report.
 	Written(key types.NamespacedName, report types.UID, stored *api.StatusReportView)
 	Forget(key types.NamespacedName)
 }
@@ -69,19 +69,19 @@ type Options struct {
 	Notice  *notice.Recorder
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
-	// Remotes is nil when remote datacenters are turned off: copies that are there then count as old.
+	// Remotes is nil when remote datacenters are turned off: existing copies then count as old.
 	Remotes Remotes
 	// Views is nil where the report has no view.
 	Views Views
-	// Off removes the reports instead of keeping them: a report that nobody keeps must not be judged by.
+	// Off removes the reports instead of keeping them: barriers must not judge by a report that no controller updates.
 	Off bool
 	// MinInterval and StaleAfter have their defaults when zero.
 	MinInterval, StaleAfter time.Duration
 	Concurrency             int
-	// Pulse is called for each empty request: what comes through the queue shows that the loop lives. May be nil.
+	// Pulse is called for each empty request, whose arrival through the queue shows that the loop runs. May be nil.
 	Pulse func()
-	// Kept is told of each assembly, with when it began to read: nil when all of the cluster's reports are written or were found equal. May be
-	// nil.
+	// Kept is called after each assembly, with the time at which it began to read; err is nil when all of the cluster's reports were written or found
+	// equal. May be nil.
 	Kept func(key types.NamespacedName, began time.Time, err error)
 }
 
@@ -94,11 +94,11 @@ type Reconciler struct {
 	clusters map[types.NamespacedName]*memory
 }
 
-// memory is what is remembered of a cluster between reconciliations. All of it may be lost.
+// memory is the state of a cluster between reconciliations. All of it may be lost.
 type memory struct {
-	next    time.Time // no assembly before
-	wrote   bool      // by the assembly that runs
-	said    bool      // by it: the cluster report's status is as it should be
+	next    time.Time // no assembly before this time
+	wrote   bool      // the current assembly has written something
+	said    bool      // in the current assembly: the cluster report's status is as wanted
 	decoder *cluster.Decoder
 	renewed map[string]renewal
 	allUp   metav1.ConditionStatus
@@ -108,7 +108,7 @@ type memory struct {
 	lacks   map[types.UID]lacks
 }
 
-// renewal is when a pushed copy was last seen to change its mark, by our clock.
+// renewal is when the mark of a pushed copy was last seen to change, by our clock.
 type renewal struct {
 	value string
 	seen  time.Time
@@ -185,11 +185,11 @@ func onlyConflicts(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// world is what one reconciliation looks at, all of it from the cache.
+// world is the input of one reconciliation, all of it from the cache.
 type world struct {
 	*cluster.Cluster
 	sets    []appsv1.StatefulSet // ours, with a place
-	reports map[string]*report   // selected by the cluster's barriers, by name
+	reports map[string]*report   // those that the cluster's barriers select, by name
 	status  *api.ScyllaDBStatusReport
 	remotes []remote.State
 }
@@ -246,7 +246,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, m *memo
 	return w, nil
 }
 
-// bring writes what is different. again is when to look although nothing has happened, zero for never.
+// bring writes the reports that differ. again is when to reconcile although nothing has changed, zero for never.
 func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *memory, w *world, now time.Time) (again time.Duration, err error) {
 	h := r.resolve(ctx, m, w, now)
 	lacking, soon := r.prerequisites(ctx, m, w, now)
@@ -300,11 +300,11 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 	return again, errors.Join(errs...)
 }
 
-// superfluous says whether a report that is not wanted is ours to delete: one of a datacenter that has no StatefulSet any more, a
-// copy whose remote was taken out of the configuration, or one that was pushed here by a remote that is now pulled.
+// superfluous returns whether an unwanted report is ours to delete: that of a datacenter that has no StatefulSet any more, a copy whose remote was
+// removed from the configuration, or a copy pushed by a remote that our controller now pulls.
 func (r *Reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusReport, copies []*api.ScyllaDBDatacenterNodesStatusReport) bool {
 	if existing.Labels[api.LabelManagedBy] != api.ManagedByUs {
-		return false // and nobody would expect it to go
+		return false // no Event: without our label the report was never ours
 	}
 	switch existing.Annotations[api.AnnotationCopy] {
 	case api.CopyPushed:
@@ -313,12 +313,12 @@ func (r *Reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusRepo
 			return !stale && c.DatacenterName == existing.DatacenterName && c.Annotations[api.AnnotationCopy] == api.CopyPulled
 		})
 	case api.CopyPulled:
-		return r.o.Remotes != nil // turned off is not the same as taken out
+		return r.o.Remotes != nil // remotes that are turned off are still configured
 	}
 	return true
 }
 
-// delete deletes a report that is ours in every respect. One that is not is left alone, with an Event about regarding.
+// delete deletes a report that is entirely ours. Another one is left alone, with an Event about regarding.
 func (r *Reconciler) delete(ctx context.Context, regarding, obj client.Object) error {
 	err := r.writer.Delete(ctx, r.o.Client, r.o.Live, obj)
 	if left, ok := errors.AsType[*write.NotOursError](err); ok {
@@ -330,18 +330,18 @@ func (r *Reconciler) delete(ctx context.Context, regarding, obj client.Object) e
 	return err
 }
 
-// remove takes away the reports of a cluster that was deleted or taken out of our hands.
+// remove deletes the reports of a cluster that was deleted or that our controller no longer manages.
 func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *world) (reconcile.Result, error) {
 	r.mu.Lock()
 	delete(r.clusters, key)
 	r.mu.Unlock()
 	if r.o.Views != nil {
-		r.o.Views.Forget(key) // first: a look sets what is forgotten next
+		r.o.Views.Forget(key) // first, because the next look would set again what is forgotten later
 	}
 	r.o.Metrics.Forget(key.Namespace, key.Name)
 	var errs []error
 	for _, existing := range w.reports {
-		// What another controller pushed here is that controller's to take back.
+		// The controller that pushed a copy here also deletes it.
 		if existing.Labels[api.LabelManagedBy] == api.ManagedByUs && existing.Annotations[api.AnnotationCopy] != api.CopyPushed {
 			errs = append(errs, r.delete(ctx, existing, existing))
 		}
@@ -355,7 +355,7 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	return reconcile.Result{}, nil
 }
 
-// complain leaves an Event for each row that could not be decoded and each report that would be too large.
+// complain writes an Event for each row that could not be decoded and each report that would be too large.
 func (r *Reconciler) complain(ctx context.Context, key types.NamespacedName, w *world, local []cluster.LocalReport) {
 	for _, bad := range w.Malformed() {
 		r.o.Notice.Emit(ctx, bad.Pod, corev1.EventTypeWarning, "NodeStatusReportMalformed", "AssembleReport", fmt.Sprintf(
@@ -371,7 +371,7 @@ func (r *Reconciler) complain(ctx context.Context, key types.NamespacedName, w *
 	}
 }
 
-// owners of a report: garbage collection takes it when the last of them is gone.
+// owners returns the owner references of a report: garbage collection deletes it when the last owner is gone.
 func owners(sets []appsv1.StatefulSet, datacenter string) []metav1.OwnerReference {
 	var out []metav1.OwnerReference
 	for i := range sets {
@@ -388,7 +388,7 @@ func datacenterReports(key types.NamespacedName, w *world, local []cluster.Local
 	for _, d := range local {
 		o := owners(w.sets, d.Datacenter)
 		if len(o) == 0 {
-			// Services are left of a datacenter whose StatefulSets are gone: its nodes may be members still.
+			// The datacenter's StatefulSets are gone but Services are left: its nodes may still be members.
 			o = owners(w.sets, "")
 		}
 		out = append(out, &api.ScyllaDBDatacenterNodesStatusReport{

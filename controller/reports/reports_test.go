@@ -48,7 +48,7 @@ const ns = "demo"
 
 var demo = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "demo"}}
 
-// bench is a reconciler with an API server that counts what is written to it.
+// bench is a reconciler with an API server that records every write.
 type bench struct {
 	registry *prometheus.Registry
 	*Reconciler
@@ -144,7 +144,7 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 	return b
 }
 
-// reconcile lets the minimal interval pass and reconciles once; it returns what was written.
+// reconcile lets MinInterval pass, reconciles once, and returns the writes.
 func (b *bench) reconcile() []string {
 	b.t.Helper()
 	b.clock.Step(2 * MinInterval)
@@ -338,7 +338,7 @@ func TestANodeSeenDownIsNamed(t *testing.T) {
 	}
 }
 
-// A hundred reporters see a node go within one second.
+// A hundred reporters see a node go DOWN within one second.
 func TestAFlipSeenByAHundredCostsTwoWrites(t *testing.T) {
 	var objects []client.Object
 	var ids []string
@@ -615,7 +615,7 @@ func TestALostRaceIsRunAgain(t *testing.T) {
 	}
 }
 
-// A definition of the kind that does not know one of its fields, of whatever version.
+// A definition of the kind that lacks one of its fields, whatever its version.
 func TestFieldsThatTheServerTakesOffAreNotWrittenForEver(t *testing.T) {
 	b := newBench(t, append([]client.Object{set("demo-r1", "dc1", "r1", 4)}, member("demo-r1-3", "dc1", "r1", 3, stage.UUID("h0"), allUp)...)...)
 	b.prune = true
@@ -699,7 +699,7 @@ func TestAClusterNameThatCannotNameAReportIsSaid(t *testing.T) {
 	}
 }
 
-// A cluster that runs without reporters is handed over: nothing is recorded of its nodes, and they are there all the same.
+// A cluster that runs without reporters is handed over: nothing is recorded of its nodes, and yet it must not count as new.
 func TestAClusterThatWasJustHandedOverIsNotANewOne(t *testing.T) {
 	objects := []client.Object{set("demo-r1", "dc1", "r1", 2)}
 	for i, ready := range []bool{true, false} {

@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// scale brings the counts of StatefulSets that are handed to us to what they are to be now, by what was stored before this assembly. Only the scale subresource is
-// written, onto the StatefulSet as it was read.
+// scale sets the replicas of StatefulSets that are handed to our controller, by the report that was stored before this assembly. It writes the scale
+// subresource only, with the resourceVersion that was read.
 func (r *Reconciler) scale(ctx context.Context, w *world) error {
 	if r.o.Views == nil {
 		return nil

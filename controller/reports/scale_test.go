@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
-// handed is a StatefulSet of three whose count is handed to us where wanted says how many.
+// handed is a StatefulSet of three; with wanted, its count is handed to our controller.
 func handed(rack, wanted string) *appsv1.StatefulSet {
 	s := set("demo-"+rack, "dc1", rack, 3)
 	if wanted != "" {
@@ -59,7 +59,8 @@ func (b *bench) counts() string {
 	return strings.Join(out, ", ")
 }
 
-// TestRow2OneMemberUntilInitialised: the StatefulSets that are handed to us have one member, the one with the oldest Service, until the cluster is initialised.
+// TestRow2OneMemberUntilInitialised: the StatefulSets that are handed over have one member in all, the one with the oldest Service, until the cluster
+// is initialised.
 func TestRow2OneMemberUntilInitialised(t *testing.T) {
 	for name, tc := range map[string]struct {
 		objects []client.Object
@@ -100,7 +101,7 @@ func operators(s *appsv1.StatefulSet) *appsv1.StatefulSet {
 	return s
 }
 
-// TestRow2RaisedRackByRack: once initialised each rack gets its count when all that there are have joined, and nothing is ever lowered.
+// TestRow2RaisedRackByRack: after initialisation each rack gets its count once all existing members have joined, and no count is ever lowered.
 func TestRow2RaisedRackByRack(t *testing.T) {
 	o := one()
 	o[0] = handed("r1", "2")
@@ -132,7 +133,7 @@ func TestRow2RaisedRackByRack(t *testing.T) {
 	if got := b.counts(); got != "r1 2, r2 1" {
 		t.Errorf("all have joined: %s", got)
 	}
-	// A smaller number lowers nothing: nodes are decommissioned, not scaled away.
+	// A smaller count lowers nothing: nodes must be decommissioned first.
 	s := &appsv1.StatefulSet{}
 	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r1"}, s); err != nil {
 		t.Fatal(err)

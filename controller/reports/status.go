@@ -24,9 +24,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// bringStatus writes the cluster report. failed is why another report could not be written.
+// bringStatus writes the cluster report. failed is the error of another report's write, or nil.
 //
-// Long: what is read, compared and written, in this order.
+// Long: read, compare and write, in this order.
 func (r *Reconciler) bringStatus(
 	ctx context.Context, key types.NamespacedName, m *memory, w *world, h health, local []cluster.LocalReport, foreign []cluster.Foreign, unread []string,
 	failed error, now time.Time,
@@ -82,7 +82,7 @@ func (r *Reconciler) bringStatus(
 	return nil
 }
 
-// announce leaves an Event and a log line when a newcomer could join and no longer can, or the reverse.
+// announce writes an Event and a log line when AllNodesUp changes.
 func (r *Reconciler) announce(ctx context.Context, m *memory, report *api.ScyllaDBStatusReport, allUp metav1.Condition) {
 	if m.allUp == allUp.Status {
 		return
@@ -164,7 +164,7 @@ func remotesReachable(states []remote.State, foreign []cluster.Foreign, on bool)
 	return c
 }
 
-// overridden says which other report barriers judge by, when an annotation on a StatefulSet makes them.
+// overridden returns the condition that names the other report that barriers judge by, when an annotation on a StatefulSet makes them.
 func overridden(ctx context.Context, c client.Reader, key types.NamespacedName, w *world) (metav1.Condition, bool) {
 	by := map[string][]string{}
 	for _, s := range w.sets {
@@ -208,11 +208,11 @@ func reportsComplete(key types.NamespacedName, local []cluster.LocalReport) (met
 	}, true
 }
 
-// shownBlockers is how many blockers a condition's message has in words.
+// shownBlockers bounds the blockers in a condition's message.
 const shownBlockers = 5
 
-// judge fills the printer columns and returns the AllNodesUp condition and how often each reason blocks. Texts carry no ages: a report that
-// says the same must be the same.
+// judge fills the printer columns and returns the AllNodesUp condition and how often each reason blocks. Texts contain no ages, so that an unchanged
+// cluster gives an unchanged report.
 func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Condition, map[string]int, cluster.Health) {
 	h := c.Health()
 	s := &report.Status
@@ -224,7 +224,7 @@ func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Conditi
 	out := metav1.Condition{Type: api.ConditionAllNodesUp}
 	switch {
 	case len(h.Blockers) > 0:
-		// The cause comes first: what a person reads of a message is its beginning.
+		// The cause comes first: people read the beginning of a message.
 		var texts []string
 		for _, f := range diagnosis.From(c, h, diagnosis.Known{}) {
 			if !f.Remark {

@@ -22,7 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// view puts into the wanted status what is not in the rows: the view and the initialisation, which once set stays whatever else happens.
+// view adds to the wanted status the fields that do not come from rows: the view and the initialisation, which once set stays.
 func (r *Reconciler) view(
 	ctx context.Context, key types.NamespacedName, m *memory, judged *cluster.Cluster, w *world, want *api.ScyllaDBStatusReport,
 ) (view.Initialisation, []metav1.Condition) {
@@ -68,13 +68,13 @@ func (r *Reconciler) view(
 	return init, conditions
 }
 
-// first is what is said of a cluster once and for ever, with what of it is new: nothing, where news is false.
+// first holds the fields of a cluster that are set once and never changed; news is false where none of them is new.
 type first struct {
 	news bool
-	how  *api.StatusReportInitialization // where the cluster is initialised just now
+	how  *api.StatusReportInitialization // set where the cluster becomes initialised in this assembly
 }
 
-// initialise writes what is said of a cluster once and for ever, as the field owner of that alone. obj becomes what the API server has then.
+// initialise writes the fields that are set once, under a field owner of their own. obj becomes the object that the API server has then.
 func (r *Reconciler) initialise(ctx context.Context, obj, want *api.ScyllaDBStatusReport, f first) error {
 	if !f.news {
 		return nil

@@ -18,14 +18,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
-// withViews lets the bench's reports carry views. Another call is another process, of the epoch after.
+// withViews makes the bench's reports carry views. Another call simulates another process, of the next epoch.
 func (b *bench) withViews(epoch int64) *views.Tracker {
 	tracker := views.New(views.Options{Clock: b.clock, Log: slog.New(slog.DiscardHandler), Epoch: func(context.Context) (int64, error) { return epoch, nil }})
 	b.Reconciler.o.Views = tracker
 	return tracker
 }
 
-// The view is written when it says something else, and not at each look.
+// The view is written when its content changes, and not at each look.
 func TestTheViewIsWrittenOnChange(t *testing.T) {
 	b := newBench(t, two()...)
 	tracker := b.withViews(1)
@@ -60,7 +60,7 @@ func TestTheViewIsWrittenOnChange(t *testing.T) {
 	}
 }
 
-// Where nobody looks there is no view: one that stayed behind would be believed.
+// Without views the report has none: barriers would believe one that stayed behind.
 func TestAReportWithoutViewsHasNone(t *testing.T) {
 	b := newBench(t, two()...)
 	b.withViews(1)
@@ -72,12 +72,12 @@ func TestAReportWithoutViewsHasNone(t *testing.T) {
 	}
 }
 
-// Who has been DOWN for long enough is named with the command, and with nobody else's name; once it is back nobody is.
+// A node that has been DOWN for long enough is named with its command, and no other node is; once it is UP the condition is gone.
 func TestNodeReplaceable(t *testing.T) {
 	says := func(status, since string) string {
 		return stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h2","status":"`+status+`"`+since+`}]}`) + "\n"
 	}
-	down := says("DOWN", `,"since":"2026-11-21T11:59:00Z"`) // a minute before the bench's clock begins
+	down := says("DOWN", `,"since":"2026-11-21T11:59:00Z"`) // a minute before the start of the bench's clock
 	o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1), set("demo-r3", "dc1", "r3", 1)}
 	o = append(o, member("demo-r1-0", "dc1", "r1", 0, stage.UUID("h0"), down)...)
 	o = append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), down)...)
@@ -92,7 +92,7 @@ func TestNodeReplaceable(t *testing.T) {
 	}
 	b.wantGauge("kubectl_scylla_cluster_nodes_replaceable", 0)
 	b.pass(tracker, view.Dead/2)
-	tracker = b.withViews(2) // the absence of a controller does not begin the time anew
+	tracker = b.withViews(2) // the absence of a controller does not restart the time
 	b.pass(tracker, view.Dead/2)
 	c := b.condition(api.ConditionNodeReplaceable)
 	if c.Status != metav1.ConditionTrue || !strings.HasSuffix(c.Message, "kubectl scylla replace "+stage.UUID("h2")+" -n demo") || strings.Contains(c.Message, stage.UUID("h1")) {

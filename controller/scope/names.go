@@ -14,8 +14,8 @@ const (
 	hashDigits = 5
 )
 
-// ObjectName makes an object's name of parts as the Scylla Operator does: the parts joined by dashes, a dash, and 5 digits in base 36 of
-// the FNV-1a hash of the parts. What is too long is cut, what is not lower case becomes so; the hash keeps names apart.
+// ObjectName makes an object's name of parts as the Scylla Operator does: the parts joined by dashes, a dash, and 5 digits in base 36 of the FNV-1a
+// hash of the parts. A name that is too long is cut, upper case becomes lower case; the hash keeps names distinct.
 func ObjectName(parts ...string) string {
 	// A JSON array and a newline keep ("a", "b-c") and ("a-b", "c") apart. Strings always marshal.
 	b, _ := json.Marshal(parts)

@@ -21,7 +21,7 @@ func TestNamesAreTheScyllaOperators(t *testing.T) {
 	var cases []struct {
 		ID    string
 		Input struct{ ClusterName, Datacenter, DatacenterObjectName string }
-		// Of a mirrored report and of an own one.
+		// Of a mirrored report and of a datacenter's own one.
 		Expected struct{ ExternalReportName, ReportName string }
 	}
 	if err := json.Unmarshal(data, &cases); err != nil {

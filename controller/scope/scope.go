@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scope says where in a ScyllaDB cluster the objects that our controller writes belong, and how they are named. It reads labels; it must
-// not talk to anything.
+// Package scope tells to which place of a ScyllaDB cluster the objects that our controller writes belong, and names them. It reads labels; it must
+// not use a client.
 package scope
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Place is where an object belongs.
+// Place is the cluster, datacenter and rack of an object.
 type Place struct {
 	Namespace, Cluster, Datacenter, Rack string
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Missing lists the fields, below at, that were sent and are not in what was kept: "datacenters.nodes.stale". Items of a list are compared in their order.
+// Missing lists the fields, below at, that are in sent and not in kept: "datacenters.nodes.stale". Items of a list are compared in their order.
 func Missing(at string, sent, kept any) []string {
 	var a, b any
 	for from, into := range map[*any]*any{&sent: &a, &kept: &b} {
@@ -28,7 +28,7 @@ func missing(at string, sent, kept any, found map[string]bool) {
 		for k, v := range sent {
 			field := strings.TrimPrefix(at+"."+k, ".")
 			if empty(v) {
-				continue // which may be left out
+				continue // the encoder may omit it
 			}
 			if _, ok := there[k]; !ok {
 				found[field] = true

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// NotOursError is an object that must be left alone.
+// NotOursError is returned for an object that must be left alone.
 type NotOursError struct{ Why string }
 
 // Error implements error.
@@ -24,13 +24,13 @@ func (e *NotOursError) Error() string {
 	return "not deleted, as it is not ours in every respect: " + e.Why
 }
 
-// Foreign says why a report is not ours, by its label and its owners; empty when it is. A label alone proves nothing: the Scylla Operator copies every
-// label of a datacenter to its report.
+// Foreign returns why a report is not ours, by its label and its owners; empty when it is. The label alone proves nothing: the Scylla Operator copies
+// every label of a datacenter to its report.
 func Foreign(r client.Object) string {
 	if v := r.GetLabels()[api.LabelManagedBy]; v != api.ManagedByUs {
 		return fmt.Sprintf("label %s is %q", api.LabelManagedBy, v)
 	}
-	// None is no foreign one: a StatefulSet that is deleted without its Pods takes its name off what it owned.
+	// A report without owners is not foreign: deleting a StatefulSet without its Pods (--cascade=orphan) removes the owner references.
 	for _, o := range r.GetOwnerReferences() {
 		if gv, err := schema.ParseGroupVersion(o.APIVersion); err != nil || gv.Group != appsv1.GroupName || o.Kind != "StatefulSet" {
 			return fmt.Sprintf("its owner is %s %s", o.Kind, o.Name)
@@ -39,7 +39,7 @@ func Foreign(r client.Object) string {
 	return ""
 }
 
-// notWrittenByUs says why the content of an object is not what our controller wrote, by the field managers that the API server keeps; empty when it is.
+// notWrittenByUs returns why the content of an object is not our controller's, by the field managers that the API server keeps; empty when it is.
 func notWrittenByUs(fields []metav1.ManagedFieldsEntry) string {
 	ours := false
 	for i := range fields {
@@ -58,7 +58,7 @@ func notWrittenByUs(fields []metav1.ManagedFieldsEntry) string {
 	return ""
 }
 
-// hasContent is true for a manager of more than metadata and status.
+// hasContent is true for a manager that owns fields beside metadata and status.
 func hasContent(f *metav1.ManagedFieldsEntry) bool {
 	if f.FieldsV1 == nil {
 		return false
@@ -75,7 +75,7 @@ func hasContent(f *metav1.ManagedFieldsEntry) bool {
 	return false
 }
 
-// Delete deletes an object whose label, owners and field manager are all ours, as it was read now from live: caches keep no field managers. One that is not
+// Delete deletes an object whose label, owners and field manager are all ours, as read from live: the cache keeps no field managers. Another object
 // is left alone (NotOursError); one that is gone is no error.
 func (w *Reports) Delete(ctx context.Context, c client.Client, live client.Reader, obj client.Object) error {
 	key := client.ObjectKeyFromObject(obj)
@@ -93,7 +93,7 @@ func (w *Reports) Delete(ctx context.Context, c client.Client, live client.Reade
 	case err != nil:
 		return fmt.Errorf("read report %s before it is deleted: %w", key, err)
 	case now.GetUID() != obj.GetUID():
-		return nil // another of the same name, of which the cache will tell
+		return nil // another object of the same name; the cache will report it
 	}
 	why := Foreign(now)
 	if why == "" {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package write brings datacenter reports, here and in other Kubernetes clusters, to what they should say, with a request only when
-// something is different. It must not decide what they should say.
+// Package write brings datacenter reports, here and in other Kubernetes clusters, to the wanted content, with a request only when something differs.
+// It must not decide the content.
 package write
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// ownPrefix of annotations that this project alone writes: on our reports those that are not wanted any more are taken off.
+// ownPrefix of annotations that this project alone writes: unwanted ones are removed from our reports.
 const ownPrefix = "kubectl-scylla.scylladb.com/"
 
-// owner is the field manager by which Delete knows what is ours.
+// owner is the field manager by which Delete recognises our objects.
 const owner = client.FieldOwner(api.FieldOwnerController)
 
 // Reports writes datacenter reports through one client. The zero value is not usable. It is safe for concurrent use.
@@ -33,8 +33,8 @@ type Reports struct {
 	marks map[types.NamespacedName]mark
 }
 
-// mark remembers what became of a write. Where the API server, or what changes objects on their way into it, keeps something else than was written,
-// comparing with what came back would write for ever.
+// mark records the result of a write. Where the API server or a mutating webhook changes what was written, a comparison with the stored object alone
+// would cause a write each time.
 type mark struct {
 	resourceVersion string
 	sum             [sha256.Size]byte
@@ -43,7 +43,7 @@ type mark struct {
 // New returns a Reports that has written nothing yet.
 func New() *Reports { return &Reports{marks: map[types.NamespacedName]mark{}} }
 
-// Differs says whether existing (nil: there is none) is not what it should be.
+// Differs returns whether existing (nil: there is none) differs from want.
 func (w *Reports) Differs(existing, want *api.ScyllaDBDatacenterNodesStatusReport) bool {
 	if existing == nil {
 		return true
@@ -58,7 +58,7 @@ func (w *Reports) Differs(existing, want *api.ScyllaDBDatacenterNodesStatusRepor
 	return !ok || m.resourceVersion != existing.ResourceVersion || m.sum != sum(merged)
 }
 
-// Write creates the report or brings existing to want. An error of the API server is returned as it is, so that a conflict can be told.
+// Write creates the report or brings existing to want. It returns an error of the API server unwrapped, so that the caller can recognise a conflict.
 func (w *Reports) Write(ctx context.Context, c client.Client, existing, want *api.ScyllaDBDatacenterNodesStatusReport) error {
 	var obj *api.ScyllaDBDatacenterNodesStatusReport
 	var s [sha256.Size]byte
@@ -81,14 +81,14 @@ func (w *Reports) Write(ctx context.Context, c client.Client, existing, want *ap
 	return nil
 }
 
-// Forget drops what is remembered of a report that was deleted.
+// Forget drops the mark of a report that was deleted.
 func (w *Reports) Forget(key types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.marks, key)
 }
 
-// merge is existing with everything that is ours as wanted; labels, annotations and owners of others stay.
+// merge is existing with all our fields as in want; labels, annotations and owners of others stay.
 func merge(existing, want *api.ScyllaDBDatacenterNodesStatusReport) *api.ScyllaDBDatacenterNodesStatusReport {
 	out := existing.DeepCopy()
 	if len(want.Labels) > 0 && out.Labels == nil {

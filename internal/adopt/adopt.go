@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package adopt owns what must be known of a ScyllaDB cluster that runs without us before anything of it is rolled: which host ID each member has, and that its
-// data directory says that it has bootstrapped. Without either the first Pod that is rolled cannot be told from a newcomer: its Service records nothing, no peer
-// reports, and ScyllaDB may not have flushed system.local since it joined.
+// Package adopt records the facts that a ScyllaDB cluster which runs without our controller must have on record before anything of it is rolled: each
+// member's host ID, and a data directory that shows the node as bootstrapped. Without both, the first Pod that is rolled cannot be told from a
+// newcomer: its Service records nothing, no peer reports, and ScyllaDB may not have flushed system.local since it joined.
 //
-// Decide is pure; Run does what it says through a World. The package must not know a client, and it refuses rather than guesses.
+// Decide is pure; Run carries the plan out through a World. The package must not know a client, and it refuses rather than guesses.
 package adopt
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Codes of what stands in the way. Parameters are named beside them; the sentences are in package words.
+// Codes of the blockers. Their parameters are named beside them; package words has the sentences.
 const (
 	NoNodes       code.Code = "AdoptNoNodes"
 	NotAsked      code.Code = "AdoptNotAsked"      // member, why
@@ -35,31 +35,31 @@ const (
 	SaysElsewhere code.Code = "AdoptSaysElsewhere" // member, hostID
 )
 
-// Node is one member, and what its ScyllaDB says at this moment.
+// Node is one member, with the present answers of its ScyllaDB.
 type Node struct {
 	// Member is the name of the Pod, and of the member Service.
 	Member string
-	// Recorded is the host ID on the member Service, Joined whether that has it as joined; empty and false without a Service.
+	// Recorded is the host ID on the member Service, Joined whether the Service records it as joined; empty and false without a Service.
 	Recorded hostid.ID
 	Joined   bool
-	// Said is what ScyllaDB itself said, asked now and not read from a report; nil where it could not be asked, and Trouble says why.
+	// Said is ScyllaDB's own answer, asked now and not read from a report; nil where ScyllaDB could not be asked, and Trouble is why.
 	Said    *api.NodeStatusReport
 	Trouble string
 }
 
-// Identity is what is recorded of one member.
+// Identity is the record of one member.
 type Identity struct {
 	Member string
 	HostID hostid.ID
 }
 
-// Plan is what to do, or why nothing may be done.
+// Plan is the work to do, or the reasons why nothing may be done.
 type Plan struct {
-	// Flush are the members whose ScyllaDB has to write system.local to its disk: all of them, as nobody can tell which has.
+	// Flush are the members whose ScyllaDB has to write system.local to its disk: all of them, because there is no way to tell which have done so.
 	Flush []string
-	// Record are the members whose Service does not say yet which node they have.
+	// Record are the members whose Service does not name their node yet.
 	Record []Identity
-	// Blockers are why nothing may be rolled; then Flush and Record are empty.
+	// Blockers are the reasons why nothing may be rolled; then Flush and Record are empty.
 	Blockers []code.Message
 }
 
@@ -109,7 +109,7 @@ func Decide(nodes []Node) Plan {
 	return p
 }
 
-// unwell are the members whom another one does not see UP, and the operations that are under way: a rollout would make either worse.
+// unwell returns a message for each node that another one does not see UP, and for each open operation: a rollout would make either worse.
 func unwell(nodes []Node, owner map[hostid.ID]string) []code.Message {
 	var out []code.Message
 	by := map[string][]string{}
@@ -152,25 +152,25 @@ func unwell(nodes []Node, owner map[hostid.ID]string) []code.Message {
 	return out
 }
 
-// World is what Run needs of Kubernetes and of ScyllaDB.
+// World is the part of Kubernetes and ScyllaDB that Run needs.
 type World interface {
 	// Nodes lists the members, and asks each one's ScyllaDB now.
 	Nodes(ctx context.Context) ([]Node, error)
 	// Flush has a member's ScyllaDB write system.local to its disk.
 	Flush(ctx context.Context, member string) error
-	// Record writes on the member's Service, which it makes where there is none, that this node has joined there.
+	// Record writes on the member's Service, which it creates where there is none, that this node has joined there.
 	Record(ctx context.Context, id Identity) error
 }
 
-// Refusal is why nothing may be rolled.
+// Refusal holds the reasons why nothing may be rolled.
 type Refusal struct{ Blockers []code.Message }
 
 func (r *Refusal) Error() string {
 	return "nothing may be rolled yet: " + strings.Join(words.Texts(r.Blockers), "; ")
 }
 
-// Run makes sure that every member's host ID is recorded and its system.local flushed, and returns who has which host ID. With an error, a *Refusal among
-// them, nothing may be rolled; what has been done until then does no harm, and Run may be run again.
+// Run records every member's host ID, flushes its system.local, and returns the host IDs. After an error, such as a *Refusal, nothing may be rolled;
+// the steps done until then are harmless, and Run may be repeated.
 func Run(ctx context.Context, w World) ([]Identity, error) {
 	nodes, err := w.Nodes(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func Run(ctx context.Context, w World) ([]Identity, error) {
 	return verify(ctx, w, nodes)
 }
 
-// verify looks once more: what was written must be there, and what was asked must still be so.
+// verify asks again: the records must exist, and the answers must be unchanged.
 func verify(ctx context.Context, w World, before []Node) ([]Identity, error) {
 	after, err := w.Nodes(ctx)
 	if err != nil {

@@ -24,8 +24,8 @@ type fake struct {
 	flushed  []string
 	asked    int
 	fail     map[string]error // of flush or record, by member
-	forgets  bool             // what is recorded is not there afterwards
-	changes  func(*fake)      // between the first look and the last
+	forgets  bool             // a recorded identity is lost at once
+	changes  func(*fake)      // runs between the first query and the last
 	recorded []string
 }
 
@@ -76,7 +76,7 @@ func three() *fake {
 func TestB4Adoption(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*fake)
-		want   string // of the error; empty when it may go on
+		want   string // of the error; empty when Run succeeds
 	}{
 		"all is well":                  {func(*fake) {}, ""},
 		"all is recorded already":      {func(f *fake) { f.nodes[0].Recorded, f.nodes[0].Joined = idA, true }, ""},

@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
 )
 
-// sim is a cluster of simulated ScyllaDB, with what Services would record.
+// sim is a cluster of simulated ScyllaDB nodes, with the annotations of their Services.
 type sim struct {
 	c        *scyllasim.Cluster
 	recorded map[string]string
@@ -47,7 +47,7 @@ func (s *sim) Record(_ context.Context, id adopt.Identity) error {
 	return nil
 }
 
-// disk is what the query container would find in a node's data directory.
+// disk returns the answer of the query container for a node's data directory.
 func (s *sim) disk(t *testing.T, i int) (bootstrap.Bootstrapped, string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.c.Node(i).Dir(), "data", "system", "local-*", "*-Data.db"))
@@ -66,8 +66,8 @@ func (s *sim) disk(t *testing.T, i int) (bootstrap.Bootstrapped, string) {
 	return answer, string(bootstrap.ParseHostID(out.Bytes()))
 }
 
-// TestB4AdoptionOfSimulatedNodes: before it their disks do not say that they have bootstrapped, afterwards all do, with the host ID that is recorded; and
-// while one node is DOWN nothing goes on.
+// TestB4AdoptionOfSimulatedNodes: before the adoption the disks do not show the nodes as bootstrapped, after it all do, with the recorded host ID;
+// and while one node is DOWN nothing is done.
 func TestB4AdoptionOfSimulatedNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts simulated nodes")
@@ -92,7 +92,7 @@ func TestB4AdoptionOfSimulatedNodes(t *testing.T) {
 			break
 		}
 		if ctx.Err() != nil || !strings.Contains(err.Error(), "not seen UP") && !strings.Contains(err.Error(), "under way") {
-			t.Fatal(err) // gossip may still be settling
+			t.Fatal(err) // gossip may not have converged yet
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

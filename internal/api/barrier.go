@@ -9,39 +9,41 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AnnotationBarrier on a newcomer's own Pod is what its barrier waits for and no other object tells, as JSON (see BarrierWait). Written and taken
-// away by the barrier, read by whoever judges the member from outside its Pod. It opens nothing: it only adds what must be waited for.
+// AnnotationBarrier, on a newcomer's own Pod, holds as JSON (see BarrierWait) those reasons to wait that only its barrier knows. Written and removed
+// by the barrier, read by every other program that judges the member. It opens no barrier: it only adds reasons to wait.
 const AnnotationBarrier = "kubectl-scylla.scylladb.com/barrier"
 
-// What a BarrierWait may be: the annotation comes from a Pod.
+// Bounds of a BarrierWait, because every Pod can write the annotation.
 const (
 	maxBarrierWait = 16 << 10
 	// MaxBarrierRefusals is how many refusals are kept.
 	MaxBarrierRefusals = 20
 )
 
-// BarrierWait is what a barrier waits for where the reports alone would open it.
+// BarrierWait holds the reasons why a barrier waits although the reports alone would open it.
 type BarrierWait struct {
-	// StableSince is since when all that must be UP is UP without a break, by the clock of the barrier's machine; StableFor is how long that has to hold.
+	// StableSince is since when all nodes that must be UP have been UP without a break, by the clock of the barrier's machine; StableFor is how long
+	// that must last.
 	// +optional
 	StableSince *metav1.Time `json:"stableSince,omitempty"`
 	// +optional
 	StableFor metav1.Duration `json:"stableFor,omitzero"`
-	// Refusals are what the last look before opening found.
+	// Refusals are the blockers that the last check before opening found.
 	// +optional
 	Refusals []BarrierRefusal `json:"refusals,omitempty"`
 }
 
-// BarrierRefusal is one thing that the last look before opening found.
+// BarrierRefusal is one blocker that the last check before opening found.
 type BarrierRefusal struct {
 	// Reason is the code of a blocker.
 	Reason string `json:"reason"`
-	// Observed is the host ID, or where there is none the member, that it is about; Observer that of whose row says it.
+	// Observed is the host ID of the node concerned, or its member's name where the host ID is unknown; Observer is that of the node whose row reports
+	// it.
 	// +optional
 	Observed string `json:"observed,omitempty"`
 	// +optional
 	Observer string `json:"observer,omitempty"`
-	// Words are what was answered.
+	// Words are the text of the answer.
 	// +optional
 	Words string `json:"words,omitempty"`
 }

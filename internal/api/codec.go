@@ -15,8 +15,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// DecodeNodeStatusReport reads a pod annotation in the shipped shape (flat observedNodes) or the proposal's (nested
-// nodeStatusReport). Host IDs become canonical and must be UUIDs, where there are any: a cell without one is nobody's, and blocks. Unknown fields are skipped and statuses kept as they are; anything after the first JSON value is an error.
+// DecodeNodeStatusReport reads a Pod annotation in the shipped shape (flat observedNodes) or the proposal's (nested nodeStatusReport). Host IDs
+// become canonical and must be UUIDs, where present: a cell without a host ID belongs to no node, and blocks. Unknown fields are skipped and statuses
+// kept as they are; anything after the first JSON value is an error.
 func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	var both struct {
 		NodeStatusReport
@@ -29,7 +30,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 		return nil, fmt.Errorf("decode node status report: it has %d bytes, more than %d", len(value), maxRowBytes)
 	}
 	if err := json.Unmarshal([]byte(value), &both); err != nil {
-		return nil, fmt.Errorf("decode node status report: %.300s", err.Error()) // which repeats what it has read
+		return nil, fmt.Errorf("decode node status report: %.300s", err.Error()) // bounded, because the error repeats the input
 	}
 	r := both.NodeStatusReport
 	if both.Nested != nil {
@@ -47,7 +48,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	if err := r.canonical(); err != nil {
 		return nil, err
 	}
-	// One that nobody could ask must not pass for a reporter that has none: that one is trusted with less.
+	// An unusable heartbeat is an error: without it the row would count as that of a reporter without heartbeats, whose rows are trusted for less long.
 	if h := r.Heartbeat; h != nil && (h.Port < 1 || h.Port > 65535 || !IsFingerprint(h.Fingerprint)) {
 		return nil, fmt.Errorf("decode node status report: heartbeat has port %d and fingerprint %.80q, which is no port or no lower-case hex SHA-256", h.Port, h.Fingerprint)
 	}
@@ -74,14 +75,14 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 
 // canonical spells the node's own IDs as ScyllaDB does.
 func (r *NodeStatusReport) canonical() error {
-	// Empty: the node does not know it yet.
+	// Empty: the node does not know its host ID yet.
 	if err := parse(&r.HostID); err != nil {
 		return fmt.Errorf("decode node status report: hostID %w", err)
 	}
 	if err := parse(&r.Coordinator); err != nil {
 		return fmt.Errorf("decode node status report: coordinator %w", err)
 	}
-	// Two that differ in spelling alone must not pass for two clusters.
+	// Two spellings of one ID must not count as two clusters.
 	group0, err := hostid.Optional(r.Group0ID)
 	if err != nil {
 		return fmt.Errorf("decode node status report: group0ID %.80q is no UUID", r.Group0ID)
@@ -90,7 +91,7 @@ func (r *NodeStatusReport) canonical() error {
 	return nil
 }
 
-// checkLastRow makes the host IDs of the last row canonical. Beside a row that there is it says nothing, and is left out.
+// checkLastRow makes the host IDs of the last row canonical. A row without an error makes the last row superfluous; it is then dropped.
 func (r *NodeStatusReport) checkLastRow() error {
 	last := r.LastRow
 	if last == nil {
@@ -116,7 +117,7 @@ func (r *NodeStatusReport) checkLastRow() error {
 	return nil
 }
 
-// What a row may be: an annotation comes from a Pod. A row of 1,000 nodes has 100 kB at most.
+// Bounds of a row, because every Pod can write the annotation. A row of 1,000 nodes has 100 kB at most.
 const (
 	maxRowBytes = 256 << 10
 	maxRowItems = 4096
@@ -126,7 +127,7 @@ const (
 	maxRowRepairBased = 16
 )
 
-// boundTexts cuts what is shown to people and copied into reports: a report that is too large could not be written at all.
+// boundTexts truncates the texts that people see and that are copied into reports: the API server refuses a report that is too large.
 func (r *NodeStatusReport) boundTexts() {
 	if r.Error != nil {
 		text := Clip(*r.Error, maxRowText)
@@ -156,7 +157,7 @@ func boundCells(cells []ObservedNodeStatusReport) {
 	}
 }
 
-// Clip bounds a text to limit bytes and the dots that say so, and cuts no character in two.
+// Clip truncates a text to limit bytes plus an ellipsis, without splitting a character.
 func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -164,25 +165,26 @@ func Clip(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
-// writable says whether a time can be written as it was read. One of the year 9999 in a zone west of Greenwich is of the year 10000 in UTC, which
-// is what a report would say, and the API server would refuse all of it.
+// writable reports whether a time can be written as it was read. A time of the year 9999 in a zone west of Greenwich is in the year 10000 in UTC; the
+// API server would refuse a report that contains it.
 func writable(t time.Time) bool {
 	y := t.UTC().Year()
 	return y >= 1 && y <= 9999
 }
 
-// parse makes a host ID of what was written, in place; an empty one stays empty.
+// parse replaces a text by its canonical host ID, in place; an empty one stays empty.
 func parse(id *hostid.ID) (err error) {
 	*id, err = hostid.Optional(string(*id))
 	return err
 }
 
-// IsFingerprint says whether a text is a SHA-256 in lower-case hex.
+// IsFingerprint reports whether a text is a SHA-256 in lower-case hex.
 func IsFingerprint(text string) bool {
 	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// ReportDigest stands for a member's report, the annotation of its Pod: the first 16 characters of its lower-case hex SHA-256. Empty for none.
+// ReportDigest identifies a member's report, the annotation of its Pod: the first 16 characters of its lower-case hex SHA-256. Empty for an empty
+// report.
 func ReportDigest(report string) string {
 	if report == "" {
 		return ""
@@ -219,8 +221,8 @@ func EncodeNodeStatusReport(r *NodeStatusReport) (string, error) {
 	return string(b) + "\n", nil
 }
 
-// KeepLast puts the last row that could be made beside a row's error, and returns what to keep for the next: the row itself where it could be made. A row
-// of another node is no last row of this one.
+// KeepLast adds the last usable row to a row with an error, and returns the row to keep for the next call: r itself where it is usable. A row of
+// another node is dropped.
 func (r *NodeStatusReport) KeepLast(last *LastRow) *LastRow {
 	if r.Error == nil {
 		r.LastRow = nil
@@ -240,7 +242,7 @@ func (r *NodeStatusReport) KeepLast(last *LastRow) *LastRow {
 	return last
 }
 
-// Plain is a row as a datacenter report has it: without states and without ages.
+// Plain converts a row to the cells of a datacenter report: without states and without ages.
 func Plain(cells []ObservedNodeStatusReport) []ObservedNode {
 	if cells == nil {
 		return nil

@@ -154,7 +154,7 @@ func TestNewMembership(t *testing.T) {
 	}
 }
 
-// FuzzNodeStatusReport: any value is a report or an error, and what was read once is written and read again as the same.
+// FuzzNodeStatusReport: any value decodes to a report or an error, and a decoded report survives encoding and decoding unchanged.
 func FuzzNodeStatusReport(f *testing.F) {
 	var cases []statusReportCase
 	vectors.Read(f, "status-report-cases.json", &cases)
@@ -189,7 +189,7 @@ func FuzzNodeStatusReport(f *testing.F) {
 	})
 }
 
-// A row whose time cannot be written as it was read would have the API server refuse the whole report.
+// The API server would refuse a whole report for one time that cannot be written as it was read.
 func TestTimesThatNoReportCanSayAreMalformed(t *testing.T) {
 	row := func(since string) string {
 		return `{"observedNodes":[{"hostID":"11111111-0000-4000-8000-000000000000","status":"DOWN","since":"` + since + `"}]}`
@@ -215,7 +215,7 @@ func TestTimesThatNoReportCanSayAreMalformed(t *testing.T) {
 	}
 }
 
-// A host ID is shown to people and becomes part of commands: what cannot be one costs its row.
+// A host ID is shown to people and becomes part of commands: a text that cannot be one makes its row malformed.
 func TestHostIDsThatAreNoneAreMalformed(t *testing.T) {
 	const good = "11111111-0000-4000-8000-000000000000"
 	for _, bad := range []string{"x; touch /tmp/p #", "$(id)", "a b", "a\nb", "\u202e" + good, good + "\u200b", strings.Repeat("a", 65), "a'b", `a"b`, "a\x1b[2J"} {
@@ -234,7 +234,7 @@ func TestHostIDsThatAreNoneAreMalformed(t *testing.T) {
 	}
 }
 
-// TestAttack5AHostIDThatIsNoUUIDMakesItsRowMalformed: wherever in the row it stands, the reporter's own word of itself among them. What is left out is none.
+// TestAttack5AHostIDThatIsNoUUIDMakesItsRowMalformed: at any place in the row, including the reporter's own host ID. An absent host ID is no error.
 func TestAttack5AHostIDThatIsNoUUIDMakesItsRowMalformed(t *testing.T) {
 	good := stage.UUID("a")
 	for _, bad := range []string{
@@ -267,7 +267,7 @@ func TestAttack5AHostIDThatIsNoUUIDMakesItsRowMalformed(t *testing.T) {
 	}
 }
 
-// TestAttack6ARowIsBounded: what is too much makes that row malformed, what is too long is cut, and no error repeats what it has read.
+// TestAttack6ARowIsBounded: too many items make the row malformed, too long texts are truncated, and no error repeats the whole input.
 func TestAttack6ARowIsBounded(t *testing.T) {
 	huge := strings.Repeat("x", 200_000)
 	for name, value := range map[string]string{
@@ -288,7 +288,7 @@ func TestAttack6ARowIsBounded(t *testing.T) {
 	}
 }
 
-// TestB3ALastRowIsBounded: a last row counts beside an error alone, has host IDs and no ages, and is as short as a row.
+// TestB3ALastRowIsBounded: a last row counts only beside an error, has host IDs and no ages, and has the same bounds as a row.
 func TestB3ALastRowIsBounded(t *testing.T) {
 	id := "8ebd2a16-0000-4000-8000-00000000000a"
 	cell := `{"hostID":"` + strings.ToUpper(id) + `","status":"UP","since":"2026-01-01T00:00:00Z"}`

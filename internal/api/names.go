@@ -10,19 +10,20 @@ const (
 	AnnotationNodeStatusReport = "internal.scylla.scylladb.com/scylladb-node-status-report"
 )
 
-// AnnotationInjected is on StatefulSets that `kubectl scylla inject` has changed, with what they were before as JSON, and on the objects that it added,
-// with InjectedAdded. Only that verb reads and writes it.
+// AnnotationInjected is on StatefulSets that `kubectl scylla inject` has changed, with their previous values as JSON, and on the objects that it
+// added, with InjectedAdded. Only that verb reads and writes it.
 const (
 	AnnotationInjected = "kubectl-scylla.scylladb.com/injected"
 	InjectedAdded      = "added"
 )
 
-// AnnotationWantedReplicas on a StatefulSet hands its count to our controller, and says how many it is to have: "3". Until the cluster is initialised the controller
-// keeps it at one member in one rack; then it raises rack by rack, and never lowers. Written by a person, read by our controller; without it no count is touched.
+// AnnotationWantedReplicas on a StatefulSet hands its replica count to our controller, and gives the wanted count: "3". Until the cluster is
+// initialised the controller keeps it at one member in one rack; then it raises rack by rack, and never lowers. Written by a person, read by our
+// controller; without it no count is changed.
 const AnnotationWantedReplicas = "kubectl-scylla.scylladb.com/wanted-replicas"
 
-// AnnotationRolling is on a StatefulSet while `kubectl scylla inject CLUSTER` holds it: its update strategy is OnDelete meanwhile, and this has the one that is
-// to be put back, as JSON. Only that verb reads and writes it.
+// AnnotationRolling is on a StatefulSet while `kubectl scylla inject CLUSTER` holds it: its update strategy is then OnDelete, and the annotation has
+// the strategy to restore, as JSON. Only that verb reads and writes it.
 const AnnotationRolling = "kubectl-scylla.scylladb.com/rolling"
 
 // Annotations on member Services.
@@ -36,13 +37,13 @@ const (
 	// AnnotationHostID; the Scylla Operator has it since 1.22. Read by report assembly: only joined members get a row.
 	AnnotationNodeJoined = "internal.scylla-operator.scylladb.com/node-joined-scylladb-cluster"
 
-	// AnnotationMemberClaims names the claims of a member's volumes ("data-demo-rack1-0", with commas between). Written by our controller when it
-	// makes the Service, read by it once no StatefulSet of the cluster is left: while a claim exists, the cluster does.
+	// AnnotationMemberClaims names the claims of a member's volumes ("data-demo-rack1-0", separated by commas). Written by our controller when it
+	// creates the Service, read by it once no StatefulSet of the cluster is left: while a claim exists, the cluster does.
 	AnnotationMemberClaims = "kubectl-scylla.scylladb.com/member-claims"
 
-	// AnnotationJoinedAt, on a member Service, is when its node was seen to join: the node's host ID, a blank, and the time (RFC 3339). Written by our
-	// controller where it saw the node both before and after; never for a node that was a member when the controller first saw it. It counts while
-	// AnnotationHostID is the same host ID. Read to say what has to be done after a join.
+	// AnnotationJoinedAt, on a member Service, is when the controller saw its node join: the node's host ID, a blank, and the time (RFC 3339). Written
+	// by our controller where it saw the node both before and after; never for a node that was a member when the controller first saw it. It counts
+	// while AnnotationHostID is the same host ID. Read to show what has to be done after a join.
 	AnnotationJoinedAt = "kubectl-scylla.scylladb.com/joined-at"
 
 	// AnnotationForceProceed set to exactly "true" opens the barrier whatever the reports say. Written by a person (on the
@@ -50,17 +51,17 @@ const (
 	// member Services by the Scylla Operator (since 1.19) or our controller. Read by the barrier. Any other value blocks.
 	AnnotationForceProceed = "scylla-operator.scylladb.com/force-proceed-to-bootstrap"
 
-	// AnnotationForcePropagatedFrom names the object ("StatefulSet/demo-rack1") whose force annotation our controller copied to
-	// this Service, so that it takes back only what it gave. Written and read by our controller alone.
+	// AnnotationForcePropagatedFrom names the object ("StatefulSet/demo-rack1") whose force annotation our controller copied to this Service, so that it
+	// removes only its own copies. Written and read by our controller alone.
 	AnnotationForcePropagatedFrom = "kubectl-scylla.scylladb.com/force-propagated-from"
 
 	// AnnotationForceReason is the reason a person gave with `kubectl scylla force-proceed --reason`; the barrier repeats it in
 	// the Event that records the forced start. Written by the CLI.
 	AnnotationForceReason = "kubectl-scylla.scylladb.com/force-reason"
 
-	// AnnotationStatusReportOverrideRef names the ScyllaDBStatusReport that the datacenter's barriers judge by instead of their
-	// own. Written on ScyllaDBDatacenter (or, on plain StatefulSets, on the StatefulSet and member Services) by whoever
-	// aggregates several datacenters.
+	// AnnotationStatusReportOverrideRef names the ScyllaDBStatusReport that the datacenter's barriers judge by instead of their own. Written on
+	// ScyllaDBDatacenter (or, on plain StatefulSets, on the StatefulSet and member Services) by the program or person that aggregates several
+	// datacenters.
 	AnnotationStatusReportOverrideRef = "internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref"
 
 	// AnnotationManagedHash is on every object that the Scylla Operator applies. We only read it: it marks an object that is
@@ -122,8 +123,8 @@ const (
 	LabelRemoteReport = "scylla-operator.scylladb.com/remote-cluster-scylladb-datacenter-nodes-status-report"
 )
 
-// LabelParentScyllaDBCluster names the ScyllaDBCluster that an object is a part of. Written by the Scylla Operator on whatever it makes for one of that
-// cluster's datacenters; read to tell that a cluster may have datacenters which are not here.
+// LabelParentScyllaDBCluster names the ScyllaDBCluster that an object is a part of. Written by the Scylla Operator on every object of one of that
+// cluster's datacenters; read to tell that a cluster may have datacenters in other Kubernetes clusters.
 const LabelParentScyllaDBCluster = "scylla-operator.scylladb.com/parent-scylladbcluster-name"
 
 // ForceProceedValue is the only value of AnnotationForceProceed that opens a barrier.
@@ -144,26 +145,27 @@ const (
 	FileGroup0Query = MountShared + "/group0.json"
 )
 
-// Where the Scylla Operator's own manifests put it, and its leader election Lease; we only read them, to tell whether it runs. The Lease's name is a
-// constant of the operator "that cannot be changed".
+// Namespace and name in the Scylla Operator's own manifests, and its leader election Lease; we only read them, to tell whether the operator runs. The
+// Lease's name is a constant of the operator "that cannot be changed".
 const (
 	OperatorNamespace = "scylla-operator"
 	OperatorName      = "scylla-operator"
 	OperatorLeaseName = "scylla-operator-lock"
 )
 
-// IsName says whether a text can be the name of an object or of a namespace. One that cannot be must not get into a command that people paste: the command would take what
-// begins with a dash for an option, --server or --kubeconfig for one.
+// IsName reports whether a text can be the name of an object or of a namespace. Any other text must not get into a command that people paste: a text
+// that begins with a dash would be an option, such as --server or --kubeconfig.
 func IsName(text string) bool {
 	return len(text) <= 253 && plain(text, false)
 }
 
-// IsLabelValue says whether a text can be the value of a label.
+// IsLabelValue reports whether a text can be the value of a label.
 func IsLabelValue(text string) bool {
 	return text == "" || len(text) <= 63 && plain(text, true)
 }
 
-// plain is true for letters and digits, with dashes and dots between them. It is by hand because the names and labels of 1,000 nodes are checked at every look.
+// plain is true for letters and digits, with dashes and dots between them. It uses no regular expression because it checks the names and labels of
+// 1,000 nodes at every look.
 func plain(text string, label bool) bool {
 	for i := range len(text) {
 		switch c := text[i]; {

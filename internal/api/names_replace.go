@@ -2,13 +2,13 @@
 
 package api
 
-// Annotations of a replacement, on the member Service of the node that is replaced. The two labels of a replacement are LabelReplace
-// and LabelReplacingNodeHostID; everything else that a replacement has to remember is here, because its controller keeps
-// nothing in memory. See docs/replacement.md for the order in which they are written.
+// Annotations of a replacement, on the member Service of the node that is replaced. The two labels of a replacement are LabelReplace and
+// LabelReplacingNodeHostID; all other state of a replacement is in these annotations, because its controller keeps nothing in memory.
+// docs/replacement.md gives the order in which they are written.
 const (
-	// AnnotationReplaceRequest is the identity (a UUID) of the request that LabelReplace makes. Written by the CLI in the same
-	// patch as the label, so that it can wait for its own request and for no older one. Read by the controller, which invents an
-	// identity when a person has set the label alone.
+	// AnnotationReplaceRequest is the identity (a UUID) of the request that LabelReplace makes. The CLI writes it in the same patch as the label, so
+	// that it waits for its own request and not for an older one. Read by the controller, which generates an identity when a person has set the label
+	// alone.
 	AnnotationReplaceRequest = "kubectl-scylla.scylladb.com/replace-request"
 
 	// AnnotationReplaceResume asks for another attempt, on a fresh volume and with the same original host ID, after a failed
@@ -44,21 +44,21 @@ const (
 	// made the cluster ban the old node. Same writer and reader as AnnotationReplaceAccepted.
 	AnnotationReplaceAttempt = "kubectl-scylla.scylladb.com/replace-attempt"
 
-	// AnnotationReplaceOriginalHostID repeats the original host ID of LabelReplacingNodeHostID, so that a label that somebody removed or
-	// changed by hand can be put back; in the procedure by address, where that label must stay absent, it is the only place. Written
-	// once per replacement by the controller, read by it.
+	// AnnotationReplaceOriginalHostID repeats the original host ID of LabelReplacingNodeHostID, so that the controller can restore a label that was
+	// removed or changed by hand; in the procedure by address, where that label must stay absent, it is the only record. Written once per replacement by
+	// the controller, read by it.
 	AnnotationReplaceOriginalHostID = "kubectl-scylla.scylladb.com/replace-original-host-id"
 
 	// AnnotationReplaceAddress is present in the procedure by address only: the address that is replaced, as in the value of
 	// LabelReplace. Written by the controller with AnnotationReplaceAccepted, read by it and the launcher.
 	AnnotationReplaceAddress = "kubectl-scylla.scylladb.com/replace-address"
 
-	// AnnotationReplaceRefused is, as JSON (replacement.Refusal), that the API server refused to delete the claim or to evict the Pod of this
-	// attempt: its words, since when, how often, and when it is tried again. Written by the controller at each refusal, read by it and the CLI.
+	// AnnotationReplaceRefused records, as JSON (replacement.Refusal), that the API server refused to delete the claim or to evict the Pod of this
+	// attempt: its message, since when, how often, and the time of the next try. Written by the controller at each refusal, read by it and the CLI.
 	AnnotationReplaceRefused = "kubectl-scylla.scylladb.com/replace-refused"
 
-	// AnnotationReplaceLast is the outcome of the last replacement as JSON (replacement.Last): identity, old and new host ID, start,
-	// end. Written by the controller in the patch that takes the labels away; the CLI's proof that its request succeeded.
+	// AnnotationReplaceLast is the outcome of the last replacement as JSON (replacement.Last): identity, old and new host ID, start, end. Written by the
+	// controller in the patch that removes the labels; the CLI's proof that its request succeeded.
 	AnnotationReplaceLast = "kubectl-scylla.scylladb.com/replace-last"
 )
 
@@ -67,10 +67,10 @@ const (
 // cancellation yet fails to delete it.
 const AnnotationReplaceKept = "kubectl-scylla.scylladb.com/replace-kept"
 
-// AnnotationReplaceDeleting, on a PersistentVolumeClaim, is that its deletion is about to be asked for: the identity of the request, a blank, and when
-// (RFC 3339). Written by the controller before it looks at everything once more and deletes, and taken off when it decides otherwise: each
-// changes the claim's resourceVersion, without which no deletion that is still on its way takes effect.
+// AnnotationReplaceDeleting, on a PersistentVolumeClaim, announces its deletion: the identity of the request, a blank, and the time of the mark (RFC
+// 3339). Written by the controller before it judges everything once more and deletes, and removed when it decides otherwise: each write changes the
+// claim's resourceVersion, so that a delayed deletion fails its precondition.
 const AnnotationReplaceDeleting = "kubectl-scylla.scylladb.com/replace-deleting"
 
-// ReplaceNone is the value of AnnotationReplacePVCUIDs and AnnotationReplacePodUID when there was none to delete or evict.
+// ReplaceNone is the value of AnnotationReplacePVCUIDs and AnnotationReplacePodUID when there was no claim to delete or no Pod to evict.
 const ReplaceNone = "none"

@@ -35,7 +35,7 @@ func decode(t *testing.T, data []byte) map[string]any {
 	return v
 }
 
-// shape flattens a schema to its fields with their types. Whatever else it says, as what must be given or which values there are, is a field of its own.
+// shape flattens a schema to its fields with their types. Every other keyword, such as required or enum, becomes an entry of its own.
 func shape(at string, schema map[string]any, into map[string]string) {
 	for k, v := range schema {
 		switch k {
@@ -54,14 +54,14 @@ func shape(at string, schema map[string]any, into map[string]string) {
 	}
 }
 
-// TestBesideOperator2TheKindIsExactlyTheOperators: the definition that we ship for the Scylla Operator's kind has the operator's fields, all of them and no others,
-// nothing that must be given and no values that it refuses, no status and no columns.
+// TestBesideOperator2TheKindIsExactlyTheOperators: the definition that we ship for the Scylla Operator's kind has exactly the operator's fields, no
+// required field and no enum that the operator lacks, no status and no columns.
 func TestBesideOperator2TheKindIsExactlyTheOperators(t *testing.T) {
 	ours, err := crds.FS.ReadFile("scylla.scylladb.com_scylladbdatacenternodesstatusreports.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the operator's sources and its CRD have, in plain words.
+	// The fields of the operator's sources and CRD.
 	want := map[string]string{
 		"": "object", ".apiVersion": "string", ".kind": "string", ".metadata": "object",
 		".datacenterName": "string", ".racks": "array", ".racks[]": "object", ".racks[].name": "string",
@@ -87,7 +87,7 @@ func TestBesideOperator2TheKindIsExactlyTheOperators(t *testing.T) {
 			t.Errorf("%s: fields (-want +got):\n%s", whose, diff)
 		}
 		delete(version, "schema")
-		delete(version, "subresources") // an empty list of them is none
+		delete(version, "subresources") // an empty list of subresources counts as none
 		unstructured.RemoveNestedField(crd, "metadata", "annotations")
 		if err := unstructured.SetNestedSlice(crd, versions, "spec", "versions"); err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestBesideOperator2TheKindIsExactlyTheOperators(t *testing.T) {
 	}
 }
 
-// TestBesideOperator2AReportOfTheOperatorsIsKeptAsItIs: read into our types and written again it is the same, field by field.
+// TestBesideOperator2AReportOfTheOperatorsIsKeptAsItIs: decoded into our types and encoded again it is the same, field by field.
 func TestBesideOperator2AReportOfTheOperatorsIsKeptAsItIs(t *testing.T) {
 	sample := read(t, "..", "kube", "testdata", "operator", "report.yaml")
 	var report api.ScyllaDBDatacenterNodesStatusReport

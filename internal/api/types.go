@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// NodeStatus is what one node says of another. Only UP counts as up; every other text, known or not, does not.
+// NodeStatus is the status of one node in another node's row. Only UP counts as up; every other text, known or not, does not.
 type NodeStatus string
 
 const (
@@ -17,8 +17,7 @@ const (
 	NodeStatusUnknown NodeStatus = "UNKNOWN" // in neither of gossip's lists; ours: the Scylla Operator writes DOWN
 )
 
-// NodeState is where a node is in its life as a member, as its peers' topology says. Empty means nothing else is known than
-// that it is a member.
+// NodeState is the phase of a node's membership, as its peers' topology says. Empty means that only its membership is known.
 type NodeState string
 
 const (
@@ -57,42 +56,42 @@ type NodeStatusReport struct {
 	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
 	// Error says why the row could not be made; the row is then empty.
 	Error *string `json:"error,omitempty"`
-	// LastRow is the last row that could be made, kept beside Error; nil without Error, and where there was none. It says who the members were, and nothing
-	// of who is UP. Additive.
+	// LastRow is the last row without an error, kept beside Error; nil without Error, and where there was none. It lists the members, and does not tell
+	// which of them are UP. Additive.
 	LastRow *LastRow `json:"lastRow,omitempty"`
 	// Fault is the code of Error; empty is ScyllaDBNoAnswer, as the Scylla Operator's reporter writes no code. Additive.
 	Fault string `json:"fault,omitempty"`
 
 	// HostID of the reporting node itself, as soon as it knows it, joined or not.
 	HostID hostid.ID `json:"hostID,omitempty"`
-	// OperationMode is ScyllaDB's own word (STARTING, JOINING, NORMAL, LEAVING, ...).
+	// OperationMode is ScyllaDB's own text (STARTING, JOINING, NORMAL, LEAVING, ...).
 	OperationMode string `json:"operationMode,omitempty"`
-	// OwnsTokens is whether the node owns normal tokens; nil when that could not be learned.
+	// OwnsTokens is whether the node owns normal tokens; nil when ScyllaDB did not answer that.
 	OwnsTokens *bool `json:"ownsTokens,omitempty"`
 	// ScyllaVersion is the running node's release, "2025.2.1-0.20250901.abc".
 	ScyllaVersion string `json:"scyllaVersion,omitempty"`
 	// LegacyTopology is set where the node says that its cluster's topology is not managed by Raft. Additive.
 	LegacyTopology bool `json:"legacyTopology,omitempty"`
 	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of group 0, whose own view of gossip alone decides a join.
-	// Empty where it knows none, as in every version before 6.0. Additive.
+	// Empty where the node knows no coordinator, as in every version before 6.0. Additive.
 	Coordinator hostid.ID `json:"coordinator,omitempty"`
-	// Group0ID is the ID of the group 0 that the node is in, which is the identity of its cluster, by its disk when its Pod started. Empty where the disk does
-	// not tell: on the first start, and before 2025.2. Additive.
+	// Group0ID is the ID of the node's group 0, which is the identity of its cluster, as read from the node's disk when its Pod started. Empty where the
+	// disk does not have it: on the first start, and before 2025.2. Additive.
 	Group0ID string `json:"group0ID,omitempty"`
-	// RepairBased are the node operations (ScyllaDB's words: replace, bootstrap, ...) that this node's configuration has as repair-based, sorted. Empty
-	// where there are none, and where that could not be learned. Additive.
+	// RepairBased are the node operations (ScyllaDB's names: replace, bootstrap, ...) that this node's configuration makes repair-based, sorted. Empty
+	// where there are none, and where they are not known. Additive.
 	RepairBased []string `json:"repairBased,omitempty"`
 	// Operations lists topology operations that the task manager shows as open or failed.
 	Operations []NodeOperation `json:"operations,omitempty"`
-	// Heartbeat is where the reporter says that it still asks its ScyllaDB; nil where it does not, as the Scylla Operator's. Additive.
+	// Heartbeat is where the reporter confirms its row; nil where it serves no heartbeat, as the Scylla Operator's. Additive.
 	Heartbeat *ReportHeartbeat `json:"heartbeat,omitempty"`
 }
 
-// LastRow is a row that its reporter can no longer make.
+// LastRow is the last row of a reporter that can no longer make one.
 type LastRow struct {
-	// HostID of the node that said so.
+	// HostID of the reporting node.
 	HostID hostid.ID `json:"hostID"`
-	// ObservedNodes, sorted by host ID, as they were, without since when.
+	// ObservedNodes of that row, sorted by host ID, without since.
 	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes"`
 }
 
@@ -102,8 +101,8 @@ type ReportHeartbeat struct {
 	Port int32 `json:"port"`
 	// Fingerprint of the certificate there: the lower-case hex SHA-256 of its DER form. The reporter makes key and certificate when it starts.
 	Fingerprint string `json:"fingerprint"`
-	// Lease is true where the running number is on a Lease of the Pod, because the network forbids the controller to ask (AnnotationHeartbeat). What else is served there is
-	// as it is.
+	// Lease is true where the running number is on a Lease of the Pod, because the network does not let the controller reach the reporter
+	// (AnnotationHeartbeat). Port and Fingerprint hold all the same.
 	Lease bool `json:"lease,omitempty"`
 }
 
@@ -113,13 +112,13 @@ type NodeOperation struct {
 	Type string `json:"type"`
 	// State is created, running, done or failed.
 	State string `json:"state"`
-	// HostID of the node that the operation is about; empty where ScyllaDB does not say, as in every version up to 2025.4.
+	// HostID of the node that the operation concerns; empty where ScyllaDB does not tell, as in every version up to 2025.4.
 	HostID hostid.ID `json:"hostID"`
 	// Error is the task's error text, when it failed.
 	Error string `json:"error,omitempty"`
 }
 
-// ObservedNode is one cell of a datacenter report: what the Scylla Operator's kind has, and nothing else.
+// ObservedNode is one cell of a datacenter report, with exactly the fields of the Scylla Operator's kind.
 type ObservedNode struct {
 	// HostID of the observed node.
 	// +optional
@@ -191,7 +190,7 @@ type StatusReportNode struct {
 	// Fault is why the row is missing or cannot be used.
 	// +optional
 	Fault *RowTrouble `json:"fault,omitempty"`
-	// Stale is why the row may be old: it is then the last one known, and blocks.
+	// Stale is why the row may be old: it is then the last known row, and blocks.
 	// +optional
 	Stale *RowTrouble `json:"stale,omitempty"`
 }
@@ -200,13 +199,13 @@ type StatusReportNode struct {
 type RowTrouble struct {
 	// Code is one of the codes of package matrix: ScyllaDBNoAnswer, RowMalformed, PodGone, ...
 	Code string `json:"code"`
-	// Object is the container, Kubernetes node, host ID or digest that the code is about.
+	// Object is the container, Kubernetes node, host ID or digest that the code refers to.
 	// +optional
 	Object string `json:"object,omitempty"`
-	// Words are ScyllaDB's or Kubernetes' own.
+	// Words are ScyllaDB's or Kubernetes' own text.
 	// +optional
 	Words string `json:"words,omitempty"`
-	// Since is when it began, where that is known.
+	// Since is when the trouble began, where that is known.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }
@@ -221,14 +220,14 @@ type StatusReportDatacenter struct {
 	// StaleSince is when reading it first failed.
 	// +optional
 	StaleSince *metav1.Time `json:"staleSince,omitempty"`
-	// NotVerified is set for a datacenter that is known to exist but whose nodes nobody here can ask.
+	// NotVerified is set for a datacenter that is known to exist but whose nodes no reporter in this Kubernetes cluster can ask.
 	// +optional
 	NotVerified bool `json:"notVerified,omitempty"`
 	// +optional
 	Nodes []StatusReportNode `json:"nodes,omitempty"`
 }
 
-// Membership is a set of host IDs with its digest, said once for all rows.
+// Membership is a set of host IDs with its digest, stored once for all rows.
 type Membership struct {
 	// Digest is the lower-case hex SHA-256 of the sorted host IDs joined by newlines, first 16 characters.
 	Digest string `json:"digest"`
@@ -236,7 +235,7 @@ type Membership struct {
 	HostIDs []string `json:"hostIDs"`
 }
 
-// StatusReportMember is what the controller knows of one member, beside its row.
+// StatusReportMember is the controller's record of one member, beside its row.
 type StatusReportMember struct {
 	// Name of the member: its Service and Pod.
 	Name string `json:"name"`
@@ -248,13 +247,13 @@ type StatusReportMember struct {
 	Ordinal int32 `json:"ordinal"`
 	// +optional
 	HostID string `json:"hostID,omitempty"`
-	// Joined is true once the node owned tokens.
+	// Joined is true once the node has owned tokens.
 	// +optional
 	Joined bool `json:"joined,omitempty"`
-	// State as every row that mentions the node has it; empty when they do not agree.
+	// State of the node in every row that mentions it; empty when the rows do not agree.
 	// +optional
 	State NodeState `json:"state,omitempty"`
-	// OperationMode and ScyllaVersion as the node itself says.
+	// OperationMode and ScyllaVersion are the node's own answers.
 	// +optional
 	OperationMode string `json:"operationMode,omitempty"`
 	// +optional
@@ -262,7 +261,7 @@ type StatusReportMember struct {
 	// Coordinator is the host ID of the topology coordinator as the node knows it.
 	// +optional
 	Coordinator string `json:"coordinator,omitempty"`
-	// Group0ID is the ID of the node's group 0, where its disk told it.
+	// Group0ID is the ID of the node's group 0, where its disk has it.
 	// +optional
 	Group0ID string `json:"group0ID,omitempty"`
 }
@@ -292,26 +291,26 @@ type ScyllaDBStatusReportStatus struct {
 	// HealthPolicy are the numbers by which the cluster's nodes are judged.
 	// +optional
 	HealthPolicy *StatusReportHealthPolicy `json:"healthPolicy,omitempty"`
-	// View is the controller's summary of the cluster. It is written when it says something else than before.
+	// View is the controller's summary of the cluster. It is written when its content changes.
 	// +optional
 	View *StatusReportView `json:"view,omitempty"`
-	// Initialized is set once and for ever: the cluster has had its first node, and nobody may found it again.
+	// Initialized is set once and never removed: the cluster has had its first node, and no member may found it again.
 	// +optional
 	Initialized bool `json:"initialized,omitempty"`
-	// Initialization says how that was learned. Written with Initialized and never changed.
+	// Initialization is the evidence for Initialized. Written with Initialized and never changed.
 	// +optional
 	Initialization *StatusReportInitialization `json:"initialization,omitempty"`
-	// Group0ID is the ID of the cluster's group 0, which is its identity, as the first nodes told it whose disks could. Set once, and never changed: a node with
-	// another one is of another cluster.
+	// Group0ID is the ID of the cluster's group 0, which is its identity, from the first nodes whose disks had it. Set once, and never changed: a node
+	// with another one belongs to another cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=36
 	Group0ID string `json:"group0ID,omitempty"`
 }
 
-// LastListed is a node that a last row listed as a plain member.
+// LastListed is a node that a last row listed as a normal member.
 type LastListed struct {
 	HostID hostid.ID `json:"hostID"`
-	// By is the host ID of the node whose row it was: another one, but for the only member of a cluster.
+	// By is the host ID of the node whose row it was: another node, except in a cluster of one member.
 	By hostid.ID `json:"by"`
 }
 
@@ -325,8 +324,8 @@ const (
 	ConditionRemotesReachable = "RemotesReachable"
 )
 
-// ScyllaDBStatusReport is the report of a whole cluster: the proposal's datacenters[].nodes[].observedNodes[], with membership said
-// once so that its size grows with nodes plus exceptions, and our status.
+// ScyllaDBStatusReport is the report of a whole cluster: the proposal's datacenters[].nodes[].observedNodes[], with the membership stored once so
+// that its size grows with nodes plus exceptions, and our status.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,path=scylladbstatusreports,singular=scylladbstatusreport
@@ -345,8 +344,8 @@ type ScyllaDBStatusReport struct {
 	Membership *Membership `json:"membership,omitempty"`
 	// +optional
 	Datacenters []StatusReportDatacenter `json:"datacenters,omitempty"`
-	// LastListed are, while no node has a row that counts, the members by the last rows that there were: by these a member that starts on its own volume
-	// is told from a newcomer when the whole cluster starts. Sorted by host ID, at most 4,096. They say nothing of who is UP.
+	// LastListed are the members by the last rows, while no node has a row that counts: when the whole cluster starts, they distinguish a member that
+	// starts on its own volume from a newcomer. Sorted by host ID, at most 4,096. They do not tell which members are UP.
 	// +optional
 	LastListed []LastListed `json:"lastListed,omitempty"`
 	// +optional

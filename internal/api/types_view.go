@@ -7,53 +7,53 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// StatusReportView is the controller's stamped summary of a cluster. Of two views the one with the higher epoch is the newer one, of one epoch the
-// one with the higher seq; no two clocks are compared.
+// StatusReportView is the controller's stamped summary of a cluster. Of two views the one with the higher epoch is newer; within an epoch, the one
+// with the higher seq. No two clocks are compared.
 type StatusReportView struct {
-	// Epoch is the term of the controller that made the view: one more than how often the Lease of the leader election had changed hands.
+	// Epoch is the term of the controller that made the view: one more than the number of times the Lease of the leader election had changed hands.
 	Epoch int64 `json:"epoch"`
-	// Seq counts the views of an epoch. It advances with every look at the members; the view is written only when it says something else.
+	// Seq counts the views of an epoch. It advances with every look at the members; the view is written only when its content changes.
 	Seq int64 `json:"seq"`
-	// ObservedAt is when the view was made, by the controller's clock. It is for people: nothing is decided by it.
+	// ObservedAt is when the view was made, by the controller's clock. It is for people: no decision uses it.
 	ObservedAt metav1.Time `json:"observedAt"`
-	// Hold is why nobody may join whatever the members' states are, as a code of package matrix; empty when nothing holds.
+	// Hold is the code, of package matrix, of the reason why no member may join whatever the members' states are; empty when there is none.
 	// +optional
 	Hold string `json:"hold,omitempty"`
 	// Members that have joined, in the order datacenter, rack, ordinal, host ID.
 	// +optional
 	Members []StatusReportViewMember `json:"members,omitempty"`
-	// Policy is "permits" where the controller that made the view gives permits. A controller that knows none writes no policy.
+	// Policy is "permits" where the controller that made the view gives permits. A controller from before permits writes no policy.
 	// +optional
 	// +kubebuilder:validation:Enum=permits;reports
 	Policy Policy `json:"policy,omitempty"`
-	// Permits are the leaves that members have for starting ScyllaDB for the first time. A member that has none waits, where its barrier goes by permits.
+	// Permits allow members to start ScyllaDB for the first time. A member without one waits, where its barrier has the policy permits.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	Permits []StatusReportViewPermit `json:"permits,omitempty"`
-	// Queue are the members that wait for a permit, the next one first; Waiting is how many there are, where they are more than the queue lists.
+	// Queue are the members that wait for a permit, the next one first; Waiting is their number where the queue does not list all of them.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	Queue []StatusReportViewWaiting `json:"queue,omitempty"`
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Waiting int32 `json:"waiting,omitempty"`
-	// Founder is the one member that has ever had a permit to found the cluster. Nobody else gets one, whatever happens, while this report exists.
+	// Founder is the one member that has ever had a permit to found the cluster. No other member gets one while this report exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Founder string `json:"founder,omitempty"`
 }
 
-// Policy is what a barrier goes by.
+// Policy is the rule by which a barrier opens.
 type Policy string
 
 const (
-	// PolicyPermits asks for a permit beside everything that PolicyReports asks for.
+	// PolicyPermits requires a permit in addition to everything that PolicyReports requires.
 	PolicyPermits Policy = "permits"
-	// PolicyReports goes by the reports alone.
+	// PolicyReports requires the reports alone.
 	PolicyReports Policy = "reports"
 )
 
-// PermitKind is what a member may do that has a permit.
+// PermitKind is the kind of first start that a permit allows.
 type PermitKind string
 
 const (
@@ -65,7 +65,7 @@ const (
 	PermitReplace PermitKind = "Replace"
 )
 
-// StatusReportViewPermit is leave for one member to start ScyllaDB for the first time.
+// StatusReportViewPermit allows one member to start ScyllaDB for the first time.
 type StatusReportViewPermit struct {
 	// +kubebuilder:validation:Enum=Form;Join;Replace
 	Kind PermitKind `json:"kind"`
@@ -73,13 +73,13 @@ type StatusReportViewPermit struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Member string `json:"member"`
-	// PVCUID is the UID of its data claim: on another volume the permit is worth nothing. Empty for a member without a claim.
+	// PVCUID is the UID of its data claim: on another volume the permit is void. Empty for a member without a claim.
 	// +optional
 	PVCUID types.UID `json:"pvcUID,omitempty"`
 	// PodUID is the Pod that waited when the permit was given. The permit ends with that Pod; barriers do not compare it.
 	// +optional
 	PodUID types.UID `json:"podUID,omitempty"`
-	// Seeds are the addresses that it was to start with when the permit was given.
+	// Seeds are the addresses of the member's seeds at the time of the permit.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	Seeds []string `json:"seeds,omitempty"`
@@ -94,11 +94,11 @@ type StatusReportViewWaiting struct {
 	Member string `json:"member"`
 	// +kubebuilder:validation:Enum=Form;Join;Replace
 	Kind PermitKind `json:"kind"`
-	// Reason why it has none yet, as a code.
+	// Reason why the member has no permit yet, as a code.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// Nodes are those that the reason is about: the member ahead, or those that are not UP; at most three.
+	// Nodes are those that the reason refers to: the member ahead, or those that are not UP; at most three.
 	// +optional
 	// +kubebuilder:validation:MaxItems=3
 	Nodes []string `json:"nodes,omitempty"`
@@ -106,7 +106,7 @@ type StatusReportViewWaiting struct {
 
 // StatusReportViewMember is one member in a view.
 type StatusReportViewMember struct {
-	// Name of the member, its Service and Pod; empty for a node of which only its host ID is known here.
+	// Name of the member, its Service and Pod; empty for a node of which only the host ID is known here.
 	// +optional
 	Name string `json:"name,omitempty"`
 	// +optional
@@ -115,7 +115,8 @@ type StatusReportViewMember struct {
 	Datacenter string `json:"datacenter,omitempty"`
 	// +optional
 	Rack string `json:"rack,omitempty"`
-	// State is UP, DOWN or UNKNOWN, debounced: DOWN as soon as one fresh row says it, UNKNOWN after three looks that heard nothing, UP after two in a row that did.
+	// State is UP, DOWN or UNKNOWN, debounced: DOWN as soon as one fresh row has it, UNKNOWN after three looks without an answer, UP after two in a row
+	// with one.
 	State NodeStatus `json:"state"`
 	// DownSince is when the member went DOWN, by the clock of the controller that saw it; a controller that takes over keeps it.
 	// +optional
@@ -123,13 +124,13 @@ type StatusReportViewMember struct {
 	// Digest of the member's own report, the annotation of its Pod: the first 16 characters of its lower-case hex SHA-256.
 	// +optional
 	Digest string `json:"digest,omitempty"`
-	// Contact is how it is known that the member's row is still true: Heartbeat, or Row where its reporter serves no heartbeat, so that a row counts for as long as
-	// its Pod's word is that the reporter runs.
+	// Contact is the evidence that the member's row is still true: Heartbeat, or Row where its reporter serves no heartbeat, so that a row counts for as
+	// long as its Pod's status shows that the reporter runs.
 	// +optional
 	Contact ViewContact `json:"contact,omitempty"`
 }
 
-// ViewContact is how it is known that a member's row is still true.
+// ViewContact is the evidence that a member's row is still true.
 type ViewContact string
 
 // Values of ViewContact.
@@ -138,12 +139,12 @@ const (
 	ContactRow       ViewContact = "Row"
 )
 
-// StatusReportInitialization is how it was learned that a cluster has had its first node.
+// StatusReportInitialization is the evidence that a cluster has had its first node.
 type StatusReportInitialization struct {
-	// FirstHostID is the host ID of the node by which it was; of a recovered cluster with several nodes it is not known which was the first.
+	// FirstHostID is the host ID of the node that proved it; in a recovered cluster with several nodes the first one is not known.
 	// +optional
 	FirstHostID string `json:"firstHostID,omitempty"`
-	// At is when, by the controller's clock.
+	// At is the time of the evidence, by the controller's clock.
 	At metav1.Time `json:"at"`
 	// Recovered is set where nodes had joined before any controller looked: a report that was lost, or a cluster that was handed to us.
 	// +optional
@@ -155,37 +156,40 @@ const FieldOwnerInitialization = "kubectl-scylla-initialization"
 
 // Condition types of the initialisation, and of nodes that may be replaced.
 const (
-	// ConditionInitialized is True once Initialized is set, Unknown while nodes have joined and none of them says so itself.
+	// ConditionInitialized is True once Initialized is set, Unknown while nodes have joined and none of them reports so itself.
 	ConditionInitialized = "Initialized"
-	// ConditionInitializedButEmpty is there, and True, while no member of a cluster that was initialised has joined any more: nobody may found it anew.
+	// ConditionInitializedButEmpty is present, and True, while an initialised cluster has no joined member: no member may found it again.
 	ConditionInitializedButEmpty = "InitializedButEmpty"
-	// ConditionSplitCluster is there, and True, while nodes are of two clusters of one name, by their group 0 or by whom they list: nobody may join.
+	// ConditionSplitCluster is present, and True, while nodes belong to two clusters of one name, by their group 0 or by the members that they list: no
+	// member may join.
 	ConditionSplitCluster = "SplitCluster"
-	// ConditionPrerequisitesMissing is there, and True, while Pods do not start because a Secret or ConfigMap of theirs does not exist; the message names it.
+	// ConditionPrerequisitesMissing is present, and True, while Pods do not start because a Secret or ConfigMap of theirs does not exist; the message
+	// names it.
 	ConditionPrerequisitesMissing = "PrerequisitesMissing"
-	// ConditionNodeReplaceable is there, and True, while nodes have been DOWN for so long that they may be replaced; the message has the command. Nobody but a
-	// person replaces them.
+	// ConditionNodeReplaceable is present, and True, while nodes have been DOWN for so long that they may be replaced; the message has the command. The
+	// controller replaces none without a request.
 	ConditionNodeReplaceable = "NodeReplaceable"
 )
 
-// StatusReportHealthPolicy are the numbers by which a cluster's nodes are judged, as its controller has resolved them: its defaults, and what annotations of the
-// cluster's StatefulSets say instead (AnnotationHealthPrefix). Whoever judges reads them here.
+// StatusReportHealthPolicy are the numbers by which a cluster's nodes are judged, as its controller has resolved them: its defaults, overridden by
+// annotations of the cluster's StatefulSets (AnnotationHealthPrefix). Barriers, the controller and the CLI read them here.
 type StatusReportHealthPolicy struct {
 	// Profile sets the default of minQuorum.
 	// +kubebuilder:validation:Enum=production;development
 	Profile HealthProfile `json:"profile"`
-	// Dead is how long a node must have been DOWN before anything suggests to replace it, and how long nobody must list a node before its row is cleaned up.
+	// Dead is how long a node must have been DOWN before its replacement is suggested, and how long no member may list a node before its row is cleaned
+	// up.
 	Dead metav1.Duration `json:"dead"`
-	// Contact is how old what a node is judged by may be.
+	// Contact is the greatest age of an observation that a node is judged by.
 	Contact metav1.Duration `json:"contact"`
-	// Stabilisation is how long all must be UP without a break before a permit is given.
+	// Stabilisation is how long all nodes must be UP without a break before a permit is given.
 	Stabilisation metav1.Duration `json:"stabilisation"`
 	// MinQuorum is the floor of the clean-up of dead reports: it never leaves fewer members that report.
-	// +kubebuilder:validation:Minimum=1
+	// MinQuorum is the floor of the clean-up of dead reports: it never leaves fewer members that report.
 	MinQuorum int32 `json:"minQuorum"`
 	// CleanUpDeadReports takes the row of a node that no member lists any more out of the reports. No node is ever removed.
 	CleanUpDeadReports bool `json:"cleanUpDeadReports"`
-	// WhenControllerSilent is what barriers that go by permits do while no controller leads, where no flag of theirs says it; empty is Wait.
+	// WhenControllerSilent is what barriers with the policy permits do while no controller leads, unless a flag of theirs sets it; empty is Wait.
 	// +optional
 	// +kubebuilder:validation:Enum=Wait;Peers
 	WhenControllerSilent WhenSilent `json:"whenControllerSilent,omitempty"`
@@ -195,7 +199,7 @@ type StatusReportHealthPolicy struct {
 	Overridden []string `json:"overridden,omitempty"`
 }
 
-// HealthProfile is what a cluster is for.
+// HealthProfile is the purpose of a cluster.
 type HealthProfile string
 
 // Values of HealthProfile.
@@ -204,14 +208,15 @@ const (
 	ProfileDevelopment HealthProfile = "development"
 )
 
-// WhenSilent is what a barrier that goes by permits does while no controller leads.
+// WhenSilent is what a barrier with the policy permits does while no controller leads.
 type WhenSilent string
 
 // Values of WhenSilent.
 const (
 	// WhenSilentWait waits for a controller.
 	WhenSilentWait WhenSilent = "Wait"
-	// WhenSilentPeers decides by the members alone. It gives up what only a controller has: holds, permits, and that one newcomer starts after the other.
+	// WhenSilentPeers decides by the members alone. It gives up the guarantees of the controller: holds, permits, and newcomers that start one after the
+	// other.
 	WhenSilentPeers WhenSilent = "Peers"
 )
 
@@ -221,8 +226,8 @@ const AnnotationHealthPrefix = "kubectl-scylla.scylladb.com/health-"
 
 // Condition types of the health policy.
 const (
-	// ConditionHealthPolicyValid is there, and False, while an annotation says something of the health policy that cannot be used. That field keeps its value.
+	// ConditionHealthPolicyValid is present, and False, while an annotation of the health policy is invalid. That field keeps its value.
 	ConditionHealthPolicyValid = "HealthPolicyValid"
-	// ConditionDeadReportRetained is there, and True, while the row of a node that no member lists any more is kept.
+	// ConditionDeadReportRetained is present, and True, while the row of a node that no member lists any more is kept.
 	ConditionDeadReportRetained = "DeadReportRetained"
 )

@@ -20,13 +20,13 @@ type Limit struct {
 	// Items of a JSON list, and ItemBytes of one of them; only Each uses these. Zero does not limit.
 	Items     int
 	ItemBytes int64
-	// Cure is what to do about an input that is larger.
+	// Cure tells the reader how to reduce an input that is larger.
 	Cure string
 }
 
 // TooLargeError says that an input is larger than its Limit allows.
 type TooLargeError struct {
-	// What was read: "query file /tmp/query".
+	// What names the input: "query file /tmp/query".
 	What string
 	// Limit in words: "1 MiB".
 	Limit string
@@ -106,7 +106,7 @@ func Head(r io.Reader, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, n))
 }
 
-// Until returns what f returns, or the error of ctx as soon as ctx ends. f is then left alone: it is for reads that nothing can interrupt, such as
+// Until returns f's result, or the error of ctx as soon as ctx ends. f then keeps running: it is for reads that cannot be interrupted, such as
 // opening a pipe that has no writer, in a process that ends next.
 func Until[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
@@ -133,7 +133,7 @@ func IsTooLarge(err error) bool {
 	return ok
 }
 
-// Size is a number of bytes in words, in the largest unit that divides it.
+// Size returns a number of bytes as text, in the largest unit that divides it.
 func Size(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

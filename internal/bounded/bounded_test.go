@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
 )
 
-// repeated is a text that is repeated without an end.
+// repeated repeats a text without an end.
 type repeated struct {
 	text string
 	at   int
@@ -37,7 +37,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Whatever pieces the input comes in: up to the limit it is read whole, beyond it is an error.
+// In pieces of any size: up to the limit the input is read whole, beyond it Read returns an error.
 func TestReadIsWholeOrAnError(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -122,7 +122,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// Each gives what json.Unmarshal gives.
+// Each decodes the same items as json.Unmarshal.
 func TestEachIsUnmarshal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -142,7 +142,7 @@ func TestEachIsUnmarshal(t *testing.T) {
 	})
 }
 
-// A list of millions of small items, and one item without an end, take no memory to speak of.
+// A list of millions of small items, and one item without an end, take little memory.
 func TestEachTakesLittleMemory(t *testing.T) {
 	for name, r := range map[string]io.Reader{
 		"small items": io.MultiReader(strings.NewReader("[{}"), endless(",{}")),

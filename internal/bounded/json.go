@@ -10,11 +10,11 @@ import (
 	"math"
 )
 
-// Each decodes the one JSON list in r, an item at a time, and gives each item to use with its place in the list. Nothing but the item is held, so that
-// the memory it takes does not depend on how many items there are. JSON null is an empty list. what names the list in errors.
-// Errors: *TooLargeError, the first one of use, and those of package json.
+// Each decodes the one JSON list in r, an item at a time, and passes each item with its index to use. It holds one item at a time, so that its memory
+// does not depend on their number. JSON null is an empty list. what names the list in errors. Errors: *TooLargeError, the first error of use, and
+// those of package json.
 func Each[T any](l Limit, r io.Reader, what string, use func(i int, item T) error) error {
-	// The budget is what may be read for the present item; a Decoder reads no more than it needs and some kilobytes ahead.
+	// The budget is how many bytes the present item may still read; a Decoder reads some kilobytes ahead and no more.
 	item := &reader{r: l.Reader(r, what), left: math.MaxInt64}
 	if l.ItemBytes > 0 {
 		item.left = l.ItemBytes
@@ -55,7 +55,7 @@ func Each[T any](l Limit, r io.Reader, what string, use func(i int, item T) erro
 	return end(d)
 }
 
-// end makes sure that nothing follows the value.
+// end returns an error when anything follows the value.
 func end(d *json.Decoder) error {
 	switch _, err := d.Token(); {
 	case errors.Is(err, io.EOF):

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Product code reads whole inputs through this package: io.ReadAll and os.ReadFile take all the memory that an input without an end asks for.
+// Product code reads whole inputs through this package only: io.ReadAll and os.ReadFile allocate as much memory as an endless input demands.
 func TestNothingElseReadsWithoutALimit(t *testing.T) {
 	t.Parallel()
 	for _, root := range []string{"cmd", "controller", "internal", "plugin"} {

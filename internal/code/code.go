@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package code holds what travels through the program instead of sentences: codes with parameters, and commands as lists of arguments. Package
-// words turns them into English, last of all; nothing ever reads the English again.
+// Package code holds codes with parameters, and commands as lists of arguments, which the program passes around instead of sentences. Package words
+// turns them into English last of all; no code reads the English.
 //
-// It is at the bottom: it imports nothing of this project.
+// It imports no other package of this project.
 package code
 
 import (
@@ -17,10 +17,10 @@ type Code string
 // Params are a message's parameters by name: strings, numbers, times, lists of strings, and values with a String method.
 type Params map[string]any
 
-// Command is a program and its arguments, not quoted. Package words makes shell text of it.
+// Command is a program and its arguments, not quoted. Package words formats it as shell text.
 type Command []string
 
-// Message is one statement, or one next step with the commands that do it. The zero value says nothing.
+// Message is one statement, or one next step with the commands that carry it out. The zero value is no message.
 type Message struct {
 	Code     Code      `json:"code,omitempty"`
 	Params   Params    `json:"params,omitempty"`
@@ -43,21 +43,21 @@ func New(c Code, namesAndValues ...any) Message {
 	return m
 }
 
-// Do is the message with commands added, in the order in which a person runs them.
+// Do returns the message with commands added, in the order in which a person runs them.
 func (m Message) Do(commands ...Command) Message {
 	m.Commands = append(slices.Clip(m.Commands), commands...)
 	return m
 }
 
-// IsZero is true for a message that says nothing.
+// IsZero is true for the zero Message.
 func (m Message) IsZero() bool { return m.Code == "" }
 
-// Key is equal for messages that say the same. It is for comparing only, not for showing.
+// Key is equal for equal messages. It is for comparing only, not for showing.
 func (m Message) Key() string {
 	if m.IsZero() {
 		return ""
 	}
-	return fmt.Sprint(m.Code, m.Params, m.Commands) // maps are printed in the order of their keys
+	return fmt.Sprint(m.Code, m.Params, m.Commands) // fmt prints maps in the order of their keys
 }
 
 // Kubectl is a kubectl command in a namespace; an empty namespace is left out.

@@ -16,11 +16,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
-// forbidden reads the API server's own sentence; the verb and the user stand nowhere else in the Status. Compiled when it is needed: most runs
-// never are forbidden anything.
+// forbidden parses the API server's message; no other field of the Status has the verb and the user. It is compiled on first use, because few runs
+// get a forbidden error.
 var forbidden = pattern.Lazy(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)"| at the cluster scope)?`)
 
-// Describe gives an error of Kubernetes as one sentence with its cure as hint, and every other error as it is. The exit code stays, and
+// Describe turns an error of Kubernetes into one sentence with its remedy as hint, and returns every other error unchanged. The exit code stays, and
 // errors.Is and errors.As still find the cause.
 func Describe(err error) error {
 	if err == nil || Hint(err) != "" {
@@ -29,7 +29,7 @@ func Describe(err error) error {
 	if kind, ok := errors.AsType[*Error](err); ok && (kind.Err == nil || kind.Code != CodeError) {
 		return err
 	}
-	// Only the joined error itself: below a sentence of its own it is that sentence that counts.
+	// Only a joined error at the top: one that is wrapped in a sentence of its own keeps that sentence.
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
 		said := map[string]bool{}
@@ -41,7 +41,7 @@ func Describe(err error) error {
 		}
 		err := errors.Join(all...)
 		if len(all) > 1 && apierrors.IsForbidden(err) {
-			// The hint of the first would send the person asking again for the second.
+			// The hint of the first error names one right only; after following it the person would fail on the second.
 			return &Error{Code: Code(err), Err: err, Hint: "ask for a Role with these verbs, or choose other credentials with --context or --as"}
 		}
 		return err
@@ -52,7 +52,7 @@ func Describe(err error) error {
 	return err
 }
 
-// described replaces the text of its cause and nothing else.
+// described replaces the text of its cause; its type and exit code stay.
 type described struct {
 	text  string
 	cause error
@@ -103,7 +103,7 @@ func rootStatus(err error) string {
 	return err.Error()
 }
 
-// unknownResource tells "there is no such kind" from "there is no such object": only the former has no details of an object.
+// unknownResource distinguishes "there is no such kind" from "there is no such object": only the former has no details of an object.
 func unknownResource(err error) bool {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	return ok && apierrors.IsNotFound(err) && strings.Contains(status.ErrStatus.Message, "could not find the requested resource")
@@ -126,7 +126,7 @@ func missingKind(err error) string {
 	return "this kind of object"
 }
 
-// unreachable is " at HOST: CAUSE" when err is a failure to talk to the API server at all, else empty.
+// unreachable returns " at HOST: CAUSE" when err is a failure to reach the API server, else empty.
 func unreachable(err error) (cause string) {
 	u, ok := errors.AsType[*url.Error](err)
 	if !ok || errors.Is(err, context.Canceled) {
@@ -140,7 +140,7 @@ func unreachable(err error) (cause string) {
 	if errors.Is(err, context.DeadlineExceeded) || u.Timeout() {
 		return where + ": no answer in time"
 	}
-	// A dial error's own text repeats addresses and ephemeral ports; its last cause is the fact.
+	// A dial error's own text contains addresses and ephemeral ports; its last cause is the reason.
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		cause = ": " + op.Err.Error()
 		if _, after, found := strings.Cut(cause, "connect: "); found {
@@ -148,7 +148,7 @@ func unreachable(err error) (cause string) {
 		}
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && where != "" {
-		cause = ": " + dns.Err // the name stands there already
+		cause = ": " + dns.Err // the text already contains the name
 	}
 	return where + cause
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exit owns how a command ends: the exit codes, the kinds of errors that stand for them, and the one sentence that an error
-// of Kubernetes becomes before a person reads it. It prints nothing and never calls os.Exit: only the mains do.
+// Package exit defines how a command ends: the exit codes, the kinds of errors that map to them, and the one sentence that an error of Kubernetes is
+// reduced to before a person reads it. It prints nothing and never calls os.Exit: only the mains do.
 package exit
 
 import (
@@ -23,13 +23,13 @@ const (
 // Error carries an exit code and a hint beside the error. Its text is that of the error alone.
 type Error struct {
 	Code int
-	// Err may be nil: then everything has been said already (the verdict on standard output) and nothing is printed.
+	// Err may be nil: the output is then complete (the verdict is on standard output) and nothing is printed.
 	Err error
 	// Hint is one sentence on what to do, without "hint:".
 	Hint string
 }
 
-// Error is the text of the wrapped error, empty when all has been said already.
+// Error returns the text of the wrapped error, empty when there is none.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return ""
@@ -46,7 +46,7 @@ func Usage(err error) error { return &Error{Code: CodeUsage, Err: err} }
 // Usagef is Usage of a formatted error.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-// Refused marks err as a refusal: the command understood, could have acted, and did not. Exit code 2.
+// Refused marks err as a refusal: the command was valid, and was not carried out on purpose. Exit code 2.
 func Refused(err error) error { return &Error{Code: CodeUsage, Err: err} }
 
 // Refusedf is Refused of a formatted error.
@@ -61,7 +61,7 @@ func TimedOut(err error) error { return &Error{Code: CodeTimedOut, Err: err} }
 // Interrupted marks err as ended by the person: exit code 130.
 func Interrupted(err error) error { return &Error{Code: CodeInterrupted, Err: err} }
 
-// WithHint adds what to do to err and keeps its exit code. A hint that is already there stays: it was nearer to the cause.
+// WithHint adds a hint to err and keeps its exit code. An existing hint stays, because it is nearer to the cause.
 func WithHint(err error, hint string) error {
 	if err == nil || Hint(err) != "" {
 		return err
@@ -98,8 +98,7 @@ func Hint(err error) string {
 	return ""
 }
 
-// Message is what a person should read on standard error, one or two lines without a final newline; empty when nothing is left to
-// be said.
+// Message returns the text for standard error, one or two lines without a final newline; empty when there is nothing to print.
 func Message(err error) string {
 	if err == nil {
 		return ""

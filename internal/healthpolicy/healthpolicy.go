@@ -12,19 +12,19 @@ import (
 
 // Defaults.
 const (
-	// Dead is how long a node must have been DOWN before anything suggests to replace it: most nodes that go DOWN come back by themselves.
+	// Dead is how long a node must have been DOWN before its replacement is suggested: most nodes that go DOWN come back by themselves.
 	Dead = 5 * time.Minute
-	// Contact is how old what a node is judged by may be: twice the time in which a reporter says that it still runs.
+	// Contact is the greatest age of an observation that a node is judged by: twice the interval at which a reporter confirms that it runs.
 	Contact = 10 * time.Second
-	// Stabilisation is how long all must be well without a break.
+	// Stabilisation is how long all nodes must be UP without a break.
 	Stabilisation = 10 * time.Second
-	// MinQuorum is the least that a production cluster's clean-up leaves, whatever its size.
+	// MinQuorum is the least number of members that a production cluster's clean-up leaves, whatever its size.
 	MinQuorum = 3
-	// CleanUpFrom is the minQuorum from which dead reports are cleaned up where nobody says whether they are.
+	// CleanUpFrom is the minQuorum from which dead reports are cleaned up where no annotation sets it.
 	CleanUpFrom = 3
 )
 
-// Bounds of what may be said instead.
+// Bounds of the values in annotations.
 const (
 	least       = time.Second
 	mostContact = time.Minute
@@ -47,7 +47,7 @@ const (
 // Annotation is the annotation that overrides a field.
 func Annotation(field string) string { return api.AnnotationHealthPrefix + field }
 
-// Standard is the policy of a cluster of which nothing is said. window is how long all must be UP before a permit is given.
+// Standard returns the policy of a cluster without annotations. window is how long all nodes must be UP before a permit is given.
 func Standard(window time.Duration, members int) *api.StatusReportHealthPolicy {
 	p := &api.StatusReportHealthPolicy{
 		Profile: api.ProfileProduction, Dead: metav1.Duration{Duration: Dead}, Contact: metav1.Duration{Duration: Contact},
@@ -58,7 +58,7 @@ func Standard(window time.Duration, members int) *api.StatusReportHealthPolicy {
 	return p
 }
 
-// quorum is the default of minQuorum.
+// quorum returns the default of minQuorum.
 func quorum(profile api.HealthProfile, members int) int32 {
 	if profile == api.ProfileDevelopment {
 		return int32(min(max(1, members), mostQuorum))
@@ -66,7 +66,7 @@ func quorum(profile api.HealthProfile, members int) int32 {
 	return int32(min(max(MinQuorum, members), mostQuorum))
 }
 
-// Of is the policy that a report has; the defaults where it has none, or one in which a number is missing.
+// Of returns the policy of a report; the defaults where it has none, or one in which a number is missing.
 func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 	out := *Standard(Stabilisation, 0)
 	if r == nil || r.Status.HealthPolicy == nil {
@@ -87,7 +87,7 @@ func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 	return p
 }
 
-// First is how long the first node of a cluster must be well without a break before the cluster counts as initialised.
+// First returns how long the first node of a cluster must be UP without a break before the cluster counts as initialised.
 func First(r *api.ScyllaDBStatusReport) time.Duration {
 	if p := Of(r); overrides(&p, FieldStabilisation) {
 		return p.Stabilisation.Duration
@@ -95,7 +95,8 @@ func First(r *api.ScyllaDBStatusReport) time.Duration {
 	return Stabilisation
 }
 
-// Window is how long all must be UP without a break before a barrier opens: what was given to it, else the one by which the cluster's controller gives its permits.
+// Window returns how long all nodes must be UP without a break before a barrier opens: given, the barrier's own flag, else the stabilisation by which
+// the cluster's controller gives permits.
 func Window(given *time.Duration, r *api.ScyllaDBStatusReport) time.Duration {
 	if given != nil {
 		return *given
@@ -104,7 +105,7 @@ func Window(given *time.Duration, r *api.ScyllaDBStatusReport) time.Duration {
 	return p.Stabilisation.Duration
 }
 
-// Silent is what a barrier does while no controller leads: what was given to it, else what the cluster's report says.
+// Silent returns what a barrier does while no controller leads: given, its own flag, else the value in the cluster's report.
 func Silent(given api.WhenSilent, r *api.ScyllaDBStatusReport) api.WhenSilent {
 	if given != "" {
 		return given

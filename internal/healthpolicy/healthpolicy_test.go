@@ -150,7 +150,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Each bound is what may just be said, and what is beyond it may not.
+// Each bound itself is accepted, and a value beyond it is not.
 func TestBounds(t *testing.T) {
 	for field, values := range map[string]struct{ good, bad []string }{
 		FieldDead:          {good: []string{"1s", "24h"}, bad: []string{"0", "999ms", "-5m", "24h1s", "", "5", "5 m", strings.Repeat("9", 500) + "h"}},
@@ -179,7 +179,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What a report lacks, or was mangled to, counts as the default.
+// A value that a report lacks, or that is invalid in it, counts as the default.
 func TestOf(t *testing.T) {
 	standard := *Standard(Stabilisation, 0)
 	report := func(p *api.StatusReportHealthPolicy) *api.ScyllaDBStatusReport {

@@ -16,14 +16,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// What is wrong with an annotation.
+// Codes of the problems with an annotation.
 const (
 	CauseBadValue code.Code = "HealthFieldInvalid"  // object, annotation, value, cure, kept; command: take it off
 	CauseUnknown  code.Code = "HealthFieldUnknown"  // object, annotation, known; command: take it off
 	CauseDiffers  code.Code = "HealthFieldDisputed" // annotation, objects, kept
 )
 
-// What a value has to be.
+// Codes of the values that a field accepts.
 const (
 	CureDuration code.Code = "HealthGiveDuration" // least, most
 	CureNumber   code.Code = "HealthGiveNumber"   // most
@@ -32,7 +32,7 @@ const (
 	CureSilent   code.Code = "HealthGiveSilent"
 )
 
-// Said is what one StatefulSet says.
+// Said holds the annotations of one StatefulSet.
 type Said struct {
 	Namespace, Name string
 	Annotations     map[string]string
@@ -40,26 +40,27 @@ type Said struct {
 
 func (s *Said) object() string { return s.Namespace + "/" + s.Name }
 
-// Input is what a policy is resolved from.
+// Input is everything that a policy is resolved from.
 type Input struct {
 	Said []Said
-	// Stored is the policy that the report has, nil before the first: a field whose annotation cannot be used keeps the value that it had.
+	// Stored is the policy in the present report, nil before the first: a field with an invalid annotation keeps its stored value.
 	Stored *api.StatusReportHealthPolicy
-	// Members is how many nodes are NORMAL. Settled is false while that is about to change, as while a Pod is rolled: then minQuorum stays as it is.
+	// Members is how many nodes are NORMAL. Settled is false while that is about to change, for example while a Pod is rolled: minQuorum then keeps its
+	// value.
 	Members int
 	Settled bool
 	// Window is the default of stabilisation.
 	Window time.Duration
 }
 
-// Problem is an annotation that cannot be used. It costs its own field and nothing else.
+// Problem is an annotation that cannot be used. It affects its own field only.
 type Problem struct {
 	// Object is the name of the StatefulSet.
 	Object  string
 	Message code.Message
 }
 
-// field is how one field is read: set takes a usable text, keep the value of another policy; show says the value.
+// field describes one field: set parses a text into the policy, keep copies the field of another policy; show returns the value for messages.
 type field struct {
 	set  func(p *api.StatusReportHealthPolicy, text string) code.Message
 	keep func(p, from *api.StatusReportHealthPolicy)
@@ -121,7 +122,7 @@ func fields() map[string]field {
 	}
 }
 
-// duration reads one between two bounds.
+// duration describes a field that holds a duration between two bounds.
 func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, most time.Duration) field {
 	return field{
 		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
@@ -137,7 +138,7 @@ func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, 
 	}
 }
 
-// short writes a duration as a person gives it: 24h and not 24h0m0s.
+// short formats a duration as a person writes it: 24h and not 24h0m0s.
 func short(d time.Duration) string {
 	text := strings.TrimSuffix(d.String(), "0s")
 	if !strings.HasSuffix(text, "m") {
@@ -149,7 +150,7 @@ func short(d time.Duration) string {
 	return text
 }
 
-// Cures say of each field what may be said instead of its default.
+// Cures returns, by field, which values it accepts.
 func Cures() map[string]code.Message {
 	out := map[string]code.Message{}
 	for name, f := range fields() {
@@ -158,17 +159,17 @@ func Cures() map[string]code.Message {
 	return out
 }
 
-// Fields are the names of all fields, sorted.
+// Fields returns the names of all fields, sorted.
 func Fields() []string { return slices.Sorted(maps.Keys(fields())) }
 
-// Resolve makes the policy of a cluster of what its StatefulSets say, and of the defaults where they say nothing that can be used.
+// Resolve computes the policy of a cluster from the annotations of its StatefulSets, and from the defaults where an annotation is missing or invalid.
 func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
 	r := resolution{in: in, known: fields(), out: Standard(in.Window, in.Members)}
 	slices.SortFunc(r.in.Said, func(a, b Said) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	r.unknown()
-	// The profile first: the default of minQuorum goes by it, and that of the clean-up by minQuorum.
+	// The profile first: it sets the default of minQuorum, which sets the default of the clean-up.
 	r.field(FieldProfile)
 	r.out.MinQuorum = quorum(r.out.Profile, in.Members)
 	if in.Stored != nil && !in.Settled && in.Stored.Profile == r.out.Profile && !overrides(in.Stored, FieldMinQuorum) {
@@ -194,7 +195,7 @@ type resolution struct {
 	problems []Problem
 }
 
-// field takes what the StatefulSets say of one field.
+// field resolves one field from the annotations of the StatefulSets.
 func (r *resolution) field(name string) {
 	key, f := Annotation(name), r.known[name]
 	var values, objects []string
@@ -234,7 +235,7 @@ func (r *resolution) bad(s *Said, key, text string, why code.Message, kept any) 
 		"object", s.object(), "annotation", key, "value", api.Clip(text, shown), "cure", why, "kept", kept).Do(code.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
 }
 
-// unknown finds annotations of fields that there are not.
+// unknown reports annotations that name no field.
 func (r *resolution) unknown() {
 	for i := range r.in.Said {
 		s := &r.in.Said[i]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hostid has the identity of a ScyllaDB node. Texts become IDs where they come in: in the codec of annotations and reports, from ScyllaDB's answers, from
-// labels and annotations, from the command line. Everywhere else two IDs are the same node where they are equal.
+// Package hostid has the identity of a ScyllaDB node. Texts become IDs at the input: in the codec of annotations and reports, in ScyllaDB's answers,
+// in labels and annotations, on the command line. Everywhere else equal IDs are the same node.
 package hostid
 
 import (
@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// ID is a host ID in ScyllaDB's own spelling: a UUID of 36 characters in lower case. Empty where a node has none, or nobody knows it.
+// ID is a host ID in ScyllaDB's own spelling: a UUID of 36 characters in lower case. Empty where a node has none, or where it is not known.
 type ID string
 
-// Zero is ScyllaDB's "not set", which is no host ID.
+// Zero is ScyllaDB's UUID for "not set", which is no host ID.
 const Zero = "00000000-0000-0000-0000-000000000000"
 
-// Error is a text that is no host ID.
+// Error reports a text that is no host ID.
 type Error struct {
 	Text string
 	// Why completes "the text ...".
@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%.80q %s", e.Text, e.Why)
 }
 
-// Why is what is wrong with a text that Parse did not take, without the text: "is not a host ID (UUID)". Empty for nil.
+// Why returns the reason why Parse refused a text, without the text: "is not a host ID (UUID)". Empty for nil.
 func Why(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Why
@@ -55,7 +55,7 @@ func Parse(text string) (ID, error) {
 	return ID(id), nil
 }
 
-// Optional is Parse of a text that may be empty, which is the empty ID.
+// Optional is Parse, except that an empty text gives the empty ID.
 func Optional(text string) (ID, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", nil
@@ -63,7 +63,7 @@ func Optional(text string) (ID, error) {
 	return Parse(text)
 }
 
-// Known is Parse where a text that is no host ID says as little as none: it is the empty ID.
+// Known is Parse, except that a text that is no host ID gives the empty ID.
 func Known(text string) ID {
 	id, _ := Parse(text)
 	return id
@@ -84,7 +84,7 @@ func lower(text string) bool {
 	return digits == len(Zero)-4
 }
 
-// digit is 1 for what may stand in a UUID beside its four dashes, by a table: host IDs are read more often than anything else.
+// digit is 1 for the hex digits and 0 for every other byte. It is a table because host IDs are parsed more often than anything else.
 var digit = func() (t [256]byte) {
 	for _, c := range []byte("0123456789abcdef") {
 		t[c] = 1
@@ -92,18 +92,18 @@ var digit = func() (t [256]byte) {
 	return t
 }()
 
-// String is the ID as text.
+// String returns the ID as text.
 func (id ID) String() string { return string(id) }
 
-// Begins is true where a person may have typed the beginning of the ID: fewer characters than it has, in whatever case.
+// Begins is true where typed is a prefix of the ID, in upper or lower case, shorter than the ID.
 func (id ID) Begins(typed string) bool {
 	return len(typed) < len(id) && strings.EqualFold(string(id[:len(typed)]), typed)
 }
 
-// Join lists IDs as ScyllaDB's arguments and our annotations do, with commas.
+// Join joins IDs with commas, as in ScyllaDB's arguments and our annotations.
 func Join(ids []ID) string { return strings.Join(Texts(ids), ",") }
 
-// Texts are IDs as they are written.
+// Texts returns the IDs as strings.
 func Texts(ids []ID) []string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
@@ -112,5 +112,5 @@ func Texts(ids []ID) []string {
 	return texts
 }
 
-// Short is the beginning by which people tell nodes apart.
+// Short returns the first 8 characters, by which people tell nodes apart.
 func (id ID) Short() string { return string(id[:min(8, len(id))]) }

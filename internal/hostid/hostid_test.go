@@ -46,7 +46,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseTakesUUIDsAlone holds it to the library: what it takes is a UUID in the library's spelling, and it takes every one but zero.
+// TestParseTakesUUIDsAlone compares Parse with the UUID library: every text that Parse accepts is a UUID in the library's spelling, and it accepts
+// every one but zero.
 func TestParseTakesUUIDsAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.StringMatching(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`), rapid.StringMatching(`[0-9a-g-]{35,37}`), rapid.String()).Draw(t, "text")

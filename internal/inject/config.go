@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// config is what ScyllaDB's own configuration says, as far as it lies in ConfigMaps of the same files.
+// config holds the values of ScyllaDB's own configuration, as far as the same files contain its ConfigMaps.
 type config struct{ cluster, dc, rack, api string }
 
-// configOf reads the ConfigMaps that the StatefulSet mounts. A file that cannot be read says nothing: what is missing is refused later.
+// configOf reads the ConfigMaps that the StatefulSet mounts. A file that cannot be parsed is skipped: a missing value is refused later.
 func configOf(set *appsv1.StatefulSet, beside []*unstructured.Unstructured) config {
 	var c config
 	for _, u := range beside {
@@ -58,7 +58,7 @@ func mounts(spec *corev1.PodSpec, configMap string) bool {
 	return false
 }
 
-// property reads "key = value" of a Java properties file.
+// property returns the value of "key = value" in a Java properties file.
 func property(text, key string) string {
 	for line := range strings.Lines(text) {
 		if k, v, ok := strings.Cut(line, "="); ok && strings.TrimSpace(k) == key {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inject adds to a StatefulSet of ScyllaDB what guards its joins: the reporter, the query, the barrier and the launcher; and takes it out again.
-// Objects come in and objects go out: it must not talk to a cluster, and it refuses where the result could not be right.
+// Package inject adds to a StatefulSet of ScyllaDB the containers that guard its joins: the reporter, the query, the barrier and the launcher; and
+// removes them again. Its input and output are objects: it must not talk to a cluster, and it refuses where the result could not be right.
 package inject
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// entrypoint is what ScyllaDB's image starts where a container names no command.
+// entrypoint is the program that ScyllaDB's image starts where a container names no command.
 const entrypoint = "/docker-entrypoint.py"
 
 // DefaultServiceAccount is given to Pods that have none of their own.
@@ -38,16 +38,16 @@ const (
 type Options struct {
 	// Image of scylla-agent.
 	Image string
-	// Cluster, Datacenter and Rack are the values of the labels where the StatefulSet itself does not say them; a StatefulSet that says another is
-	// refused.
+	// Cluster, Datacenter and Rack are the values of the labels where the StatefulSet does not have them; a StatefulSet with other values is refused.
 	Cluster, Datacenter, Rack string
-	// ControllerNamespace is where the controller's Lease is.
+	// ControllerNamespace is the namespace of the controller's Lease.
 	ControllerNamespace string
-	// Policy is what the barriers go by; empty leaves it as it was injected before, and to the barrier's own default where it never was.
+	// Policy is the barriers' policy; empty keeps that of the previous injection, and on the first injection leaves the barrier's default.
 	Policy api.Policy
-	// WhenSilent is what the barriers do while no controller leads; empty leaves it as it was injected before, and to the cluster's health policy where it never was.
+	// WhenSilent is what the barriers do while no controller leads; empty keeps the value of the previous injection, and on the first injection leaves
+	// it to the cluster's health policy.
 	WhenSilent api.WhenSilent
-	// Heartbeat is how the controller learns of the reporters' heartbeats, "poll" or "lease"; empty leaves it as it was injected before.
+	// Heartbeat is how the controller gets the reporters' heartbeats, "poll" or "lease"; empty keeps the value of the previous injection.
 	Heartbeat string
 	// Namespace is where objects that name none will be applied.
 	Namespace string
@@ -56,19 +56,19 @@ type Options struct {
 // Result is an injected StatefulSet.
 type Result struct {
 	Object *unstructured.Unstructured
-	// ServiceAccount is what the Pods run as; it needs the role of a member.
+	// ServiceAccount of the Pods; it needs the role of a member.
 	ServiceAccount string
-	// Notes are for the person: what to know before it is applied.
+	// Notes are for the person to read before the result is applied.
 	Notes []string
 }
 
-// Is tells whether u is a StatefulSet that runs ScyllaDB.
+// Is reports whether u is a StatefulSet that runs ScyllaDB.
 func Is(u *unstructured.Unstructured) bool {
 	if u.GetKind() != "StatefulSet" || u.GroupVersionKind().Group != appsv1.GroupName {
 		return false
 	}
 	s, err := typed(u)
-	return err != nil || cluster.RunsScyllaDB(s) // one that cannot be read is refused, not passed over
+	return err != nil || cluster.RunsScyllaDB(s) // one that cannot be decoded is refused later, not skipped
 }
 
 func typed(u *unstructured.Unstructured) (*appsv1.StatefulSet, error) {
@@ -79,7 +79,7 @@ func typed(u *unstructured.Unstructured) (*appsv1.StatefulSet, error) {
 	return s, nil
 }
 
-// Name is an object in messages: "statefulset demo/db".
+// Name returns an object's name for messages: "statefulset demo/db".
 func Name(u *unstructured.Unstructured) string {
 	name := u.GetName()
 	if ns := u.GetNamespace(); ns != "" {
@@ -88,12 +88,12 @@ func Name(u *unstructured.Unstructured) string {
 	return strings.ToLower(u.GetKind()) + " " + name
 }
 
-// record is what Undo needs; it is kept in an annotation of the StatefulSet.
+// record is the data that Undo needs; it is kept in an annotation of the StatefulSet.
 type record struct {
-	// Container runs ScyllaDB; HadCommand is true where it named a command of its own.
+	// Container runs ScyllaDB; HadCommand is true where it had a command before the injection.
 	Container  string `json:"container"`
 	HadCommand bool   `json:"hadCommand,omitempty"`
-	// Labels and PodLabels are what was there before, null where nothing was.
+	// Labels and PodLabels are the previous values, null where there was none.
 	Labels    map[string]*string `json:"labels,omitempty"`
 	PodLabels map[string]*string `json:"podLabels,omitempty"`
 	// ServiceAccount was given to the Pods; TokenOff is true where the token was not mounted before.
@@ -102,9 +102,9 @@ type record struct {
 	Env            []string `json:"env,omitempty"` // names that were added to the container
 }
 
-// StatefulSet returns u with everything that guards its Pods. Injecting again first takes out what was injected before, so it is also how an image is
-// changed. beside are the other objects of the same files: ScyllaDB's configuration is looked up in their ConfigMaps. The error joins all that stands in
-// the way, each with the field and the cure.
+// StatefulSet returns u with all guards of its Pods. A second injection first removes the first one, so it is also the way to change the image.
+// beside are the other objects of the same files: ScyllaDB's configuration is looked up in their ConfigMaps. The error joins all refusals, each with
+// the field and the remedy.
 func StatefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured) (*Result, error) {
 	before, err := given(u)
 	if err == nil {
@@ -142,7 +142,7 @@ func StatefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured
 	return &Result{Object: u, ServiceAccount: p.account, Notes: p.notes}, nil
 }
 
-// plan is what one injection found out.
+// plan holds the values that one injection has derived from its input.
 type plan struct {
 	o      Options
 	set    *appsv1.StatefulSet
@@ -167,7 +167,7 @@ func (p *plan) note(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// check finds out what is needed and refuses where the result could not be right.
+// check derives the values of the plan and refuses where the result could not be right.
 func (p *plan) check() {
 	spec := &p.set.Spec.Template.Spec
 	p.scylla = cluster.ScyllaDBContainer(spec)
@@ -220,7 +220,7 @@ func (p *plan) check() {
 	}
 }
 
-// checkCommand: launch appends arguments to the command; a shell script would swallow them without a word.
+// checkCommand: launch appends arguments to the command; a shell script would silently drop them.
 func (p *plan) checkCommand() {
 	if len(p.scylla.Command) < 2 {
 		return
@@ -253,7 +253,7 @@ func shorten(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// checkData finds the volume: without one that outlives the Pod every restart is a lost disk.
+// checkData finds the data volume: without a volume that outlives the Pod every restart loses the disk.
 func (p *plan) checkData() {
 	p.dataDir = "/var/lib/scylla"
 	if w := p.argument("--workdir", "-W"); w != "" {
@@ -297,7 +297,7 @@ func (p *plan) losesData(volume string) bool {
 	return false
 }
 
-// checkEnv: launch knows its Pod by two variables, which another meaning would mislead.
+// checkEnv: launch identifies its Pod by two variables, which must not have another meaning.
 func (p *plan) checkEnv() {
 	for _, d := range downward {
 		for i := range p.scylla.Env {
@@ -309,17 +309,17 @@ func (p *plan) checkEnv() {
 	}
 }
 
-// downward are the variables by which the agent knows its Pod.
+// downward are the variables by which the agent identifies its Pod.
 var downward = []struct{ name, field string }{{"POD_NAME", "metadata.name"}, {"POD_NAMESPACE", "metadata.namespace"}}
 
-// checkPlace finds cluster, datacenter and rack: labels that are there, ScyllaDB's arguments, its configuration, and then the options.
+// checkPlace finds cluster, datacenter and rack: in existing labels, ScyllaDB's arguments, its configuration, and then the options.
 func (p *plan) checkPlace() {
 	p.clusterName = p.label("cluster", api.LabelCluster, p.o.Cluster, "--cluster", p.argument("--cluster-name"), p.config.cluster)
 	p.dc = p.label("datacenter", api.LabelDatacenter, p.o.Datacenter, "--datacenter", p.argument("--dc"), p.config.dc)
 	p.rack = p.label("rack", api.LabelRack, p.o.Rack, "--rack", p.argument("--rack"), p.config.rack)
 }
 
-// label is one of the three. What the files say must not contradict itself or the option.
+// label returns the value of one of the three. The sources in the files must agree with each other and with the option.
 func (p *plan) label(what, key, option, flag string, sources ...string) string {
 	value := option
 	for i, said := range append([]string{p.set.Spec.Template.Labels[key], p.set.Labels[key]}, sources...) {
@@ -328,7 +328,7 @@ func (p *plan) label(what, key, option, flag string, sources ...string) string {
 		case value == "":
 			value = said
 		case value != said && (i < 2 || what != "cluster"):
-			// The label of a cluster may differ from ScyllaDB's own name for it, which may hold spaces.
+			// The label of a cluster may differ from ScyllaDB's own name for it, which may contain spaces.
 			p.refuse("%s is %q by one place and %q by another (labels, ScyllaDB's arguments, its configuration, %s): make them agree", what, value, said, flag)
 			return value
 		}
@@ -344,7 +344,7 @@ func (p *plan) label(what, key, option, flag string, sources ...string) string {
 	return value
 }
 
-// checkAPI finds where the reporter asks.
+// checkAPI finds the address of ScyllaDB's API for the reporter.
 func (p *plan) checkAPI() {
 	host := p.argument("--api-address")
 	if host == "" {
@@ -357,10 +357,10 @@ func (p *plan) checkAPI() {
 	}
 }
 
-// argument is the value of one of ScyllaDB's options on the container's command line; empty when it is not there.
+// argument returns the value of one of ScyllaDB's options on the container's command line; empty when it is absent.
 func (p *plan) argument(names ...string) string { return cluster.Argument(p.scylla, names...) }
 
-// freePort is the first port from n on that no container of the Pod names.
+// freePort returns the first port from n on that no container of the Pod declares.
 func freePort(spec *corev1.PodSpec, n int) int {
 	taken := map[int]bool{}
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {

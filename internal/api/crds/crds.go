@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crds embeds the CustomResourceDefinitions generated from package api, for whoever installs them. The agent does not
-// install anything and must not import it.
+// Package crds embeds the CustomResourceDefinitions generated from package api, for the programs that install them. The agent does not install
+// anything and must not import it.
 package crds
 
 import "embed"
