@@ -69,7 +69,7 @@ func TestStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in, image := input(t, name+".yaml"), image
 			if slices.Contains([]string{"helm", "jmx-sidecars", "kustomize", "own-entrypoint"}, name) {
-				// What is written in none of these files, the person has to say.
+				// None of these files has the rack, so the person must give it.
 				if _, err := Stream(in, image, false); err == nil || !strings.Contains(err.Error(), "give --rack") {
 					t.Errorf("without cluster, datacenter and rack: %v", err)
 				}
@@ -207,7 +207,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// All that stands in the way is said at once.
+// All refusals are reported at once.
 func TestEveryRefusalIsSaid(t *testing.T) {
 	in := strings.NewReplacer("--dc, eu, ", "", "{name: data, mountPath: /var/lib/scylla}", "").Replace(string(input(t, "plain.yaml")))
 	_, err := Stream([]byte(in), image, false)
@@ -218,7 +218,7 @@ func TestEveryRefusalIsSaid(t *testing.T) {
 	}
 }
 
-// The manifest that people copy takes the guards without a word, has all of them in their order, and is itself again when they are taken out.
+// The example manifest is injected without a warning, has all guards in their order, and is unchanged after the guards are removed.
 func TestTheExampleIsInjected(t *testing.T) {
 	b, err := os.ReadFile("../../docs/examples/scylladb.yaml")
 	if err != nil {
@@ -284,7 +284,7 @@ func TestTheExampleIsInjected(t *testing.T) {
 	}
 }
 
-// Whatever a StatefulSet looks like: injected and undone it is what it was, and injected twice it is injected once.
+// For any StatefulSet: Undo after injection restores it, and a second injection changes nothing.
 func TestUndoIsTheInverse(t *testing.T) {
 	plain := input(t, "plain.yaml")
 	rapid.Check(t, func(rt *rapid.T) {
@@ -348,7 +348,7 @@ func draw(rt *rapid.T, set *unstructured.Unstructured) {
 	}
 }
 
-// Whatever is in the files, there is a manifest or an error.
+// Any input gives a manifest or an error.
 func FuzzStream(f *testing.F) {
 	for _, name := range []string{"plain.yaml", "configmap.yaml", "injected/plain.yaml"} {
 		b, err := os.ReadFile(filepath.Join(fleet, name))
@@ -367,7 +367,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// What barriers do while no controller leads is kept by who injects again for another reason, shown as it is written, and taken out with the rest.
+// A second injection for another reason keeps the barriers' behaviour while no controller leads, shows it as it is written, and Undo removes it.
 func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
 	in := input(t, "plain.yaml")
 	peers, other, wait := image, image, image
@@ -407,7 +407,7 @@ func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
 	}
 }
 
-// So is what barriers go by.
+// A second injection keeps the barriers' policy.
 func TestThePolicyIsKept(t *testing.T) {
 	in := input(t, "plain.yaml")
 	reports, other, permits, silent := image, image, image, image
@@ -433,7 +433,7 @@ func TestThePolicyIsKept(t *testing.T) {
 	}
 }
 
-// So is how the controller learns of the heartbeat.
+// A second injection keeps the way of the heartbeat.
 func TestTheWayOfTheHeartbeatIsKept(t *testing.T) {
 	in := input(t, "plain.yaml")
 	lease, other, poll := image, image, image

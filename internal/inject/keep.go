@@ -18,23 +18,23 @@ const (
 	HeartbeatLease = "lease"
 )
 
-// flagHeartbeat is the reporter's flag for how the controller learns of its heartbeat.
+// flagHeartbeat is the reporter's flag for how the controller gets its heartbeat.
 const flagHeartbeat = "--heartbeat"
 
-// flagPolicy is the barrier's flag for what it goes by.
+// flagPolicy is the barrier's flag for its policy.
 const flagPolicy = "--policy"
 
-// flagSilent is the barrier's flag for what it does while no controller leads.
+// flagSilent is the barrier's flag for its behaviour while no controller leads.
 const flagSilent = "--when-controller-silent"
 
-// settings are those that an injection keeps of the one before: who injects again, for another image, does not think of them.
+// settings are the values that a second injection keeps: a person who injects again for another image does not repeat them.
 type settings struct {
 	policy    api.Policy
 	silent    api.WhenSilent
 	heartbeat string
 }
 
-// given are the settings of what was injected before. Error: somebody has written what no barrier takes.
+// given returns the settings of the previous injection. Error: a flag in the manifest has a value that no barrier accepts.
 func given(u *unstructured.Unstructured) (settings, error) {
 	var s settings
 	if _, injected := u.GetAnnotations()[api.AnnotationInjected]; !injected {
@@ -62,7 +62,7 @@ func given(u *unstructured.Unstructured) (settings, error) {
 		api.ContainerBarrier, flagSilent, shorten(value), api.WhenSilentWait, api.WhenSilentPeers)
 }
 
-// keep takes what was injected before where nothing else is asked for. Error: what is asked for does not go with what was injected.
+// keep fills unset options with the previous settings. Error: an option conflicts with a previous setting.
 func (o *Options) keep(before settings) error {
 	o.Heartbeat = cmp.Or(o.Heartbeat, before.heartbeat)
 	o.Policy = cmp.Or(o.Policy, before.policy)

@@ -4,7 +4,7 @@ package inject
 
 import "fmt"
 
-// Do is what a roll does next.
+// Do is the kind of the next action of a roll.
 type Do string
 
 const (
@@ -17,13 +17,13 @@ const (
 	DoEnd      Do = "end" // every StatefulSet is done
 )
 
-// Step is the one next thing.
+// Step is the next action of a roll.
 type Step struct {
 	Do Do
 	// Set is the index of its StatefulSet; Member the Pod of DoEvict and DoMend.
 	Set    int
 	Member Member
-	// Why is what DoWait waits for.
+	// Why is the reason for DoWait.
 	Why string
 }
 
@@ -31,14 +31,14 @@ type Step struct {
 type State struct {
 	Name                    string
 	Labelled, Written, Held bool
-	// Seen is true once Kubernetes has looked at the newest template: only then it is known which Pods are current.
+	// Seen is true once Kubernetes has observed the newest template: only then is it known which Pods are current.
 	Seen bool
-	// Undo is true where the guards are taken out: then no member needs a Service.
+	// Undo is true where the guards are removed: then no member needs a Service.
 	Undo    bool
 	Members []Member
 }
 
-// Next is the one next thing to do. It never names a Pod while another one is missing or does not serve, and never a second StatefulSet while one is held.
+// Next returns the next action. It never names a Pod while another one is missing or not Ready, and never a second StatefulSet while one is held.
 func Next(sets []State) Step {
 	for i := range sets {
 		if !sets[i].Labelled {
@@ -68,7 +68,8 @@ func Next(sets []State) Step {
 	return Step{Do: DoEnd}
 }
 
-// due is true for a StatefulSet whose template is to be written: it is another one, or Pods of an older one are left that nobody rolls.
+// due is true for a StatefulSet whose template must be written: it differs from the wanted one, or no roll is under way and Pods of an older template
+// are left.
 func (s *State) due() bool {
 	for _, m := range s.Members {
 		if !m.Current {
@@ -78,8 +79,8 @@ func (s *State) due() bool {
 	return !s.Written
 }
 
-// waitOrMend is what has to come to an end first; nil where nothing has. A Pod whose ScyllaDB does not run, and that is not of the newest template, is not waited
-// for: it would never serve with that one.
+// waitOrMend returns the step that must finish before the roll continues, or nil. It does not wait for a Pod of an older template whose ScyllaDB does
+// not run: with that template it would never become Ready.
 func waitOrMend(sets []State) *Step {
 	wait := func(i int, format string, args ...any) *Step {
 		return &Step{Do: DoWait, Set: i, Why: fmt.Sprintf(format, args...)}

@@ -198,7 +198,7 @@ func TestThereAndBack(t *testing.T) {
 	if c, err := r.Change(); err != nil || c.Before != c.After {
 		t.Errorf("a change is shown where nothing is to change any more: %v", err)
 	}
-	// The API server fills in what nobody wrote.
+	// The API server fills in defaults.
 	_, spec := podTemplate(held)
 	spec["terminationMessagePath"], spec["initContainers"].([]any)[0].(object)["terminationMessagePolicy"] = "/dev/log", "File"
 	if !plan(held, false).Written() {

@@ -18,21 +18,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// This file is how a cluster that runs is rolled: which one thing is to be done next, by what the API server holds. Nothing is remembered between two looks, so
-// that whoever was stopped goes on by looking again. Each write may be the last one before a crash; what it leaves is:
+// This file decides how a running cluster is rolled: one next action, from the objects in the API server. Nothing is remembered between two looks, so
+// that an interrupted run continues with another look. Each write may be the last one before a crash; it leaves:
 //
-//	Label     some Pods with the labels, which nobody needs yet; then a StatefulSet with the labels and the record of an injection, and the Pod template of before: nothing is rolled, the next run labels the others
+//	Label     some Pods with the labels, which have no effect yet; then a StatefulSet with the labels and the record of an injection, and the old Pod template: nothing is rolled, the next run labels the others
 //	record    (package adopt) host IDs on some Services: the next run records all of them again
 //	Template  a StatefulSet with the new template, held by OnDelete with its own strategy in AnnotationRolling: Kubernetes rolls nothing by itself, and a Pod
 //	          that dies comes back with the new template; the next run goes on with its Pods
 //	Evict     a Pod fewer, which its StatefulSet makes anew: the next run waits for it
 //	Release   a StatefulSet that is done: its strategy is back and the record of it is gone
 //
-// Undo is the same without Label and record: what Template writes then is the StatefulSet of before. A run in the other direction begins where this one ended.
+// Undo is the same without Label and record: Template then writes the original StatefulSet. A run in the other direction starts from the state that
+// this one left.
 
 // hold is the value of AnnotationRolling.
 type hold struct {
-	// UpdateStrategy is what is put back; absent where the StatefulSet had none.
+	// UpdateStrategy is the strategy to restore; absent where the StatefulSet had none.
 	UpdateStrategy object `json:"updateStrategy,omitempty"`
 	// Undo is true where the guards are being taken out.
 	Undo bool `json:"undo,omitempty"`
@@ -56,7 +57,7 @@ func holdOf(u *unstructured.Unstructured) (*hold, error) {
 	return h, nil
 }
 
-// Released returns a copy of u with its own update strategy and without the record of it; one that is not held is returned as it is.
+// Released returns a copy of u with its own update strategy and without AnnotationRolling; one that is not held is returned unchanged.
 func Released(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u = u.DeepCopy()
 	h, err := holdOf(u)
@@ -73,16 +74,16 @@ func Released(u *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 	return u, nil
 }
 
-// Running is a StatefulSet that runs, and what is to become of it.
+// Running is a running StatefulSet with its wanted form.
 type Running struct {
-	// Have is as it was read; Want is with guards, or with Undo without, with the update strategy that is its own.
+	// Have is the StatefulSet as it was read; Want is the one with guards, or with Undo without, and with its own update strategy.
 	Have, Want *unstructured.Unstructured
 	// Result of the injection; nil with Undo.
 	Result *Result
 	Undo   bool
 }
 
-// Plan is what is to become of a StatefulSet that runs. beside are the ConfigMaps that it mounts. The error says why it is refused.
+// Plan computes the wanted form of a running StatefulSet. beside are the ConfigMaps that it mounts. The error is the reason for a refusal.
 func Plan(have *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured, undo bool) (*Running, error) {
 	base, err := Released(have)
 	if err != nil {
@@ -100,13 +101,13 @@ func Plan(have *unstructured.Unstructured, o Options, beside []*unstructured.Uns
 	return r, nil
 }
 
-// Held is true while its update strategy is OnDelete for this roll, towards the same end.
+// Held is true while its update strategy is OnDelete for a roll in the same direction.
 func (r *Running) Held() bool {
 	h, err := holdOf(r.Have)
 	return err == nil && h != nil && h.Undo == r.Undo
 }
 
-// Labelled is true where the labels and the record are there; for Undo nothing has to be.
+// Labelled is true where the labels and the record are present, and always with Undo.
 func (r *Running) Labelled() bool {
 	if r.Undo {
 		return true
@@ -131,7 +132,7 @@ func (r *Running) Written() bool {
 	return has(have, want)
 }
 
-// has is true where everything in want is in have; have may know more fields, and not more items of a list.
+// has is true where have contains everything in want; have may have more fields, but not more items of a list.
 func has(have, want any) bool {
 	switch w := want.(type) {
 	case object:
@@ -160,7 +161,7 @@ func has(have, want any) bool {
 	return reflect.DeepEqual(have, want)
 }
 
-// WithLabels is the StatefulSet with the labels and the record of the injection, and nothing else changed: no Pod is rolled by it.
+// WithLabels returns the StatefulSet with the labels and the record of the injection, and nothing else changed: this rolls no Pod.
 func (r *Running) WithLabels() *unstructured.Unstructured {
 	u := r.Have.DeepCopy()
 	labels, annotations := u.GetLabels(), u.GetAnnotations()
@@ -179,7 +180,7 @@ func (r *Running) WithLabels() *unstructured.Unstructured {
 	return u
 }
 
-// PodLabels are the labels that the Pods which run already are to have, without being restarted; nil for one that is to go.
+// PodLabels returns the labels to set on running Pods, without a restart; nil for a label that must be removed.
 func (r *Running) PodLabels() map[string]*string {
 	template, _ := podTemplate(r.Want.DeepCopy())
 	labels, _ := child(template, "metadata")["labels"].(object)
@@ -193,7 +194,7 @@ func (r *Running) PodLabels() map[string]*string {
 	return out
 }
 
-// WithTemplate is Want, held: Kubernetes replaces no Pod by itself.
+// WithTemplate returns Want with the update strategy OnDelete, so that Kubernetes replaces no Pod by itself.
 func (r *Running) WithTemplate() (*unstructured.Unstructured, error) {
 	u := r.Want.DeepCopy()
 	spec := child(u.Object, "spec")
@@ -213,7 +214,7 @@ func (r *Running) WithTemplate() (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// Change is what changes of the StatefulSet, for people: without what the API server keeps for itself.
+// Change returns the difference for people, without the fields that the API server sets.
 func (r *Running) Change() (Change, error) {
 	c := Change{Name: Name(r.Have)}
 	if r.Result != nil {
@@ -265,11 +266,11 @@ func ConfigMaps(set *appsv1.StatefulSet) []string {
 	return slices.Compact(names)
 }
 
-// Member is one that a StatefulSet wants, as it is now.
+// Member is a Pod that a StatefulSet wants, in its present state.
 type Member struct {
 	Name string
 	UID  types.UID // of its Pod; empty without one
-	// Current is true for a Pod of the newest template, Ready for one that serves, Idle for one whose ScyllaDB does not run.
+	// Current is true for a Pod of the newest template, Ready for one that is Ready, Idle for one whose ScyllaDB does not run.
 	Current, Ready, Idle bool
 	// Service is true where the member Service is there.
 	Service bool

@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Change is what became of one StatefulSet of a manifest.
+// Change is the change of one StatefulSet in a manifest.
 type Change struct {
 	// Name as Name returns it. Before and After are YAML; the same where nothing changed.
 	Name, Before, After string
@@ -31,7 +31,7 @@ type Change struct {
 type Manifest struct {
 	// Text is YAML. Documents that were not changed are in it as they were, comments included.
 	Text []byte
-	// Changes has every StatefulSet of ScyllaDB, in order; Added names the objects that stand at the end.
+	// Changes has every StatefulSet of ScyllaDB, in order; Added names the objects that were appended.
 	Changes []Change
 	Added   []string
 }
@@ -44,10 +44,10 @@ type document struct {
 	changed bool
 }
 
-// Stream injects every StatefulSet of ScyllaDB in a stream of YAML or JSON documents, or with undo takes out what was injected. The error joins what is
-// wrong with any of them; then nothing is returned, so that no half of a cluster is applied.
+// Stream injects every StatefulSet of ScyllaDB in a stream of YAML or JSON documents, or with undo removes the injection. The error joins the
+// problems of all of them; then nothing is returned, so that no half of a cluster is applied.
 //
-// Long: one loop over the documents, whose errors are gathered.
+// Long: one loop over the documents that collects their errors.
 func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 	docs, err := split(in)
 	if err != nil {
@@ -119,7 +119,7 @@ func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 	return m, nil
 }
 
-// notYAML is what is wrong with a document, without the decoder's own steps.
+// notYAML returns the problem of a document, without the prefixes of the decoder.
 func notYAML(err error) error {
 	if rest, ok := strings.CutPrefix(err.Error(), "error converting YAML to JSON: "); ok {
 		return errors.New(rest)
@@ -173,7 +173,7 @@ func split(in []byte) ([]document, error) {
 	}
 }
 
-// dropAdded forgets what an injection added before: it is added again where it is still needed.
+// dropAdded removes the objects that an earlier injection added: they are added again where they are still needed.
 func (d *document) dropAdded() {
 	kept := slices.DeleteFunc(slices.Clone(d.items), func(u *unstructured.Unstructured) bool {
 		return u.GetAnnotations()[api.AnnotationInjected] == api.InjectedAdded
@@ -208,11 +208,11 @@ func text(u *unstructured.Unstructured) (string, error) {
 	return string(b), nil
 }
 
-// account is what Pods run as.
+// account is the ServiceAccount of the Pods.
 type account struct{ namespace, name string }
 
-// rights are the objects that let the agents of a ServiceAccount do their work, but for those that the person has. A subject must name its namespace,
-// which is applied where the objects name none.
+// rights returns the objects that give the agents of a ServiceAccount their rights, except those that the input already has. A subject must name its
+// namespace: applied is the one for objects that name none.
 func (a account) rights(all []*unstructured.Unstructured, applied string) []*unstructured.Unstructured {
 	added := func(version, kind, name string, fields object) *unstructured.Unstructured {
 		metadata := object{"name": name, "annotations": object{api.AnnotationInjected: api.InjectedAdded}}

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Undo returns a copy of u without anything that was injected; one that was not injected is returned as it is. What a person changed since then stays.
+// Undo returns a copy of u without the injection; one that was not injected is returned unchanged. Later changes by a person stay.
 func Undo(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u = u.DeepCopy()
 	text, ok := u.GetAnnotations()[api.AnnotationInjected]
@@ -70,7 +70,7 @@ func putBack(o object, labels map[string]*string) {
 	}
 }
 
-// remove takes a key out of a map in a field, and the map with its last key.
+// remove deletes a key from the map in a field, and the map when it becomes empty.
 func remove(o object, field, key string) {
 	m, ok := o[field].(object)
 	if !ok {
@@ -82,7 +82,7 @@ func remove(o object, field, key string) {
 	}
 }
 
-// drop takes the items of these names out of a list in a field, and the list with its last item.
+// drop deletes the items of these names from the list in a field, and the list when it becomes empty.
 func drop(o object, field string, names ...string) {
 	list, ok := o[field].([]any)
 	if !ok {

@@ -15,8 +15,8 @@ import (
 
 type object = map[string]any
 
-// write changes u, which must not have been injected, and returns what Undo needs. Fields that this program does not know stay as they are: u is
-// changed where it must be and is never made anew.
+// write changes u, which must not be injected yet, and returns the record for Undo. It edits u in place, so that fields that this program does not
+// know stay.
 func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	rec := &record{Container: p.scylla.Name, HadCommand: len(p.scylla.Command) > 0}
 	place := map[string]string{api.LabelCluster: p.clusterName, api.LabelDatacenter: p.dc, api.LabelRack: p.rack}
@@ -68,10 +68,10 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	return rec, nil
 }
 
-// none stands in a record for a ServiceAccount that was not named.
+// none is the record of a ServiceAccount that was not named.
 const none = "-"
 
-// initContainers are those that run before the person's own, and those that run after them: the barrier is the last thing before ScyllaDB.
+// initContainers returns those that run before the person's own, and those that run after them: the barrier is the last container before ScyllaDB.
 func (p *plan) initContainers() (before, after []any, err error) {
 	reporter := object{
 		"name": api.ContainerReporter, "image": p.o.Image, "restartPolicy": "Always",
@@ -100,7 +100,7 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	}
 	asks := object{
 		"name": api.ContainerBootstrappedQuery, "image": p.scylla.Image, "command": []any{"/bin/sh", "-c", query(p.dataDir)},
-		// A query that is killed for want of memory is a query without an answer: the barrier waits, and nothing is lost.
+		// A query that is killed for lack of memory gives no answer: the barrier waits, and nothing is lost.
 		"resources":    object{"requests": object{"cpu": "10m", "memory": "64Mi"}, "limits": object{"memory": "2Gi"}},
 		"volumeMounts": append(slices.Clone(data), shared, object{"name": volumeShared, "mountPath": "/tmp", "subPath": "tmp"}),
 	}
@@ -149,7 +149,7 @@ func agentResources() object {
 	return object{"requests": object{"cpu": "10m", "memory": "32Mi"}, "limits": object{"memory": "128Mi"}}
 }
 
-// restricted is what every container that is added may do at most.
+// restricted returns the security context of every added container.
 func restricted() object {
 	return object{
 		"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []any{"ALL"}}, "seccompProfile": object{"type": "RuntimeDefault"},
@@ -166,7 +166,7 @@ func (p *plan) agentSecurity() object {
 	return s
 }
 
-// readerSecurity lets a container look into the volume and do nothing else: it runs as ScyllaDB's user, which is root in its image.
+// readerSecurity lets a container read the volume and nothing else: it runs as ScyllaDB's user, which is root in its image.
 func (p *plan) readerSecurity() object {
 	var user, group *int64
 	if pod := p.set.Spec.Template.Spec.SecurityContext; pod != nil {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package launch owns the last moment before ScyllaDB starts: it reads the Pod's member Service, adds the replace arguments that it asks for
-// and the seeds to ScyllaDB's command line, and becomes ScyllaDB. It must not judge whether a node may be replaced (package replacement does,
-// before anything is deleted), write anything, or stay around.
+// Package launch runs last before ScyllaDB: it reads the Pod's member Service, adds the requested replace arguments and the seeds to ScyllaDB's
+// command line, and executes ScyllaDB. It must not judge whether a node may be replaced (package replacement does, before anything is deleted), write
+// anything, or keep running.
 //
-// A data directory that has completed its bootstrap starts also when the API server does not answer: ScyllaDB ignores the replace arguments
-// then, and a restart must not depend on Kubernetes. Every other one waits until the API server has answered: a newcomer whose Service asks
-// for a replacement must never start as a plain new node, and none may found a second cluster because its only seed is itself.
+// A node whose data directory has completed its bootstrap starts also when the API server does not answer: ScyllaDB then ignores the replace
+// arguments, and a restart must not depend on Kubernetes. Every other node waits until the API server has answered: a newcomer whose Service requests
+// a replacement must never start as a plain new node, and no newcomer may found a second cluster because its only seed is itself.
 package launch
 
 import (
@@ -52,9 +52,9 @@ type Options struct {
 	Namespace, Service string
 	// QueryFile has the output of the query container, QueryFile+".code" its exit code.
 	QueryFile string
-	// DataDir is ScyllaDB's volume, looked into at each start: the query's answer is that of the Pod's first start. Empty is not looked into.
+	// DataDir is ScyllaDB's volume, which is read at each start: the query's answer is from the Pod's first start. Empty is not read.
 	DataDir string
-	// Command is what to become: program and arguments.
+	// Command is the program to execute, with its arguments.
 	Command []string
 	Environ []string
 	Clock   clock.Clock
@@ -63,23 +63,23 @@ type Options struct {
 	Exec func(path string, argv, environ []string) error
 	// Resolve looks up the names among the seeds that were given; DNS when nil.
 	Resolve func(ctx context.Context, host string) ([]string, error)
-	// Patience is how long Run asks an API server that does not answer before it ends with a code that makes the kubelet start it again,
-	// where the wait shows as a restart; 0 asks for ever.
+	// Patience is how long Run waits for an API server that does not answer before it returns an error whose exit code makes the kubelet restart the
+	// container, so that the wait shows as restarts; 0 waits without limit.
 	Patience time.Duration
 }
 
-// waiting is an answer that may become another by waiting.
+// waiting is an error that may go away by waiting.
 type waiting struct{ why string }
 
 func (w waiting) Error() string { return w.why }
 
-// malformed is an answer that must be corrected by a person.
+// malformed is an error that a person must correct.
 type malformed struct{ why string }
 
 func (m malformed) Error() string { return m.why }
 
-// Arguments returns what the member Service's labels and annotations add to ScyllaDB's command line; none for a plain start. The error
-// is waiting while a request is not yet recorded, and malformed when the labels cannot be used.
+// Arguments returns the arguments that the member Service's labels and annotations request; none for a plain start. The error is waiting while a
+// request is not yet recorded, and malformed when the labels cannot be used.
 func Arguments(labels, annotations map[string]string) ([]string, error) {
 	rec := replacement.ReadRecord(labels, annotations)
 	if !rec.Requested && !rec.Open() {
@@ -158,7 +158,7 @@ func option(command []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// What the query container's files may be; the right ones have some 30 and 3 bytes.
+// Limits of the query container's files; valid ones have some 30 and 3 bytes.
 var (
 	limitQuery = bounded.Limit{Bytes: 1 << 20, Cure: "give --query-file the file that the query's init container wrote"}
 	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must hold an exit code"}
@@ -188,8 +188,7 @@ const (
 	reminder   = time.Minute // an unchanged reason is logged again
 )
 
-// Run becomes ScyllaDB. It returns only when it could not: with exit code 75 when starting again may help, 78 when the labels must be
-// corrected first.
+// Run executes ScyllaDB. It returns only when it could not: with exit code 75 when a restart may help, 78 when the labels must be corrected first.
 func Run(ctx context.Context, o Options) error {
 	if len(o.Command) == 0 {
 		return exit.Usagef("no command given: scylla-agent launch -- /docker-entrypoint.py ARGUMENTS")
@@ -232,14 +231,14 @@ func refuse(o Options, err error) error {
 	}
 }
 
-// answer is how to start: what the member Service adds to the command line, and the seeds.
+// answer is the result of ask: the arguments that the member Service adds, and the seeds.
 type answer struct {
 	args   []string
 	choice bootstrap.SeedChoice
 }
 
-// ask reads the Service and the other members until they say how to start. A member that finds itself the first of all looks a second time:
-// the Services of the others may be made in the same second, which their creation times do not tell apart.
+// ask reads the Service and the other members until the start is decided. A member that finds itself to be the first looks a second time: the
+// Services of others may have been created in the same second, and creation times have a resolution of one second.
 func (o *Options) ask(ctx context.Context) (answer, error) {
 	began := o.Clock.Now()
 	pause := firstPause
@@ -282,7 +281,7 @@ func (o *Options) ask(ctx context.Context) (answer, error) {
 		case <-o.Clock.After(pause):
 		}
 		if answered {
-			pause = firstPause // it is asked again each second: the controller is about to write
+			pause = firstPause // polled each second: the controller is about to write
 		} else {
 			pause = min(pause*2, maxPause)
 		}

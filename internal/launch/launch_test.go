@@ -88,7 +88,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// With a replace label of any value there is an argument or an error, never a plain start.
+// A replace label of any value gives an argument or an error, never a plain start.
 func TestALabelNeverStartsAPlainNewNode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		labels, annotations := map[string]string{}, map[string]string{}
@@ -135,7 +135,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// answers is an API server that changes its mind: one answer per request for the member Service, the last for ever. Lists have no other member.
+// answers is an API server with one answer per request for the member Service; the last one repeats. Lists contain no other member.
 type answers struct {
 	client.Reader
 	list  []func() (*corev1.Service, error)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
 )
 
-// A query file without an end, or far too large, leaves it unknown whether the node has bootstrapped, and costs no memory.
+// With an endless or far too large query file it is unknown whether the node has bootstrapped, and reading it takes little memory.
 func TestQueryFileTakesLittleMemory(t *testing.T) {
 	large := filepath.Join(t.TempDir(), "large")
 	if err := os.WriteFile(large, nil, 0o600); err != nil {

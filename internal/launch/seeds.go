@@ -30,13 +30,13 @@ const (
 	FlagListenAddress    = "--listen-address"
 )
 
-// restartPatience is how long a node that has bootstrapped waits for the API server to name its peers before it starts without.
+// restartPatience is how long a bootstrapped node waits for its peers' addresses from the API server before it starts without them.
 const restartPatience = 5 * time.Second
 
 // resolveTime bounds the resolution of one name.
 const resolveTime = 2 * time.Second
 
-// seeds chooses the seeds of the member whose Service is svc. The choice may be one that must not start.
+// seeds chooses the seeds of the member with Service svc. The choice may be that the member must not start.
 func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Service) (bootstrap.SeedChoice, error) {
 	key := cluster.Key{Namespace: o.Namespace, Name: svc.Labels[api.LabelCluster]}
 	if key.Name == "" {
@@ -77,8 +77,8 @@ func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Servic
 	return bootstrap.Seeds(in), nil
 }
 
-// meansMembers is true for a name that resolves to addresses of members alone, as that of the cluster's headless Service does: those are chosen
-// by rule. A name that does not resolve is left to ScyllaDB.
+// meansMembers is true for a name that resolves to addresses of members alone, such as the cluster's headless Service: its addresses are replaced by
+// chosen seeds. A name that does not resolve is left to ScyllaDB.
 func (o *Options) meansMembers(ctx context.Context, host string, in *bootstrap.SeedInput) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false // the rule compares addresses itself
@@ -113,8 +113,8 @@ func withSeeds(command, seeds []string) []string {
 	return append(out, FlagSeeds+"="+strings.Join(seeds, ","))
 }
 
-// again is the command of a node that has bootstrapped: with the addresses of its peers where the API server tells them in time, for Pods
-// change theirs, and as it was given otherwise, for a restart must not depend on Kubernetes.
+// again returns the command of a bootstrapped node: with its peers' present addresses where the API server answers in time, because Pods change
+// addresses, else unchanged, because a restart must not depend on Kubernetes.
 func (o *Options) again(ctx context.Context) []string {
 	within, cancel := context.WithTimeout(ctx, restartPatience)
 	defer cancel()

@@ -34,8 +34,8 @@ var began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func id(n int) string { return fmt.Sprintf("%08d-0000-4000-8000-00000000000%d", n, n) }
 
-// member is Service and Pod of demo-r<n>-0: the smaller its number, the older it is, and its address is 10.0.0.<n>. joined is the annotation;
-// sees are the numbers of those whom it sees UP, a negative one DOWN.
+// member is Service and Pod of demo-r<n>-0: the smaller its number, the older it is, and its address is 10.0.0.<n>. joined is the annotation; sees
+// are the numbers of the nodes in its row, UP, or DOWN where negative.
 func member(n int, joined string, sees ...int) []client.Object {
 	name := fmt.Sprintf("demo-r%d-0", n)
 	labels := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: fmt.Sprintf("r%d", n)}
@@ -96,7 +96,7 @@ func elsewhere() []client.Object {
 	}}
 }
 
-// The first member has lost its disk, or comes anew: it starts with the others as seeds, whatever the command line says.
+// The first member has lost its disk, or is created again: it starts with the others as seeds, whatever its command line has.
 func TestA1SeedsOfTheLauncher(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -171,7 +171,7 @@ func TestA1SeedsOfTheLauncher(t *testing.T) {
 	}
 }
 
-// Seeds that change while a Pod waits are taken at the start.
+// A change of the seeds while a Pod waits is respected at the start.
 func TestA1SeedsAreThoseOfTheStart(t *testing.T) {
 	t.Parallel()
 	c := clients(member(1, "true", -2, 1), member(2, "true"), member(3, "")).Build()
@@ -190,7 +190,7 @@ func TestA1SeedsAreThoseOfTheStart(t *testing.T) {
 	}
 }
 
-// A bootstrapped node is told its peers' addresses of today, and starts as it was given when nobody can tell.
+// A bootstrapped node gets its peers' present addresses, and starts with its own command line when the API server does not answer.
 func TestA1Restart(t *testing.T) {
 	t.Parallel()
 	missing := apierrors.NewInternalError(errors.New("etcd is away"))

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// FieldOwner of everything that is applied: applying again changes what has changed and nothing else, and what carries it is ours.
+// FieldOwner is the field manager of every apply: applying again changes only differences, and objects that carry it are ours.
 const FieldOwner = "kubectl-scylla"
 
 // PartOfLabel is on every object of an installation, with FieldOwner as value.
@@ -22,11 +22,11 @@ const PartOfLabel = "app.kubernetes.io/part-of"
 // VersionAnnotation says on the namespace which version was installed.
 const VersionAnnotation = "kubectl-scylla/version"
 
-// SharedKind is the Scylla Operator's too: whoever installed it first keeps it.
+// SharedKind is a kind of the Scylla Operator too: the first of the two to install its definition keeps it.
 const SharedKind = "scylladbdatacenternodesstatusreports.scylla.scylladb.com"
 
-// Ours is true for an object that an installation applied and that nobody else has applied or written since. Controllers of Kubernetes itself
-// write the status only, which does not count.
+// Ours is true for an object that an installation applied and that no other manager has applied or written since. Kubernetes' own controllers write
+// the status only, which does not count.
 func Ours(have *unstructured.Unstructured) bool {
 	applied := false
 	for _, f := range have.GetManagedFields() {
@@ -41,7 +41,8 @@ func Ours(have *unstructured.Unstructured) bool {
 	return applied
 }
 
-// Applied is true for an object that an installation applied, whoever else has written to it: the Deployment's revision is Kubernetes' own.
+// Applied is true for an object that an installation applied, even if other managers have written to it: the Deployment's revision is Kubernetes'
+// own.
 func Applied(have *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(have.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
 		return f.Manager == FieldOwner && f.Operation == metav1.ManagedFieldsOperationApply
@@ -60,7 +61,7 @@ func Others(have *unstructured.Unstructured) []string {
 	return slices.Compact(all)
 }
 
-// Foreign is true for the definition of a kind that is also the Scylla Operator's, where somebody else installed it. Such a definition is never
+// Foreign is true for the definition of a kind that is also the Scylla Operator's, where another manager installed it. Such a definition is never
 // changed: the operator's own upgrade would meet a conflict, and fields that a newer operator adds would be pruned.
 func Foreign(have *unstructured.Unstructured) bool {
 	return have.GetKind() == "CustomResourceDefinition" && have.GetName() == SharedKind && !Ours(have)
@@ -114,8 +115,8 @@ func Newer(installed, to string) bool {
 	return errI == nil && errT == nil && t.LessThan(i)
 }
 
-// Release takes what we own of a definition's content out of its managed fields, and leaves our mark on its labels: nobody owns it then, and whoever applies
-// the definition next takes it over without a conflict. Error: managed fields that are no JSON object.
+// Release removes our entries from a definition's managed fields, and leaves our label: the content then has no owner, and the next manager that
+// applies the definition takes it over without a conflict. Error: managed fields that are no JSON object.
 func Release(have *unstructured.Unstructured) error {
 	entries := have.GetManagedFields()
 	for i := range entries {

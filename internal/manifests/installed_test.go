@@ -74,7 +74,8 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestBesideOperator2WhatIsReleasedIsNobodys: our mark stays, so that the definition counts as ours until somebody else applies it, and what others own stays theirs.
+// TestBesideOperator2WhatIsReleasedIsNobodys: our label stays, so that the definition counts as ours until another manager applies it, and the fields
+// of others stay theirs.
 func TestBesideOperator2WhatIsReleasedIsNobodys(t *testing.T) {
 	d := &unstructured.Unstructured{Object: map[string]any{"kind": "CustomResourceDefinition", "metadata": map[string]any{"name": SharedKind}}}
 	const both = `{"f:metadata":{"f:labels":{}},"f:spec":{"f:versions":{}}}`

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests holds what is installed once per Kubernetes cluster: the kinds, the controller with its rights, and the rights of the
-// agents in ScyllaDB Pods. It hands out objects; it does not talk to a cluster.
+// Package manifests holds the objects that are installed once per Kubernetes cluster: the kinds, the controller with its rights, and the rights of
+// the agents in ScyllaDB Pods. It returns objects; it does not talk to a cluster.
 package manifests
 
 import (
@@ -35,7 +35,7 @@ type Options struct {
 	Replicas int
 	// ControllerArgs are added to the controller's command line.
 	ControllerArgs []string
-	// Version is written on the namespace, so that the next installation knows what it changes; empty writes nothing.
+	// Version is written on the namespace, so that the next installation knows the version it replaces; empty writes nothing.
 	Version string
 }
 
@@ -90,7 +90,7 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// controls makes the controller's Deployment of the manifest.
+// controls applies the options to the controller's Deployment.
 func controls(u *unstructured.Unstructured, o Options) error {
 	if o.Replicas > 1 {
 		if err := unstructured.SetNestedField(u.Object, int64(o.Replicas), "spec", "replicas"); err != nil {
@@ -117,7 +117,7 @@ func controls(u *unstructured.Unstructured, o Options) error {
 	return nil
 }
 
-// label says of an object that it is part of an installation. An object with nothing but a name has no field by which it is known otherwise.
+// label marks an object as part of an installation. Without the label an object that consists of a name alone would have no managed field.
 func label(u *unstructured.Unstructured) {
 	labels := u.GetLabels()
 	if labels == nil {

@@ -46,7 +46,7 @@ func TestReplicasHaveABudget(t *testing.T) {
 	}
 }
 
-// Without it Go collects when the heap has doubled, which is beyond the limit.
+// Without GOMEMLIMIT Go collects when the heap has doubled, which is beyond the limit.
 func TestGoKnowsTheMemoryLimit(t *testing.T) {
 	objects, err := Objects(Options{Image: "x"})
 	if err != nil {

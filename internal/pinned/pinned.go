@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pinned serves and asks over TLS where no authority signs certificates: a process makes a key when it starts, tells the certificate's fingerprint
-// through an object that only it may write, and whoever asks accepts that certificate and no other. So the API server is the only root of trust. It must not
-// know what is asked or answered.
+// Package pinned serves and requests over TLS without a certificate authority: the server makes a key when it starts, publishes the certificate's
+// fingerprint in an object that only it may write, and the client accepts that certificate and no other. So the API server is the only root of trust.
+// The package must not know the content of requests and answers.
 package pinned
 
 import (
@@ -31,13 +31,13 @@ type Key struct {
 	Fingerprint string
 }
 
-// NewKey makes a key, ECDSA P-256. name is for people who look at the certificate.
+// NewKey makes a key, ECDSA P-256. name is the certificate's common name, for people.
 func NewKey(name string) (*Key, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a key: %w", err)
 	}
-	// Nobody goes by the dates: two clocks are not compared, and the certificate ends with the process.
+	// Clients ignore the dates: they compare no clocks, and the certificate ends with the process.
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
@@ -55,7 +55,7 @@ func fingerprint(der []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// What one connection may cost a server.
+// Limits of one connection to a server.
 const (
 	headerTimeout  = 5 * time.Second
 	answerTimeout  = 10 * time.Second
@@ -64,12 +64,12 @@ const (
 	stopTimeout    = 2 * time.Second
 )
 
-// Serve answers on l by TLS until ctx ends; it closes l. Error: what ended it earlier.
+// Serve answers on l over TLS until ctx ends; it closes l. Error: the reason for an earlier end.
 func Serve(ctx context.Context, l net.Listener, k *Key, h http.Handler, log *slog.Logger) error {
 	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: answerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS13},
-		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug), // whoever breaks off a connection makes a line
+		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug), // a client that breaks off a connection causes a line
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.ServeTLS(l, "", "") }()
@@ -87,16 +87,16 @@ func Serve(ctx context.Context, l net.Listener, k *Key, h http.Handler, log *slo
 	return nil
 }
 
-// ErrOther says that somebody else answers.
+// ErrOther means that another server answers.
 var ErrOther = errors.New("the certificate is another one than the pinned")
 
-// NewClient returns a client for the server with that fingerprint. It follows no redirect, uses no proxy, and keeps one connection. Whoever uses it bounds
-// what it reads, and how long; CloseIdleConnections ends it.
+// NewClient returns a client for the server with that fingerprint. It follows no redirect, uses no proxy, and keeps one connection. The caller must
+// bound the size and time of what it reads; CloseIdleConnections ends the connection.
 func NewClient(fingerprint string) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{
-				// Names and authorities say nothing here: the pin below is the whole proof, and it holds for resumed sessions, too.
+				// Names and authorities are not checked: the pin below is the whole proof, and it holds for resumed sessions too.
 				InsecureSkipVerify: true,
 				VerifyConnection:   func(s tls.ConnectionState) error { return pin(s, fingerprint) },
 				MinVersion:         tls.VersionTLS13,

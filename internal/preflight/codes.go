@@ -4,7 +4,7 @@ package preflight
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
 
-// What a check has found.
+// Results of checks.
 const (
 	KubernetesFits       code.Code = "KubernetesFits"
 	KubernetesTooOld     code.Code = "KubernetesTooOld"
@@ -66,10 +66,10 @@ const (
 	ReporterSilent       code.Code = "ReporterDoesNotAnswer"
 )
 
-// What to do about it.
+// Next steps.
 const (
 	StepInstall code.Code = "StepInstall"
-	// StepInstallPolicy also says where it is told what the policies hold.
+	// StepInstallPolicy also names the page that explains what the policies enforce.
 	StepInstallPolicy code.Code = "StepInstallPolicy"
 	StepUpgrade       code.Code = "StepUpgrade"
 	StepInject        code.Code = "StepInject"
@@ -97,7 +97,7 @@ const (
 	StepKubernetes    code.Code = "StepKubernetes"
 )
 
-// Of whether something is safe now.
+// Results of the checks whether something is safe now.
 const (
 	AllNodesUpNow        code.Code = "AllNodesUpNow"
 	NobodyThereNow       code.Code = "NobodyThereNow"

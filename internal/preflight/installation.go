@@ -15,9 +15,9 @@ const (
 	oldestMinor = 30
 	// served is the version of all our kinds.
 	served = "v1alpha1"
-	// mostSkew is how far clocks may be apart: ages on the screen are wrong by as much. No decision rests on another machine's clock.
+	// mostSkew is the greatest tolerated difference of two clocks: displayed ages are wrong by as much. No decision uses another machine's clock.
 	mostSkew = 5 * time.Second
-	// leaseOld is how long a leader may be silent before barriers call it silent, by the Lease's own default.
+	// leaseOld is the age from which barriers treat a Lease as silent, by the Lease's own default.
 	leaseOld = 15 * time.Second
 )
 
@@ -83,7 +83,7 @@ func (c *checker) rights() {
 	}
 }
 
-// Who has rights, besides ServiceAccounts.
+// Subjects of rights other than ServiceAccounts.
 const (
 	You           = "you"
 	TheController = "the controller"
@@ -109,10 +109,10 @@ func (c *checker) clock() {
 	}
 }
 
-// Policy is an admission policy that install applies and binds, because RBAC cannot say what it says.
+// Policy is an admission policy that install applies and binds, for rules that RBAC cannot express.
 type Policy struct {
 	Name string
-	// There and Missing are what its presence and its absence mean.
+	// There and Missing are the codes for its presence and its absence.
 	There, Missing code.Code
 }
 
@@ -123,7 +123,7 @@ var Policies = []Policy{
 	{"kubectl-scylla-own-lease-only", OwnLeaseOnly, EveryLease},
 }
 
-// Admission is one policy as it was found: whether it is there, whether it is bound, and why nobody could tell.
+// Admission is the state of one policy: whether it exists, whether it is bound, and the error that prevented the answer.
 type Admission struct {
 	Policy
 	There, Bound bool
@@ -171,7 +171,7 @@ func (c *checker) lease() {
 		c.add("lease", "", Failed, code.New(LeaseMissing), logs)
 		return
 	}
-	// By the API server's clock, as far as it is known: ours may be wrong.
+	// By the API server's clock, as far as it is known: the local clock may be wrong.
 	age := c.in.Now.Add(-c.in.Skew).Sub(l.Spec.RenewTime.Time)
 	most := leaseOld
 	if s := l.Spec.LeaseDurationSeconds; s != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// names are what members are called in the DNS: the member Service's name leads to the addresses in its EndpointSlices, and POD.SERVICE needs the headless Service of
-// the StatefulSet. Nothing is resolved, as the DNS server is inside: what it answers from is compared with the addresses of the Pods.
+// names checks the members' names in the DNS: the member Service's name must lead to the addresses in its EndpointSlices, and POD.SERVICE needs the
+// headless Service of the StatefulSet. It resolves nothing, because the DNS server is inside the cluster: it compares the DNS server's sources with
+// the addresses of the Pods.
 func (c *checker) names() {
 	if c.in.Pre {
 		return
@@ -34,7 +35,7 @@ func (c *checker) names() {
 	for i := range c.in.Pods {
 		p := &c.in.Pods[i]
 		svc := c.service(p.Namespace, p.Name)
-		// One that is missing, or selects another Pod, has a line already; one with an address of its own has that in the DNS.
+		// A missing Service, and one that selects another Pod, has a result already; one with a ClusterIP has that in the DNS.
 		if svc == nil || svc.Spec.ClusterIP != corev1.ClusterIPNone || p.Status.PodIP == "" || p.DeletionTimestamp != nil {
 			continue
 		}

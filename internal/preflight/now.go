@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// What a person is about to do.
+// The actions that a person is about to take.
 const (
 	ForRestart = "restart"
 	ForDrain   = "drain"
@@ -32,20 +32,20 @@ type Keyspace struct {
 	Replicas [][]hostid.ID
 }
 
-// Now is what was read to say whether something is safe now.
+// Now is the input for the checks whether something is safe now.
 type Now struct {
 	For string
-	// Cluster holds what every node said itself.
+	// Cluster holds the nodes' own answers.
 	Cluster *cluster.Cluster
 	// Stopped are the members that stop at once: of a restart one, of a drain those on the Kubernetes node.
 	Stopped []cluster.Member
 	PDBs    []policyv1.PodDisruptionBudget
-	// PDBErr is why disruption budgets could not be read, DataErr why nobody said where the data is.
+	// PDBErr is why disruption budgets could not be read, DataErr why the location of the data is unknown.
 	PDBErr, DataErr string
 	Keyspaces       []Keyspace
 }
 
-// Safe looks at all that speaks against it. It is safe when no result is Failed or Unknown.
+// Safe runs every check against the action. It is safe when no result is Failed or Unknown.
 func Safe(in *Now) []Result {
 	c := &checker{}
 	s := &safety{checker: c, Now: in, subject: "cluster " + in.Cluster.Key.String()}
@@ -81,7 +81,7 @@ func (s *safety) nodes() {
 	s.fine(from, "nodes", s.subject, code.New(AllNodesUpNow))
 }
 
-// answers: each node that has a Pod was asked itself, now.
+// answers: each node that has a Pod was asked directly, now.
 func (s *safety) answers() {
 	from, asked := len(s.results), 0
 	for _, m := range s.Cluster.Members() {
@@ -201,7 +201,7 @@ func (s *safety) datacenter(id hostid.ID) string {
 	return ""
 }
 
-// up is true for a node that some row sees UP, and none in any other way.
+// up is true for a node that some row has as UP and no row as anything else.
 func (s *safety) up(id hostid.ID) bool {
 	m := s.Cluster.Matrix()
 	i, known := m.Index(id)
@@ -212,7 +212,7 @@ func (s *safety) up(id hostid.ID) bool {
 	return n.SeenUp > 0 && n.SeenDown+n.SeenUnknown+n.NotSeen == 0
 }
 
-// budgets: what Kubernetes would refuse to evict.
+// budgets: the disruption budgets that would refuse an eviction.
 func (s *safety) budgets() {
 	if s.PDBErr != "" {
 		s.add("budget", s.subject, Unknown, code.New(CannotTell, "why", s.PDBErr))

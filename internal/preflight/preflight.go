@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preflight judges an installation: what `kubectl scylla check` has read goes in, one result per thing that was looked at comes out. It is pure:
-// no client, no clock, no logger. It does not judge whether nodes are UP; package cluster does.
+// Package preflight judges an installation: its input is the objects that `kubectl scylla check` has read, its output one result per checked subject.
+// It is pure: no client, no clock, no logger. It does not judge whether nodes are UP; package cluster does.
 package preflight
 
 import (
@@ -29,40 +29,40 @@ const (
 	OK      State = "ok"
 )
 
-// Result is one thing that was looked at.
+// Result is the result for one subject.
 type Result struct {
-	// Check is the name of the check, Subject what it looked at ("statefulset demo/db-a"); empty for the installation as a whole.
+	// Check is the name of the check, Subject the object it checked ("statefulset demo/db-a"); empty for the installation as a whole.
 	Check   string
 	Subject string
 	State   State
-	// Text says what is so, Step what to do about it; Step is zero where nothing is to be done.
+	// Text is the finding, Step the next step; Step is zero where none is needed.
 	Text code.Message
 	Step code.Message
 }
 
-// Access is one right that somebody needs.
+// Access is one right that a subject needs.
 type Access struct {
-	// Who is "you", "the controller", or a ServiceAccount as "namespace/name"; For says what the right is needed for, as a verb of the plugin.
+	// Who is "you", "the controller", or a ServiceAccount as "namespace/name"; For is the verb of the plugin that needs the right.
 	Who, For string
 	// Right is "patch pods", Namespace where it is needed, empty for all.
 	Right, Namespace string
 	Allowed          bool
-	// Err is why nobody could tell.
+	// Err is why the right could not be checked.
 	Err string
 }
 
-// Kind is a kind of ours, or one that we share.
+// Kind is one of our kinds, or the one shared with the Scylla Operator.
 type Kind struct {
 	Name string
 	// Served are the versions that are served; none where the kind is not installed.
 	Served []string
-	// Err is why nobody could tell.
+	// Err is why the kind could not be checked.
 	Err string
 }
 
 // Input is what was read.
 type Input struct {
-	// Pre is true before an installation: what install makes is not missed.
+	// Pre is true before an installation: objects that install creates are then not reported as missing.
 	Pre bool
 	// Version of the plugin; Installed as the namespace says, empty when it says nothing.
 	Version, Installed string
@@ -72,7 +72,7 @@ type Input struct {
 	Access          []Access
 	// Admission says of each of Policies what was found.
 	Admission []Admission
-	// Controller is nil where there is none, ControllerErr why nobody could tell. Lease is its leader's.
+	// Controller is nil where there is none, ControllerErr why it could not be read. Lease is its leader's.
 	Controller    *appsv1.Deployment
 	ControllerErr string
 	Lease         *coordinationv1.Lease
@@ -91,7 +91,7 @@ type Input struct {
 	PDBs         []policyv1.PodDisruptionBudget
 	// PDBErr is why disruption budgets could not be read.
 	PDBErr string
-	// Reach holds, by "namespace/name" of a Pod, why its reporter did not answer; empty text when it did, no entry when it was not asked.
+	// Reach holds, by "namespace/name" of a Pod, why its reporter did not answer; an empty text when it did, no entry when it was not asked.
 	Reach map[string]string
 }
 
@@ -149,7 +149,7 @@ func (c *checker) add(check, subject string, s State, text code.Message, step ..
 	c.results = append(c.results, r)
 }
 
-// fine adds one result that says that all is well, unless the check has found something since from.
+// fine adds one OK result, unless the check has added a result since index from.
 func (c *checker) fine(from int, check, subject string, text code.Message) {
 	if len(c.results) == from {
 		c.add(check, subject, OK, text)

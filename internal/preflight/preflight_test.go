@@ -101,7 +101,7 @@ func said(in *preflight.Input) []code.Code {
 	return all
 }
 
-// Each planted fault is found by a line of its own, which has a sentence and a step; nothing else is said.
+// Each planted fault gives a result of its own, with a sentence and a step, and no other result.
 func TestEachFaultHasItsLine(t *testing.T) {
 	scylla := func(in *preflight.Input) *corev1.Container {
 		return &in.StatefulSets[0].Spec.Template.Spec.Containers[0]
@@ -223,7 +223,7 @@ func TestNothingIsWrong(t *testing.T) {
 	}
 }
 
-// A node says its build too, which its image does not name: that is one version.
+// A node also reports its build, which its image does not name: both are one version.
 func TestOneVersionByTwoWords(t *testing.T) {
 	in := well()
 	p := in.Pods[0].DeepCopy()
@@ -234,7 +234,7 @@ func TestOneVersionByTwoWords(t *testing.T) {
 	}
 }
 
-// Before an installation nothing of it is missed.
+// Before an installation none of its objects is reported as missing.
 func TestPre(t *testing.T) {
 	in := &preflight.Input{Pre: true, KubernetesMinor: 36, SkewKnown: true, Now: now, Kinds: []preflight.Kind{{Name: own}}, StatefulSets: well().StatefulSets, PDBs: well().PDBs, Pods: well().Pods}
 	without := in.StatefulSets[0].Spec.Template.Spec.DeepCopy()
@@ -246,7 +246,7 @@ func TestPre(t *testing.T) {
 	}
 }
 
-// The Scylla Operator's own StatefulSets are its own matter.
+// The Scylla Operator's own StatefulSets are not checked.
 func TestTheOperatorsOwnAreNotChecked(t *testing.T) {
 	in := well()
 	in.StatefulSets[0].Labels[api.LabelManagedBy] = api.ManagedByOperator

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
-// scylla looks at the versions that the nodes of each cluster run, by their own word, else by their image.
+// scylla checks the versions that the nodes of each cluster run, by their rows, else by their image.
 func (c *checker) scylla() {
 	found := map[cluster.Key]map[string]release.Version{}
 	unknown := map[cluster.Key]bool{}

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// guardable is true for StatefulSets of ScyllaDB that the Scylla Operator does not own: its own are its own matter.
+// guardable is true for StatefulSets of ScyllaDB that the Scylla Operator does not own; the operator guards its own.
 func guardable(s *appsv1.StatefulSet) bool {
 	return s.Labels[api.LabelCluster] != "" && !operators(s) && container(s) != nil
 }
@@ -54,7 +54,7 @@ func agentOf(d *appsv1.Deployment) string {
 // gates are the four parts that `inject` adds.
 func (c *checker) gates(s *appsv1.StatefulSet) {
 	if c.in.Pre {
-		return // what inject adds is not missed before
+		return // before an installation the parts that inject adds are not missing
 	}
 	from, template := len(c.results), &s.Spec.Template.Spec
 	missing := missingGates(template)
@@ -103,8 +103,8 @@ func (c *checker) probes(s *appsv1.StatefulSet) {
 	c.fine(from, "probes", subject(s), code.New(ReadinessThere))
 }
 
-// seeds of the person's own that name a member of the cluster: a member that is its own only seed founds a second cluster. launch leaves them out,
-// whatever starts without it does not.
+// seeds in the person's command line that name a member of the cluster: a member that is its own only seed founds a second cluster. launch drops
+// them, every other start does not.
 func (c *checker) seeds(s *appsv1.StatefulSet) {
 	for _, arg := range slices.Concat(container(s).Command, container(s).Args) {
 		value, ok := strings.CutPrefix(arg, "--seeds=")
@@ -165,7 +165,7 @@ func (c *checker) budget(s *appsv1.StatefulSet) {
 	c.fine(from, "budget", subject(s), code.New(BudgetThere, "budget", p.Name))
 }
 
-// images that have one name and are not the same: a tag that was pushed again.
+// images with one name and different content: a tag that was pushed again.
 func (c *checker) images() {
 	ids := map[string][]string{}
 	for i := range c.in.Pods {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote owns the Secret by which a Kubernetes cluster reads the reports of another: what it says, what is refused in it, how it is made, and the rights
-// that its credentials need there. It must not log or repeat what is in a kubeconfig.
+// Package remote defines the Secret by which a Kubernetes cluster reads the reports of another: its content, its validation, how it is made, and the
+// rights that its credentials need in the remote. It must not log or repeat the contents of a kubeconfig.
 package remote
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Config is one remote, as its Secret says.
+// Config is the configuration of one remote, from its Secret.
 type Config struct {
-	// Name of the remote, and the cluster here that has datacenters there.
+	// Name of the remote, and the local cluster that has datacenters there.
 	Name, Namespace, Cluster string
 	// RemoteNamespace and RemoteCluster are where its reports are there.
 	RemoteNamespace, RemoteCluster string
-	// Secret that says so, and its UID, which marks what is pushed in its name.
+	// Secret that configures it, and its UID, which marks the copies that are pushed because of it.
 	Secret types.NamespacedName
 	UID    types.UID
 
 	kubeconfig []byte
 }
 
-// FromSecret reads a remote from a Secret with the label api.LabelRemoteKubeconfig. With an error the Config still says which cluster it
-// is about, as far as the Secret does. The error names the key to mend and never what is in it.
+// FromSecret reads a remote from a Secret with the label api.LabelRemoteKubeconfig. With an error the Config still names the cluster, as far as the
+// Secret does. The error names the key to correct and never its content.
 func FromSecret(s *corev1.Secret) (Config, error) {
 	c := Config{
 		Name:            cmp.Or(s.Labels[api.LabelRemoteKubeconfig], s.Name),
@@ -56,8 +56,8 @@ func FromSecret(s *corev1.Secret) (Config, error) {
 	return c, nil
 }
 
-// RESTConfig turns the kubeconfig into a client configuration. Whoever may write the Secret must not be able to make the controller run
-// commands or read files, so credentials have to be inline. Errors say nothing of the content.
+// RESTConfig converts the kubeconfig to a client configuration. A person with write access to the Secret must not be able to make the controller run
+// commands or read files, so credentials have to be inline. Errors contain nothing of the content.
 func (c Config) RESTConfig() (*rest.Config, error) {
 	fail := func(why string) error {
 		return fmt.Errorf("secret %s: key %s: %s", c.Secret, api.KeyKubeconfig, why)
@@ -90,7 +90,7 @@ func (c Config) RESTConfig() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// Same is true for two that lead to the same reports with the same credentials.
+// Same is true for two configurations with the same reports and the same credentials.
 func (c Config) Same(o Config) bool {
 	return c.Name == o.Name && c.Namespace == o.Namespace && c.Cluster == o.Cluster &&
 		c.RemoteNamespace == o.RemoteNamespace && c.RemoteCluster == o.RemoteCluster && string(c.kubeconfig) == string(o.kubeconfig)

@@ -15,14 +15,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Verbs are what the controller does with reports in a remote namespace, and all that its credentials may do there: it reads those of that datacenter, and keeps
-// copies of the ones here.
+// Verbs are the verbs of the controller on reports in a remote namespace, and the only rights of its credentials there: it reads those of that
+// datacenter, and keeps copies of the local ones.
 var Verbs = []string{"get", "list", "watch", "create", "update", "delete"}
 
-// Resource is what it does this with.
+// Resource is the resource of Verbs.
 const Resource = "scylladbdatacenternodesstatusreports"
 
-// partOf is the label on everything that the plugin sets up.
+// partOf is the label on every object that the plugin creates.
 const partOf = "app.kubernetes.io/part-of"
 
 // Account is the name of the ServiceAccount there. home is the UID of the controller's namespace here: two Kubernetes clusters may use one remote.
@@ -59,8 +59,8 @@ func list(in []string) []any {
 	return out
 }
 
-// There are the objects in the remote namespace, in the order in which they are made: an account, its rights, and a token that does not expire, because nobody
-// would renew it.
+// There returns the objects in the remote namespace, in the order of their creation: an account, its rights, and a token that does not expire,
+// because the controller cannot renew it.
 func There(namespace, account string) []*unstructured.Unstructured {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	token := object("v1", "Secret", namespace, account, map[string]any{"type": "kubernetes.io/service-account-token"})
@@ -78,7 +78,7 @@ func There(namespace, account string) []*unstructured.Unstructured {
 	}
 }
 
-// Kubeconfig has the token inline. The server's certificate must be known: a remote whose certificate is not verified could say what it likes.
+// Kubeconfig returns a kubeconfig with the token inline. The server's certificate must be verified: an impostor could otherwise report any state.
 func Kubeconfig(cfg *rest.Config, server, namespace, token string) ([]byte, error) {
 	c := rest.CopyConfig(cfg)
 	if err := rest.LoadTLSFiles(c); err != nil {

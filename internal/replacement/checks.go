@@ -36,18 +36,18 @@ const (
 	CheckSeeds        = "seeds"
 )
 
-// How long a node on an intact volume may take to start before it is taken for dead. How long it must have been DOWN, the health policy says.
+// How long a node on an intact volume may take to start before it is taken for dead. The health policy sets how long it must have been DOWN.
 const (
-	// floorDown is the least of it that no flag overrules: gossip needs up to 22 s to tell a dead node from one that was paused.
+	// floorDown is the minimum that no flag overrides: gossip needs up to 22 s to tell a dead node from one that was paused.
 	floorDown    = 30 * time.Second
 	startingTime = 5 * time.Minute
 )
 
-// finding is what one check came to.
+// finding is the result of one check.
 type finding struct {
 	result         Result
 	evidence, cure code.Message
-	// hard is set where this result cannot be overruled although the check can.
+	// hard is set where this result cannot be skipped although the check can.
 	hard bool
 }
 
@@ -64,11 +64,11 @@ func unknown(evidence, cure code.Message) finding {
 // check is one line of the table.
 type check struct {
 	name string
-	// fixed checks guard against losing data or the original host ID: no flag overrules them.
+	// fixed checks guard against losing data or the original host ID: no flag skips them.
 	fixed bool
-	// first is set where nothing else can be checked while it fails.
+	// first is set where no other check is possible while it fails.
 	first bool
-	// applies is when it is made; nil means always.
+	// applies tells whether the check is run; nil means always.
 	applies func(*verifier) bool
 	run     func(*verifier) finding
 }
@@ -88,7 +88,7 @@ func checks() []check {
 		{name: CheckDown, fixed: true, run: func(v *verifier) finding { return v.checkDown() }},
 		// for long enough
 		{name: CheckDownFor, applies: func(v *verifier) bool { return v.of(v.target).MajorityDown() }, run: (*verifier).checkDownFor},
-		// not alive by its own and Kubernetes' word either
+		// not alive by its own row and Kubernetes' objects either
 		{name: CheckNotAlive, run: func(v *verifier) finding { return v.checkNotAlive() }},
 		// nor on its way back
 		{name: CheckJustStarted, applies: func(v *verifier) bool { return !v.resume }, run: (*verifier).checkJustStarted},
@@ -96,7 +96,7 @@ func checks() []check {
 		{name: CheckAttempt, applies: func(v *verifier) bool { return v.resume }, run: (*verifier).checkAttempt},
 		// the ignored nodes are members and dead
 		{name: CheckIgnoreList, fixed: true, applies: func(v *verifier) bool { return len(v.rec.IgnoreDead) > 0 }, run: (*verifier).checkIgnoreList},
-		// every other node says whom it sees
+		// every other node has a row
 		{name: CheckRows, run: (*verifier).checkRows},
 		// all others see each other UP
 		{name: CheckOthersUp, run: (*verifier).checkOthersUp},
@@ -108,15 +108,15 @@ func checks() []check {
 		{name: CheckNoOperation, run: (*verifier).checkNoOperation},
 		// the version supports the procedure
 		{name: CheckVersion, run: (*verifier).checkVersion},
-		// by address only: it is the target's and nobody else's
+		// by address only: it is the target's and no other member's
 		{name: CheckAddress, fixed: true, applies: func(v *verifier) bool { return v.procedure == ByAddress }, run: (*verifier).checkAddress},
 		// same datacenter and rack
 		{name: CheckPlace, run: (*verifier).checkPlace},
-		// somebody makes the new Pod and its volume
+		// a StatefulSet creates the new Pod and its volume
 		{name: CheckStatefulSet, run: func(v *verifier) finding { return checkStatefulSet(v.in) }},
 		// the new Pod gets the replace argument
 		{name: CheckLauncher, applies: func(v *verifier) bool { return !v.in.Operator }, run: (*verifier).checkLauncher},
-		// which has somebody to ask for the cluster
+		// the new Pod has a seed other than itself
 		{name: CheckSeeds, applies: func(v *verifier) bool { return v.in.Seeds != nil }, run: (*verifier).checkSeeds},
 	}
 }
@@ -136,7 +136,7 @@ func CheckNames() []string {
 type verifier struct {
 	*opinions
 	rec Record
-	// resume is set for an attempt after a failed one, whose newcomer is then not held against it.
+	// resume is set for an attempt after a failed one; the newcomer of the failed one then does not count as alive.
 	resume    bool
 	procedure Procedure
 	// address is the one to replace in the procedure by address, once checkAddress has found it.
@@ -144,7 +144,7 @@ type verifier struct {
 	member  finding
 }
 
-// perManager is a cure as the manager of the member allows it: what the Scylla Operator refuses is not recommended.
+// perManager returns the remedy that the manager of the member allows: the Scylla Operator refuses some of ours.
 func (v *verifier) perManager(ours, operators code.Code) code.Message {
 	if v.in.Operator {
 		return code.New(operators)
@@ -152,7 +152,7 @@ func (v *verifier) perManager(ours, operators code.Code) code.Message {
 	return code.New(ours)
 }
 
-// verification is what verify found.
+// verification is the result of verify.
 type verification struct {
 	checks    []Check
 	procedure Procedure

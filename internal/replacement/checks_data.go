@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// checkData: what only the target holds is lost with its volume, and the new node streams from the nodes that hold the same. A keyspace with too few live
-// replicas answers no query at QUORUM until the replacement has ended.
+// checkData: data of which the target has the only copy is lost with its volume, and the new node streams from the nodes that hold copies. A keyspace
+// with too few live replicas answers no query at QUORUM until the replacement has ended.
 func (v *verifier) checkData() finding {
 	if !v.in.Data.Known {
 		return unknown(code.New(saysDataNotKnown, "why", v.in.Data.Why), code.New(saysDataLookYourself, "check", CheckData))
@@ -104,7 +104,7 @@ func (v *verifier) copies(set []hostid.ID) int {
 	return dataSafe
 }
 
-// holdsUp is true for a node that somebody sees UP and no majority DOWN.
+// holdsUp is true for a node that at least one row has UP and no majority DOWN.
 func (v *verifier) holdsUp(id hostid.ID) bool {
 	t := v.of(id)
 	return !v.ignored[id] && len(t.Up) > 0 && 2*len(t.Down) <= t.Total()
@@ -124,7 +124,7 @@ func (v *verifier) datacenter(id hostid.ID) string {
 	return ""
 }
 
-// sharesData is true for a node that holds some range of the target; of unknown data everybody may.
+// sharesData is true for a node that holds some range of the target; where the location of the data is unknown, it is true for every node.
 func (in *Input) sharesData(target, id hostid.ID) bool {
 	if in.Data == nil || !in.Data.Known {
 		return true

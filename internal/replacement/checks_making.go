@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
-// Checks of what makes the new node.
+// Checks of the objects that create the new node.
 
 func (v *verifier) checkVersion() finding {
 	in, p := v.in, v.procedure
@@ -136,7 +136,7 @@ func (v *verifier) checkLauncher() finding {
 	return unknown(code.New(saysLauncherUnknown), code.New(saysLauncherSee))
 }
 
-// checkSeeds: a replacement whose only seed is itself dies before it is placed, when its target's volume is gone.
+// checkSeeds: a replacement whose only seed is itself fails to start, after its target's volume was deleted.
 func (v *verifier) checkSeeds() finding {
 	choice := *v.in.Seeds
 	if choice.Usable() && choice.Code == bootstrap.SeedsFound {

@@ -64,7 +64,7 @@ func (v *verifier) checkHostID() finding {
 			evidence = code.New(saysReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))
 			lost = true
 		}
-		if lost { // its volume may hold the only copy of its data: nobody is told to delete that
+		if lost { // its volume may hold the only copy of its data, so no command to delete it is given
 			return failed(evidence, code.New(saysReplaceHostIDLost).Do(code.Scylla(in.Namespace, "status"),
 				code.Kubectl(in.Namespace, "annotate", "--overwrite", "service", member, api.AnnotationHostID+"=HOSTID")))
 		}
@@ -118,7 +118,7 @@ func seeStatus(in *Input) code.Message {
 	return code.New(saysReplaceSeeStatus).Do(code.Scylla(in.Namespace, "status"))
 }
 
-// checkDown: invariant 5. Only fresh rows of other members count; the ignored have no say, and a row that contradicts itself is never DOWN.
+// checkDown: invariant 5. Only fresh rows of other members count; ignored nodes do not count, and a row that contradicts itself is never DOWN.
 func (v *opinions) checkDown() finding {
 	t, name := v.of(v.target), v.name(v.target)
 	switch {
@@ -135,7 +135,7 @@ func (v *opinions) checkDown() finding {
 	return ok(code.New(saysNodeSeenDown, "by", v.labels(t.Down), "node", name, "down", len(t.Down), "total", t.Total()))
 }
 
-// checkDownFor wants the majority's word to be old enough: a Pod that restarts is DOWN for a moment, and its data is intact.
+// checkDownFor requires that the majority has reported DOWN for long enough: a Pod that restarts is DOWN for a moment, and its data is intact.
 func (v *verifier) checkDownFor() finding {
 	t, name, now, dead := v.of(v.target), v.name(v.target), v.in.Now, cmp.Or(v.in.Dead, healthpolicy.Dead)
 	since, known := t.DownSince()
@@ -195,8 +195,9 @@ func (v *verifier) checkJustStarted() finding {
 	return ok(code.New(saysPodNotStarting, "pod", p.Name))
 }
 
-// heldForEviction is true for the recorded Pod when its barrier has held it back, for as long as a start may take, until this replacement evicts it: the two would
-// wait for each other. A node whose volume says that it has joined passes its barrier at once, asking nobody, so one that is held that long does not come back.
+// heldForEviction is true for the recorded Pod when its barrier has held it back for as long as a start may take, until this replacement evicts it:
+// the two would wait for each other. A node whose volume shows that it has joined passes its barrier at once, so one that is held that long does not
+// come back.
 func (v *verifier) heldForEviction() bool {
 	p := v.in.Pod
 	return v.rec.Accepted != "" && p.UID != "" && p.UID == v.rec.PodUID &&

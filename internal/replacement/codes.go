@@ -4,7 +4,7 @@ package replacement
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
 
-// Codes of what is said about a replacement; the sentences are in package words.
+// Codes of messages about a replacement; the sentences are in package words.
 const (
 	saysAddressIPv6                code.Code = "AddressIPv6"
 	saysAddressNotOwn              code.Code = "AddressNotOwn"
@@ -241,7 +241,7 @@ const (
 // Of the barrier.
 const saysBarrierNotJudged code.Code = "BarrierCannotBeJudged"
 
-// Codes of what those who show a replacement say themselves.
+// Codes of messages that the CLI alone uses.
 const (
 	SaysLogCure            code.Code = "LogCure"
 	SaysOperatorReplaced   code.Code = "OperatorReplaced"

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// begunElsewhere: the original host ID is recorded but not by us. Whoever recorded it has deleted the volume before (the Scylla
-// Operator writes the label last), so nothing is deleted here.
+// begunElsewhere: the original host ID is recorded, but our controller did not record it. The Scylla Operator deletes the volume before it writes the
+// label, so nothing is deleted here.
 func (m *machine) begunElsewhere() Step {
 	if !m.rec.OriginalError.IsZero() {
 		return m.refuse(verify(m.in, m.rec, "", false))
@@ -19,14 +19,14 @@ func (m *machine) begunElsewhere() Step {
 	return m.afterDeletion()
 }
 
-// accepted: this attempt is recorded by us.
+// accepted: our controller has recorded this attempt.
 func (m *machine) accepted() Step {
 	rec := m.rec
 	if !rec.OriginalError.IsZero() {
 		return m.refuse(verify(m.in, rec, "", false))
 	}
 	if !rec.PVCsRecorded {
-		// Accepted without the list is a record that somebody has damaged; deleting needs the list, going on does not.
+		// An accepted request without the list is a damaged record; deleting needs the list, continuing does not.
 		return m.afterDeletion()
 	}
 	for _, uid := range rec.PVCUIDs {
@@ -45,8 +45,8 @@ func (m *machine) accepted() Step {
 	return m.afterDeletion()
 }
 
-// replacedInPlace is true when the new node has taken the old one's place on a claim that was to be deleted first: the claim was empty, its Pod was made anew
-// between the record and the deletion, and that Pod's barrier let it start as the replacement. Nothing is left to delete.
+// replacedInPlace is true when the new node has taken the old one's place on a claim that was to be deleted first: the claim was empty, its Pod was
+// created again between the record and the deletion, and that Pod's barrier let it start as the replacement. Nothing is left to delete.
 func (m *machine) replacedInPlace() bool {
 	in := m.in
 	id := newcomerID(in, m.original)
@@ -57,13 +57,13 @@ func (m *machine) replacedInPlace() bool {
 	return len(v.notJoined(id)) == 0 && v.of(m.original).Listing() == 0
 }
 
-// podAnew is true when the Pod that is to go is another one than the record says.
+// podAnew is true when the present Pod is another one than the recorded one, and still has to go.
 func (m *machine) podAnew() bool {
 	p := m.in.Pod
 	return p != nil && p.UID != "" && p.UID != m.rec.PodUID && p.Owned && !p.Deleting
 }
 
-// recordPod records the Pod that is to go now, so that its barrier holds it back.
+// recordPod records the present Pod as the one to evict, so that its barrier holds it back.
 func (m *machine) recordPod() Step {
 	p := m.in.Pod
 	return Step{
@@ -72,7 +72,7 @@ func (m *machine) recordPod() Step {
 	}
 }
 
-// deletePVC verifies once more, at this moment. Once one of several claims is gone only life of the old node holds the rest back.
+// deletePVC verifies once more, at this moment. Once one of several claims is gone only a live old node stops the deletion of the rest.
 func (m *machine) deletePVC(c *Claim) Step {
 	v := verify(m.in, m.rec, m.original, m.rec.Attempt > 1)
 	if m.claimsTouched() {
@@ -151,11 +151,11 @@ func (m *machine) waitPodGone() Step {
 	return s
 }
 
-// overdue is how long after its end a Pod that is being deleted may still be there, before its Kubernetes node is taken not to answer. The node controller marks
-// only Pods whose containers were ready when the node fell silent.
+// overdue is how long after its end a Pod that is being deleted may still exist, before its Kubernetes node is taken to be silent. The node
+// controller marks only Pods whose containers were ready when the node fell silent.
 const overdue = time.Minute
 
-// cannotEnd is why nobody ends the old Pod, and the cure; zero while it ends, or may.
+// cannotEnd returns why the old Pod cannot end, and the remedy; zero while it ends, or may.
 func (in *Input) cannotEnd() (why, cure code.Message) {
 	p := in.Pod
 	switch {

@@ -31,14 +31,14 @@ const (
 )
 
 // Codes that package scylla gives to refusals that come before ScyllaDB has placed the request: nothing is banned, and the process, which its
-// supervisor starts again and again on the same data, goes on by itself once the reason is gone.
+// supervisor restarts repeatedly on the same data, continues by itself once the reason is gone.
 const (
 	DiagnosisUnknownTarget = "ReplacedNodeNotFound"
 	DiagnosisAliveTarget   = "ReplaceAliveNode"
 	DiagnosisOtherDown     = "ReplaceOtherDown" // since 2026.3; before, the request is placed and then cancelled
 )
 
-// Codes of cures that somebody decides by.
+// Codes of remedies on which callers base a decision.
 const (
 	CureResume            code.Code = "CureResume"            // another attempt
 	CureIgnoreOther       code.Code = "CureIgnoreOther"       // another attempt that ignores nodes whose own replacement waits for this one
@@ -54,7 +54,7 @@ const (
 	CureBudget            code.Code = "CureBudget"
 )
 
-// diagnose recognises a failed attempt. It is asked only while the newcomer has not joined. newcomer may be empty.
+// diagnose recognises a failed attempt. The caller uses it only while the newcomer has not joined. newcomer may be empty.
 func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	p := in.Pod
 	switch {
@@ -98,13 +98,13 @@ func diagnoseExit(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		"pod", p.Name, "code", int(e.Code), "restarts", int(p.ScyllaDB.Restarts), "detail", detail(e)), Cure: resumeCure(in, original, newcomer)}
 }
 
-// diagnoseLog gives what the log says the cure that fits a replacement.
+// diagnoseLog adds to the log's diagnosis the remedy that fits a replacement.
 func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	d := *in.Log
 	switch {
 	case !d.Cure.IsZero():
 	case d.Code == DiagnosisUnknownTarget && newcomerIsMember(in, original, newcomer):
-		// ScyllaDB was started again before it had noted that it joined. Its data is a member's.
+		// ScyllaDB was restarted before it had recorded its join. Its data is a member's.
 		d.Code = DiagnosisNewcomerIsMember
 		d.Text = code.New(DiagnosisNewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
 		d.Cure = code.New(CureNewcomerIsMember).Do(code.Scylla(in.Namespace, "replace", string(newcomer)))
@@ -150,7 +150,7 @@ func Superseded(in Input) hostid.ID {
 	return ""
 }
 
-// resumeCure is another attempt, after what would make that fail as well.
+// resumeCure is another attempt, after the steps without which that would fail as well.
 func resumeCure(in *Input, original, newcomer hostid.ID) code.Message {
 	down, ids := othersDown(in, original, newcomer)
 	if len(down) == 0 {
@@ -182,7 +182,7 @@ func resumeCommand(in *Input, ignore []hostid.ID) code.Command {
 	return code.Scylla(in.Namespace, args...)
 }
 
-// takeBack gives a replacement up whose target cannot be replaced, so that the member starts as a plain new node.
+// takeBack returns the commands that give up a replacement whose target cannot be replaced, so that the member starts as a plain new node.
 func takeBack(in *Input) []code.Command {
 	ns, member := in.Namespace, in.Self.Member
 	var keys []string
@@ -194,7 +194,7 @@ func takeBack(in *Input) []code.Command {
 	slices.Sort(keys)
 	var out []code.Command
 	if len(keys) > 0 {
-		// The record first: without its labels it would be put back.
+		// The record first: otherwise the controller would restore the labels.
 		out = append(out, code.Kubectl(ns, append([]string{"annotate", "service", member}, keys...)...))
 	}
 	out = append(out, code.Kubectl(ns, "label", "service", member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"))

@@ -11,19 +11,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Ghost is a host ID that the cluster still lists and that belongs to no member: what a failed replacement or join leaves behind.
+// Ghost is a host ID that the cluster still lists and that belongs to no member, left by a failed replacement or join.
 type Ghost struct {
 	HostID hostid.ID
-	// Evidence says who lists it and how.
+	// Evidence is the list of nodes that list it, with its status there.
 	Evidence code.Message
-	// Command removes it; nil while it must not be removed, with Why saying why.
+	// Command removes it; nil while it must not be removed, and Why is then the reason.
 	Command code.Command
 	Why     code.Message
 }
 
-// ghosts lists the host IDs that fresh rows mention and that no member has, is, or replaces: the same for the input of any member of a cluster.
-// A newcomer on its way is none, though its peers list it before its Service does, and neither is a node of which a datacenter elsewhere tells. stranger
-// says why a host ID must not be removed, zero when it may be: then no command is given.
+// ghosts returns the host IDs that fresh rows mention and that no member has or replaces: the same for the input of any member of a cluster. A
+// joining newcomer is no ghost, though its peers list it before its Service does, and neither is a node of another Kubernetes cluster's datacenter.
+// stranger returns why a host ID must not be removed, zero when it may be: then no command is given.
 func ghosts(in Input, stranger func(hostID hostid.ID) code.Message) []Ghost {
 	known := map[hostid.ID]bool{}
 	here := map[string]bool{in.Self.Datacenter: true}
@@ -66,7 +66,7 @@ func ghosts(in Input, stranger func(hostID hostid.ID) code.Message) []Ghost {
 	return out
 }
 
-// removeNode is the exact command, run on a member that everybody sees UP, with every other dead node named; nil when there is no such member.
+// removeNode returns the exact command, run on a member that every row has UP, with every other dead node named; nil when there is no such member.
 func (v *opinions) removeNode(id hostid.ID) code.Command {
 	var dead []hostid.ID
 	from := ""

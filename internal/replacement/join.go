@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// newcomerID is the host ID of the member's new node: the Pod's own word, else what the Service records when it is not the old one.
+// newcomerID is the host ID of the member's new node: that of the Pod's own row, else that of the Service when it is not the old one.
 func newcomerID(in *Input, original hostid.ID) hostid.ID {
 	if in.Pod != nil {
 		if id := in.Pod.HostID; id != "" && id != original {
@@ -82,9 +82,9 @@ func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 	return s
 }
 
-// volumeLost is the way out for a new Pod that was made anew and that no Kubernetes node takes, because its new volume is on one that is gone: no scheduler ever
-// places it, and only another attempt deletes the claim. Zero while nothing says so: a claim without a volume may get one anywhere, and a Pod that has just been made
-// is still being placed. Where the scheduler has another reason (no room, a cordon) the volume may be well, so a person decides.
+// volumeLost is the remedy for a new Pod that no Kubernetes node takes because its new volume is on a node that is gone: the scheduler never places
+// it, and only another attempt deletes the claim. Zero where this is not certain: a claim without a volume may get one anywhere, and a Pod that was
+// just created is still being placed. Where the scheduler gives another reason (no room, a cordon) the volume may be intact, so a person decides.
 func volumeLost(in *Input) code.Message {
 	p := in.Pod
 	if p.Scheduled || p.Created.IsZero() || in.Now.Sub(p.Created) <= overdue {
@@ -98,8 +98,8 @@ func volumeLost(in *Input) code.Message {
 	return code.Message{}
 }
 
-// withoutTheOther is the way out for a new node that waits at its barrier for another dead node, whose replacement was asked for and waits for this one: a person
-// has said already that the other is lost. Zero where nobody has.
+// withoutTheOther is the remedy for a new node that waits at its barrier for another dead node, whose replacement was requested and waits for this
+// one: the request for the other is a person's statement that it is lost. Zero where there is no such request.
 func withoutTheOther(in *Input, original hostid.ID) code.Message {
 	if len(in.Pod.Barrier) == 0 {
 		return code.Message{}
@@ -116,7 +116,7 @@ func withoutTheOther(in *Input, original hostid.ID) code.Message {
 	return code.New(CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ids))
 }
 
-// standstill says why ScyllaDB does not run on the new Pod, or not as Kubernetes would have it.
+// standstill returns why ScyllaDB does not run on the new Pod, or why the Pod is not Ready.
 func standstill(in *Input) []code.Message {
 	p := in.Pod
 	if p.Waiting.IsZero() {
@@ -161,7 +161,7 @@ func (v *opinions) notJoined(id hostid.ID) []code.Message {
 	var silent []string
 	var notNormal []int
 	for _, observer := range expected {
-		// A node that died meanwhile has no say: its own replacement waits for the end of this one.
+		// A node that died meanwhile does not count: its own replacement waits for the end of this one.
 		if !v.silence(observer).IsZero() && !v.of(observer).MajorityDown() {
 			silent = append(silent, v.name(observer))
 		}

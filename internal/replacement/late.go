@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// TooLate says why a request can no longer be withdrawn; zero while it can. The point of no return is the deletion of a claim, by whoever deletes it: from
-// then on the label is all that tells the new node whom it replaces.
+// TooLate returns why a request can no longer be withdrawn; zero while it can. The point of no return is the deletion of a claim, by any client: from
+// then on only the label tells the new node which node it replaces.
 func TooLate(in Input) code.Message {
 	for i := range in.Claims {
 		if in.Claims[i].Deleting {
@@ -28,14 +28,14 @@ func TooLate(in Input) code.Message {
 	return code.Message{}
 }
 
-// LostRecord is how the record of whom a member's new node replaces is put back, where the Scylla Operator has lost it: its claim is being deleted, and no label
-// says any more why. Zero where nothing is lost, or nothing is known that could be put back.
+// LostRecord is the remedy where the Scylla Operator has lost the record of the node that a member's new node replaces: its claim is being deleted,
+// and no label gives the reason any more. Zero where nothing is lost, or where the host ID is not known.
 func LostRecord(in Input) code.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	id := in.Self.HostID
 	joined := in.Joined != nil && *in.Joined
 	if id == "" && in.LostHostID != "" {
-		// The operator has made the Service anew, and it says nothing.
+		// The operator has created the Service again, without the record.
 		id, joined = in.LostHostID, true
 	}
 	_, leaves := in.Service.Labels[api.LabelDecommissioned]
@@ -50,7 +50,7 @@ func LostRecord(in Input) code.Message {
 	return PutBack(in.Namespace, in.Self.Member, id)
 }
 
-// PutBack is the command that records again whom a member's new node replaces.
+// PutBack returns the command that records the replaced node again on a member's Service.
 func PutBack(namespace, member string, original hostid.ID) code.Message {
 	return code.New(SaysPutLabelBack, "hostID", original).Do(
 		code.Kubectl(namespace, "label", "service", member, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+string(original)))

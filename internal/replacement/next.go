@@ -79,7 +79,7 @@ func (m *machine) idle() Step {
 	if last := m.rec.Last; last != nil {
 		s.Request = last.Request
 		s.Message = last.Said()
-		// Said again for a while: a controller that was killed between the last write and its Event has not said it.
+		// The Event is repeated for a while: a controller that was killed between the last write and its Event has not written it.
 		if age := m.in.Now.Sub(last.FinishedAt); age >= 0 && age < lastSaid {
 			s.Events = []Event{last.event()}
 		}
@@ -90,7 +90,7 @@ func (m *machine) idle() Step {
 // lastSaid is how long after its end the outcome is still worth an Event.
 const lastSaid = 10 * time.Minute
 
-// event is the same Event however often it is made.
+// event returns the same Event on every call.
 func (l Last) event() Event {
 	reason := EventFinished
 	if l.Outcome == OutcomeCancelled {
@@ -99,7 +99,7 @@ func (l Last) event() Event {
 	return Event{Reason: reason, Note: code.New(saysReplaceEnded, "outcome", l.Said(), "request", l.Request)}
 }
 
-// Said is the outcome.
+// Said is the outcome as a message.
 func (l Last) Said() code.Message {
 	if l.Outcome == OutcomeCancelled {
 		return code.New(saysReplaceCancelled, "hostID", cmp.Or(l.HostID, "this node"))
@@ -114,7 +114,7 @@ func (l Last) Said() code.Message {
 	return code.New(saysReplaced, "hostID", l.HostID, "newHostID", l.NewHostID, "took", took)
 }
 
-// withdrawn: the label is gone but something of the request is left.
+// withdrawn: the label is gone but a part of the request is left.
 func (m *machine) withdrawn() Step {
 	in, rec := m.in, m.rec
 	if m.cancelable() {
@@ -192,9 +192,9 @@ func (m *machine) restoreLabel() Step {
 	}
 }
 
-// begunByAddress tells a request to replace by address from a procedure by address that somebody else is in the middle of: there the
-// Service was made anew with the dead node's address in its label, so the member has no host ID, or one that never joined, or that
-// of the newcomer, whose address is another.
+// begunByAddress distinguishes a request to replace by address from a procedure by address that another controller has begun: there the Service was
+// created again with the dead node's address in its label, so the member has no host ID, or one that never joined, or that of the newcomer, whose
+// address is another.
 func (m *machine) begunByAddress(addr string) bool {
 	in := m.in
 	id, err := hostid.Parse(string(in.Self.HostID))
@@ -211,7 +211,7 @@ func (m *machine) begunByAddress(addr string) bool {
 	return len(newOpinions(in, id, "", nil).of(id).Up) > 0 && !slices.Contains(own, addr)
 }
 
-// adopt puts another's procedure by address under our record, without anything to delete.
+// adopt records a procedure by address that another controller has begun, without anything to delete.
 func (m *machine) adopt(addr string) Step {
 	in := m.in
 	request := m.rec.Request

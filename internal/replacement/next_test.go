@@ -160,7 +160,7 @@ func TestNext(t *testing.T) {
 
 func nil2(*Input) {}
 
-// removedB is a removenode of demo-b-0, whose Pod waits with an empty volume: it has a row that says why it has none, and no other row lists it.
+// removedB simulates a removenode of demo-b-0, whose Pod waits with an empty volume: its row has an error, and no other row lists it.
 func removedB(in *Input) {
 	in.Rows = cloneRows(in.Rows)
 	for i := range in.Rows {
@@ -451,7 +451,7 @@ func TestGhosts(t *testing.T) {
 	}
 }
 
-// recordedAs is a member whose Service has a text as its host ID that is none.
+// recordedAs is a member whose Service has a text that is no host ID in place of one.
 func recordedAs(text string) func(*Input) {
 	return func(in *Input) {
 		in.Self.HostID = ""

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// State is the member's replacement for people: Next, and under the Scylla Operator its own procedure as its labels tell it. What an attempt waits
-// for, and whether it has failed, is judged alike under both. Its step is for showing only.
+// State is the member's replacement for people: Next, and under the Scylla Operator the operator's own procedure by its labels. The reasons to wait
+// and failures are judged alike under both. Its step is for showing only.
 func State(in Input) Step {
 	if !in.Operator {
 		return Next(in)
@@ -49,8 +49,8 @@ func State(in Input) Step {
 	return s
 }
 
-// operatorDeletes is the operator's first step, which it does not make while it is off, or a budget protects the Pod: it deletes the claim and then tries the
-// eviction again and again.
+// operatorDeletes is the operator's first step: it deletes the claim and then retries the eviction. It does not happen while the operator does not
+// run, or a budget protects the Pod.
 func operatorDeletes(in Input, s Step) Step {
 	budget := in.Budget != "" || slices.ContainsFunc(in.Conditions, func(c string) bool { return strings.Contains(c, "disruption budget") })
 	switch {
@@ -71,7 +71,7 @@ func operatorOff(in Input, s Step) Step {
 	return s
 }
 
-// operatorJoin judges the new node as it would be judged under our controller. The end is the operator's: it takes the labels away.
+// operatorJoin judges the new node as under our controller, except for the end: the operator removes the labels.
 func operatorJoin(in Input, s Step, id hostid.ID) Step {
 	in.Operator = false
 	ours := Next(in)

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// opinions are the rows of an Input as evidence about one replacement: package matrix counts, this type leaves out those that have no say (the
+// opinions are the rows of an Input as evidence about one replacement: package matrix counts, this type leaves out those that do not count (the
 // member itself, the target, the newcomer, the ignored) and names the rest.
 type opinions struct {
 	in       *Input
@@ -23,7 +23,7 @@ type opinions struct {
 
 	m     *matrix.Matrix
 	names map[hostid.ID]matrix.Ref     // by host ID
-	asked map[hostid.ID]matrix.Opinion // by host ID: each check asks about everybody
+	asked map[hostid.ID]matrix.Opinion // by host ID, because each check asks about every node
 }
 
 func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opinions {
@@ -59,7 +59,7 @@ func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opini
 	return v
 }
 
-// apart is true for a host ID that the replacement itself is about.
+// apart is true for the host IDs of the replacement itself: target, newcomer and ignored nodes.
 func (v *opinions) apart(id hostid.ID) bool {
 	return id != "" && (id == v.target || id == v.newcomer || v.ignored[id])
 }
@@ -82,7 +82,7 @@ func (v *opinions) of(id hostid.ID) matrix.Opinion {
 	return o
 }
 
-// heard is true when at least one other node says whom it sees.
+// heard is true when at least one other node has a row.
 func (v *opinions) heard() bool {
 	for i := range v.m.Nodes() {
 		if v.m.Witness(i) {
@@ -92,8 +92,8 @@ func (v *opinions) heard() bool {
 	return false
 }
 
-// expected are the host IDs, sorted, that must speak: members by their Services and everybody who has a row or is listed by a witness. A node that was
-// removed is none of them, though its Service still records it.
+// expected returns, sorted, the host IDs that must have a row: members by their Services and every node that has a row or is listed by a witness. A
+// removed node is not among them, though its Service still records it.
 func (v *opinions) expected() []hostid.ID {
 	ids := map[hostid.ID]bool{}
 	nodes := v.m.Nodes()
@@ -112,7 +112,7 @@ func (v *opinions) expected() []hostid.ID {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// silence says why a host ID is no witness; zero when it is one.
+// silence returns why a host ID is no witness; zero when it is one.
 func (v *opinions) silence(id hostid.ID) code.Message {
 	i, known := v.m.Index(id)
 	if known && v.m.Witness(i) {

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// Plan is what a replacement would do, before anybody has asked for it.
+// Plan shows the effect of a replacement before it is requested.
 type Plan struct {
 	// Original is the host ID that would be replaced, Procedure and Address how.
 	Original  hostid.ID
@@ -19,13 +19,13 @@ type Plan struct {
 	// Resume is set when it would be another attempt at an open replacement.
 	Resume bool
 	Checks []Check
-	// Blocked is set when a check holds it up.
+	// Blocked is set when a check blocks it.
 	Blocked bool
 	// Claims and Pod go. Streams lists the nodes that the new one streams from: those that hold a copy of its data, where StreamsKnown, else those that may.
 	Claims  []Claim
 	Pod     *Pod
 	Streams []string
-	// StreamsKnown is set where a live node said who holds copies.
+	// StreamsKnown is set where a live node reported the holders of copies.
 	StreamsKnown bool
 	// Banned are the host IDs that can never come back once the new node has asked, even when it fails: the original and those ignored.
 	Banned []hostid.ID
@@ -78,7 +78,7 @@ func OpenAlready(in Input) code.Message {
 	return code.New(saysReplaceIsOpen, "original", cmp.Or(string(rec.Original), addr), "member", in.Self.Member, "since", since)
 }
 
-// Phase is a step for people, who follow it in this order.
+// Phase is a step as people see it; replacements pass through phases in this order.
 type Phase string
 
 const (

@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
-// Reading is a cluster as replacements look at it. For the proof about cancelling, the cluster's claims must have been read before its Services.
+// Reading is the input of replacements from one cluster. For the proof about cancelling, the claims must have been read before the Services.
 type Reading struct {
 	// Cluster has the rows of the Pods where there are any, else those that it was read with.
 	Cluster *cluster.Cluster
@@ -32,8 +32,8 @@ type Reading struct {
 	notVerified []string
 }
 
-// Read looks at a cluster. Rows come from the Pods themselves (or from the nodes, when they were asked), and not from a report that somebody may
-// have stopped keeping; those of other datacenters come from the reports that were copied in.
+// Read makes a Reading of a cluster. Rows come from the Pods themselves (or from the nodes, when they were asked), and not from a report, which may
+// be out of date; those of other datacenters come from the copied reports.
 func Read(c *cluster.Cluster) *Reading {
 	r := &Reading{Cluster: c}
 	r.readRows()
@@ -60,7 +60,7 @@ func (r *Reading) readRows() {
 	}
 }
 
-// Input gathers what a replacement of the member looks at; nil when the member has no Service.
+// Input collects the input of the member's replacement; nil when the member has no Service.
 func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	c := r.Cluster
 	svc, pod, set := c.Service(member), c.Pod(member), c.StatefulSet(member)
@@ -104,7 +104,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	return in
 }
 
-// Requested lists the members whose Services ask for a replacement or have one open, by name.
+// Requested lists the members whose Services request a replacement or have one open, by name.
 func (r *Reading) Requested() []string {
 	var out []string
 	for i := range r.Cluster.Services {
@@ -130,7 +130,7 @@ func (r *Reading) Recorded() []string {
 	return out
 }
 
-// lost is true for a member of the Scylla Operator whose claim is being deleted while nothing records any more why.
+// lost is true for a member of the Scylla Operator whose claim is being deleted while no record gives the reason.
 func (r *Reading) lost(member string) bool {
 	if !r.Cluster.Operator || !slices.ContainsFunc(r.claims(member), func(c Claim) bool { return c.Deleting }) {
 		return false
@@ -139,8 +139,8 @@ func (r *Reading) lost(member string) bool {
 	return in != nil && !LostRecord(*in).IsZero()
 }
 
-// Ghosts lists the host IDs that the cluster's nodes list and nobody here has. Without any Service nothing tells a member from a ghost, and there are
-// none.
+// Ghosts lists the host IDs that the cluster's nodes list and no member here has. Without any Service a member cannot be told from a ghost; the list
+// is then empty.
 func (r *Reading) Ghosts(now time.Time) []Ghost {
 	if len(r.Cluster.Services) == 0 {
 		return nil
@@ -232,7 +232,7 @@ func inBarrier(st corev1.ContainerStatus) bool {
 	return st.Name == api.ContainerBarrier && st.State.Running != nil
 }
 
-// barrier says what a Pod that is in its barrier waits for, as the barrier itself judges.
+// barrier returns the reasons why a Pod waits in its barrier, as the barrier itself judges.
 func (r *Reading) barrier(p *corev1.Pod) []code.Message {
 	in, err := r.Cluster.BootstrapInput(p.Name)
 	if err != nil {

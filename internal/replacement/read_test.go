@@ -115,7 +115,7 @@ func TestTheHealthPolicySaysForHowLongANodeIsDown(t *testing.T) {
 	}
 }
 
-// Rows come from the Pods even where a report says otherwise: nobody may have kept it while the controller was away.
+// Rows come from the Pods even where a report differs: the report may be out of date while the controller is away.
 func TestPodsSpeakBeforeReports(t *testing.T) {
 	down := api.ObservedNodeStatusReport{HostID: hostB, Status: api.NodeStatusDown}
 	up := api.ObservedNodeStatusReport{HostID: hostB, Status: api.NodeStatusUp}

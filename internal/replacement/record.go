@@ -48,7 +48,7 @@ type Record struct {
 	Problems []code.Message
 }
 
-// Open reports whether a replacement was accepted by somebody and is not over.
+// Open reports whether a replacement was accepted, by any controller, and is not over.
 func (r Record) Open() bool { return r.HasOriginal || r.Accepted != "" }
 
 // Address returns the address that is replaced in the procedure by address; ok is false when neither the record nor the label has one.
@@ -72,8 +72,8 @@ func (r Record) Procedure() Procedure {
 	return ByHostID
 }
 
-// ReadRecord reads labels and annotations. It never fails: what cannot be read is in Problems and counts as absent, except for the
-// original host ID, whose presence alone keeps a replacement open.
+// ReadRecord reads labels and annotations. It never fails: unreadable values are in Problems and count as absent, except for the original host ID,
+// whose presence alone keeps a replacement open.
 func ReadRecord(labels, annotations map[string]string) Record {
 	var r Record
 	r.Value, r.Requested = labels[api.LabelReplace]
@@ -124,7 +124,7 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	return r
 }
 
-// readOriginal reads whom the replacement is of.
+// readOriginal reads the host ID, or by address the address, of the replaced node.
 func (r *Record) readOriginal(labels, annotations map[string]string) {
 	r.RecordedAddress = annotations[api.AnnotationReplaceAddress]
 	key := api.LabelReplacingNodeHostID
@@ -133,7 +133,7 @@ func (r *Record) readOriginal(labels, annotations map[string]string) {
 	r.HasOriginal = inLabel || recorded
 	if r.HasOriginal {
 		if _, err := hostid.Parse(beside); recorded && (err == nil || !inLabel) {
-			// What was written once before anything was deleted outlives the label.
+			// The annotation was written once before anything was deleted, and outlives the label.
 			r.LabelLost = r.RecordedAddress == "" && !sameHostID(original, beside)
 			key, original = api.AnnotationReplaceOriginalHostID, beside
 		}

@@ -10,16 +10,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// How long after a refusal the same is asked again: twice as long each time.
+// The first and the longest delay before a refused step is tried again; the delay doubles each time.
 const (
 	firstBackoff = 5 * time.Second
 	maxBackoff   = 2 * time.Minute
 )
 
-// Refusal is the API server's refusal to delete the claim or to evict the Pod; it is the value of api.AnnotationReplaceRefused. It stands on the
-// Service, so that a restarted controller keeps to the back-off and everybody reads the same.
+// Refusal is the API server's refusal to delete the claim or to evict the Pod; it is the value of api.AnnotationReplaceRefused. It is kept on the
+// Service, so that a restarted controller keeps to the back-off and every reader sees the same.
 type Refusal struct {
-	// UID of the object that was to go: a refusal says nothing about another.
+	// UID of the object that was to go: a refusal does not apply to another object.
 	UID string `json:"uid"`
 	// Message is the API server's own, with that of the disruption budget where one refuses. Budget is set then.
 	Message string `json:"message"`
@@ -70,8 +70,8 @@ func (s Step) uid() string {
 	return s.PodUID
 }
 
-// heed takes an earlier refusal of the same step into account: it waits until the next try, and says why either way. A time of the next try further
-// away than any back-off is somebody else's writing and does not count.
+// heed applies an earlier refusal of the same step: it waits until the next try, and shows the reason either way. A next try later than any back-off
+// was not written by our controller, and is ignored.
 func (m *machine) heed(s Step, what code.Message) Step {
 	r := m.rec.Refused
 	if r == nil || r.UID != s.uid() {

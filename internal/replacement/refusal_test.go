@@ -62,7 +62,7 @@ func TestRefusalBacksOff(t *testing.T) {
 	}
 }
 
-// What stands on the Service is the whole of what anybody says.
+// The refusal recorded on the Service is the only source of the message.
 func TestRefusalIsSaid(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in     Input
@@ -232,7 +232,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// Whoever is asked about, the ghosts of a cluster are the same; newcomers on their way are none.
+// The ghosts of a cluster are the same for every member; joining newcomers are none.
 func TestGhostsDoNotDependOnTheMember(t *testing.T) {
 	none := func(hostid.ID) code.Message { return code.Message{} }
 	a := setCell(base(), "*", hostNew, matrix.Down, 0)

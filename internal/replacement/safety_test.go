@@ -101,7 +101,7 @@ func TestARestartAfterTheRecordHoldsTheDeletion(t *testing.T) {
 	}
 }
 
-// The recorded Pod that its barrier holds until it is evicted is no restart: each would wait for the other. Any other Pod in Init may come back.
+// The recorded Pod that its barrier holds until it is evicted is not restarting: each would wait for the other. Any other Pod in Init may come back.
 func TestAPodThatWaitsForItsEvictionIsNoRestart(t *testing.T) {
 	held := func(change func(*Input)) Input {
 		in := recorded()
@@ -239,7 +239,7 @@ func TestNewcomerThatIsAMemberUnderTheOperator(t *testing.T) {
 	}
 }
 
-// A row that says DOWN and UP of the target is no reason to delete anything, whatever the others say.
+// A row with both DOWN and UP for the target forbids any deletion, whatever the others have.
 func TestContradictionHoldsTheDeletion(t *testing.T) {
 	in := recorded()
 	in.Rows = cloneRows(in.Rows)
@@ -261,7 +261,7 @@ func TestAZeroTokenNodeIsReplaced(t *testing.T) {
 	}
 }
 
-// Five minutes are for people to overrule, thirty seconds are not: gossip itself needs twenty-two to be sure.
+// A person may override the five minutes, but not the thirty seconds: gossip itself needs twenty-two to be sure.
 func TestAttack8NobodyOverrulesTheFirstThirtySecondsOfADeath(t *testing.T) {
 	t.Parallel()
 	for after, action := range map[time.Duration]Action{
@@ -320,7 +320,8 @@ func TestAttack8APodThatIsMadeAnewBeforeItsClaimIsDeletedWaits(t *testing.T) {
 	}
 }
 
-// A new node that has taken the old one's place on the claim that was to be deleted first has replaced it: its claim is not deleted, and nobody waits for ever.
+// A new node that has taken the old one's place on the claim that was to be deleted first has replaced it: its claim is not deleted, and the
+// replacement ends.
 func TestAttack8ANodeThatWasReplacedOnItsOldClaimIsReplaced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in   func() Input

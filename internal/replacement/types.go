@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
-// Procedure is how ScyllaDB is told whom to replace.
+// Procedure is how ScyllaDB identifies the node to replace.
 type Procedure string
 
 const (
@@ -39,7 +39,7 @@ type Claim struct {
 	UID  string `json:"uid"`
 	// ResourceVersion as read before the Service was read; the precondition of deletion.
 	ResourceVersion string `json:"-"`
-	// Kept is the request whose cancellation the claim survived (api.AnnotationReplaceKept).
+	// Kept is the request that was cancelled before it deleted this claim (api.AnnotationReplaceKept).
 	Kept string `json:"-"`
 	// Deleting is set once the claim has a deletion time stamp.
 	Deleting bool `json:"deleting,omitempty"`
@@ -82,7 +82,7 @@ type Pod struct {
 	// Scheduled is set once the Pod has a Kubernetes node.
 	Scheduled      bool
 	KubernetesNode string
-	// KubernetesNodeLost is set when its Kubernetes node does not answer, so that nobody can end the Pod.
+	// KubernetesNodeLost is set when its Kubernetes node does not answer, so that the Pod cannot end.
 	KubernetesNodeLost bool
 	// EndsBy is when a Pod that is being deleted should have ended, its grace period included.
 	EndsBy time.Time
@@ -91,13 +91,13 @@ type Pod struct {
 	Owned bool
 	// Waiting completes "it waits for ...", with the scheduler's or the kubelet's own words; zero when ScyllaDB's container is ready.
 	Waiting code.Message
-	// Barrier lists, while the Pod is in its barrier, what that waits for.
+	// Barrier lists, while the Pod is in its barrier, the barrier's reasons to wait.
 	Barrier []code.Message
 	// BarrierSince is when the barrier that the Pod is in was started; zero when it is in none.
 	BarrierSince time.Time
 	// ScyllaDB is the state of the ScyllaDB container.
 	ScyllaDB Container
-	// HostID, Joined and OperationMode are the reporter's own word in the Pod's annotation. Joined is nil when unknown.
+	// HostID, Joined and OperationMode are from the reporter's row in the Pod's annotation. Joined is nil when unknown.
 	HostID        hostid.ID
 	Joined        *bool
 	OperationMode string
@@ -134,7 +134,7 @@ type Other struct {
 	ReplacingSince time.Time
 	// ReplacingDeleted is set when that replacement has already deleted a claim, or may have.
 	ReplacingDeleted bool
-	// PodHostID is the host ID of its Pod's node by that node's own word; its Service may still have another.
+	// PodHostID is the host ID in the row of its Pod's node; its Service may still have another.
 	PodHostID hostid.ID
 	// Decommissioning is set while the member is asked to leave.
 	Decommissioning bool
@@ -150,7 +150,7 @@ type Diagnosis struct {
 	Text, Cure code.Message
 }
 
-// Input is everything that a replacement looks at. Every field is read from objects at the moment of the call; nothing is remembered.
+// Input is everything that a replacement depends on. The caller reads every field from objects at the moment of the call.
 type Input struct {
 	Namespace string
 	Cluster   string
@@ -161,21 +161,21 @@ type Input struct {
 	Service Service
 	// Joined is the Service's joined annotation; nil when absent.
 	Joined *bool
-	// LostHostID is that of the member's node where its Service does not record it and the cluster tells it all the same; under the Scylla Operator only.
+	// LostHostID is the host ID of the member's node where its Service does not record it but the rows have it; under the Scylla Operator only.
 	LostHostID hostid.ID
 	// Claims that exist now. They must have been read before Service and Pod: see the package documentation.
 	Claims      []Claim
 	Pod         *Pod
 	StatefulSet *StatefulSet
-	// Seeds is the choice that launch will make for the new node; nil where somebody else makes it.
+	// Seeds is the choice that launch will make for the new node; nil where the Pod does not start through launch.
 	Seeds *bootstrap.SeedChoice
 	// Rows of the whole cluster, and the members beside Self.
 	Rows   []matrix.Row
 	Others []Other
-	// NotVerified are datacenters that are known to exist and whose nodes nobody here can ask.
+	// NotVerified are datacenters that are known to exist and whose nodes no reporter in this Kubernetes cluster can ask.
 	NotVerified []string
-	// Operations are those that ScyllaDB's task manager shows as open or failed, by any member's word. OperationsKnown is set when at
-	// least one node that is up was asked for its view of the topology; without it an empty list says nothing.
+	// Operations are those that ScyllaDB's task manager shows as open or failed, on any member. OperationsKnown is set when at least one node that is up
+	// was asked; without it an empty list proves nothing.
 	Operations      []api.NodeOperation
 	OperationsKnown bool
 	// Version is the ScyllaDB version for texts, ByHostID whether it can replace by host ID.
@@ -183,17 +183,18 @@ type Input struct {
 	ByHostID release.Support
 	// VersionDetail says why ByHostID is unknown.
 	VersionDetail string
-	// Operator is set when the Scylla Operator manages the member: then no step is ours. Conditions are its own words about it, when
-	// somebody has read them.
+	// Operator is set when the Scylla Operator manages the member: then no step is ours. Conditions are the operator's own about the member, when the
+	// caller has read them.
 	Operator   bool
 	Conditions []string
-	// OperatorOff says why the operator does not run, zero where it does or nobody could look. Budget is a disruption budget that lets no Pod be evicted.
+	// OperatorOff is why the operator does not run, zero where it does or where the caller could not find out. Budget is a disruption budget that lets
+	// no Pod be evicted.
 	OperatorOff code.Message
 	Budget      string
-	// Data is where the cluster's data is, by a live node's word; nil where nobody asked for it, as in the controller, which acts on what the person who asked
-	// for the replacement was shown.
+	// Data is the location of the cluster's data as a live node reports it; nil where the caller did not ask, as in the controller, which relies on what
+	// the CLI showed to the person who made the request.
 	Data *Data
-	// Log is what the ScyllaDB container's log says, when somebody has read it.
+	// Log is the diagnosis of the ScyllaDB container's log, when the caller has read it.
 	Log *Diagnosis
 	// Now is the caller's clock, NewID a fresh identity for a request that has none.
 	Now   time.Time
@@ -202,7 +203,7 @@ type Input struct {
 
 // Data says which nodes hold the same data.
 type Data struct {
-	// Known is false where no node said it; Why is then the reason.
+	// Known is false where no node reported it; Why is then the reason.
 	Known     bool
 	Why       string
 	Keyspaces []KeyspaceData
@@ -225,26 +226,26 @@ const (
 	Unknown Result = "unknown"
 )
 
-// Check is one thing that must be so before anything is deleted.
+// Check is one condition that must hold before anything is deleted.
 type Check struct {
 	// Name is stable, lower case with dashes; --skip-check takes it.
 	Name   string
 	Result Result
-	// Evidence is the fact: who sees whom, what a label says. Cure is what can be done, zero when the result is ok.
+	// Evidence is the fact: statuses in rows, values of labels. Cure is the remedy, zero when the result is ok.
 	Evidence, Cure code.Message
-	// Skipped is set when a person decided to go on in spite of the result; Skippable is whether --skip-check can overrule it.
+	// Skipped is set when a person decided to proceed in spite of the result; Skippable is whether --skip-check can skip it.
 	Skipped, Skippable bool
 }
 
-// Blocks reports whether the check holds the replacement up.
+// Blocks reports whether the check blocks the replacement.
 func (c Check) Blocks() bool { return c.Result != OK && !c.Skipped }
 
-// blockers are the checks that hold it up.
+// blockers returns the checks that block it.
 func blockers(checks []Check) []Check {
 	return slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return !c.Blocks() })
 }
 
-// Action is what a step asks its caller to do. Each is at most one write to the API server.
+// Action is the action of a step for its caller. Each is at most one write to the API server.
 type Action string
 
 const (
@@ -303,7 +304,7 @@ func apply(m *map[string]string, set map[string]string, remove []string) {
 	}
 }
 
-// Event is what the caller publishes once when it takes the step. Its note holds no age, so that the same fact is the same event.
+// Event is an Event that the caller publishes once when it takes the step. Its note contains no age, so that the same fact is the same Event.
 type Event struct {
 	Warning bool
 	Reason  string
@@ -350,13 +351,13 @@ type Step struct {
 	Claim     *Claim
 	PodUID    string
 	Events    []Event
-	// Refused is set while the API server refuses what the step is to delete or to evict.
+	// Refused is set while the API server refuses the deletion or eviction of the step.
 	Refused *Refusal
 	// Last is the outcome of the last finished replacement, on a Service without an open one.
 	Last *Last
 }
 
-// Held reports whether the replacement stands still until somebody or something else gives way.
+// Held reports whether the replacement cannot go on until something outside it changes.
 func (s Step) Held() bool {
 	return s.Action == ActionRefuse || s.Action == ActionHoldEviction || s.Refused != nil
 }

@@ -25,7 +25,7 @@ const (
 
 var t0 = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// all is everything that a step says.
+// all is every text of a step.
 func all(s Step) string {
 	return strings.Join(append(words.Texts(s.Waiting), words.Text(s.Message), words.Text(s.Cure)), "\n")
 }
@@ -48,7 +48,7 @@ func down(id string) matrix.Observation {
 	return matrix.Observation{HostID: hostid.ID(id), Status: matrix.Down, Since: t0.Add(-10 * time.Minute)}
 }
 
-// base is a cluster of four racks: demo-a-0, demo-b-0 and demo-c-0 are UP and see demo-d-0 DOWN, whose replacement is not requested yet.
+// base is a cluster of four racks: demo-a-0, demo-b-0 and demo-c-0 are UP and see demo-d-0 DOWN. The replacement of demo-d-0 is not requested yet.
 func base() Input {
 	in := Input{
 		Namespace: "scylla", Cluster: "demo",
@@ -310,7 +310,7 @@ func (w *world) statefulSet() {
 	w.save()
 }
 
-// restart is somebody else deleting the Pod.
+// restart deletes the Pod from outside the controller.
 func (w *world) restart() {
 	if w.in.Pod != nil && w.phase == 0 {
 		w.in.Pod.Deleting = true

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package viewwire is how a view is handed on without the API server: the leading controller serves it, reporters relay it, and whoever asks learns how old it is as
-// a duration, so that no two clocks are compared. Both ends of the wire are here. What a view allows is internal/view's. Nothing signs a view: the connection says who
-// hands it on, not who made it. So whoever gets it from a relay may be held back by it, and may not start by it.
+// Package viewwire transports a view without the API server: the leading controller serves it, reporters relay it, and the client learns its age as a
+// duration, so that no two clocks are compared. Both ends of the wire are here; package view decides what a view allows. Views are not signed: the
+// connection identifies the relay, not the maker. So a relayed view may hold a barrier closed, and may not open it.
 package viewwire
 
 import (
@@ -22,16 +22,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 )
 
-// The wire: GET Path of the leading controller, or RelayPath of a reporter, with parameters namespace and name. The ETag is epoch and seq, after the UID of the report that
-// the view is of, so that who has the view asks with If-None-Match and gets no body; AgeHeader has its age then, too, in milliseconds.
+// The wire: GET Path of the leading controller, or RelayPath of a reporter, with parameters namespace and name. The ETag is epoch and seq, after the
+// UID of the view's report: a client that has the view asks with If-None-Match and gets no body; AgeHeader has its age then, too, in milliseconds.
 const (
 	Path      = "/view"
 	RelayPath = "/peer/view"
 	AgeHeader = "Scylla-View-Age-Millis"
 )
 
-// A view that turns closes a barrier which the API server does not show it to within CloseWithin. AskRelays is how often such a barrier asks reporters, RelayTimeout how long it
-// waits for their answers, and FollowAsked how often a reporter that is asked looks for a newer view.
+// A view that forbids a start closes a barrier within CloseWithin even when the API server does not show it to that barrier. AskRelays is how often
+// such a barrier asks reporters, RelayTimeout how long it waits for their answers, and FollowAsked how often a reporter that is asked looks for a
+// newer view.
 const (
 	CloseWithin  = 5 * time.Second
 	AskRelays    = 2 * time.Second
@@ -39,21 +40,22 @@ const (
 	FollowAsked  = time.Second
 )
 
-// View is one as it is handed on.
+// View is a view in transit.
 type View struct {
 	api.StatusReportView
-	// ReportUID is the UID of the cluster report that the view is of. Views of two reports have no order: one that was deleted and made anew may count from the beginning.
+	// ReportUID is the UID of the view's cluster report. Views of two reports have no order: a report that was deleted and created again may count from
+	// the beginning.
 	ReportUID types.UID `json:"reportUID,omitempty"`
-	// AgeMillis is how long ago the view was made, by the monotonic clock of whoever hands it on. Whoever gets it counts from there, from the moment of asking.
+	// AgeMillis is how long ago the view was made, by the monotonic clock of the sender. The client adds the time since its request.
 	AgeMillis int64 `json:"ageMillis"`
-	// HeartbeatAgeMillis is by member how long ago its heartbeat was last heard to advance; members without one are left out.
+	// HeartbeatAgeMillis is, by member, how long ago its heartbeat last advanced; members without one are left out.
 	HeartbeatAgeMillis map[string]int64 `json:"heartbeatAgeMillis,omitempty"`
 }
 
 // Age of the view when it was answered.
 func (v *View) Age() time.Duration { return time.Duration(v.AgeMillis) * time.Millisecond }
 
-// Why there is no view.
+// Reasons for the absence of a view.
 var (
 	ErrNotLeading = errors.New("this controller does not lead")  // 503: ask another
 	ErrUnknown    = errors.New("the cluster is not known there") // 404
@@ -61,10 +63,10 @@ var (
 	ErrGarbled    = errors.New("the answer is no view")
 )
 
-// Source of views. Errors: ErrNotLeading, ErrUnknown, ErrNone. It must not wait.
+// Source returns the view of a cluster. Errors: ErrNotLeading, ErrUnknown, ErrNone. It must not block.
 type Source func(key types.NamespacedName) (*View, error)
 
-// Handler answers GET Path from a source. What it writes, it has copied before: who reads slowly keeps nobody else waiting.
+// Handler answers GET Path from a source. It copies the answer before writing, so that a slow client blocks no other.
 func Handler(of Source) http.Handler { return handler(Path, of) }
 
 // Relay answers GET RelayPath from a source, as Handler does.
@@ -108,7 +110,7 @@ func answer(w http.ResponseWriter, r *http.Request, v *View) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // who breaks off has asked for nothing
+	_, _ = w.Write(body) // an error means that the client has gone
 }
 
 func tagOf(report types.UID, v *api.StatusReportView) string {
@@ -121,25 +123,25 @@ func tagOf(report types.UID, v *api.StatusReportView) string {
 // limit of an answer. A view of 1,000 members has a quarter of a megabyte.
 var limit = bounded.Limit{Bytes: 2 << 20, Cure: "it is no view"}
 
-// maxAge is the longest age that a view may say: beyond it nobody goes by it anyway, and a duration could not hold any number.
+// maxAge is the greatest accepted age: an older view has no effect, and a larger number could overflow a duration.
 const maxAge = 24 * time.Hour
 
 // maxUID is how long a UID may be: the API server's have 36 characters.
 const maxUID = 64
 
-// Question is what is asked, and of whom.
+// Question is one request for a view, with its server.
 type Question struct {
-	// Address is host and port, Path one of Path and RelayPath, Cluster whose view it is.
+	// Address is host and port, Path one of Path and RelayPath, Cluster the cluster of the view.
 	Address, Path string
 	Cluster       types.NamespacedName
-	// Have is what the asker has already, of the report with UID HaveOf; nil for nothing.
+	// Have is the view that the client has already, of the report with UID HaveOf; nil for none.
 	Have   *api.StatusReportView
 	HaveOf types.UID
 }
 
-// Fetch asks for a cluster's view. The client pins the certificate; ctx bounds the time. Where the answer is that Have is what there is, the view returned is Have, with
-// its age. Errors: ErrNotLeading, ErrUnknown, ErrNone, ErrGarbled, *bounded.TooLargeError, and those of the connection. Whatever the error, what was known before stands
-// and grows old.
+// Fetch requests a cluster's view. The client pins the certificate; ctx bounds the time. Where the server has no newer view than Have, the result is
+// Have with its age. Errors: ErrNotLeading, ErrUnknown, ErrNone, ErrGarbled, *bounded.TooLargeError, and those of the connection. After any error the
+// caller keeps Have, which ages.
 func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 	q := url.Values{"namespace": {ask.Cluster.Namespace}, "name": {ask.Cluster.Name}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+ask.Address+ask.Path+"?"+q.Encode(), http.NoBody)
@@ -166,7 +168,7 @@ func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 		return nil, ErrNotLeading
 	default:
 		const enough = 200
-		said, _ := bounded.Head(resp.Body, enough) // its status is the answer, its words are for people
+		said, _ := bounded.Head(resp.Body, enough) // the status is the answer, the body is for people
 		return nil, fmt.Errorf("%w: %s: %q", ErrGarbled, resp.Status, strings.TrimSpace(string(said)))
 	}
 	body, err := limit.Read(resp.Body, "the view of "+ask.Cluster.String())
@@ -180,7 +182,7 @@ func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 	return v.checked()
 }
 
-// unchanged is the view that was known, by an answer without a body.
+// unchanged returns ask.Have with its new age, from an answer without a body.
 func unchanged(resp *http.Response, ask Question) (*View, error) {
 	have := ask.Have
 	if have == nil {
@@ -200,7 +202,7 @@ func unchanged(resp *http.Response, ask Question) (*View, error) {
 	return (&View{StatusReportView: *have, ReportUID: ask.HaveOf, AgeMillis: age}).checked()
 }
 
-// checked is the view, unless it cannot be ordered or was made in the future: then it is none.
+// checked returns the view, or an error when it has no order or was made in the future.
 func (v *View) checked() (*View, error) {
 	if len(v.ReportUID) > maxUID || v.Epoch < 1 || v.Seq < 1 || v.AgeMillis < 0 || v.AgeMillis > maxAge.Milliseconds() {
 		return nil, fmt.Errorf("%w: epoch %d, seq %d, age %d ms", ErrGarbled, v.Epoch, v.Seq, v.AgeMillis)

@@ -78,7 +78,7 @@ func TestWhatTheServerAnswers(t *testing.T) {
 	}
 }
 
-// Whatever is answered, what is no view is none: 404, 204 and garbage are tolerated, and nothing is read without end.
+// The client accepts nothing but valid views: 404, 204 and garbage are errors, and reading is bounded.
 func TestWhatTheClientTakes(t *testing.T) {
 	answer := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code); _, _ = w.Write([]byte(body)) }
@@ -133,7 +133,7 @@ func TestWhatTheClientTakes(t *testing.T) {
 	})
 }
 
-// Who has the view already gets its age and no body; who has another one gets the view.
+// A client that has the view gets its age and no body; a client with another view gets the view.
 func TestWhoHasTheViewGetsItsAgeAlone(t *testing.T) {
 	is := &viewwire.View{StatusReportView: api.StatusReportView{Epoch: 3, Seq: 44, Hold: "x"}, AgeMillis: 1500}
 	address, c := serve(t, viewwire.Relay(func(types.NamespacedName) (*viewwire.View, error) { return is, nil }))
@@ -203,7 +203,7 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// Two reports may have counted to the same stamp: who has the view of the one does not have that of the other.
+// Two reports may have reached the same stamp: a client with the view of one does not have that of the other.
 func TestTheSameStampOfAnotherReportIsAnotherView(t *testing.T) {
 	is := &viewwire.View{StatusReportView: api.StatusReportView{Epoch: 3, Seq: 44, Hold: "x"}, ReportUID: "report-2", AgeMillis: 1500}
 	address, c := serve(t, viewwire.Handler(func(types.NamespacedName) (*viewwire.View, error) { return is, nil }))

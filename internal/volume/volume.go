@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package volume looks into the directory where ScyllaDB's volume is mounted: whether ScyllaDB's own files are in it. It reads no file's content and
+// Package volume examines the directory where ScyllaDB's volume is mounted: whether ScyllaDB's own files are in it. It reads no file's content and
 // judges nothing.
 package volume
 
@@ -17,11 +17,11 @@ import (
 // DefaultDir is where ScyllaDB's volume is mounted.
 const DefaultDir = "/var/lib/scylla"
 
-// ScyllaDB's own files, below its data directory: the SSTables of system.local, and the commit logs. A file of anybody else says nothing.
+// ScyllaDB's own files, below its data directory: the SSTables of system.local, and the commit logs. Other files prove nothing.
 var ownFiles = []string{"data/system/local-*/*-Data.db", "commitlog/*", "commitlog/schema/*", "schema_commitlog/*"}
 
-// Look finds out whether ScyllaDB's own files are in the volume. A volume that is not mounted, may not be read, or stands behind a symbolic link was not
-// looked into, which is not the same as empty: the error says why.
+// Look returns whether ScyllaDB's own files are in the volume. A volume that is not mounted, may not be read, or is behind a symbolic link was not
+// examined, which is not the same as empty: the error gives the reason.
 func Look(dir string) (bootstrap.Volume, error) {
 	info, err := os.Lstat(dir)
 	switch {
@@ -41,8 +41,8 @@ func Look(dir string) (bootstrap.Volume, error) {
 	return bootstrap.VolumeEmpty, nil
 }
 
-// holds is true where a regular file matches the pattern, whose parts are given. What cannot be listed on the way is an error: filepath.Glob takes it for
-// empty. A symbolic link is one too: what it points to may be on no volume at all.
+// holds is true where a regular file matches the pattern, whose parts are given. A directory on the way that cannot be listed is an error:
+// filepath.Glob treats it as empty. A symbolic link is one too: its target may be on no volume at all.
 func holds(dir string, pattern []string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 )
 
-// TestAttack3WhatCouldNotBeLookedIntoIsNotEmpty: the barrier's test judges by what is said here.
+// TestAttack3WhatCouldNotBeLookedIntoIsNotEmpty: the barrier decides by this result.
 func TestAttack3WhatCouldNotBeLookedIntoIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -59,7 +59,7 @@ func TestAttack3WhatCouldNotBeLookedIntoIsNotEmpty(t *testing.T) {
 	}
 }
 
-// TestAttack3AVolumeThatMayNotBeReadIsNotEmpty needs a user whom permissions concern.
+// TestAttack3AVolumeThatMayNotBeReadIsNotEmpty needs a user without root's rights.
 func TestAttack3AVolumeThatMayNotBeReadIsNotEmpty(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may read everything: run as another user")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attack runs what a member of a ScyllaDB cluster, or somebody with its token, may try, against a real API server with what `kubectl scylla install`
-// installs, and says in docs/security.md what came of it.
+// Package attack runs the attacks that are open to a member of a ScyllaDB cluster, or to a holder of its token, against a real API server with the
+// objects of `kubectl scylla install`, and documents the results in docs/security.md.
 package attack
 
 import (
@@ -39,7 +39,7 @@ const (
 	ns   = "db"
 	own  = "db-rack1-0"
 	peer = "db-rack2-0"
-	// account carries the member ClusterRole under a name that nobody expects.
+	// account carries the member ClusterRole under an arbitrary name.
 	account  = "anything-at-all"
 	document = "../../docs/security.md"
 )
@@ -47,7 +47,7 @@ const (
 // attack is one row of the table.
 type attack struct {
 	name, tries, happens string
-	// as is whose token is used: of the Pod own when empty.
+	// as is the account of the token that is used: the Pod own when empty.
 	as string
 	// run makes the request; it must be refused with these words, or succeed when refused is empty.
 	run     func(context.Context, client.Client) error
@@ -268,7 +268,7 @@ func TestAttacks(t *testing.T) {
 	if err := cl.List(t.Context(), &coordinationv1.LeaseList{}, client.MatchingLabels{api.LabelCluster: "db"}); err != nil {
 		t.Errorf("the controller reads no heartbeats: %v", err)
 	}
-	// Nor are others who patch Pods and elect a leader, in the same namespace.
+	// Nor are other clients that patch Pods and elect a leader, in the same namespace.
 	elects := c.RESTConfig()
 	elects.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + ns + ":elects", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
 	other, err := kube.NewClient(elects)
@@ -278,7 +278,7 @@ func TestAttacks(t *testing.T) {
 	if err := other.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "leader-of-elects"}}); err != nil {
 		t.Errorf("somebody who elects a leader: %v", err)
 	}
-	// Whoever administers the cluster is not concerned.
+	// The policies do not restrict an administrator of the cluster.
 	if err := merge(peer, object{"annotations": object{"x/y": "z"}})(t.Context(), admin); err != nil {
 		t.Errorf("an administrator: %v", err)
 	}

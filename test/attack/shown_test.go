@@ -96,7 +96,7 @@ func alsoText() string {
 	return b.String()
 }
 
-// A row whose test does not exist shows nothing, and a test of an attack that has no row is not told of.
+// Each row names an existing test, and each test of an attack has a row.
 func TestEachAttackHasItsTest(t *testing.T) {
 	named := map[string]bool{}
 	for _, part := range alsoShown {

@@ -23,8 +23,8 @@ type Rack struct {
 	Nodes int32
 }
 
-// Assemble makes the racks of the operator's report: a row for each ordinal whose Service says that the node has joined, with what its Pod says. An error means
-// that nothing is written and the report stays as it was, which a single annotation that cannot be decoded is enough for.
+// Assemble makes the racks of the operator's report: a row for each ordinal whose joined annotation on the Service is true, with the row in its Pod's
+// annotation. An error means that nothing is written and the report stays as it was; a single annotation that cannot be decoded causes it.
 func Assemble(prefix string, racks []Rack, services map[string]*corev1.Service, pods map[string]*corev1.Pod) ([]api.RackReport, error) {
 	var out []api.RackReport
 	var errs []error

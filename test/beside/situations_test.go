@@ -130,7 +130,8 @@ func genesis(oldest string) func(*objects) {
 
 func noReports(o *objects) { o.dropReports() }
 
-// replacing asks for the third member's replacement as it stands after the eviction: claim and old Pod are gone, the label records whom.
+// replacing requests the third member's replacement in the state after the eviction: claim and old Pod are gone, the label records the original host
+// ID.
 func replacing(set map[string]string) func(*plugintest.Cluster) {
 	return func(c *plugintest.Cluster) {
 		old := c.Node(third)
@@ -205,7 +206,7 @@ func conditions(typ, status, reason, message string) func(*objects) {
 	}
 }
 
-// joining is a second newcomer whose ScyllaDB runs: its Service records its host ID, and says "false" or nothing.
+// joining is a second newcomer whose ScyllaDB runs: its Service records its host ID, and the joined annotation is "false" or absent.
 func joining(joined string) func(*plugintest.Cluster) {
 	return func(c *plugintest.Cluster) {
 		name := c.Newcomer("dc1", "rack2", 1)
@@ -224,7 +225,7 @@ func situations() []situation {
 	force := func(v string) map[string]string { return map[string]string{api.AnnotationForceProceed: v} }
 	usedVolume := []string{"commitlog/CommitLog-1.log", "data/system/local-1/md-1-big-Data.db"}
 	return []situation{
-		// Who sees whom.
+		// Statuses in rows.
 		{name: "all UP"},
 		{name: "a node is DOWN", cluster: down(third)},
 		{name: "two nodes are DOWN", cluster: down(second, third)},

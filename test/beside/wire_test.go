@@ -339,7 +339,7 @@ func (w *wire) situations(rows map[string]string, ours bool) {
 	w.want(0, "3 of 3 nodes seen UP", "status")
 	w.want(0, "OPEN", "barrier", newcomer)
 
-	// 4: what the Pods say is held against the report, which nobody writes here: it is frozen. A report may be ten seconds late.
+	// 4: the Pods' annotations are compared with the report, which no controller writes here, so that it is frozen. A report may be ten seconds late.
 	w.annotate(third, "{")
 	w.want(3, "the annotation of Pod "+third+" cannot be read, and the Scylla Operator then leaves the whole report as it was", "status")
 	w.want(3, "WAIT", "barrier", newcomer)

@@ -12,8 +12,8 @@ import (
 // never are words that no situation under the Scylla Operator may bring up: what is refused there, what is not its reason, and what only our own Pods have.
 var never = []string{"--ignore-dead", "launcher", "AsExpected", "resume", "kubectl scylla install", "scylla-agent", "<nil>", "container " + "scylla-agent"}
 
-// TestBesideOperator10Words reads what people read of each situation: nothing that is refused under the operator is recommended, nobody is told to remove a node
-// that may live, a joining member is waited for.
+// TestBesideOperator10Words checks the texts of each situation: no command that the operator refuses is recommended, no text advises to remove a node
+// that may live, and a joining member is waited for.
 func TestBesideOperator10Words(t *testing.T) {
 	says := map[string]string{
 		"its join was cut short while a node is DOWN":                   "the join of this very member was cut short: ScyllaDB takes it back by itself",

@@ -182,7 +182,7 @@ func (a artefact) ensure(ctx context.Context, progress io.Writer) (string, error
 		return "", fmt.Errorf("build %s: %w", a.title, err)
 	}
 	defer unlock()
-	if a.complete(dir) { // by whom we waited for
+	if a.complete(dir) { // built by the process that held the lock
 		return dir, nil
 	}
 	tmp, err := os.MkdirTemp(a.cache, ".building-*")
@@ -220,7 +220,7 @@ func (a artefact) complete(dir string) bool {
 	return true
 }
 
-// removeUnused drops what older sources built and nobody has used for a while; each Kubernetes takes 150 MB.
+// removeUnused deletes builds of older sources that were not used for a while; each Kubernetes takes 150 MB.
 func (a artefact) removeUnused(current string) {
 	dirs, _ := filepath.Glob(filepath.Join(a.cache, a.prefix+"-*"))
 	for _, dir := range dirs {

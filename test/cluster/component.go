@@ -43,8 +43,7 @@ func (c *Cluster) add(name, main string, flags ...string) {
 	}
 }
 
-// environment is that of every component: nothing of the caller's, whose proxies or Go settings would change what the
-// components do.
+// environment is that of every component: nothing of the caller's, because its proxies or Go settings would change the components' behaviour.
 func (c *Cluster) environment() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + c.base}
 }

@@ -24,9 +24,9 @@ const (
 	issuer     = "https://kubernetes.default.svc.cluster.local"
 )
 
-// reservation keeps a TCP port on loopback from everybody else of this machine while it is held, without listening on
-// it: the API server binds it as well, with --permit-port-sharing. So there is no moment between finding a free port
-// and using it, also not when the API server is killed and started again.
+// reservation holds a TCP port on loopback against every other process of this machine, without listening on it: the API server binds it as well,
+// with --permit-port-sharing. So there is no moment between finding a free port and using it, also not when the API server is killed and started
+// again.
 type reservation struct {
 	fd   int
 	port int
@@ -130,7 +130,7 @@ func (c *Cluster) describeControlPlane() {
 	if len(c.nodes) > 0 {
 		apiserver = append(apiserver, "--bind-address="+routerIP, "--secure-port=6443", "--advertise-address="+routerIP)
 	} else {
-		// Loopback is refused as the endpoint of the Service "kubernetes", and nobody could use it.
+		// Loopback is refused as the endpoint of the Service "kubernetes", and no Pod could use it.
 		apiserver = append(apiserver, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.port),
 			"--permit-port-sharing=true", "--endpoint-reconciler-type=none")
 	}

@@ -20,7 +20,7 @@ import (
 // Prefix starts the name of every control group and temporary state directory, so that stale ones can be found.
 const Prefix = "kubectl-scylla-"
 
-// ownerFile holds, in a temporary state directory, who removes it.
+// ownerFile names, in a temporary state directory, the process that removes it.
 const ownerFile = "owner"
 
 // Owner identifies a process for good, although process numbers are used again: number and start time.
@@ -72,7 +72,7 @@ func Cleanup(owner, dir string) {
 	}
 }
 
-// WriteOwner notes in a temporary state directory the process whose end makes the directory stale.
+// WriteOwner records in a temporary state directory the process whose end makes the directory stale.
 func WriteOwner(dir, owner string) error {
 	path := filepath.Join(dir, ownerFile)
 	// By rename, because a file that is empty for a moment would look stale to a sweep.
@@ -82,7 +82,7 @@ func WriteOwner(dir, owner string) error {
 	return os.Rename(path+".new", path)
 }
 
-// Sweep removes what clusters left behind whose keeper was killed: control groups, and state directories in tmp.
+// Sweep removes control groups, and state directories in tmp, of clusters whose keeper was killed.
 func Sweep(tmp string) {
 	for _, root := range hierarchies() {
 		entries, err := os.ReadDir(root)
@@ -165,8 +165,8 @@ func MakeCgroups(owner string, children []string) error {
 	return nil
 }
 
-// RenewCgroup replaces the control group of a Kubernetes node, whose processes are gone, by a new one, as a boot does.
-// The kubelet would else spend 3 s on each container that it finds the group of and the runtime does not know.
+// RenewCgroup replaces the control group of a Kubernetes node, after its processes have ended, by a new one, as a boot does. Otherwise the kubelet
+// spends 3 s on each container whose group it finds and that the runtime does not know.
 func RenewCgroup(owner, child string) error {
 	deadline := time.Now().Add(cleanupLimit)
 	for {

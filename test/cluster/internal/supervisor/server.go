@@ -29,8 +29,8 @@ type server struct {
 	ownPID bool
 	starts chan func() // run on the one thread that never ends, see startLoop
 
-	// forking is read-locked from before a fork until the child is in children, so that reapOrphans takes no child
-	// whose exit status somebody waits for.
+	// forking is read-locked from before a fork until the child is in children, so that reapOrphans does not take a child whose exit status another
+	// goroutine waits for.
 	forking sync.RWMutex
 
 	mu       sync.Mutex
@@ -96,7 +96,7 @@ func handle[In, Out any](mux *http.ServeMux, verb string, do func(context.Contex
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		_ = json.NewEncoder(w).Encode(out) // the caller went away: nobody is left to tell
+		_ = json.NewEncoder(w).Encode(out) // an error means that the caller has gone away
 	})
 }
 
@@ -311,7 +311,7 @@ func (s *server) reapOrphans() {
 func (s *server) reapOne() bool {
 	s.forking.Lock()
 	defer s.forking.Unlock()
-	// WNOWAIT: look first who it is, because children that were started here are waited for elsewhere.
+	// WNOWAIT: examine the process first, because children that were started here are waited for elsewhere.
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {
 		return false

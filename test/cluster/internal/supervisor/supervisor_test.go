@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// startServer serves in this process, without namespaces, in a directory whose path is too long for a socket address.
+// startServer serves in this process, without namespaces, in a directory with a path that is too long for a socket address.
 func startServer(t *testing.T) (*Client, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
