@@ -23,10 +23,10 @@ var propagated = []struct{ key, marker, along string }{
 
 // Propagate returns the annotations that a member Service should have, given those of its sources, nearest first.
 //
-//  - The nearest source that has the annotation decides, whatever the value: a value that does not open the barrier is copied too, because the
-//    barrier shows it, and the copy follows once the value is corrected.
-//  - An annotation that a person set on the Service itself stays, and is never overwritten.
-//  - A copy is removed once no source has the annotation any more.
+//   - The nearest source that has the annotation decides, whatever the value: a value that does not open the barrier is copied too, because the
+//     barrier shows it, and the copy follows once the value is corrected.
+//   - An annotation that a person set on the Service itself stays, and is never overwritten.
+//   - A copy is removed once no source has the annotation any more.
 func Propagate(service map[string]string, sources []Source) map[string]string {
 	out := maps.Clone(service)
 	if out == nil {

@@ -17,12 +17,12 @@ const operationDecommissioned = "DECOMMISSIONED"
 
 // Record returns the annotations to set on the member Service, given the row of the member's node: only the keys that change.
 //
-//  - The host ID of a node that has not joined never overwrites that of a node that has: the recorded one is the only record of a node that died, and a
-//    replacement needs it.
-//  - joined never goes back to false because a query failed, nor because a restarting node does not own its tokens yet; it does only when the node itself
-//    reports that it is decommissioned.
-//  - When a node joins that was recorded before without having joined, or that has taken the place of another, now is recorded with its host ID. For a node
-//    that had joined before its first record the time of the join is unknown, and a replacement has a record of its own.
+//   - The host ID of a node that has not joined never overwrites that of a node that has: the recorded one is the only record of a node that died, and a
+//     replacement needs it.
+//   - joined never goes back to false because a query failed, nor because a restarting node does not own its tokens yet; it does only when the node itself
+//     reports that it is decommissioned.
+//   - When a node joins that was recorded before without having joined, or that has taken the place of another, now is recorded with its host ID. For a node
+//     that had joined before its first record the time of the join is unknown, and a replacement has a record of its own.
 func Record(annotations map[string]string, row *api.NodeStatusReport, now time.Time) map[string]string {
 	if row == nil || row.HostID == "" {
 		return nil

@@ -73,7 +73,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	return &r, nil
 }
 
-// canonical spells the node's own IDs as ScyllaDB does.
+// canonical converts the node's own IDs to ScyllaDB's spelling.
 func (r *NodeStatusReport) canonical() error {
 	// Empty: the node does not know its host ID yet.
 	if err := parse(&r.HostID); err != nil {

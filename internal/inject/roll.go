@@ -121,7 +121,7 @@ func (r *Running) Labelled() bool {
 	return r.Have.GetAnnotations()[api.AnnotationInjected] == r.Want.GetAnnotations()[api.AnnotationInjected]
 }
 
-// Written is true where the Pod template is what it is to be. What the API server has filled in does not count.
+// Written is true where the Pod template is the wanted one, apart from defaults of the API server.
 func (r *Running) Written() bool {
 	if r.Undo {
 		_, injected := r.Have.GetAnnotations()[api.AnnotationInjected]

@@ -14,8 +14,8 @@
 //
 // Between two writes:
 //   - before Record nothing has happened; the label may be taken away.
-//  - after Record, before DeletePVC: the claim has the recorded UID. Withdrawing first annotates the claim (KeepPVC), whose new
-//    resourceVersion makes a deletion by an older view fail, then removes the record (Cancel).
+//   - after Record, before DeletePVC: the claim has the recorded UID. Withdrawing first annotates the claim (KeepPVC), whose new
+//     resourceVersion makes a deletion by an older view fail, then removes the record (Cancel).
 //   - after DeletePVC: no claim with the recorded UID is left that is not terminating. The claim that the StatefulSet makes next has
 //     another UID and is never deleted for this request. Withdrawing is refused.
 //   - after EvictPod: the Pod has another UID than the recorded one and does not run on a recorded claim, so it is the new one. Its launcher
