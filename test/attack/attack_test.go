@@ -49,7 +49,7 @@ type attack struct {
 	name, tries, happens string
 	// as is the account of the token that is used: the Pod own when empty.
 	as string
-	// run makes the request; it must be refused with these words, or succeed when refused is empty.
+	// run makes the request; it must be refused with the text refused, or succeed when refused is empty.
 	run     func(context.Context, client.Client) error
 	refused string
 }
@@ -57,7 +57,7 @@ type attack struct {
 const (
 	tokenOfNoPod   = "no Pod" // a token of the account that was not made for a Pod
 	tokenOfAnother = "another Pod's"
-	// tokenWithCoreEvents is of an account that carries the ClusterRole, and besides may write Events of the core group.
+	// tokenWithCoreEvents is the token of an account that carries the ClusterRole and may also write Events of the core group.
 	tokenWithCoreEvents = "core Events"
 	ownEvents           = "writes Events about its own Pod only"
 	thisPod             = "writes to its own Pod only"
@@ -160,7 +160,7 @@ var attacks = []attack{
 	{name: "Event in nobody's name", tries: "a member writes an Event in a name that is not ours", happens: "it is written: an Event proves nothing (below)", run: event("else", "somebody", "Service", peer)},
 }
 
-// uids are those of the two Pods, once they are made.
+// uids are those of the two Pods, set once they are created.
 var uids = map[string]types.UID{}
 
 // beat is the Lease of a Pod's heartbeat, with that owner.
@@ -186,7 +186,7 @@ func event(name, controller, kind, about string) func(context.Context, client.Cl
 	}
 }
 
-// rewrite changes the Event that TestAttacks has the controller write.
+// rewrite changes the Event that TestAttacks writes as the controller.
 func rewrite(ctx context.Context, c client.Client) error {
 	e := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "true"}}
 	return c.Patch(ctx, e, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"said":"forged"}}}`)))
@@ -253,7 +253,7 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
-	// The controller writes Events in its own name: what it says of a replacement stays possible.
+	// The controller writes Events under its own name, so that it can still report a replacement.
 	controller := c.RESTConfig()
 	controller.Impersonate = rest.ImpersonationConfig{
 		UserName: "system:serviceaccount:kubectl-scylla:kubectl-scylla-controller", Groups: []string{"system:serviceaccounts", "system:authenticated"},
@@ -320,7 +320,7 @@ func install(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// TestTheDocumentIsTheTable keeps docs/security.md to what is run.
+// TestTheDocumentIsTheTable compares docs/security.md with the attacks that are run.
 func TestTheDocumentIsTheTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(intro)

@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
 )
 
-// controllerPod is the Pod that install makes.
+// controllerPod is the Pod that install creates.
 func controllerPod(t *testing.T) corev1.PodSpec {
 	t.Helper()
 	objects, err := manifests.Objects(manifests.Options{Image: "x"})
@@ -43,7 +43,8 @@ func controllerPod(t *testing.T) corev1.PodSpec {
 	return corev1.PodSpec{}
 }
 
-// injectedPod is the Pod of an injected StatefulSet. Its ScyllaDB runs as user 999, and as restricted as Kubernetes knows, so that what is added is judged.
+// injectedPod is the Pod of an injected StatefulSet. Its ScyllaDB runs as user 999 with all restrictions of Kubernetes, so that only the added
+// containers can violate a standard.
 func injectedPod(t *testing.T, user int64) corev1.PodSpec {
 	t.Helper()
 	plain, err := os.ReadFile("../e2e/testdata/plain.yaml")
@@ -126,7 +127,7 @@ func TestPodSecurity(t *testing.T) {
 	for name, tc := range map[string]struct {
 		level string
 		spec  corev1.PodSpec
-		// refused are words of the refusal; empty: it is accepted.
+		// refused is part of the refusal; empty: the Pod is accepted.
 		refused string
 	}{
 		"the controller":                          {"restricted", controllerPod(t), ""},
@@ -145,7 +146,7 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
-// The standards say nothing of a root file system: everything that is ours writes to volumes only.
+// The standards do not cover root file systems: all our containers write to volumes only.
 func TestRootFileSystemsAreReadOnly(t *testing.T) {
 	for name, spec := range map[string]corev1.PodSpec{"controller": controllerPod(t), "injected": injectedPod(t, 999)} {
 		for _, c := range append(spec.InitContainers, spec.Containers...) {

@@ -18,8 +18,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
 )
 
-// TestBesideOperatorSituations judges each situation by the operator's rule, by our barrier in the Pod, and by the plugin, from the API server and from a file.
-// Where the two barriers differ there is a reason, and only then.
+// TestBesideOperatorSituations judges each situation by the operator's rule, by our barrier in the Pod, and by the plugin, from the API server and
+// from a file. A situation has a documented reason exactly where the two barriers differ.
 func TestBesideOperatorSituations(t *testing.T) {
 	all := situations()
 	if len(all) < 86 {
@@ -71,7 +71,7 @@ func TestBesideOperatorSituations(t *testing.T) {
 
 const document = "../../docs/operator.md"
 
-// TestBesideOperatorTheDocumentHasEveryDifference: the table of docs/operator.md is made of the situations; -update writes it.
+// TestBesideOperatorTheDocumentHasEveryDifference: the table of docs/operator.md is generated from the situations; -update writes it.
 func TestBesideOperatorTheDocumentHasEveryDifference(t *testing.T) {
 	type line struct {
 		row, theirs, why string
@@ -128,7 +128,7 @@ func TestBesideOperatorTheDocumentHasEveryDifference(t *testing.T) {
 	}
 }
 
-// TestAssemble holds the operator's way to make its report to what was observed of it.
+// TestAssemble compares Assemble with the observed reports of the operator.
 func TestAssemble(t *testing.T) {
 	var cases []struct {
 		ID    string
@@ -190,7 +190,7 @@ func TestAssemble(t *testing.T) {
 	}
 }
 
-// flat is one line for each cell, sorted: the order within a row decides nothing but for duplicates, of which the last stays last.
+// flat returns one line for each cell, sorted: the order within a row matters only for duplicates, of which the last stays last.
 func flat(racks []api.RackReport) []string {
 	var out []string
 	for _, r := range racks {

@@ -4,14 +4,14 @@ package beside
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 
-// expectation is what comes of a situation.
+// expectation is the expected result of a situation.
 type expectation struct {
 	theirs, ours Answer
-	// reason of the gravest thing that our barrier waits for or refuses.
+	// reason of the gravest blocker of our barrier.
 	reason matrix.Reason
 	// status is the exit code of `kubectl scylla status`.
 	status int
-	// outside is what `kubectl scylla barrier` says, and saved what it says of a file, where that is not what our barrier does.
+	// outside is the answer of `kubectl scylla barrier`, and saved its answer for a file, where these differ from our barrier's.
 	outside, saved Answer
 }
 
@@ -141,7 +141,7 @@ var expectations = map[string]expectation{
 	"its ScyllaDB ended with exit code 0 before it had joined":              {Opens, Opens, "", 3, refuses, ""},
 }
 
-// difference is why our verdict is another than the operator's, and the situation in the document's words, which several situations may share.
+// difference is why our verdict differs from the operator's, and the situation in the document's words, which several situations may share.
 type difference struct{ row, why string }
 
 const (

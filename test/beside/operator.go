@@ -39,7 +39,7 @@ func Assemble(prefix string, racks []Rack, services map[string]*corev1.Service, 
 			row := api.NodeReport{Ordinal: o}
 			id := svc.Annotations[api.AnnotationHostID]
 			if id == "" {
-				rack.Nodes = append(rack.Nodes, row) // and what its Pod says is left out
+				rack.Nodes = append(rack.Nodes, row) // without the row in its Pod's annotation
 				continue
 			}
 			row.HostID = &id
@@ -55,7 +55,7 @@ func Assemble(prefix string, racks []Rack, services map[string]*corev1.Service, 
 	return out, errors.Join(errs...)
 }
 
-// observations are what a Pod's annotation says; none where there is no Pod, no annotation, or the annotation is an error.
+// observations returns the cells of a Pod's annotation; none where there is no Pod, no annotation, or the annotation is an error.
 func observations(pod *corev1.Pod) ([]api.ObservedNode, error) {
 	if pod == nil {
 		return nil, nil
@@ -77,10 +77,10 @@ func observations(pod *corev1.Pod) ([]api.ObservedNode, error) {
 	return said.ObservedNodes, nil
 }
 
-// Answer is what a barrier does.
+// Answer is the action of a barrier.
 type Answer string
 
-// The operator's barrier opens, waits, or ends with an error and is started anew.
+// The operator's barrier opens, waits, or ends with an error and is restarted.
 const (
 	Opens Answer = "opens"
 	Waits Answer = "waits"
@@ -115,7 +115,8 @@ func Barrier(svc *corev1.Service, bootstrapped bool, reports []api.ScyllaDBDatac
 	return Waits
 }
 
-// Sort gives what Assemble and Barrier read of a list of objects: Services and Pods by name, and the racks of a datacenter by its StatefulSets.
+// Sort extracts the input of Assemble and Barrier from a list of objects: Services and Pods by name, and the racks of a datacenter by its
+// StatefulSets.
 func Sort(objects []client.Object, datacenter string) (racks []Rack, services map[string]*corev1.Service, pods map[string]*corev1.Pod) {
 	services, pods = map[string]*corev1.Service{}, map[string]*corev1.Pod{}
 	for _, o := range objects {

@@ -40,7 +40,7 @@ const (
 	remote               = "demo-dc2-rack1-0"
 )
 
-// What the query of a data directory prints.
+// Output of the query of a data directory.
 const (
 	queryNothing        = "[]"
 	queryCompleted      = `[{"bootstrapped":"COMPLETED"}]`
@@ -49,13 +49,13 @@ const (
 	queryDecommissioned = `[{"bootstrapped":"DECOMMISSIONED"}]`
 )
 
-// What our barrier does beside opening and waiting, and what the plugin says of a member of which only its Pod could tell more.
+// Answers of our barrier other than open and wait, and of the plugin for a member where only its Pod could tell more.
 const (
 	refuses Answer = "refuses"
 	unsure  Answer = "is unsure"
 )
 
-// objects are those of one namespace, with the reports that the operator's controller has written of them.
+// objects are those of one namespace, with the reports that the operator's controller has written.
 type objects struct {
 	t   *testing.T
 	all []client.Object
@@ -99,7 +99,7 @@ func (o *objects) says(name, text string) {
 	p.Annotations[api.AnnotationNodeStatusReport] = text
 }
 
-// sees changes one word in a Pod's annotation.
+// sees changes one status in a Pod's annotation.
 func (o *objects) sees(name, observed, status string) {
 	id := `"hostID":"` + plugintest.New(3, 1).Node(observed).HostID + `","status":`
 	text := o.pod(name).Annotations[api.AnnotationNodeStatusReport]
@@ -110,7 +110,7 @@ func (o *objects) sees(name, observed, status string) {
 	o.says(name, changed)
 }
 
-// assemble writes the local report anew, as the operator does where every annotation can be decoded; it is the only report of the datacenter.
+// assemble writes the local report again, as the operator does where every annotation can be decoded; it is the only report of the datacenter.
 func (o *objects) assemble() {
 	racks, services, pods := Sort(o.all, "dc1")
 	made, err := Assemble("demo-dc1", racks, services, pods)
@@ -124,15 +124,15 @@ func (o *objects) assemble() {
 	}
 }
 
-// situation is one thing that may be found at a newcomer's barrier.
+// situation is one state of a cluster at a newcomer's barrier.
 type situation struct {
 	name string
-	// cluster changes the cluster of three racks, all joined and UP, with a newcomer in the first; objects what the operator makes of it, before it writes its report;
-	// after what it has not written yet, or cannot.
+	// cluster changes the cluster of three racks, all joined and UP, with a newcomer in the first; objects changes the operator's objects before it
+	// writes its report; after changes them afterwards.
 	cluster func(*plugintest.Cluster)
 	objects func(*objects)
 	after   func(*objects)
-	// member is the newcomer, when it is another. query is what its data directory says, files what is in it.
+	// member is the newcomer, when it is another. query is the answer of the query of its data directory, files are the files in it.
 	member, query string
 	files         []string
 }
@@ -164,7 +164,7 @@ func (s *situation) build(t *testing.T) *objects {
 	return o
 }
 
-// answer is what one side does, with the reason of its first blocker where it waits or refuses.
+// answer is the action of one side, with the reason of its first blocker where it waits or refuses.
 type answer struct {
 	Answer
 	reason matrix.Reason
@@ -201,7 +201,7 @@ func (s *situation) lenient(o *objects) bool {
 	return false
 }
 
-// first is a log that ends the barrier at its first line that says what it waits for, and keeps that line.
+// firstLine is a log that ends the barrier at its first line with a reason to wait, and keeps that line.
 type firstLine struct {
 	stop  context.CancelFunc
 	lines *output.Buffer
@@ -214,7 +214,7 @@ func (f *firstLine) Write(p []byte) (int, error) {
 	return f.lines.Write(p)
 }
 
-// our runs scylla-agent's barrier in the member's Pod, which opens at once where nothing is in the way.
+// our runs scylla-agent's barrier in the member's Pod, which opens at once where nothing blocks it.
 func (s *situation) our(t *testing.T, o *objects) answer {
 	t.Helper()
 	dir := t.TempDir()
@@ -273,7 +273,8 @@ func (s *situation) our(t *testing.T, o *objects) answer {
 	return got
 }
 
-// outsider runs the plugin: what it says of the member, and how status ends. saved reads the objects from a file, which tells neither their age nor what is absent.
+// outsider runs the plugin: its answer for the member, and the exit code of status. saved reads the objects from a file, which contains neither their
+// age nor proof of absence.
 func (s *situation) outsider(t *testing.T, o *objects, saved bool) (answer, plugintest.Result) {
 	t.Helper()
 	run := func(args ...string) plugintest.Result {

@@ -68,7 +68,7 @@ func all(fs ...func(*objects)) func(*objects) {
 	}
 }
 
-// nobodySees takes one host ID out of every annotation.
+// nobodySees removes one host ID from every annotation.
 func nobodySees(id string) func(*objects) {
 	return func(o *objects) {
 		for _, x := range o.all {

@@ -36,7 +36,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
 )
 
-// kinds are the operator's other kinds, as far as anybody here reads them, and the ClusterRole that its Pods have.
+// kinds are the operator's other kinds, as far as our programs read them, and the ClusterRole of its Pods.
 func kinds() string {
 	var b strings.Builder
 	for _, k := range []struct{ version, kind, plural string }{
@@ -105,7 +105,7 @@ func (w *wire) run(args ...string) plugintest.Result {
 	return got
 }
 
-// want runs the plugin until it ends so and says that: Kubernetes' own controllers need their time.
+// want runs the plugin until it ends with this code and text: Kubernetes' own controllers need time.
 func (w *wire) want(code int, text string, args ...string) {
 	w.t.Helper()
 	var got plugintest.Result
@@ -153,7 +153,8 @@ func (w *wire) annotate(pod, text string) {
 	})
 }
 
-// make writes the cluster: the operator's objects by us, the Pods by Kubernetes, their states as the kubelet and the sidecars would write them.
+// make writes the cluster: the test creates the operator's objects, Kubernetes the Pods, and the test writes their status as the kubelet and the
+// sidecars would.
 func (w *wire) make() (rows map[string]string) {
 	w.t.Helper()
 	create := func(o client.Object) {
@@ -245,7 +246,7 @@ func (w *wire) states(pod string, status corev1.PodStatus) {
 	}
 }
 
-// agent runs the barrier of scylla-agent in the newcomer's Pod until it says what it waits for, with the rights of the operator's Pods where as says so.
+// agent runs the barrier of scylla-agent in the newcomer's Pod until it logs a reason to wait; with as, under the rights of the operator's Pods.
 func (w *wire) agent(as bool, reason string) {
 	w.t.Helper()
 	cfg := rest.CopyConfig(w.cfg)
@@ -332,7 +333,7 @@ func TestBesideOperatorOnTheWire(t *testing.T) {
 	}
 }
 
-// situations are those of the numbers, one after the other, each taken back.
+// situations runs the numbered situations, one after the other, and reverts each.
 func (w *wire) situations(rows map[string]string, ours bool) {
 	t := w.t
 	t.Helper()
@@ -373,7 +374,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacl
 		t.Fatal(err)
 	}
 
-	// 1: a host ID that no member here has is no ghost where another datacenter may exist.
+	// 1: a host ID that no member here has is not a ghost where another datacenter may exist.
 	for name, text := range rows {
 		w.annotate(name, strings.Replace(text, "]", `,{"hostID":"`+unknownID+`","status":"DOWN"}]`, 1))
 	}
@@ -412,7 +413,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacl
 		s.Annotations[api.AnnotationNodeJoined], s.Labels[api.LabelReplace] = "true", ""
 	})
 
-	// 8: a budget holds the operator.
+	// 8: a budget blocks the operator.
 	budget := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "demo", Labels: map[string]string{api.LabelCluster: "demo"}},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromInt32(3)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{api.LabelCluster: "demo"}}},
@@ -423,7 +424,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacl
 	}
 	w.want(3, "disruption budget demo lets none go", "replace", "status", third)
 
-	// 5: past the deletion of the claim nothing is taken back, and what was lost there is offered.
+	// 5: after the deletion of the claim no request can be withdrawn, and the lost record is offered.
 	w.claimGoes(t)
 
 	// 8: a newcomer that ScyllaDB has banned.
@@ -443,7 +444,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacl
 	w.want(3, "REFUSED", "barrier", newcomer)
 	w.states(newcomer, waiting)
 
-	// 6: forcing a datacenter says that Pods restart, and is taken back from wherever it was copied.
+	// 6: the command that forces a datacenter warns that Pods restart, and is reverted on every object that it was copied to.
 	for _, scope := range [][]string{{"--cluster", "demo"}, {"--datacenter", "dc1"}} {
 		w.want(2, "every Pod of the cluster restarts", append([]string{"force-proceed"}, scope...)...)
 	}

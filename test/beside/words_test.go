@@ -9,7 +9,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// never are words that no situation under the Scylla Operator may bring up: what is refused there, what is not its reason, and what only our own Pods have.
+// never are texts that must not appear in a situation under the Scylla Operator: commands that it refuses, reasons that do not apply there, and parts
+// that only our own Pods have.
 var never = []string{"--ignore-dead", "launcher", "AsExpected", "resume", "kubectl scylla install", "scylla-agent", "<nil>", "container " + "scylla-agent"}
 
 // TestBesideOperator10Words checks the texts of each situation: no command that the operator refuses is recommended, no text advises to remove a node

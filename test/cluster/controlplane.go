@@ -199,7 +199,7 @@ func (c *Cluster) waitRunning(ctx context.Context, what, component string, cond 
 	})
 }
 
-// get tells whether the API server answers a request with 200, and else what it says in one line.
+// get reports whether the API server answers a request with 200, and otherwise its answer in one line.
 func (c *Cluster) get(ctx context.Context, path string) (ok bool, state string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/internal/supervisor"
 )
 
-// traces is what a running cluster leaves on the machine.
+// traces are the processes, mounts and files of a running cluster on the machine.
 type traces struct {
 	dir    string
 	keeper int
@@ -79,7 +79,7 @@ func descendants(t *testing.T, root int) []int {
 	return all
 }
 
-// left names what is still there.
+// left names the traces that still exist.
 func (tr traces) left() []string {
 	var left []string
 	for _, o := range tr.owners {

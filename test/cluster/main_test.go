@@ -61,7 +61,7 @@ func helper(form string) error {
 	return nil
 }
 
-// needNodes skips the test aloud where there cannot be Kubernetes nodes.
+// needNodes skips the test, with the reason, where Kubernetes nodes are not possible.
 func needNodes(t *testing.T) {
 	t.Helper()
 	if missing := cluster.MissingPrerequisites(); len(missing) > 0 {

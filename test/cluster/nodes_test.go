@@ -204,7 +204,7 @@ func TestCutsBetweenPods(t *testing.T) {
 	for name, other := range map[string]cluster.Pod{"on the same node": b, "on another node": far} {
 		t.Run("both ways, "+name, func(t *testing.T) {
 			wantReach(t, c, a, other, true)
-			for range 2 { // a cut again is no other cut
+			for range 2 { // a second cut changes nothing
 				if err := c.CutPods(ctx, a, other); err != nil {
 					t.Fatal(err)
 				}

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// certLife is long enough for a cluster that somebody leaves running and short enough to be worthless later.
+// certLife is long enough for a cluster that stays running for weeks, and short enough to be worthless later.
 const certLife = 30 * 24 * time.Hour
 
 // authority issues the throw-away certificates of one cluster into a directory.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo is `make demo`: three real Kubernetes nodes, three racks of simulated ScyllaDB in real Pods, and a story told with the real
-// commands' real output. `demo once` ends by itself, `demo unguarded` plays the same story without the barrier.
+// Command demo is `make demo`: three real Kubernetes nodes, three racks of simulated ScyllaDB in real Pods, and the real commands with their real
+// output. `demo once` ends by itself, `demo unguarded` runs the same steps without the barrier.
 package main
 
 import (
@@ -52,7 +52,7 @@ func main() {
 	err := run(ctx, os.Stdout, unguarded, stay)
 	switch {
 	case ctx.Err() != nil && stay:
-		// Ctrl-C is how a demo that stays is ended.
+		// Ctrl-C is the normal end of a demo that stays.
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "interrupted")
 		os.Exit(130)
@@ -135,7 +135,7 @@ func (s *story) kubectl(args ...string) error {
 	return err
 }
 
-// Long: a story is told from its beginning to its end.
+// Long: the steps of the demo in their order.
 func (s *story) tell(unguarded bool) error {
 	ctx, cancel := context.WithTimeout(s.ctx, 20*time.Minute)
 	defer cancel()
@@ -262,7 +262,7 @@ func lastLine(s string) string {
 	return s[strings.LastIndex(s, "\n")+1:]
 }
 
-// untilSeenDown waits until both others' word has reached the report.
+// untilSeenDown waits until the rows of both others are in the report.
 func (s *story) untilSeenDown(ctx context.Context) error {
 	return cluster.WaitFor(ctx, "the others to see "+victim+" DOWN", 500*time.Millisecond, func(ctx context.Context) (bool, string, error) {
 		r, err := s.w.Plugin(ctx, "status", "-n", namespace, "-o", "json")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doors types what the README tells a new user to type.
+// Package doors runs the commands that the README gives to a new user.
 package doors
 
 import (
@@ -24,13 +24,13 @@ func TestDoorWithoutACluster(t *testing.T) {
 		t.Skip("links a binary")
 	}
 	t.Parallel()
-	// What each command ends with, and says.
+	// Exit code and output of each command.
 	want := map[string]struct {
 		code int
 		says string
 	}{
 		"kubectl scylla demo":                           {0, "kubectl scylla barrier --from sample:incident"},
-		"kubectl scylla demo incident":                  {3, "NOT HEALTHY demo/demo"}, // without a terminal it is the status
+		"kubectl scylla demo incident":                  {3, "NOT HEALTHY demo/demo"}, // without a terminal it prints the status
 		"kubectl scylla barrier --from sample:incident": {3, "demo-dc1-rack2-1"},
 	}
 	dir := t.TempDir()
@@ -38,7 +38,7 @@ func TestDoorWithoutACluster(t *testing.T) {
 	if err := image.BuildBinary(t.Context(), "../..", "./cmd/kubectl-scylla", program); err != nil {
 		t.Fatal(err)
 	}
-	// kubectl does nothing but to find its plugin.
+	// kubectl only finds its plugin.
 	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\nshift\nexec kubectl-scylla \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}

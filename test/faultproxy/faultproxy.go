@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faultproxy is a reverse proxy in front of a Kubernetes API server that does what networks, load balancers and admission do on bad days: it
-// holds requests back, drops them, stalls watches that stay open, and rejects kinds. For tests.
+// Package faultproxy is a reverse proxy in front of a Kubernetes API server that simulates failures of networks, load balancers and admission: it
+// delays requests, drops them, stalls watches that stay open, and rejects kinds. For tests.
 package faultproxy
 
 import (
@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Fault is what happens to the requests that it matches. Requests that match several suffer the first.
+// Fault is applied to the requests that it matches. Requests that match several get the first.
 type Fault struct {
 	// Methods that match, all when empty. Resource is a plural name in the path, "pods"; any when empty.
 	Methods  []string
@@ -29,7 +29,7 @@ type Fault struct {
 	// Watches matches watches only, Lists all but watches.
 	Watches, Lists bool
 
-	// Hold keeps a request back until the fault is removed, and then forwards it, whether or not its client still waits.
+	// Hold delays a request until the fault is removed, and then forwards it, whether or not its client still waits.
 	Hold bool
 	// Drop closes the connection without an answer.
 	Drop bool
@@ -55,7 +55,7 @@ type Proxy struct {
 	changed chan struct{} // closed when the faults change
 }
 
-// Start starts a proxy in front of the API server that cfg names. It uses cfg's credentials; whom a client impersonates is passed on.
+// Start starts a proxy in front of the API server that cfg names. It uses cfg's credentials and forwards the headers of impersonation.
 func Start(cfg *rest.Config) (*Proxy, error) {
 	upstream := rest.CopyConfig(cfg)
 	upstream.Impersonate = rest.ImpersonationConfig{}
@@ -96,7 +96,7 @@ func (p *Proxy) Config() *rest.Config {
 	return &rest.Config{Host: p.server.URL, Impersonate: p.cfg.Impersonate}
 }
 
-// Add begins a fault; the function ends it.
+// Add adds a fault; the returned function removes it.
 func (p *Proxy) Add(f Fault) (remove func()) {
 	f.gone = make(chan struct{})
 	p.mu.Lock()
@@ -114,7 +114,7 @@ func (p *Proxy) Add(f Fault) (remove func()) {
 	})
 }
 
-// Hits is how often a request has suffered from a fault up to now; a watch that stalls counts whenever something is held back.
+// Hits is how often the fault was applied so far; a watch that stalls counts whenever data is held back.
 func (p *Proxy) Hits() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,20 +125,20 @@ func (p *Proxy) Hits() int {
 	return n
 }
 
-// announce tells the watches that are open. The caller holds mu.
+// announce wakes the open watches. The caller holds mu.
 func (p *Proxy) announce() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// ServeHTTP forwards, or does what the first fault that matches says.
+// ServeHTTP forwards the request, or applies the first fault that matches.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, _ := p.match(r, func(f *Fault) bool { return !f.Stall })
 	switch {
 	case f == nil:
 	case f.Hold:
-		// The request lives on when its client has given up, as one does that is on its way. Its context needs a Done of its own: a ReverseProxy
-		// asks the connection for the client's end when the context has none.
+		// The forwarded request outlives its client, as a request in transit does. Its context needs a Done of its own: a ReverseProxy watches the
+		// connection for the client's end when the context has none.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			panic(http.ErrAbortHandler)
@@ -165,14 +165,15 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r)
 }
 
-// count notes that a request suffers from f. One that is held counts once it is here whole, so that it arrives though its client gives up from then on.
+// count records that f is applied to a request. A request that is held counts once it has been read whole, so that it arrives although its client
+// gives up from then on.
 func (p *Proxy) count(f *Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hit[f]++
 }
 
-// match is the first fault of a sort that a request suffers, and what tells of the next change.
+// match returns the first fault of a sort that applies to a request, and the channel that is closed at the next change.
 func (p *Proxy) match(r *http.Request, sort func(*Fault) bool) (*Fault, <-chan struct{}) {
 	watching := watches(r)
 	p.mu.Lock()
@@ -209,7 +210,7 @@ type stream struct {
 	cancel context.CancelFunc
 }
 
-// Read delivers nothing while a fault stalls the watch; what has come meanwhile is delivered afterwards, as a buffer somewhere would.
+// Read delivers nothing while a fault stalls the watch; data that arrives meanwhile is delivered afterwards, as from a buffer on the way.
 func (s *stream) Read(b []byte) (int, error) {
 	n, err := s.body.Read(b)
 	for {

@@ -104,7 +104,7 @@ func TestRequestsAreRejectedDroppedAndHeld(t *testing.T) {
 	}
 	remove()
 
-	// One that is held arrives although its client has gone.
+	// A held request arrives although its client has gone.
 	remove = p.Add(faultproxy.Fault{Methods: []string{"DELETE"}, Hold: true})
 	before := p.Hits()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,17 +17,17 @@ import (
 	"time"
 )
 
-// Group is a control group whose processes together may have so much memory and no more: the kernel ends one that wants more, as it ends a container.
+// Group is a control group with a memory limit for its processes together: above it the kernel kills one, as in a container.
 type Group struct {
 	dir string
 	v2  bool
 }
 
-// groupPrefix starts the name of every group, the process that made it follows.
+// groupPrefix starts the name of every group; the number of the process that made it follows.
 const groupPrefix = "scylla-test-memory-"
 
-// NewGroup makes a group that may hold most bytes; it goes with the test, and with it the processes that are left in it. Where no group can be made, for want of
-// rights or of the controller for memory, the test is skipped with the reason.
+// NewGroup makes a group with a limit of most bytes; the end of the test removes it and the processes that are left in it. Where no group can be
+// made, for lack of rights or of the memory controller, the test is skipped with the reason.
 func NewGroup(t *testing.T, most int64) *Group {
 	t.Helper()
 	var errs []error
@@ -54,7 +54,7 @@ type hierarchy struct {
 	v2   bool
 }
 
-// hierarchies lists those in which memory could be bounded, version 1 first: where both are mounted, it has the controller.
+// hierarchies lists those with a memory controller, version 1 first: where both are mounted, version 1 has the controller.
 func hierarchies() []hierarchy {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -80,7 +80,7 @@ func (h hierarchy) make(most int64) (*Group, error) {
 	limit := "memory.limit_in_bytes"
 	if h.v2 {
 		limit = "memory.max"
-		// Below a group that holds processes itself, as a container's own, the kernel refuses this.
+		// The kernel refuses this below a group that contains processes itself, such as a container's own.
 		if err := os.WriteFile(filepath.Join(h.root, "cgroup.subtree_control"), []byte("+memory"), 0o644); err != nil {
 			return nil, fmt.Errorf("let groups below %s bound memory: %w", h.root, err)
 		}
@@ -106,7 +106,7 @@ func (h hierarchy) make(most int64) (*Group, error) {
 	return g, nil
 }
 
-// sweep removes the groups that a test left which was killed.
+// sweep removes the groups of tests that were killed.
 func (h hierarchy) sweep() {
 	left, _ := filepath.Glob(filepath.Join(h.root, groupPrefix+"*")) // the pattern is well formed
 	for _, dir := range left {
@@ -117,7 +117,7 @@ func (h hierarchy) sweep() {
 	}
 }
 
-// Command is a command whose process is in the group before the program begins. It ends with this process.
+// Command returns a command that enters the group before its program begins. It ends with this process.
 func (g *Group) Command(t *testing.T, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", `echo $$ > "$0" && exec "$@"`, filepath.Join(g.dir, "cgroup.procs"), program}, args...)...)
@@ -142,7 +142,7 @@ func (g *Group) Peak() int64 {
 	return n
 }
 
-// Killed is how many processes of the group the kernel has ended for want of memory.
+// Killed is how many processes of the group the kernel has killed for lack of memory.
 func (g *Group) Killed() (int, error) {
 	name := "memory.oom_control"
 	if g.v2 {
@@ -160,7 +160,7 @@ func (g *Group) Killed() (int, error) {
 	return 0, fmt.Errorf("%s does not say what the kernel has ended: %q", name, b)
 }
 
-// remove ends what is in the group, and removes it.
+// remove kills the processes in the group, and removes it.
 func (g *Group) remove() error {
 	const tries, pause = 200, 25 * time.Millisecond
 	var err error
@@ -174,7 +174,7 @@ func (g *Group) remove() error {
 		if err = syscall.Rmdir(g.dir); err == nil || errors.Is(err, syscall.ENOENT) {
 			return nil
 		}
-		time.Sleep(pause) // the kernel tells nobody when a process has left
+		time.Sleep(pause) // the kernel sends no notice when a process has left
 	}
 	return fmt.Errorf("remove control group %s: %w", g.dir, err)
 }

@@ -28,7 +28,7 @@ func Under(t *testing.T, most int64, f func(t *testing.T)) {
 		most *= raceFactor
 	}
 	if os.Getenv(childEnv) == t.Name() {
-		debug.SetMemoryLimit(most * 3 / 4) // the rest is for the program's text and what the kernel adds
+		debug.SetMemoryLimit(most * 3 / 4) // the rest is for the program's text and the kernel's overhead
 		f(t)
 		return
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package netpolicy holds the NetworkPolicies of docs/install/networkpolicies against the connections that must be possible and those that must not. The test cluster enforces no
-// NetworkPolicy, so this is what the API's documentation says that a policy means, evaluated: that a network plugin keeps to it is not tested here.
+// Package netpolicy checks the NetworkPolicies of docs/install/networkpolicies against the connections that must be possible and those that must not.
+// The test cluster enforces no NetworkPolicy, so the test evaluates the policies by the API's documentation; it does not test that a network plugin
+// enforces them.
 package netpolicy
 
 import (
@@ -42,7 +43,7 @@ func matches(t *testing.T, s *metav1.LabelSelector, set map[string]string) bool 
 	return x.Matches(labels.Set(set))
 }
 
-// selects is true when a peer of a rule means e; the policy is in namespace ns.
+// selects is true when a peer of a rule matches e; the policy is in namespace ns.
 func selects(t *testing.T, p networkingv1.NetworkPolicyPeer, ns string, e end) bool {
 	t.Helper()
 	if p.IPBlock != nil {
@@ -62,7 +63,7 @@ func selects(t *testing.T, p networkingv1.NetworkPolicyPeer, ns string, e end) b
 	return inNamespace && (p.PodSelector == nil || matches(t, p.PodSelector, e.labels))
 }
 
-// allows is true when one rule lets a connection through; no peers mean everybody, no ports every port.
+// allows is true when one rule allows a connection; no peers mean every peer, no ports every port.
 func allows(t *testing.T, peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort, ns string, other end, proto corev1.Protocol, port int) bool {
 	t.Helper()
 	ok := len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool { return selects(t, p, ns, other) })
@@ -74,7 +75,7 @@ func allows(t *testing.T, peers []networkingv1.NetworkPolicyPeer, ports []networ
 	}))
 }
 
-// possible is true when both ends let a connection through: a Pod that no policy selects for a direction is open in it.
+// possible is true when both ends allow a connection: a Pod that no policy selects for a direction is open in it.
 func possible(t *testing.T, all []networkingv1.NetworkPolicy, from, to end, proto corev1.Protocol, port int) bool {
 	t.Helper()
 	direction := func(e end, kind networkingv1.PolicyType, rule func(networkingv1.NetworkPolicy) bool) bool {

@@ -60,7 +60,7 @@ type Archive struct {
 	Files []string `json:"files"`
 }
 
-// Krew is what the manifest of krew says.
+// Krew is the source of krew's manifest.
 type Krew struct {
 	Name             string   `json:"name"`
 	IDs              []string `json:"ids"`
@@ -83,7 +83,7 @@ func ReadConfig(name string) (*Config, error) {
 	return c, nil
 }
 
-// Facts are what templates in the configuration may use, by goreleaser's names.
+// Facts are the values for templates in the configuration, by goreleaser's names.
 type Facts struct {
 	Version, ShortCommit, CommitDate, CommitTimestamp, Os, Arch, Binary, ArtifactName string
 	Env                                                                               map[string]string

@@ -39,7 +39,7 @@ type Platform struct {
 	Selector Selector `json:"selector"`
 }
 
-// Selector says for which machines an archive is.
+// Selector selects the machines that an archive is for.
 type Selector struct {
 	MatchLabels map[string]string `json:"matchLabels"`
 }
@@ -74,8 +74,8 @@ func KrewManifest(k Krew, version string, platforms []Platform) ([]byte, error) 
 	return b, CheckKrew(k.Name, b)
 }
 
-// CheckKrew holds a manifest against the rules by which krew accepts one: its own fields and no other, a safe name, a semantic version with its v, and for each
-// platform where it is, its sum, its program, the files that are kept, and a selector of os and arch.
+// CheckKrew checks a manifest against the rules by which krew accepts one: no unknown fields, a safe name, a semantic version with its v, and for
+// each platform its URL, its sum, its program, the files that are kept, and a selector of os and arch.
 func CheckKrew(name string, manifest []byte) error {
 	var m Manifest
 	if err := yaml.UnmarshalStrict(manifest, &m); err != nil {

@@ -49,7 +49,8 @@ func TestReleaseHasEveryTarget(t *testing.T) {
 	}
 }
 
-// What the linker sets must be a variable of internal/version, and the compiler's flags those of the Makefile: a release is built as it was tested.
+// The linker's flags must name variables of internal/version, and the compiler's flags must be those of the Makefile: a release is built as it was
+// tested.
 func TestReleaseIsBuiltAsItWasTested(t *testing.T) {
 	t.Parallel()
 	c := config(t)
@@ -208,7 +209,7 @@ func TestGoInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the module cache has packed is taken from there; the rest comes from where this machine gets its modules.
+	// Modules that the module cache has packed are taken from there; the rest comes from this machine's module proxy.
 	cache, upstream, _ := strings.Cut(strings.TrimSpace(string(env)), "\n")
 	bin := t.TempDir()
 	cmd := exec.Command("go", "install", module+"/cmd/kubectl-scylla@"+version)
@@ -224,7 +225,7 @@ func TestGoInstall(t *testing.T) {
 	}
 }
 
-// moduleZip packs the module as a proxy serves it: without what is not part of it, nested modules for one.
+// moduleZip packs the module as a proxy serves it: without nested modules and other files that are not part of it.
 func moduleZip(t *testing.T, prefix string) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release holds what a release is made with beside goreleaser: the software bill of materials of a binary, read from the build information that Go puts
-// into it, the krew manifest, and the images. It publishes nothing and asks no network.
+// Package release holds the release tools beside goreleaser: the software bill of materials of a binary, read from the build information that Go
+// embeds, the krew manifest, and the images. It publishes nothing and uses no network.
 package release
 
 import (
@@ -30,7 +30,7 @@ type Document struct {
 	Relationships     []Relationship `json:"relationships"`
 }
 
-// Creation says who made the document, and when.
+// Creation is the creator of the document, and the time.
 type Creation struct {
 	Created  string   `json:"created"`
 	Creators []string `json:"creators"`

@@ -24,13 +24,13 @@ type Target struct{ OS, Arch string }
 
 func (t Target) String() string { return t.OS + "/" + t.Arch }
 
-// Snapshot makes what .goreleaser.yaml says with the go command alone, for the targets that are wanted: archives, checksums, bills of materials, the krew
-// manifest and the images. It is what CI can afford where goreleaser itself is not there, and reads the same file.
+// Snapshot builds the artifacts of .goreleaser.yaml with the go command alone, for the wanted targets: archives, checksums, bills of materials, the
+// krew manifest and the images. CI uses it where goreleaser is not available; both read the same file.
 type Snapshot struct {
 	Root, Out string
 	Config    *Config
 	Facts     Facts
-	// Wanted says for which targets; Say is told what was made.
+	// Wanted selects the targets; Say is called with a line for each artifact.
 	Wanted func(Target) bool
 	Say    func(string)
 

@@ -135,7 +135,7 @@ func TestRemoteBetweenTwoControlPlanes(t *testing.T) {
 	}
 	here.create(statefulSet())
 
-	// In the wrong order each step says which one is missing, and makes nothing.
+	// In the wrong order each step names the missing one, and creates nothing.
 	if out := here.scylla(2, "remote add eu demo -n demo %s --yes", to); !strings.Contains(out, "there is no controller here") {
 		t.Error(out)
 	}
@@ -177,7 +177,7 @@ func TestRemoteBetweenTwoControlPlanes(t *testing.T) {
 	}
 	leastRights(here)
 
-	// The controller reads with it, and copies its own report there.
+	// The controller reads the remote with the Secret, and copies its own report there.
 	here.controls()
 	copied, pushed := scope.ObjectName("demo", "eu", "dc2", "external"), scope.ObjectName("demo", "dc1", "external")
 	here.until("the report of there", func(ctx context.Context) error {
@@ -216,7 +216,7 @@ func TestRemoteBetweenTwoControlPlanes(t *testing.T) {
 	here.scylla(1, "remote remove eu --yes")
 }
 
-// leastRights tries what the account must not be able to do.
+// leastRights tries requests that the account must not be able to make.
 func leastRights(here *side) {
 	here.Helper()
 	s, err := here.secret("eu")

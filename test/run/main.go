@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command run is `make test`: it runs every test of the module with the race detector and in random order, then the tests that need a real
-// Kubernetes one package after the other, says aloud what was skipped and why, and closes with one line that counts.
+// Command run is `make test`: it runs every test of the module with the race detector and in random order, then the tests that need a real Kubernetes
+// one package after the other, prints the skipped tests with their reasons, and ends with one line of totals.
 //
 // Of the simulation it runs 2,000 seeds by each of the two policies, permits and reports: 4,000 runs, about four minutes of one core.
 package main
@@ -103,7 +103,7 @@ func run(ctx context.Context, out io.Writer, unitOnly, race bool, seeds int) (in
 	for _, p := range t.broken {
 		fmt.Fprintf(out, "BROKEN %s\n", p)
 	}
-	// Once more at the end, where a log that was cut is still read.
+	// Repeated at the end, where a truncated log still has it.
 	for _, f := range t.failures {
 		fmt.Fprintf(out, "FAILED %s\n", f)
 	}
@@ -138,7 +138,7 @@ func buildKubernetes(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// packages are all packages of the module, and among them those whose tests bound the memory that they take.
+// packages returns all packages of the module, and those among them whose tests bound their memory.
 func packages(ctx context.Context) (all, bounding []string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-f", `{{.ImportPath}}{{range .TestImports}} {{.}}{{end}}{{range .XTestImports}} {{.}}{{end}}`, "./...")
 	cmd.Stderr = os.Stderr
@@ -194,7 +194,7 @@ func (t *tally) test(ctx context.Context, out io.Writer, cgo string, args []stri
 func (t *tally) add(out io.Writer, line string, held map[string][]string, failedIn map[string]bool) {
 	var e event
 	if json.Unmarshal([]byte(line), &e) != nil {
-		fmt.Fprint(out, line) // the compiler's words
+		fmt.Fprint(out, line) // the compiler's output
 		return
 	}
 	key := e.Package + " " + e.Test
@@ -235,7 +235,7 @@ func (t *tally) add(out io.Writer, line string, held map[string][]string, failed
 	switch e.Action {
 	case "pass":
 		t.passed++
-		// The race detector speaks whenever it likes: its words stand in the output of any test that ran just then.
+		// The race detector writes at any time: its report is in the output of any test that ran at that moment.
 		if strings.Contains(strings.Join(text, ""), "WARNING: DATA RACE") {
 			fmt.Fprint(out, strings.Join(text, ""))
 		}
@@ -250,7 +250,7 @@ func (t *tally) add(out io.Writer, line string, held map[string][]string, failed
 	}
 }
 
-// reason is what the test said when it skipped: the last line that is not the runner's own.
+// reason is the skip message of a test: the last line that is not the runner's own.
 func reason(output []string) string {
 	for _, l := range slices.Backward(output) {
 		s := strings.TrimSpace(l)
@@ -265,7 +265,7 @@ func reason(output []string) string {
 	return "no reason given"
 }
 
-// complaint is the first thing that a failed test said, with the place; the rest of its output stands further up.
+// complaint is the first message of a failed test, with its place; the rest of its output is printed above.
 func complaint(output []string) string {
 	const most = 600
 	for i, l := range output {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package samples makes the archives of docs/samples from simulated clusters, with the command that makes everybody's: kubectl scylla report --archive.
+// Package samples makes the archives of docs/samples from simulated clusters, with the users' command: kubectl scylla report --archive.
 package samples
 
 import (
@@ -85,7 +85,7 @@ func TestSamplesAreCurrent(t *testing.T) {
 	}
 }
 
-// contents are the saved objects of an archive. The page and the manifest say which build drew and packed them.
+// contents are the saved objects of an archive, without the page and the manifest, which contain the build's version.
 func contents(t *testing.T, archive []byte) map[string]string {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))

@@ -26,7 +26,7 @@ import (
 // health and verdicts, by either source.
 func TestLiveFileAndArchiveAreOneCluster(t *testing.T) {
 	t.Parallel()
-	// Without the right to list Pods there is nothing to save that says so: a file without Pods is one in which they were not saved.
+	// A file does not record that the right to list Pods was missing: a file without Pods is one in which they were not saved.
 	all := slices.DeleteFunc(scenes.All(12), func(s scenes.Scene) bool { return s.Name == "no rights" })
 	rapid.Check(t, func(rt *rapid.T) {
 		scene := rapid.SampledFrom(all).Draw(rt, "scene")
@@ -93,7 +93,7 @@ func listed(o cluster.Objects) []client.Object {
 	return out
 }
 
-// damaged leaves objects out, takes from them what is judged by, and garbles rows.
+// damaged removes objects, removes fields that decisions use, and garbles rows.
 func damaged(t *rapid.T, objects []client.Object) []client.Object {
 	out := make([]client.Object, 0, len(objects))
 	for _, o := range objects {
@@ -128,7 +128,7 @@ func change(o client.Object, key, value string) {
 	}
 }
 
-// same fails unless both say the same of everything that a person is shown and a barrier decides by.
+// same fails unless both clusters agree in everything that a person is shown and a barrier decides by.
 func same(t *rapid.T, how string, want, got *cluster.Cluster) {
 	t.Helper()
 	if diff := cmp.Diff(said(t, want), said(t, got)); diff != "" {

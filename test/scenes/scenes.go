@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scenes is one table of clusters in trouble, of several sizes, for everything that a person sees: the same scenes are drawn as text, page and
-// dashboard, and held against what each of them may suggest. It decides nothing.
+// Package scenes is one table of clusters with faults, of several sizes, for every output for people: the same scenes are rendered as text, page and
+// dashboard, and compared with the suggestions that each of them may make. It decides nothing.
 package scenes
 
 import (
@@ -45,7 +45,7 @@ var sizes = map[int]size{
 	504: {[]string{"ap-south-1", "eu-central-1", "us-east-1", "us-west-2"}, 3, 42},
 }
 
-// Sizes are the numbers of nodes.
+// Sizes returns the numbers of nodes.
 func Sizes() []int { return []int{12, 27, 99, 504} }
 
 type situation struct {
@@ -76,7 +76,7 @@ var situations = []situation{
 	{"no rights", "you have no right to list pods", false, func(s *set) { s.forbidden = true }},
 }
 
-// All is every situation at every size of at most that many nodes; zero means all.
+// All returns every situation at every size of at most that many nodes; zero means all.
 func All(most int) []Scene {
 	var out []Scene
 	for _, n := range Sizes() {
@@ -93,7 +93,7 @@ func All(most int) []Scene {
 // String names the scene.
 func (s Scene) String() string { return fmt.Sprintf("%d %s", s.Nodes, s.Name) }
 
-// Now is when every scene was looked at.
+// Now is the time of every scene.
 var Now = plugintest.Now
 
 var since = plugintest.Now.Add(-90 * time.Second)
@@ -137,7 +137,7 @@ func (s *set) revisions() {
 	}
 }
 
-// dead takes nodes down, whose Pods crash and see nothing.
+// dead makes nodes DOWN: their Pods crash and report nothing.
 func (s *set) dead(which func(plugintest.Node) bool) {
 	for _, n := range s.Nodes {
 		if which(n) {
@@ -192,7 +192,7 @@ func (s *set) partition() {
 	}
 }
 
-// restarting is a member whose Pod is in its init containers, three seconds after it was made anew.
+// restarting puts a member's Pod into its init containers, three seconds after it was created again.
 func (s *set) restarting(name string, rolled bool) {
 	s.Down(name)
 	n := s.Node(name)
@@ -217,7 +217,7 @@ func (s *set) replacement() {
 	v.Labels[api.LabelReplacingNodeHostID] = s.Node(name).HostID
 }
 
-// objects are what is read. Of the large clusters only the annotations of the Pods speak.
+// objects returns the objects to read. In the large clusters only the annotations of the Pods have rows.
 func (s *set) objects(large bool) cluster.Objects {
 	if large || s.forbidden {
 		s.NoReports()

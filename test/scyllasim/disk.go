@@ -321,8 +321,9 @@ func (t *localTable) compactLocked() error {
 	return nil
 }
 
-// flushScyllaLocal writes the ID of the node's group 0 to an SSTable, where the node is in one and that was not done. Until then the ID is in the commitlog,
-// as which the journal of group 0 serves here: a start after a crash replays and flushes it. [derived] from system.local, whose key space it shares (3.4).
+// flushScyllaLocal writes the ID of the node's group 0 to an SSTable, where the node is in one and that was not done. Until then the ID is in the
+// commitlog, for which the journal of group 0 stands here: a start after a crash replays and flushes it. [derived] from system.local, whose key space
+// it shares (3.4).
 func (n *Node) flushScyllaLocal() error {
 	if n.g0 == nil || n.groupID() == "" {
 		return nil

@@ -77,7 +77,7 @@ func TestA5FeaturesAreEnabledWhenAllNodesHaveThem(t *testing.T) {
 		return strings.TrimPrefix(c.Node(1).g0.state().Features, "SCYLLASIM_2025_4")
 	})
 	wantExit(t, add(t, c, nil), 1, "Feature check failed")
-	// So a node that runs knows all that is enabled, also where somebody rolls back.
+	// So a node that runs knows all enabled features, also after a rollback of its version.
 	c.Node(2).Stop()
 	wantExit(t, restart(t, c, 2, func(o *Options) { o.Version = "2025.3.0" }), 1, "prohibited downgrade procedure")
 	ready(t, restart(t, c, 2, func(o *Options) { o.Version = "2025.4.0" }))

@@ -119,7 +119,7 @@ func TestAPIAppearsInStages(t *testing.T) {
 	clock := NewManualClock(time.Now())
 	o := Options{
 		Clock: clock, Dir: t.TempDir(), ListenAddress: nextLoopbackNet() + "1", Version: "2026.1.0",
-		Seeds: []string{"127.0.0.250"}, // nobody answers: the node stays where it starts to join
+		Seeds: []string{"127.0.0.250"}, // no node answers there: this one stays where it starts to join
 	}
 	o.APIAddress = o.ListenAddress
 	n, err := StartNode(t.Context(), o)
@@ -128,7 +128,7 @@ func TestAPIAppearsInStages(t *testing.T) {
 	}
 	t.Cleanup(n.Kill)
 	for stage, want := range []string{
-		"0 0 0 0 0 0", // nothing listens
+		"0 0 0 0 0 0", // no process listens
 		"200 404 404 404 404 404",
 		"200 200 500 404 404 404", // the gossiper object is there and not ready
 		"200 200 500 200 404 404",

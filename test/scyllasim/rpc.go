@@ -235,7 +235,7 @@ func (t *transport) dial(ctx context.Context, ip, hostID string) (*rpcConn, erro
 	return rc, nil
 }
 
-// call sends one request to ip. hostID, if set, must be who answers. ctx carries the deadline, in wall time.
+// call sends one request to ip. hostID, if set, is the host ID that must answer. ctx carries the deadline, in wall time.
 func (t *transport) call(ctx context.Context, class, hostID, ip, method string, in, out any) (string, error) {
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package stage makes the Kubernetes objects of a small ScyllaDB cluster for tests: racks of StatefulSets whose members have all joined, run, and see
-// each other UP. A test changes what it is about. The package must not know any package of the product but internal/api, so that every one can be tested with it.
+// each other UP. Each test changes the part that it tests. The package must not know any package of the product but internal/api, so that every one
+// can be tested with it.
 package stage
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
 )
 
-// Start is the moment at which everything on a Stage began.
+// Start is the creation time of all objects on a Stage.
 var Start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 
 // Namespace and Name of the cluster.
@@ -32,7 +33,7 @@ func HostID(rack, ordinal int) string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%012x", rack*0x1000+ordinal+0xa0000000, ordinal)
 }
 
-// Stage is a cluster of racks x nodes on plain StatefulSets, all joined and running, everybody sees everybody UP.
+// Stage is a cluster of racks x nodes on plain StatefulSets, all joined and running; every row has every node UP.
 type Stage struct {
 	Services map[string]*corev1.Service
 	Pods     map[string]*corev1.Pod
@@ -103,7 +104,7 @@ func NewService(name string, rack int, id string) *corev1.Service {
 	}
 }
 
-// PodSpec is a member's. Its barrier goes by the reports alone: what a stage shows is who sees whom, and it keeps no view.
+// PodSpec is a member's Pod spec. Its barrier has the policy reports, because a stage has rows and no view.
 func PodSpec() corev1.PodSpec {
 	return corev1.PodSpec{
 		InitContainers: []corev1.Container{
@@ -215,7 +216,7 @@ func RowText(t interface{ Fatal(...any) }, r api.NodeStatusReport) *string {
 	return &s
 }
 
-// Sees is the cells of a row that says the same of several nodes.
+// Sees returns cells with the same status for several nodes.
 func Sees(status api.NodeStatus, hostIDs ...string) []api.ObservedNodeStatusReport {
 	var out []api.ObservedNodeStatusReport
 	for _, id := range hostIDs {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vectors reads the recorded cases that lie beside it. It imports nothing of the product.
+// Package vectors reads the recorded cases in its own directory. It imports nothing of the product.
 package vectors
 
 import (

@@ -55,7 +55,7 @@ type Status struct {
 	Exit    string // how it ended: "exit status 1", "signal: killed"
 }
 
-// Command is a short-running process whose output is wanted.
+// Command is a short-running process; the caller gets its output.
 type Command struct {
 	Argv   []string
 	Stdin  []byte

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command snapshot makes what .goreleaser.yaml says with the go command alone, for this machine's target or, with -all, for every one: archives, checksums, bills
-// of materials, the krew manifest, and the images of scylla-agent.
+// Command snapshot builds the artifacts of .goreleaser.yaml with the go command alone, for this machine's target or, with -all, for every one:
+// archives, checksums, bills of materials, the krew manifest, and the images of scylla-agent.
 package main
 
 import (
@@ -57,7 +57,7 @@ func run(out, version string, all bool) error {
 	return nil
 }
 
-// git is a fact of the repository; without one, as in an unpacked archive, what stands for it.
+// git returns the output of a git command, or otherwise where there is no repository, as in an unpacked archive.
 func git(otherwise string, args ...string) string {
 	b, err := exec.Command("git", args...).Output()
 	if err != nil {
