@@ -180,7 +180,7 @@ func (k *Keeper) last() time.Time {
 	return k.proven
 }
 
-// proof returns the marks of the clusters whose reports are kept. It returns an error when there are none.
+// proof returns the marks of the clusters whose reports are kept. It returns an error when nothing can be proven yet.
 func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -39,7 +39,7 @@ func (r *Reconciler) view(
 	want.Status.View = r.o.Views.View(ctx, key, judged, stored.View)
 	init := r.o.Views.Initialisation(key, judged, stored)
 	if slices.Contains(m.pruned.fields, "status.group0ID") {
-		init.Group0 = "" // the kind that is installed has no place for it
+		init.Group0 = "" // the installed definition of the kind lacks the field
 	}
 	if init.Now != nil {
 		want.Status.Initialized, want.Status.Initialization = true, init.Now

@@ -174,7 +174,7 @@ func (r *Refusal) Error() string {
 func Run(ctx context.Context, w World) ([]Identity, error) {
 	nodes, err := w.Nodes(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ask the nodes of the cluster who they are: %w", err)
+		return nil, fmt.Errorf("ask the nodes of the cluster for their host IDs: %w", err)
 	}
 	plan := Decide(nodes)
 	if len(plan.Blockers) > 0 {
@@ -201,7 +201,7 @@ func Run(ctx context.Context, w World) ([]Identity, error) {
 func verify(ctx context.Context, w World, before []Node) ([]Identity, error) {
 	after, err := w.Nodes(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ask the nodes of the cluster once more who they are: %w", err)
+		return nil, fmt.Errorf("ask the nodes of the cluster once more for their host IDs: %w", err)
 	}
 	plan := Decide(after)
 	for _, id := range plan.Record {

@@ -82,7 +82,7 @@ func TestB4Adoption(t *testing.T) {
 		"all is recorded already":      {func(f *fake) { f.nodes[0].Recorded, f.nodes[0].Joined = idA, true }, ""},
 		"recorded, and not as joined":  {func(f *fake) { f.nodes[0].Recorded = idA }, ""},
 		"nobody there":                 {func(f *fake) { f.nodes = nil }, "no Pod runs ScyllaDB"},
-		"the nodes cannot be listed":   {func(f *fake) { f.fail["nodes"] = errors.New("forbidden") }, "ask the nodes of the cluster who they are: forbidden"},
+		"the nodes cannot be listed":   {func(f *fake) { f.fail["nodes"] = errors.New("forbidden") }, "ask the nodes of the cluster for their host IDs: forbidden"},
 		"one cannot be asked":          {func(f *fake) { f.nodes[1].Said, f.nodes[1].Trouble = nil, "its Pod is gone" }, "the ScyllaDB of db-1 cannot be asked: its Pod is gone"},
 		"one gives no row":             {func(f *fake) { f.nodes[1].Said.Error = new("connection refused") }, "the ScyllaDB of db-1 cannot be asked: connection refused"},
 		"one has no host ID":           {func(f *fake) { f.nodes[1].Said.HostID = "" }, "the ScyllaDB of db-1 does not say its host ID"},

@@ -48,7 +48,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	if err := r.canonical(); err != nil {
 		return nil, err
 	}
-	// An unusable heartbeat is an error: without it the row would count as that of a reporter without heartbeats, whose rows are trusted for less long.
+	// An unusable heartbeat is an error: without it the row would count as that of a reporter without heartbeats, which is judged by its Pod's status alone.
 	if h := r.Heartbeat; h != nil && (h.Port < 1 || h.Port > 65535 || !IsFingerprint(h.Fingerprint)) {
 		return nil, fmt.Errorf("decode node status report: heartbeat has port %d and fingerprint %.80q, which is no port or no lower-case hex SHA-256", h.Port, h.Fingerprint)
 	}

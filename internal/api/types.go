@@ -45,8 +45,8 @@ type ObservedNodeStatusReport struct {
 
 // Faults of rows that could not be made.
 const (
-	FaultScyllaDB       = "ScyllaDBNoAnswer" // ScyllaDB gave no answer, or none that a row could be made of
-	FaultPodUnreachable = "PodUnreachable"   // nobody got as far as asking ScyllaDB
+	FaultScyllaDB       = "ScyllaDBNoAnswer" // ScyllaDB gave no answer, or an unusable one
+	FaultPodUnreachable = "PodUnreachable"   // the Pod could not be reached, so ScyllaDB was not asked
 )
 
 // NodeStatusReport is the value of AnnotationNodeStatusReport: the row of one node. The shipped shape is observedNodes and

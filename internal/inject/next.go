@@ -11,7 +11,7 @@ const (
 	DoLabel    Do = "label"    // write Running.WithLabels of the StatefulSet
 	DoTemplate Do = "template" // have every host ID recorded, then write Running.WithTemplate
 	DoEvict    Do = "evict"    // the Pod, with its UID as precondition, once that is safe
-	DoMend     Do = "mend"     // the same for a Pod whose ScyllaDB does not run: it is not asked whether it may be stopped
+	DoMend     Do = "mend"     // the same for a Pod whose ScyllaDB does not run, so that no check has to allow its stop
 	DoRelease  Do = "release"  // once every node is UP in every row, write Released of the StatefulSet
 	DoWait     Do = "wait"
 	DoEnd      Do = "end" // every StatefulSet is done

@@ -270,7 +270,7 @@ func (o *Options) ask(ctx context.Context) (answer, error) {
 		if !answered && o.Patience > 0 && now.Sub(began) >= o.Patience {
 			return answer{}, &exit.Error{
 				Code: replacement.ExitLaunchRetry,
-				Err: fmt.Errorf("ask the API server for %s: %w; ScyllaDB was not started because nobody can say whether it is to replace a node, and which seeds it has",
+				Err: fmt.Errorf("ask the API server for %s: %w; ScyllaDB was not started because only the API server has its replace request and its seeds",
 					o.Namespace+"/"+o.Service, err),
 				Hint: "the kubelet starts this container again",
 			}

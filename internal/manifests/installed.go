@@ -19,7 +19,7 @@ const FieldOwner = "kubectl-scylla"
 // PartOfLabel is on every object of an installation, with FieldOwner as value.
 const PartOfLabel = "app.kubernetes.io/part-of"
 
-// VersionAnnotation says on the namespace which version was installed.
+// VersionAnnotation, on the namespace, is the version that was installed.
 const VersionAnnotation = "kubectl-scylla/version"
 
 // SharedKind is a kind of the Scylla Operator too: the first of the two to install its definition keeps it.

@@ -58,7 +58,7 @@ func (c *checker) names() {
 
 func orNobody(addresses []string) []string {
 	if len(addresses) == 0 {
-		return []string{"nobody"}
+		return []string{"no address"}
 	}
 	return addresses
 }

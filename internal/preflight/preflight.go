@@ -24,8 +24,8 @@ type State string
 // The states, the gravest first.
 const (
 	Failed  State = "failed"  // something does not work, or a join is not guarded
-	Unknown State = "unknown" // it could not be looked at
-	Warning State = "warning" // it works, and will hurt one day
+	Unknown State = "unknown" // it could not be checked
+	Warning State = "warning" // it works now, and is likely to fail later
 	OK      State = "ok"
 )
 
@@ -60,17 +60,17 @@ type Kind struct {
 	Err string
 }
 
-// Input is what was read.
+// Input holds the objects and answers that were read.
 type Input struct {
 	// Pre is true before an installation: objects that install creates are then not reported as missing.
 	Pre bool
-	// Version of the plugin; Installed as the namespace says, empty when it says nothing.
+	// Version of the plugin; Installed is that of the annotation on the namespace, empty when there is none.
 	Version, Installed string
 	// KubernetesMinor is 36 for 1.36; zero is not known.
 	KubernetesMinor int
 	Kinds           []Kind
 	Access          []Access
-	// Admission says of each of Policies what was found.
+	// Admission is the state of each of Policies.
 	Admission []Admission
 	// Controller is nil where there is none, ControllerErr why it could not be read. Lease is its leader's.
 	Controller    *appsv1.Deployment

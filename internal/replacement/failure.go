@@ -208,7 +208,7 @@ func takeBack(in *Input) []code.Command {
 	return append(out, code.Kubectl(ns, "delete", "pod", member))
 }
 
-// detail is what the kubelet says of an exit beyond its code.
+// detail returns the kubelet's text about an exit beyond its code.
 func detail(e *Exit) string {
 	reason := e.Reason
 	if reason == "Error" || reason == "Completed" {

@@ -137,7 +137,7 @@ func standstill(in *Input) []code.Message {
 	return out
 }
 
-// notJoined lists what is missing until the newcomer has joined; empty when it has. It has when it has joined by its own word (or by
+// notJoined lists what is missing until the newcomer has joined; empty when it has. It has when it has joined by its own row (or by
 // the member Service, for rows that are not ours), and is UP and a normal member in a fresh row of every other node that is not dead.
 func (v *opinions) notJoined(id hostid.ID) []code.Message {
 	if id == "" {

@@ -61,10 +61,10 @@ func MakePlan(in Input) Plan {
 	return p
 }
 
-// Blockers are the checks that hold it up.
+// Blockers returns the checks that block it.
 func (p Plan) Blockers() []Check { return blockers(p.Checks) }
 
-// OpenAlready says why a new replacement of the member cannot be asked for; zero when it can.
+// OpenAlready returns why a new replacement of the member cannot be requested; zero when it can.
 func OpenAlready(in Input) code.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	if !rec.Open() || Superseded(in) != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// Record is what a member Service's labels and annotations say of a replacement.
+// Record is a replacement by a member Service's labels and annotations.
 type Record struct {
 	// Requested is set while LabelReplace is present; Value is its value.
 	Requested bool

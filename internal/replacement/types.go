@@ -181,7 +181,7 @@ type Input struct {
 	// Version is the ScyllaDB version for texts, ByHostID whether it can replace by host ID.
 	Version  string
 	ByHostID release.Support
-	// VersionDetail says why ByHostID is unknown.
+	// VersionDetail is why ByHostID is unknown.
 	VersionDetail string
 	// Operator is set when the Scylla Operator manages the member: then no step is ours. Conditions are the operator's own about the member, when the
 	// caller has read them.
@@ -201,7 +201,7 @@ type Input struct {
 	NewID string
 }
 
-// Data says which nodes hold the same data.
+// Data lists the nodes that hold the same data.
 type Data struct {
 	// Known is false where no node reported it; Why is then the reason.
 	Known     bool
@@ -250,7 +250,7 @@ type Action string
 
 const (
 	ActionNone          Action = "None"          // no replacement, or not ours
-	ActionRefuse        Action = "Refuse"        // a check holds it up; nothing was deleted in this attempt
+	ActionRefuse        Action = "Refuse"        // a check blocks it; nothing was deleted in this attempt
 	ActionRecord        Action = "Record"        // apply Step.Patch: the point from which the original host ID is safe
 	ActionDeletePVC     Action = "DeletePVC"     // delete Step.Claim, with its UID and resourceVersion as preconditions
 	ActionHoldEviction  Action = "HoldEviction"  // the old node came back to life after its claim was deleted
@@ -261,12 +261,12 @@ const (
 	ActionWaitJoin      Action = "WaitJoin"      // ScyllaDB starts, streams, joins
 	ActionWaitReady     Action = "WaitReady"     // joined, Pod not Ready yet
 	ActionWaitOldGone   Action = "WaitOldGone"   // joined and Ready, the original host ID is still listed
-	ActionFinish        Action = "Finish"        // apply Step.Patch: labels go, the outcome stays
-	ActionFail          Action = "Fail"          // the attempt failed; only a person's `replace resume` goes on
+	ActionFinish        Action = "Finish"        // apply Step.Patch: removes the labels, keeps the outcome
+	ActionFail          Action = "Fail"          // the attempt failed; only `replace resume` starts another
 	ActionKeepPVC       Action = "KeepPVC"       // withdrawn in time: annotate Step.Claim first, so that no older view can delete it
 	ActionCancel        Action = "Cancel"        // apply Step.Patch: the request was withdrawn in time
-	ActionCancelRefused Action = "CancelRefused" // apply Step.Patch: it was withdrawn too late, the label comes back
-	ActionAdopt         Action = "Adopt"         // apply Step.Patch: another's procedure by address goes on under our record
+	ActionCancelRefused Action = "CancelRefused" // apply Step.Patch: it was withdrawn too late, so the label is restored
+	ActionAdopt         Action = "Adopt"         // apply Step.Patch: records a procedure by address that another controller began
 )
 
 // Writes reports whether the action changes an object.
@@ -343,7 +343,7 @@ type Step struct {
 	StartedAt           time.Time
 	// Message is the state in one sentence; Cure what a person can do about it, if anything.
 	Message, Cure code.Message
-	// Waiting lists what a waiting step waits for.
+	// Waiting lists the reasons of a step that waits.
 	Waiting   []code.Message
 	Checks    []Check
 	Diagnosis *Diagnosis

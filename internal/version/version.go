@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version owns what a binary knows of its own build. The linker sets the variables; without it the Go toolchain's own build
+// Package version holds the build information of a binary. The linker sets the variables; without it the Go toolchain's own build
 // information serves. It knows nothing of ScyllaDB's versions.
 package version
 
@@ -18,7 +18,7 @@ var (
 	image   string
 )
 
-// Info is what is known of this build.
+// Info describes this build.
 type Info struct {
 	// Version is the release ("v1.2.3"), or "dev".
 	Version string `json:"version"`

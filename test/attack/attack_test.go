@@ -55,7 +55,7 @@ type attack struct {
 }
 
 const (
-	tokenOfNoPod   = "no Pod" // a token of the account that was not made for a Pod
+	tokenOfNoPod   = "no Pod" // a token of the account that is not bound to a Pod
 	tokenOfAnother = "another Pod's"
 	// tokenWithCoreEvents is the token of an account that carries the ClusterRole and may also write Events of the core group.
 	tokenWithCoreEvents = "core Events"

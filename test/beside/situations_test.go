@@ -159,7 +159,7 @@ func also(fs ...func(*plugintest.Cluster)) func(*plugintest.Cluster) {
 	}
 }
 
-// backAgain is the third member, made anew after its node was lost, with what its Service records of it.
+// backAgain is the third member, created again after its node was lost, with the record on its Service.
 func backAgain(c *plugintest.Cluster) { replacing(nil)(c) }
 
 // twoDatacenters is a ScyllaDBCluster, looked at in the namespace of the first.
@@ -265,7 +265,7 @@ func situations() []situation {
 				delete(o.service(n).Annotations, api.AnnotationNodeJoined)
 			}
 		}, after: func(o *objects) {
-			// 1.21 gives rows to members that have a host ID.
+			// 1.21 writes rows for members that have a host ID.
 			for _, n := range everybody {
 				o.service(n).Annotations[api.AnnotationNodeJoined] = "true"
 			}

@@ -29,7 +29,7 @@ const (
 
 // Addresses. They exist only inside the cluster's network namespaces, so every cluster has the same.
 const (
-	routerIP   = "10.200.0.1" // control plane and DNS; the bridge that all Kubernetes nodes hang on
+	routerIP   = "10.200.0.1" // control plane and DNS; the bridge that connects all Kubernetes nodes
 	nodeNet    = "10.200.0."
 	firstNode  = 10 // node1 is .11
 	podNet     = "10.244."

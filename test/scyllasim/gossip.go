@@ -290,7 +290,7 @@ func (g *gossiper) statesOf(ids []string) []*endpointState {
 	return out
 }
 
-// handleSyn returns the states that are newer here and the host IDs whose state is newer at the sender.
+// handleSyn returns the states that are newer here and the host IDs of the states that are newer at the sender.
 func (g *gossiper) handleSyn(s gossipSyn) gossipAck {
 	mine := g.group0()
 	g.mu.Lock()
