@@ -177,8 +177,8 @@ type StatusReportHealthPolicy struct {
 	// Profile sets the default of minQuorum.
 	// +kubebuilder:validation:Enum=production;development
 	Profile HealthProfile `json:"profile"`
-	// Dead is how long a node must have been DOWN before its replacement is suggested, and how long no member may list a node before its row is cleaned
-	// up.
+	// Dead is how long a node must have been DOWN before its replacement is suggested, and how long a node must have been
+	// missing from every row before its own row is cleaned up.
 	Dead metav1.Duration `json:"dead"`
 	// Contact is the greatest age of an observation that a node is judged by.
 	Contact metav1.Duration `json:"contact"`
