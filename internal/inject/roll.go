@@ -21,7 +21,8 @@ import (
 // This file decides how a running cluster is rolled: one next action, from the objects in the API server. Nothing is remembered between two looks, so
 // that an interrupted run continues with another look. Each write may be the last one before a crash; it leaves:
 //
-//	Label     some Pods with the labels, which have no effect yet; then a StatefulSet with the labels and the record of an injection, and the old Pod template: nothing is rolled, the next run labels the others
+//	Label     some Pods with the labels, which have no effect yet; then a StatefulSet with the labels and the record of an injection, and the old Pod
+//	          template: nothing is rolled, the next run labels the others
 //	record    (package adopt) host IDs on some Services: the next run records all of them again
 //	Template  a StatefulSet with the new template, held by OnDelete with its own strategy in AnnotationRolling: Kubernetes rolls nothing by itself, and a Pod
 //	          that dies comes back with the new template; the next run goes on with its Pods
