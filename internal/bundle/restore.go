@@ -73,13 +73,6 @@ func restore(dir string, files map[string][]byte, rows map[string]map[string]str
 
 func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string, was *said) (*cluster.Cluster, error) {
 	var all bytes.Buffer
-	size := 0
-	for name, data := range files {
-		if strings.HasPrefix(name, dir) {
-			size += len(data) + 1
-		}
-	}
-	all.Grow(size)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		base, mine := strings.CutPrefix(name, dir)
 		if !mine || strings.Contains(base, "/") || !strings.HasSuffix(base, ".json") || slices.Contains(notObjects, base) {
@@ -92,6 +85,7 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 				return nil, fmt.Errorf("decode %s: %w", name, err)
 			}
 		}
+		all.Grow(len(data) + 1)
 		all.Write(data)
 		all.WriteString("\n")
 	}
@@ -103,11 +97,7 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 		return nil, fmt.Errorf("%s does not hold the objects of cluster %s and of no other", strings.TrimSuffix(dir, "/"), was.Key)
 	}
 	snap := snapshots[0]
-	for i := range snap.Pods {
-		if p := &snap.Pods[i]; rows[p.Name] != "" {
-			p.Annotations[api.AnnotationNodeStatusReport] = rows[p.Name]
-		}
-	}
+	putRows(snap.Pods, rows)
 	snap.OperatorState = was.Operator
 	if snap.Machines, err = machines(files, dir, snap.Pods, was.Machines); err != nil {
 		return nil, err
@@ -131,6 +121,15 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 		taken = *was.TakenAt
 	}
 	return cluster.New(snap, requested, taken), nil
+}
+
+// putRows gives Pods the rows that stood empty in the file.
+func putRows(pods []corev1.Pod, rows map[string]string) {
+	for i := range pods {
+		if p := &pods[i]; rows[p.Name] != "" {
+			p.Annotations[api.AnnotationNodeStatusReport] = rows[p.Name]
+		}
+	}
 }
 
 // machines are the states of the Kubernetes nodes that Pods are on, or what was said of them where the archive has none.
