@@ -38,6 +38,7 @@ type world struct {
 	since     time.Time
 	lease     time.Time
 	problems  []cluster.Problem
+	deleting  string // the member whose claim is being deleted
 	replacing string // the member whose node is to be replaced
 	readAt    time.Time
 }
@@ -129,6 +130,9 @@ func (w *world) snapshot() *cluster.Cluster {
 				o.Annotations = map[string]string{api.AnnotationNodeStatusReport: v}
 				o.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
 			}
+			if p.name == w.deleting {
+				s.PVCs = append(s.PVCs, goingClaim(w.labels(p), &o))
+			}
 			s.Pods = append(s.Pods, o)
 		}
 		r := reports[p.dc]
@@ -178,6 +182,19 @@ func (w *world) snapshot() *cluster.Cluster {
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, LeaseDurationSeconds: &seconds}}
 	}
 	return cluster.New(s, cluster.SourceReport, w.readAt)
+}
+
+// goingClaim is the claim of a Pod that somebody has deleted: it goes when the Pod ends.
+func goingClaim(labels map[string]string, pod *corev1.Pod) corev1.PersistentVolumeClaim {
+	deleted := metav1.NewTime(start.Add(-3 * time.Minute))
+	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "demo", Name: "data-" + pod.Name, Labels: labels, UID: "claim", DeletionTimestamp: &deleted, Finalizers: []string{"kubernetes.io/pvc-protection"},
+	}}
+	claim.Spec.VolumeName = "pvc-1"
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name},
+	}})
+	return claim
 }
 
 // report adds a row to the cluster report, which has room for ages and for why a row is missing.
