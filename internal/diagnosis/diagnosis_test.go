@@ -127,9 +127,9 @@ func TestOf(t *testing.T) {
 		"two racks of three":       {cluster: unseen(plugintest.New(3, 2), rack("dc1", "rack1"), rack("dc1", "rack2")), want: []string{"LinkDown: dc1/rack1 (2) and dc1/rack2 (2) do not see each other; other nodes see both"}},
 		"a rack and a node": {
 			cluster: twoDatacenters().Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1").Down("demo-dc2-rack1-0"),
-			want:    []string{"RackDown: rack dc1/rack1 is DOWN: all 2 nodes of it", "NodeDown: demo-dc2-rack1-0 is DOWN: its Pod is CrashLoopBackOff 1/2"},
+			want:    []string{"RackDown: rack dc1/rack1 is DOWN: all 2 of its nodes", "NodeDown: demo-dc2-rack1-0 is DOWN: its Pod is CrashLoopBackOff 1/2"},
 		},
-		"every node":     {cluster: plugintest.New(1, 2).Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1"), want: []string{"DatacenterDown: datacenter dc1 is DOWN: all 2 nodes of it"}},
+		"every node":     {cluster: plugintest.New(1, 2).Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1"), want: []string{"DatacenterDown: datacenter dc1 is DOWN: all 2 of its nodes"}},
 		"a link one way": {cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}), want: []string{"LinkDown: demo-dc1-rack1-0 sees demo-dc1-rack2-0 DOWN, which lives"}},
 		"a node that nobody hears": {
 			cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}).Sees("demo-dc1-rack3-0", "demo-dc1-rack2-0", down, time.Time{}),
