@@ -40,6 +40,9 @@ func (f *Finding) Text(now time.Time) string {
 // Partition is true for parts that do not see each other.
 func (f *Finding) Partition() bool { return f.Kind == diagnosis.Partition }
 
+// Rights is true where nobody could be asked for want of a right.
+func (f *Finding) Rights() bool { return f.Kind == diagnosis.RightsMissing && !f.Remark }
+
 func newFindings(findings []diagnosis.Finding) []Finding {
 	out := make([]Finding, 0, len(findings))
 	var p words.Printer

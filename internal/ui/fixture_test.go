@@ -38,6 +38,7 @@ type world struct {
 	since     time.Time
 	lease     time.Time
 	problems  []cluster.Problem
+	unread    bool   // neither Pods nor reports may be listed
 	deleting  string // the member whose claim is being deleted
 	replacing string // the member whose node is to be replaced
 	readAt    time.Time
@@ -180,6 +181,15 @@ func (w *world) snapshot() *cluster.Cluster {
 		s.Lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kubectl-scylla", Name: api.LeaseName,
 			Annotations: map[string]string{api.AnnotationKeeps: api.KeepMark(s.Key.Namespace, s.Key.Name)}},
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, LeaseDurationSeconds: &seconds}}
+	}
+	if w.unread {
+		s.Pods, s.Reports, s.StatusReport, s.Read = nil, nil, nil, cluster.KindServices
+		for _, resource := range []string{cluster.ResourcePods, cluster.ResourceReports} {
+			s.Problems = append(s.Problems, cluster.Problem{
+				Verb: "list", Resource: resource, Namespace: "demo", Kind: cluster.ProblemForbidden,
+				Message: "you may not list " + resource + " in namespace demo: ask for the right, see docs/permissions.md",
+			})
+		}
 	}
 	return cluster.New(s, cluster.SourceReport, w.readAt)
 }

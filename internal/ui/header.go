@@ -240,5 +240,5 @@ func (s *Snapshot) partitionText() string {
 		}
 		parts = append(parts, text)
 	}
-	return "PARTITION: " + strings.Join(parts, " | ") + " do not see each other. Mend the network; replace no node."
+	return "PARTITION: mend the network; replace no node. " + strings.Join(parts, " | ") + " do not see each other"
 }

@@ -209,7 +209,7 @@ func TestPartition(t *testing.T) {
 		}
 	}
 	s := newScreen(t, w, 120, 40)
-	s.has("PARTITION: #1,2 | #3,4 do not see each other. Mend the network; replace no node.", "mend the network between the parts first")
+	s.has("PARTITION: mend the network; replace no node. #1,2 | #3,4 do not see each other", "mend the network between the parts first")
 	s.lacks("look at that ScyllaDB, its log says why")
 	w.not = nil
 	s.loads(w)

@@ -38,6 +38,11 @@ func TestGoldenFrames(t *testing.T) {
 			w.problems = []cluster.Problem{{Verb: "list", Resource: "pods", Kind: cluster.ProblemForbidden, Message: "pods may not be listed in namespace demo"}}
 			return w
 		},
+		"no rights": func() *world {
+			w := newWorld(3, 2)
+			w.unread = true
+			return w
+		},
 		"claim deleting": func() *world {
 			w := newWorld(3, 2)
 			w.deleting = "demo-dc1-rack2-1"
