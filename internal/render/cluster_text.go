@@ -109,7 +109,7 @@ type painter struct {
 
 func (p *painter) index() {
 	p.number, p.place, p.notUp, p.reports = map[hostid.ID]int{}, map[string]int{}, map[int]map[int]Pair{}, map[int]bool{}
-	p.trouble, p.parted, p.unread = p.d.troubledRefs(), p.d.parted(), p.d.unread()
+	p.trouble, p.parted, p.unread = p.d.troubledRefs(), p.d.parted(), p.d.Unread()
 	for i, n := range p.d.Nodes {
 		if n.HostID != "" {
 			p.number[n.HostID] = i + 1

@@ -99,8 +99,8 @@ func (d *ClusterStatus) Word() string {
 	return WordNotHealthy
 }
 
-// unread is true where nobody could be asked and nothing is known of any node.
-func (d *ClusterStatus) unread() bool {
+// Unread is true where nobody could be asked and nothing is known of any node.
+func (d *ClusterStatus) Unread() bool {
 	return d.Word() == WordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
 }
 
@@ -130,7 +130,7 @@ func (d *ClusterStatus) counted() string {
 	switch {
 	case c.Nodes == 0:
 		text = "no node has a row"
-	case d.unread():
+	case d.Unread():
 		text = "nothing is known of " + count(c.Nodes, "node", "nodes")
 	}
 	if n := len(d.Newcomers); n > 0 {

@@ -193,7 +193,7 @@ func (d *pageData) addNodes() {
 			line.MachineKind = "bad"
 		}
 		d.NodeList = append(d.NodeList, line)
-		if troubled(n) {
+		if d.troubled(n) {
 			d.Trouble = append(d.Trouble, line)
 		}
 	}
@@ -213,9 +213,9 @@ func (r *Report) changeLines(list []Change) []change {
 	return out
 }
 
-// troubled says whether a node is listed when racks stand for the rest.
-func troubled(n render.Node) bool {
-	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != render.RowOK || n.Seen == nil || n.Seen.Status != "UP"
+// troubled says whether a node is listed when racks stand for the rest. Where nobody could be asked no node is known to have trouble.
+func (r *Report) troubled(n render.Node) bool {
+	return !r.Unread() && (n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != render.RowOK || n.Seen == nil || n.Seen.Status != "UP")
 }
 
 func newNode(number int, n render.Node) node {
