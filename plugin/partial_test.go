@@ -134,7 +134,7 @@ func TestPartialAnswersAreSaidEverywhere(t *testing.T) {
 			lines := strings.Split(res.Stdout, "\n")
 			head := lines[:min(s.first, len(lines))]
 			// However a line is broken or escaped, the words are there.
-			text := strings.Join(strings.Fields(strings.NewReplacer("\\", "", `"`, " ").Replace(strings.Join(head, "\n"))), " ")
+			text := strings.Join(strings.Fields(strings.NewReplacer("\\", "", `<span class="w">`, "", "</span>", "", `"`, " ").Replace(strings.Join(head, "\n"))), " ")
 			if !strings.Contains(strings.ToLower(text), "partial") {
 				t.Errorf("it does not say that it is partial:\n%s%s", res.Stdout, res.Stderr)
 			}

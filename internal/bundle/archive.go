@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,7 @@ const (
 	manifestName = "manifest.json"
 	clustersDir  = "clusters/"
 	saidName     = "snapshot.json"
+	podsName     = "pods.json"
 	eventsName   = "events.json"
 	waitingName  = "waiting-containers.json"
 	nodesName    = "kubernetes-nodes.json"
@@ -45,6 +47,9 @@ const (
 type file struct {
 	name string
 	data []byte
+	// short is data without rows, which are then in rows; nil where there are none.
+	short []byte
+	rows  map[string]string
 }
 
 // Archive is packed in memory and not written yet.
@@ -140,7 +145,7 @@ func lists(c *Cluster) []objects {
 	}
 	return []objects{
 		{"services.json", "services", core, "Service", pointers(s.Services)},
-		{"pods.json", "pods", core, "Pod", pointers(s.Pods)},
+		{podsName, "pods", core, "Pod", pointers(s.Pods)},
 		{"statefulsets.json", "statefulsets.apps", apps, "StatefulSet", pointers(s.StatefulSets)},
 		{"persistentvolumeclaims.json", "persistentvolumeclaims", core, "PersistentVolumeClaim", pointers(s.PVCs)},
 		{"datacenter-reports.json", "scylladbdatacenternodesstatusreports.scylla.scylladb.com", ours, "ScyllaDBDatacenterNodesStatusReport", pointers(s.Reports)},
@@ -182,20 +187,34 @@ func pointers[T any, P interface {
 
 // list adds objects as a List of their kind, which kubectl and kube.Read understand.
 func (a *Archive) list(name, apiVersion, kind string, items []client.Object) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"apiVersion":%q,"kind":%q,"metadata":{},"items":[`, apiVersion, kind+"List")
-	tally := Tally{}
+	var b, short bytes.Buffer
+	head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{},"items":[`, apiVersion, kind+"List")
+	expected := int64(len(head))
+	for _, item := range items {
+		// Each quote of a row has a backslash in the file.
+		expected += int64(len(item.GetAnnotations()[api.AnnotationNodeStatusReport])) * 3 / 2
+	}
+	b.Grow(int(min(expected, a.limits.Kind))) // a buffer that doubles copies each row several times
+	b.WriteString(head)
+	short.WriteString(head)
+	tally, rows := Tally{}, map[string]string{}
 	for i, item := range items {
-		clean, n, err := redacted(item, apiVersion, kind)
+		clean, err := redacted(item, apiVersion, kind)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", kind, client.ObjectKeyFromObject(item), err)
 		}
-		tally.Add(n)
+		tally.Add(clean.tally)
 		if i > 0 {
 			b.WriteString(",")
+			short.WriteString(",")
 		}
 		b.WriteString("\n")
-		b.Write(clean)
+		b.Write(clean.data)
+		short.WriteString("\n")
+		short.Write(clean.short)
+		if clean.row != "" {
+			rows[item.GetName()] = clean.row
+		}
 		if int64(b.Len()) > a.limits.Kind || int64(b.Len())+a.total > a.limits.Total {
 			a.Manifest.LeftOut = append(a.Manifest.LeftOut, LeftOut{What: name, Why: TooBig, Detail: fmt.Sprintf("%d objects are more than %s", len(items), size(min(a.limits.Kind, a.limits.Total-a.total)))})
 			return nil
@@ -204,10 +223,24 @@ func (a *Archive) list(name, apiVersion, kind string, items []client.Object) err
 	b.WriteString("\n]}\n")
 	a.Manifest.Redacted.Add(tally)
 	a.put(name, b.Bytes())
+	if len(rows) > 0 {
+		short.WriteString("\n]}\n")
+		f := &a.files[len(a.files)-1]
+		f.short, f.rows = short.Bytes(), rows
+	}
 	return nil
 }
 
-func redacted(item client.Object, apiVersion, kind string) ([]byte, Tally, error) {
+// packed is an object without anything that could be a secret.
+type packed struct {
+	data  []byte
+	tally Tally
+	// short is data with an empty row, and row what stands there in data. Where row is empty both are the same.
+	short []byte
+	row   string
+}
+
+func redacted(item client.Object, apiVersion, kind string) (*packed, error) {
 	// The row is nearly all of a Pod of a large cluster: as a text it goes through no decoder.
 	row, hasRow := item.GetAnnotations()[api.AnnotationNodeStatusReport]
 	if hasRow {
@@ -216,13 +249,13 @@ func redacted(item client.Object, apiVersion, kind string) ([]byte, Tally, error
 	}
 	raw, err := json.Marshal(item)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var m map[string]any
 	if err := d.Decode(&m); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if kind != "" {
 		m["apiVersion"], m["kind"] = apiVersion, kind
@@ -232,10 +265,24 @@ func redacted(item client.Object, apiVersion, kind string) ([]byte, Tally, error
 	}
 	clean, tally, ok := Redact(m)
 	if !ok {
-		return nil, nil, errNoKind
+		return nil, errNoKind
 	}
-	data, err := json.Marshal(clean)
-	return data, tally, err
+	p := &packed{tally: tally}
+	if p.data, err = json.Marshal(clean); err != nil {
+		return nil, err
+	}
+	p.short = p.data
+	if kind != "Pod" {
+		return p, nil
+	}
+	row, _, _ = unstructured.NestedString(clean, "metadata", "annotations", api.AnnotationNodeStatusReport)
+	if !utf8.ValidString(row) || row == "" { // what is not valid comes out of JSON as something else
+		return p, nil
+	}
+	_ = unstructured.SetNestedField(clean, "", "metadata", "annotations", api.AnnotationNodeStatusReport) // as above
+	p.row = row
+	p.short, err = json.Marshal(clean)
+	return p, err
 }
 
 func (a *Archive) addJSON(name string, v any) error {
@@ -258,7 +305,7 @@ func (a *Archive) Add(name string, data []byte) {
 
 func (a *Archive) put(name string, data []byte) {
 	sum := sha256.Sum256(data)
-	a.files = append(a.files, file{name, data})
+	a.files = append(a.files, file{name: name, data: data})
 	a.total += int64(len(data))
 	a.Manifest.Files = append(a.Manifest.Files, ManifestFile{Name: name, Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])})
 }
@@ -267,11 +314,15 @@ func (a *Archive) put(name string, data []byte) {
 func (a *Archive) Saved() (*Saved, error) {
 	m := a.Manifest
 	s := &Saved{Manifest: &m}
-	files := map[string][]byte{}
+	// Rows are nearly all of a large cluster, and a second reading of them most of the time: they are handed over as they were packed.
+	files, rows := map[string][]byte{}, map[string]map[string]string{}
 	for _, f := range a.files {
 		files[f.name] = f.data
+		if f.short != nil {
+			files[f.name], rows[f.name] = f.short, f.rows
+		}
 	}
-	if err := s.clusters(files); err != nil {
+	if err := s.clusters(files, rows); err != nil {
 		return nil, err
 	}
 	return s, nil

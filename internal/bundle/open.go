@@ -140,7 +140,7 @@ func open(data []byte) (*Saved, error) {
 		return nil, err
 	}
 	s := &Saved{Manifest: m}
-	return s, s.clusters(files)
+	return s, s.clusters(files, nil)
 }
 
 // checkName refuses whatever is not a plain file with a plain name.

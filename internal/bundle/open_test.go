@@ -169,6 +169,50 @@ func TestPackLeavesOutWhatIsTooBig(t *testing.T) {
 	}
 }
 
+// TestSavedIsWhatOpenReads: what is shown of a packed archive is what is read of the written one, also its rows, which do not go through the file.
+func TestSavedIsWhatOpenReads(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]string{
+		"a row": `{"observedNodes":[{"hostID":"35d0f1a0-5ea1-4d00-8000-000000000000","status":"UP"}]}`, "an empty row": "",
+		"a row that holds a secret": `{"error":"ask http://me:hunter2@10.0.0.1: password=hunter2"}`,
+		"no JSON":                   "nothing <of> JSON\n\u2028 & so on", "no UTF-8": "{\xff\xfe}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := sample()
+			pod, service := &c.Snapshot.Pods[0], &c.Snapshot.Services[0]
+			pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: row, "scylladb.com/other": "stays"}
+			service.Annotations = map[string]string{api.AnnotationNodeStatusReport: row}
+			a, err := bundle.Pack([]*bundle.Cluster{c}, now, bundle.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			saved, err := a.Saved()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if _, err := a.WriteTo(&b); err != nil {
+				t.Fatal(err)
+			}
+			opened, err := bundle.Open(&b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := saved.Clusters[0].Snapshot, opened.Clusters[0].Snapshot
+			if diff := cmp.Diff(want.Objects, got.Objects); diff != "" {
+				t.Errorf("(-opened +saved):\n%s", diff)
+			}
+			if diff := cmp.Diff(want.Rows(), got.Rows()); diff != "" {
+				t.Errorf("rows (-opened +saved):\n%s", diff)
+			}
+			if got, ok := got.Pods[0].Annotations[api.AnnotationNodeStatusReport]; !ok || strings.Contains(got, "hunter2") || name == "a row" && got != row {
+				t.Errorf("the row is %q", got)
+			}
+		})
+	}
+}
+
 type entry struct {
 	name string
 	data []byte

@@ -21,8 +21,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// clusters makes snapshots of the files.
-func (s *Saved) clusters(files map[string][]byte) error {
+// clusters makes snapshots of the files. rows are those, by file and Pod, that stand empty in a file.
+func (s *Saved) clusters(files map[string][]byte, rows map[string]map[string]string) error {
 	if s.Manifest.TakenAt != nil {
 		s.TakenAt = s.Manifest.TakenAt.Time
 	}
@@ -31,7 +31,7 @@ func (s *Saved) clusters(files map[string][]byte) error {
 		if !isSaid || !strings.HasPrefix(dir, clustersDir) {
 			continue
 		}
-		c, err := restore(dir, files)
+		c, err := restore(dir, files, rows)
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (s *Saved) clusters(files map[string][]byte) error {
 var notObjects = []string{saidName, eventsName, waitingName, nodesName, operatorName, tablesName}
 
 // restore makes one cluster of the files below dir.
-func restore(dir string, files map[string][]byte) (*Cluster, error) {
+func restore(dir string, files map[string][]byte, rows map[string]map[string]string) (*Cluster, error) {
 	var was said
 	if err := json.Unmarshal(files[dir+saidName], &was); err != nil {
 		return nil, fmt.Errorf("decode %s: %w", dir+saidName, err)
@@ -55,7 +55,7 @@ func restore(dir string, files map[string][]byte) (*Cluster, error) {
 	if !api.IsName(was.Namespace) || was.Name == "" || !api.IsLabelValue(was.Name) {
 		return nil, fmt.Errorf("decode %s: no cluster can be called %.80q in a namespace %.80q", dir+saidName, was.Name, was.Namespace)
 	}
-	snap, err := restoreSnapshot(dir, files, &was)
+	snap, err := restoreSnapshot(dir, files, rows[dir+podsName], &was)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func restore(dir string, files map[string][]byte) (*Cluster, error) {
 	return c, nil
 }
 
-func restoreSnapshot(dir string, files map[string][]byte, was *said) (*cluster.Cluster, error) {
+func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string, was *said) (*cluster.Cluster, error) {
 	var all bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		base, mine := strings.CutPrefix(name, dir)
@@ -85,6 +85,7 @@ func restoreSnapshot(dir string, files map[string][]byte, was *said) (*cluster.C
 				return nil, fmt.Errorf("decode %s: %w", name, err)
 			}
 		}
+		all.Grow(len(data) + 1)
 		all.Write(data)
 		all.WriteString("\n")
 	}
@@ -96,6 +97,7 @@ func restoreSnapshot(dir string, files map[string][]byte, was *said) (*cluster.C
 		return nil, fmt.Errorf("%s does not hold the objects of cluster %s and of no other", strings.TrimSuffix(dir, "/"), was.Key)
 	}
 	snap := snapshots[0]
+	putRows(snap.Pods, rows)
 	snap.OperatorState = was.Operator
 	if snap.Machines, err = machines(files, dir, snap.Pods, was.Machines); err != nil {
 		return nil, err
@@ -119,6 +121,15 @@ func restoreSnapshot(dir string, files map[string][]byte, was *said) (*cluster.C
 		taken = *was.TakenAt
 	}
 	return cluster.New(snap, requested, taken), nil
+}
+
+// putRows gives Pods the rows that stood empty in the file.
+func putRows(pods []corev1.Pod, rows map[string]string) {
+	for i := range pods {
+		if p := &pods[i]; rows[p.Name] != "" {
+			p.Annotations[api.AnnotationNodeStatusReport] = rows[p.Name]
+		}
+	}
 }
 
 // machines are the states of the Kubernetes nodes that Pods are on, or what was said of them where the archive has none.

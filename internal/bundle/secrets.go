@@ -213,7 +213,7 @@ func (r redactor) namedValues(s string) string {
 // nextName gives a function that is asked with a growing place in s, and says how many bytes after it the next name begins that may be a secretName; -1 when
 // there is none.
 func nextName(s string) func(from int) int {
-	if strings.ContainsAny(s, "\u212a\u0130") { // their small letters are those of ASCII, of another length
+	if strings.Contains(s, "\u212a") || strings.Contains(s, "\u0130") { // their small letters are those of ASCII, of another length
 		return func(int) int { return 0 }
 	}
 	lower := []byte(s)

@@ -21,7 +21,7 @@ func (a *Archive) WriteTo(w io.Writer) (int64, error) {
 		return 0, fmt.Errorf("encode %s: %w", manifestName, err)
 	}
 	// The manifest comes first: a person who opens the file by hand begins there.
-	for _, f := range append([]file{{manifestName, append(data, '\n')}}, a.files...) {
+	for _, f := range append([]file{{name: manifestName, data: append(data, '\n')}}, a.files...) {
 		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: a.Manifest.CreatedAt.Time}
 		h.SetMode(0o600)
 		out, err := z.CreateHeader(h)

@@ -21,7 +21,7 @@ const (
 	StepWaitForStart code.Code = "WaitForStart" // waits; command: get the Pod
 	// StepWaitForLeaving is for a member that the Scylla Operator has taken out of its report while it still leaves.
 	StepWaitForLeaving     code.Code = "WaitForLeaving"     // command: its log
-	StepMendKubernetesNode code.Code = "MendKubernetesNode" // kubernetesNode; command: get the Kubernetes node
+	StepMendKubernetesNode code.Code = "MendKubernetesNode" // kubernetesNode; command: describe the Kubernetes node
 )
 
 // Serving is true while ScyllaDB's container in the Pod is ready; false without a Pod.
@@ -66,7 +66,7 @@ func (c *Cluster) passing(member string) code.Message {
 	case pod == nil:
 		return c.inOrder(member)
 	case c.NodeLost(pod):
-		return code.New(StepMendKubernetesNode, "kubernetesNode", pod.Spec.NodeName).Do(code.Kubectl("", "get", "node", pod.Spec.NodeName))
+		return code.New(StepMendKubernetesNode, "kubernetesNode", pod.Spec.NodeName).Do(code.Kubectl("", "describe", "node", pod.Spec.NodeName))
 	case Starting(pod):
 		return code.New(StepWaitForStart, "waits", PodWaiting(pod)).Do(code.Kubectl(c.Namespace, "get", "pod", member))
 	}

@@ -286,7 +286,7 @@ func (s *scene) places() {
 		n := &s.nodes[nodes[0]]
 		return Finding{
 			Kind: RackDown, Scope: Scope{Level: LevelRack, Datacenter: n.Datacenter, Rack: n.Rack, Nodes: s.refs(nodes)},
-			Message: code.New(sayRackDown, "rack", n.Rack, "datacenter", n.Datacenter, "nodes", len(nodes)), Step: code.New(stepSeeRack, "rack", n.Rack),
+			Message: code.New(sayRackDown, "rack", n.Rack, "datacenter", n.Datacenter, "nodes", len(nodes)), Step: code.New(stepSeeRack, "datacenter", n.Datacenter, "rack", n.Rack),
 		}
 	})
 }
@@ -359,7 +359,7 @@ func (s *scene) kubernetesNodes() {
 			Kind: KubernetesNodeDown, Scope: Scope{Level: LevelKubernetesNode, KubernetesNode: machine, Nodes: s.refs(nodes)},
 			Message:  code.New(sayKubernetesNode, "kubernetesNode", machine, "nodes", s.names(nodes)),
 			Evidence: s.numbers(&s.nodes[nodes[0]]),
-			Step:     code.New(cluster.StepMendKubernetesNode, "kubernetesNode", machine).Do(code.Kubectl("", "get", "node", machine)),
+			Step:     code.New(cluster.StepMendKubernetesNode, "kubernetesNode", machine).Do(code.Kubectl("", "describe", "node", machine)),
 		})
 		s.give(f, nodes)
 	}

@@ -61,7 +61,7 @@ const (
 // Next steps beyond those of package matrix.
 const (
 	stepSeeDatacenter code.Code = "SeeDatacenter"   // datacenter
-	stepSeeRack       code.Code = "SeeRack"         // rack
+	stepSeeRack       code.Code = "SeeRack"         // datacenter, rack
 	stepSeeSchedule   code.Code = "SeeSchedule"     // command: describe the Pod
 	stepSeeSet        code.Code = "SeeStatefulSet"  // command: describe the StatefulSet
 	stepMendLink      code.Code = "MendLinkBetween" // a, b

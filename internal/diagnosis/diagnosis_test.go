@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,6 +99,29 @@ func deletes(member string) func(*cluster.Objects) {
 	}
 }
 
+// rolls has a StatefulSet in the middle of a rollout.
+func rolls(o *cluster.Objects, set string) {
+	for i := range o.StatefulSets {
+		if s := &o.StatefulSets[i]; s.Name == set {
+			s.Status = appsv1.StatefulSetStatus{
+				Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 1, CurrentRevision: "a", UpdateRevision: "b",
+			}
+		}
+	}
+}
+
+// lostNode is a cluster of which one member is on a Kubernetes node that does not answer.
+func lostNode(name string) *plugintest.Cluster {
+	c := plugintest.New(3, 2).NoRow(name)
+	c.Pod(name).Status.Conditions[1].Status = corev1.ConditionFalse
+	for _, n := range c.Nodes {
+		if n.Name != name {
+			c.Sees(n.Name, name, api.NodeStatusDown, scenes.Now.Add(-time.Minute))
+		}
+	}
+	return c
+}
+
 func TestOf(t *testing.T) {
 	t.Parallel()
 	const down, up = api.NodeStatusDown, api.NodeStatusUnknown
@@ -127,9 +151,36 @@ func TestOf(t *testing.T) {
 		"two racks of three":       {cluster: unseen(plugintest.New(3, 2), rack("dc1", "rack1"), rack("dc1", "rack2")), want: []string{"LinkDown: dc1/rack1 (2) and dc1/rack2 (2) do not see each other; other nodes see both"}},
 		"a rack and a node": {
 			cluster: twoDatacenters().Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1").Down("demo-dc2-rack1-0"),
-			want:    []string{"RackDown: rack dc1/rack1 is DOWN: all 2 nodes of it", "NodeDown: demo-dc2-rack1-0 is DOWN: its Pod is CrashLoopBackOff 1/2"},
+			want:    []string{"RackDown: rack dc1/rack1 is DOWN: all 2 of its nodes", "NodeDown: demo-dc2-rack1-0 is DOWN: its Pod is CrashLoopBackOff 1/2"},
 		},
-		"every node":     {cluster: plugintest.New(1, 2).Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1"), want: []string{"DatacenterDown: datacenter dc1 is DOWN: all 2 nodes of it"}},
+		"a node and a link": {
+			cluster: plugintest.New(3, 2).Down("demo-dc1-rack3-0").Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}),
+			want:    []string{"NodeDown: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2", "LinkDown: demo-dc1-rack1-0 sees demo-dc1-rack2-0 DOWN, which lives"},
+		},
+		"a replacement and another node": {
+			cluster: plugintest.New(3, 2).Replacing("demo-dc1-rack2-0").Down("demo-dc1-rack3-0"),
+			want:    []string{"NodeDown: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2", "ReplacementOpen: demo-dc1-rack2-0 is being replaced"},
+		},
+		"a rollout and a node": {cluster: plugintest.New(3, 2).Down("demo-dc1-rack3-0"), change: func(o *cluster.Objects) { rolls(o, "demo-dc1-rack1") }, want: []string{
+			"NodeDown: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2",
+			"RolloutInProgress: a rollout is in progress: StatefulSet demo-dc1-rack1 has 1 of 2 Pods of its newest revision",
+		}},
+		"a Kubernetes node and a reporter": {cluster: lostNode("demo-dc1-rack2-0").NoRow("demo-dc1-rack3-0"), want: []string{
+			"KubernetesNodeDown: Kubernetes node worker-1 does not answer, and demo-dc1-rack2-0 is on it",
+			"ReporterSilent: no status report that counts from demo-dc1-rack3-0",
+		}},
+		"a silent controller and a partition": {
+			cluster: unseen(plugintest.New(3, 2), rack("dc1", "rack1"), func(n plugintest.Node) bool { return n.Rack != "rack1" }),
+			change: func(o *cluster.Objects) {
+				o.Read |= cluster.KindLease
+				o.Lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: scenes.Now.Add(-time.Hour)}}}
+			},
+			want: []string{
+				"Partition: dc1/rack1 (2) and dc1/rack2 + dc1/rack3 (4) do not see each other",
+				"ControllerSilent: the controller that keeps the reports is silent; what the reports say may be old",
+			},
+		},
+		"every node":     {cluster: plugintest.New(1, 2).Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1"), want: []string{"DatacenterDown: datacenter dc1 is DOWN: all 2 of its nodes"}},
 		"a link one way": {cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}), want: []string{"LinkDown: demo-dc1-rack1-0 sees demo-dc1-rack2-0 DOWN, which lives"}},
 		"a node that nobody hears": {
 			cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}).Sees("demo-dc1-rack3-0", "demo-dc1-rack2-0", down, time.Time{}),

@@ -360,7 +360,7 @@ func TestNextSteps(t *testing.T) {
 		},
 		"being replaced, and no more is known": {down(StateBeingReplaced), demo, []Reason{d, d, d}, "wait until its replacement has joined"},
 		"out of sight": {
-			parted, demo, []Reason{d, d, d, d}, "mend the network first: the cluster has fallen into parts that do not see each other",
+			parted, demo, []Reason{d, d, d, d}, "mend the network between the parts first: routes, firewalls and network policies, ports 7000 and 7001; replace no node",
 		},
 
 		"a replacement is open": {both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true}), []Reason{d, d, e}, underWay},

@@ -65,7 +65,7 @@ func (d *ClusterStatus) Text(o Options) string {
 	}
 	var text string
 	for _, level := range details {
-		if level.matrix && !p.matrixFits() || !level.byRack && len(d.Nodes) >= o.Height {
+		if level.matrix && !p.matrixFits() || !level.byRack && (len(d.Nodes) >= o.Height || p.unread && level.terse) {
 			continue
 		}
 		text = p.draw(level)
@@ -103,11 +103,13 @@ type painter struct {
 	trouble map[string]bool
 	parted  bool
 	folds   []string // the matrix as it is folded, which has the racks too
+	// unread is true while nothing is known of any node: that is no node's trouble.
+	unread bool
 }
 
 func (p *painter) index() {
 	p.number, p.place, p.notUp, p.reports = map[hostid.ID]int{}, map[string]int{}, map[int]map[int]Pair{}, map[int]bool{}
-	p.trouble, p.parted = p.d.troubledRefs(), p.d.parted()
+	p.trouble, p.parted, p.unread = p.d.troubledRefs(), p.d.parted(), p.d.Unread()
 	for i, n := range p.d.Nodes {
 		if n.HostID != "" {
 			p.number[n.HostID] = i + 1

@@ -178,6 +178,10 @@ func (p *painter) row(n Node) Cell {
 		return Cell{Text: text, Style: Warn}
 	case RowNone:
 		return Cell{Text: "-", Style: Dim}
+	case RowMissing:
+		if p.unread {
+			return Cell{Text: text, Style: Dim}
+		}
 	case RowError:
 		return Cell{Text: text, Style: Bad}
 	}
@@ -262,8 +266,11 @@ func (p *painter) rackTable(level detail) []string {
 		if r.up < r.in {
 			style = Bad
 		}
-		t.Rows = append(t.Rows, []Cell{Text(dash(r.dc)), Text(dash(r.name)), Text(fmt.Sprint(r.nodes)),
-			{Text: fmt.Sprintf("UP %d/%d", r.up, r.in), Style: style}, Text(fmt.Sprintf("ok %d/%d", r.rows, r.in)), Text(dash(strings.Join(r.versions, ",")))})
+		up := Cell{Text: fmt.Sprintf("UP %d/%d", r.up, r.in), Style: style}
+		if p.unread {
+			up = Cell{Text: "not known", Style: Warn}
+		}
+		t.Rows = append(t.Rows, []Cell{Text(dash(r.dc)), Text(dash(r.name)), Text(fmt.Sprint(r.nodes)), up, Text(fmt.Sprintf("ok %d/%d", r.rows, r.in)), Text(dash(strings.Join(r.versions, ",")))})
 	}
 	var lines []string
 	if p.folds == nil {
@@ -273,7 +280,7 @@ func (p *painter) rackTable(level detail) []string {
 		text := fmt.Sprintf("and %s with %s", count(left, "more rack", "more racks"), count(leftNodes, "node", "nodes"))
 		if leftBad > 0 {
 			text += fmt.Sprintf(", %d of them with trouble", leftBad)
-		} else {
+		} else if !p.unread {
 			text += ", all UP"
 		}
 		lines = append(lines, Dim.Paint(text+" (all with --all)"))

@@ -40,6 +40,9 @@ func (f *Finding) Text(now time.Time) string {
 // Partition is true for parts that do not see each other.
 func (f *Finding) Partition() bool { return f.Kind == diagnosis.Partition }
 
+// Rights is true where nobody could be asked for want of a right.
+func (f *Finding) Rights() bool { return f.Kind == diagnosis.RightsMissing && !f.Remark }
+
 func newFindings(findings []diagnosis.Finding) []Finding {
 	out := make([]Finding, 0, len(findings))
 	var p words.Printer
@@ -96,6 +99,11 @@ func (d *ClusterStatus) Word() string {
 	return WordNotHealthy
 }
 
+// Unread is true where nobody could be asked and nothing is known of any node.
+func (d *ClusterStatus) Unread() bool {
+	return d.Word() == WordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
+}
+
 // summarise is the verdict in one sentence: the gravest finding, and how many more there are; the counts where all is well. It has no age, so
 // that the same cluster has the same summary.
 func (d *ClusterStatus) summarise() string { return d.line(time.Time{}) }
@@ -119,8 +127,11 @@ func (d *ClusterStatus) line(now time.Time) string {
 func (d *ClusterStatus) counted() string {
 	c := d.Counts
 	text := fmt.Sprintf("%d of %s seen UP by everyone", c.Up, count(c.Nodes, "node", "nodes"))
-	if c.Nodes == 0 {
+	switch {
+	case c.Nodes == 0:
 		text = "no node has a row"
+	case d.Unread():
+		text = "nothing is known of " + count(c.Nodes, "node", "nodes")
 	}
 	if n := len(d.Newcomers); n > 0 {
 		text += ", " + count(n, "newcomer waits", "newcomers wait")

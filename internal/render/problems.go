@@ -210,6 +210,8 @@ func (p *painter) troubled(n Node) bool {
 	switch {
 	case p.trouble[string(n.HostID)] && n.HostID != "" || p.trouble[n.Member] && n.Member != "":
 		return true
+	case p.unread:
+		return false
 	case p.parted:
 		return n.Row.Status != RowOK && n.Row.Status != RowNone
 	}

@@ -89,7 +89,7 @@ func TestOneStepEverywhere(t *testing.T) {
 			want: "no member has it; remove it: kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode " + ghostID,
 			pod:  "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: kubectl scylla status -n demo",
 		},
-		"a partition": {objects: objects(partition), member: "demo-dc1-rack2-2", want: "mend the network first: the cluster has fallen into parts that do not see each other"},
+		"a partition": {objects: objects(partition), member: "demo-dc1-rack2-2", want: "mend the network between the parts first: routes, firewalls and network policies, ports 7000 and 7001; replace no node"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -38,6 +38,8 @@ type world struct {
 	since     time.Time
 	lease     time.Time
 	problems  []cluster.Problem
+	unread    bool   // neither Pods nor reports may be listed
+	deleting  string // the member whose claim is being deleted
 	replacing string // the member whose node is to be replaced
 	readAt    time.Time
 }
@@ -129,6 +131,9 @@ func (w *world) snapshot() *cluster.Cluster {
 				o.Annotations = map[string]string{api.AnnotationNodeStatusReport: v}
 				o.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
 			}
+			if p.name == w.deleting {
+				s.PVCs = append(s.PVCs, goingClaim(w.labels(p), &o))
+			}
 			s.Pods = append(s.Pods, o)
 		}
 		r := reports[p.dc]
@@ -177,7 +182,29 @@ func (w *world) snapshot() *cluster.Cluster {
 			Annotations: map[string]string{api.AnnotationKeeps: api.KeepMark(s.Key.Namespace, s.Key.Name)}},
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, LeaseDurationSeconds: &seconds}}
 	}
+	if w.unread {
+		s.Pods, s.Reports, s.StatusReport, s.Read = nil, nil, nil, cluster.KindServices
+		for _, resource := range []string{cluster.ResourcePods, cluster.ResourceReports} {
+			s.Problems = append(s.Problems, cluster.Problem{
+				Verb: "list", Resource: resource, Namespace: "demo", Kind: cluster.ProblemForbidden,
+				Message: "you may not list " + resource + " in namespace demo: ask for the right, see docs/permissions.md",
+			})
+		}
+	}
 	return cluster.New(s, cluster.SourceReport, w.readAt)
+}
+
+// goingClaim is the claim of a Pod that somebody has deleted: it goes when the Pod ends.
+func goingClaim(labels map[string]string, pod *corev1.Pod) corev1.PersistentVolumeClaim {
+	deleted := metav1.NewTime(start.Add(-3 * time.Minute))
+	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "demo", Name: "data-" + pod.Name, Labels: labels, UID: "claim", DeletionTimestamp: &deleted, Finalizers: []string{"kubernetes.io/pvc-protection"},
+	}}
+	claim.Spec.VolumeName = "pvc-1"
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name},
+	}})
+	return claim
 }
 
 // report adds a row to the cluster report, which has room for ages and for why a row is missing.

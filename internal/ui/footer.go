@@ -99,11 +99,17 @@ func (m *Model) footer(v *view) string {
 	case m.menu != nil:
 		return t.dim.of(v.fitted("up, down choose   enter goes on   esc changes nothing", m.width))
 	case m.help == nil && m.page != nil:
-		return m.page.footer(v, &m.keys, m.width)
+		return m.page.footer(v, &m.keys, m.offered(), m.width)
 	case m.help != nil:
 		return t.dim.of("esc leaves help, up and down scroll")
 	}
-	return v.short(m.keys.ShortHelp(m.snap != nil && m.snap.mayReplace), m.width)
+	return v.short(m.keys.shortHelp(m.offered()), m.width)
+}
+
+// offered is what can be done here: an archive can be looked at and no more.
+func (m *Model) offered() offered {
+	may := m.opts.Actions.Why == ""
+	return offered{force: may, replace: may && m.snap != nil && m.snap.mayReplace, pod: m.opts.Actions.WhyNoPod == ""}
 }
 
 // short lists keys as far as there is room in w cells.

@@ -83,7 +83,7 @@ func reason(err error) string {
 
 // header says the verdict, where it comes from, and what must not be overlooked.
 func (s *Snapshot) header(v *view, l *link, w, h int) []string {
-	lines := []string{s.verdictLine(v, w), s.originLine(v, w)}
+	lines := append(s.verdictLines(v, w), s.originLine(v, w))
 	if text := l.banner(v); text != "" {
 		for i, line := range wrapped(nil, w-2, "", paint{}, text) {
 			if i == 1 && h < 20 || i == 2 {
@@ -101,7 +101,8 @@ func (s *Snapshot) header(v *view, l *link, w, h int) []string {
 	return lines
 }
 
-func (s *Snapshot) verdictLine(v *view, w int) string {
+// verdictLines name the cause, in a second line where the first has no room for it.
+func (s *Snapshot) verdictLines(v *view, w int) []string {
 	word, is, look := s.verdict, markDown, v.bad
 	switch word {
 	case healthy:
@@ -116,13 +117,28 @@ func (s *Snapshot) verdictLine(v *view, w int) string {
 		word, is = "LAST KNOWN: "+word, markUnknown
 	}
 	word = v.marks[is] + " " + word
+	if s.verdict != healthy && s.verdict != unknown && w < narrow && !v.stale && len(s.partial) == 0 {
+		word = v.marks[is] // the glyph says it, and the cause needs the room
+	}
 	room := w - width(word) - 1 - len(s.name)
 	rest := ": " + s.summary
 	if len(rest) > room {
 		rest = strings.Replace(rest, " by everyone", "", 1) // the counts behind it matter more
 	}
-	return look.of(word) + " " + v.strong.of(s.name) + v.fitted(rest, room)
+	lead := look.of(word) + " " + v.strong.of(s.name)
+	if width(rest) <= room || room < fewWords {
+		return []string{lead + v.fitted(rest, room)}
+	}
+	// What stands for the lead is one word, which nothing can break.
+	first, second, _ := strings.Cut(strings.Join(texts(wrapped(nil, w, "", paint{}, strings.Repeat("x", w-room)+rest)), "\n"), "\n")
+	return []string{lead + first[w-room:], v.fitted("  "+strings.ReplaceAll(second, "\n", " "), w)}
 }
+
+// narrow is the width below which the verdict has no room beside its cause.
+const narrow = 60
+
+// fewWords is the least room in which the beginning of a sentence helps.
+const fewWords = 10
 
 // originLine gives the age, the source and the controller; what has no room is left out at the end.
 func (s *Snapshot) originLine(v *view, w int) string {
@@ -224,5 +240,5 @@ func (s *Snapshot) partitionText() string {
 		}
 		parts = append(parts, text)
 	}
-	return "PARTITION: " + strings.Join(parts, " | ") + " do not see each other. Mend the network; replace no node."
+	return "PARTITION: mend the network; replace no node. " + strings.Join(parts, " | ") + " do not see each other"
 }

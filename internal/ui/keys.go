@@ -42,14 +42,32 @@ func DefaultKeyMap(ascii bool) KeyMap {
 	}
 }
 
-// ShortHelp is the last line of the screen, the most needed first. A key that does not fit is left out, and so is the one that replaces, unless there is something to
+// offered are the keys that can do something here. What cannot be done is not offered, though the keys say why where they are pressed.
+type offered struct {
+	force, replace bool
+	pod            bool // logs, exec, cqlsh and nodetool
+}
+
+// shortHelp is the last line of the screen, the most needed first. A key that does not fit is left out, and so is the one that replaces, unless there is something to
 // replace: nothing may suggest a cure that the situation forbids.
-func (k KeyMap) ShortHelp(replace bool) []key.Binding {
-	keys := []key.Binding{k.Help, k.Quit, k.Enter, k.Force}
-	if replace {
+func (k KeyMap) shortHelp(can offered) []key.Binding {
+	keys := []key.Binding{k.Help, k.Quit, k.Enter}
+	if can.force {
+		keys = append(keys, k.Force)
+	}
+	if can.replace {
 		keys = append(keys, k.Replace)
 	}
-	return append(keys, k.Next, k.Filter, k.Tab, k.Zoom, k.Logs, k.Shell, k.CQL, k.Nodetool, k.Sort, k.Copy)
+	keys = append(keys, k.Next, k.Filter, k.Tab, k.Zoom)
+	return append(append(keys, k.inPod(can)...), k.Sort, k.Copy)
+}
+
+// inPod are the keys that look into the Pod of a node.
+func (k KeyMap) inPod(can offered) []key.Binding {
+	if !can.pod {
+		return nil
+	}
+	return []key.Binding{k.Logs, k.Shell, k.CQL, k.Nodetool}
 }
 
 // FullHelp is every key in groups.

@@ -209,7 +209,7 @@ func TestPartition(t *testing.T) {
 		}
 	}
 	s := newScreen(t, w, 120, 40)
-	s.has("PARTITION: #1,2 | #3,4 do not see each other. Mend the network; replace no node.", "mend the network first")
+	s.has("PARTITION: mend the network; replace no node. #1,2 | #3,4 do not see each other", "mend the network between the parts first")
 	s.lacks("look at that ScyllaDB, its log says why")
 	w.not = nil
 	s.loads(w)
@@ -398,8 +398,30 @@ func TestActions(t *testing.T) {
 		t.Error(got)
 	}
 
-	saved := newScreen(t, newWorld(3, 1), 80, 24, func(o *Options) { o.Actions.Why = "saved objects cannot be changed" })
-	saved.press("r")
+	saved := newScreen(t, newWorld(3, 1).down("demo-dc1-rack3-0"), 200, 24, func(o *Options) {
+		o.Actions.Why, o.Actions.WhyNoPod = "saved objects cannot be changed", "saved objects run nothing"
+		o.Actions.Describe = func(string) (*Page, error) { return &Page{}, nil }
+	})
+	lastLine := func() string {
+		lines := strings.Split(strings.TrimRight(stripped(saved.Frame()), "\n"), "\n")
+		return lines[len(lines)-1]
+	}
+	// What cannot be done with saved objects is not offered.
+	saved.has("n next blocker", "y copy the command")
+	for _, press := range []string{"", "enter"} {
+		if press != "" {
+			saved.press(press)
+		}
+		for _, key := range []string{"force-proceed", "replace", "L logs", "x exec", "c cqlsh", "t nodetool"} {
+			if strings.Contains(lastLine(), key) {
+				t.Errorf("saved objects are offered %q: %s", key, lastLine())
+			}
+		}
+	}
+	if !strings.Contains(lastLine(), "esc back  y copy") {
+		t.Errorf("no page: %s", lastLine())
+	}
+	saved.press("esc", "r")
 	saved.has("replace: saved objects cannot be changed")
 	calm := newScreen(t, newWorld(3, 1), 80, 24, func(o *Options) { o.Actions.ForceProceed = ran("force", nil) })
 	calm.press("f")

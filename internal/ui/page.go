@@ -171,10 +171,10 @@ func (p *pagePane) more() string {
 }
 
 // footer is how much is out of sight, and the keys.
-func (p *pagePane) footer(v *view, k *KeyMap, w int) string {
+func (p *pagePane) footer(v *view, k *KeyMap, can offered, w int) string {
 	more, tab := p.more(), k.Tab
 	tab.SetHelp("tab", "the other node")
-	keys := []key.Binding{k.Back, k.Copy, k.Logs, k.Shell, k.CQL, k.Nodetool}
+	keys := append([]key.Binding{k.Back, k.Copy}, k.inPod(can)...)
 	if len(p.nodes) > 1 {
 		keys = append(keys, tab)
 	}

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -328,8 +329,21 @@ func (f *facts) addRows(doc *render.ClusterStatus) {
 
 func (f *facts) addBlockers(doc *render.ClusterStatus) {
 	groups, _ := matrix.GroupBlockers(doc.Blockers)
+	rights := len(doc.Findings) > 0 && doc.Findings[0].Rights()
+	if rights {
+		// There is one thing to do, and it is about no node.
+		cause := &doc.Findings[0]
+		b := blocker{key: string(cause.Kind), observed: -1, text: func(now time.Time) string { return clean(cause.Text(now)) }}
+		if cause.Step != nil {
+			b.step = cause.Step.Message()
+		}
+		f.blockers = append(f.blockers, b)
+	}
 	for i := range groups {
 		g := &groups[i]
+		if rights {
+			g.Step = code.Message{}
+		}
 		b := blocker{
 			key: string(g.Reason) + " " + g.Observed.String(), observed: f.find(string(g.Observed.HostID), g.Observed.Member), step: g.Step,
 			text: func(now time.Time) string { return clean(words.Group(*g, now)) },

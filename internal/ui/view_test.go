@@ -38,6 +38,16 @@ func TestGoldenFrames(t *testing.T) {
 			w.problems = []cluster.Problem{{Verb: "list", Resource: "pods", Kind: cluster.ProblemForbidden, Message: "pods may not be listed in namespace demo"}}
 			return w
 		},
+		"no rights": func() *world {
+			w := newWorld(3, 2)
+			w.unread = true
+			return w
+		},
+		"claim deleting": func() *world {
+			w := newWorld(3, 2)
+			w.deleting = "demo-dc1-rack2-1"
+			return w
+		},
 		"thousand": thousand,
 		"begins":   func() *world { w := newWorld(0, 0); w.newcomers = []string{"demo-dc1-rack1-0"}; return w },
 		"two datacenters": func() *world {
@@ -217,7 +227,7 @@ func TestHelpIsTheKeyMap(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range s.keys.ShortHelp(true) {
+	for _, k := range s.keys.shortHelp(offered{true, true, true}) {
 		if !full[k.Help().Key] {
 			t.Errorf("%q is only in the last line", k.Help())
 		}

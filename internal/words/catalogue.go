@@ -161,7 +161,7 @@ var steps = map[code.Code]string{
 	matrix.StepKeepReport:          "see that the report of its datacenter[ {datacenter}] is kept and can be read",
 	matrix.StepRunWithReporter:     "see that it and its reporter run: {1}",
 	matrix.StepWriteRow:            "see that {node} runs and that its reporter writes the Pod's annotation",
-	matrix.StepMendNetwork:         "mend the network first: the cluster has fallen into parts that do not see each other",
+	matrix.StepMendNetwork:         "mend the network between the parts first: routes, firewalls and network policies, ports 7000 and 7001; replace no node",
 	matrix.StepReachCutOff:         "it has a row of its own, so it lives and is cut off: mend the network between it and those that see it DOWN; do not replace it",
 	matrix.StepMendLink:            "most nodes see it UP, and it has a row of its own: mend the network to those that do not; do not replace it",
 	matrix.StepWaitForJoin:         "wait until it has joined; if it stopped, its log says why: {1}",

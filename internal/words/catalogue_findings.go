@@ -8,8 +8,8 @@ import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
 var findingWords = map[code.Code]string{
 	"FindingSplitCluster":       "there are two clusters of one name: {why}",
 	"FindingPartition":          "{parts&} do not see each other",
-	"FindingDatacenterDown":     "datacenter {datacenter} is DOWN[ since {age}]: all {nodes} nodes of it",
-	"FindingRackDown":           "rack {datacenter}/{rack} is DOWN[ since {age}]: all {nodes} nodes of it",
+	"FindingDatacenterDown":     "datacenter {datacenter} is DOWN[ since {age}]: all {nodes} of its nodes",
+	"FindingRackDown":           "rack {datacenter}/{rack} is DOWN[ since {age}]: all {nodes} of its nodes",
 	"FindingClaimDeleting":      "PersistentVolumeClaim {claim} is being deleted[ since {age}] under {node}, which lives: its data goes when Pod {pod} ends",
 	"FindingKubernetesNodeDown": "Kubernetes node {kubernetesNode} does not answer, and {nodes&} {nodes?is|are} on it",
 	"FindingNodeDown":           "{node} is DOWN[ since {age}][: {why}]",
@@ -57,7 +57,7 @@ var findingWords = map[code.Code]string{
 	"NumbersVersions": "{counts}",
 
 	"SeeDatacenter":   "see what its nodes have in common: power, network, Kubernetes there; start datacenter {datacenter} again, and replace no node",
-	"SeeRack":         "see what its nodes have in common: zone, power, switch, Kubernetes nodes; bring rack {rack} back, and replace no node while all of it is away",
+	"SeeRack":         "see what its nodes have in common: zone, power, switch, Kubernetes nodes; bring {datacenter}/{rack} back, and replace no node while all of it is away",
 	"SeeSchedule":     "see why its Pod has no Kubernetes node: {1}",
 	"SeeStatefulSet":  "see why its Pod is not made: {1}",
 	"MendLinkBetween": "both ends live: see routes, firewalls and network policies between {a} and {b}, ports 7000 and 7001; do not replace either",
@@ -76,7 +76,7 @@ var findingWords = map[code.Code]string{
 	"LowerOrdinalFirst":  "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady); see what {lower} waits for: {1}",
 	"SaveData":           "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. While every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {1}",
 	"SaveVolumeAndData":  "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. First let volume {volume} outlive its claim: {1}; then, while every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {2}",
-	"MendKubernetesNode": "bring Kubernetes node {kubernetesNode} back: {1}",
+	"MendKubernetesNode": "see why, and bring Kubernetes node {kubernetesNode} back: {1}",
 
 	// What is to be done after an operation.
 	"AfterReplaced":        "{node} has replaced {original}",

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -156,7 +157,7 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *render.ClusterSt
 	}
 	d.find(status, m)
 	d.views(s.Matrix(), m.HostID)
-	d.Pod, d.Claim, d.KubernetesNode = podOf(m), claimOf(s, m), machineOf(m, a)
+	d.Pod, d.Claim, d.KubernetesNode = podOf(m), claimOf(s, m), machineOf(s, m, a)
 	for i := range status.Newcomers {
 		if n := &status.Newcomers[i]; n.Member == m.Member && m.Member != "" {
 			d.Newcomer = n
@@ -309,7 +310,7 @@ func claimOf(s *cluster.Cluster, m *cluster.Member) *Claim {
 	return c
 }
 
-func machineOf(m *cluster.Member, a *around) *KubernetesNode {
+func machineOf(s *cluster.Cluster, m *cluster.Member, a *around) *KubernetesNode {
 	if m.Pod == nil || m.Pod.Spec.NodeName == "" {
 		return nil
 	}
@@ -326,6 +327,10 @@ func machineOf(m *cluster.Member, a *around) *KubernetesNode {
 		} else {
 			k.Why = cmp.Or(ready.Message, ready.Reason)
 		}
+	default:
+		// Its state may be known where the object is not, and the findings go by it.
+		state, about, _ := strings.Cut(s.KubernetesNode(m.Pod).State, ",")
+		k.State, k.Cordoned = cmp.Or(state, k.State), about != ""
 	}
 	return k
 }

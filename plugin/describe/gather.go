@@ -71,7 +71,7 @@ func archived(c *bundle.Cluster, m *cluster.Member) *around {
 		case m.Pod.Spec.NodeName == "":
 		case c.NodesRead:
 			a.nodeGone = true
-		default:
+		case c.Snapshot.KubernetesNode(m.Pod).State == "":
 			a.missing = append(a.missing, "Kubernetes node: it is not among what was saved")
 		}
 		name := cluster.LogContainer(m.Pod)

@@ -5,6 +5,7 @@ package report_test
 import (
 	"bytes"
 	"context"
+	"html"
 	"image/png"
 	"os"
 	"os/exec"
@@ -56,8 +57,10 @@ func theBrowser(t *testing.T) string {
 	return ""
 }
 
-// breaks says in the title how many commands there are, and names those that are broken elsewhere than at a space, that stick out, or of which a copy is another text.
+// breaks says in the title how many commands there are, and names those that are broken elsewhere than at a space, that stick out, or of which a copy is another text; and the
+// sentences that are broken within a word.
 const breaks = `<script>
+document.querySelectorAll("details").forEach(d => d.open = true);
 const wrong = [], codes = document.querySelectorAll(".step code");
 for (const code of codes) {
   const walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT), range = document.createRange();
@@ -75,11 +78,35 @@ for (const code of codes) {
   getSelection().selectAllChildren(code);
   if (getSelection().toString() !== code.textContent) wrong.push("copied as " + getSelection().toString());
 }
-document.title = codes.length + " commands, wrong: " + wrong.join("; ");
+// Sentences: a name goes to the next line whole.
+const names = document.querySelectorAll(".w"), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+  const on = n.parentNode;
+  if (!on.closest("header, main") || on.closest("code, svg, pre, table") || !/\S-\S/.test(n.data)) continue;
+  let bottom = null;
+  for (let i = 0; i < n.length; i++) {
+    range.setStart(n, i); range.setEnd(n, i + 1);
+    const r = range.getBoundingClientRect();
+    if (r.width === 0) continue;
+    const block = on.closest("li, dd, p"), style = getComputedStyle(block);
+    const tooWide = on.className === "w" && on.getBoundingClientRect().width > block.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - 1;
+    if (bottom !== null && r.top >= bottom && n.data[i - 1] !== " " && n.data[i - 1] !== "\n" && !tooWide) wrong.push("broken before " + n.data.slice(i, i + 20) + " of " + n.data.slice(Math.max(0, i - 20), i + 20));
+    bottom = r.bottom;
+  }
+}
+if (names.length === 0) wrong.push("no names");
+for (const name of names) {
+  getSelection().selectAllChildren(name.parentNode);
+  const copied = getSelection().toString();
+  if (on(name) && copied.trim() !== name.parentNode.textContent.trim()) wrong.push("copied as " + copied);
+}
+function on(name) { return name.parentNode.matches("li, dd, span") && !name.parentNode.querySelector("p, b, pre, details"); }
+parent.document.title = codes.length + " commands, wrong: " + wrong.join("; ");
 </script>`
 
-// A command that is broken at a hyphen cannot be read, and one with other hyphens in it cannot be pasted: on a narrow page it is broken at its spaces alone.
-func TestCommandsAreBrokenAtSpacesAlone(t *testing.T) {
+// A command that is broken at a hyphen cannot be read, and one with other hyphens in it cannot be pasted: on a narrow page it is broken at its spaces alone. So is a
+// sentence, in which half a member's name reads as another name.
+func TestCommandsAndNamesAreBrokenAtSpacesAlone(t *testing.T) {
 	browser := theBrowser(t)
 	objects := append(troubled().Objects(), &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{
@@ -95,7 +122,9 @@ func TestCommandsAreBrokenAtSpacesAlone(t *testing.T) {
 	for _, width := range []string{"340", "400", "1280"} {
 		file := filepath.Join(t.TempDir(), "report.html")
 		page := strings.Replace(res.Stdout, `<meta http-equiv="Content-Security-Policy"`, `<meta name="was"`, 1)
-		page = strings.Replace(page, "</body>", "<style>body{width:"+width+"px}</style>"+breaks+"</body>", 1)
+		page = strings.Replace(page, "</body>", breaks+"</body>", 1)
+		// No window is that narrow. A frame is, and the page's rules for narrow screens go by it.
+		page = `<title></title><iframe style="border:0;height:1500px;width:` + width + `px" srcdoc="` + html.EscapeString(page) + `"></iframe>`
 		if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +160,7 @@ func TestPageInBrowser(t *testing.T) {
 	for _, want := range []string{
 		"<title>✗ demo/demo: NOT HEALTHY</title>", `<meta name="viewport"`, "NOT HEALTHY</span>", "demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2",
 		`<svg xmlns="http://www.w3.org/2000/svg" class="mx"`, `role="img"`, "<title>demo-dc1-rack1-0 sees demo-dc1-rack3-0: DOWN</title>", `href="#mx-DOWN"`, `href="#mx-UP"`,
-		"<code>kubectl logs <span>demo-dc1-rack3-0</span> <span>-c</span> scylla <span>-n</span> demo</code>", "demo-dc1-rack2-1", "CrashLoopBackOff", "Back-off restarting failed container scylla (7 times)",
+		"<code>kubectl logs <span>demo-dc1-rack3-0</span> <span>-c</span> scylla <span>-n</span> demo</code>", "demo-dc1-rack2-1", "CrashLoopBackOff", `<span class="w">Back-off</span> restarting failed container scylla (7 times)`,
 		"&lt;script&gt;", "ScyllaDBDatacenterNodesStatusReport",
 	} {
 		if !strings.Contains(dom, want) {

@@ -287,6 +287,7 @@ func (o *options) show(reports []*page.Report) error {
 		between := "\n"
 		if opts.NoHeaders {
 			between = ""
+			o.nameLines(reports, texts)
 		}
 		return o.d.Print(strings.Join(texts, between), opts)
 	}
@@ -304,6 +305,24 @@ func (o *options) show(reports []*page.Report) error {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
 	return nil
+}
+
+// nameLines begins each line without a header with its cluster, where there are several: nothing else tells whose it is.
+func (o *options) nameLines(reports []*page.Report, texts []string) {
+	if !o.several() {
+		return
+	}
+	wide := 0
+	for _, r := range reports {
+		wide = max(wide, len(r.Namespace)+1+len(r.Name))
+	}
+	for i, r := range reports {
+		var b strings.Builder
+		for line := range strings.Lines(texts[i]) {
+			fmt.Fprintf(&b, "%-*s  %s", wide, r.Namespace+"/"+r.Name, line)
+		}
+		texts[i] = b.String()
+	}
 }
 
 // document prints the reports, of several clusters as a list.

@@ -100,6 +100,25 @@ func steady(text string) string {
 	return text
 }
 
+// TestLinesOfSeveralClustersSayWhose: without headers, nothing but the line tells which cluster a node belongs to.
+func TestLinesOfSeveralClustersSayWhose(t *testing.T) {
+	t.Parallel()
+	objects := append(plugintest.New(1, 2).Objects(), plugintest.NewNamed("other", "second", "dc1", 1, 1).Objects()...)
+	r := plugintest.Run{Args: []string{"report", "-A", "--no-headers"}, Objects: objects}.Do(t)
+	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
+	if r.Code != 0 || len(lines) != 3 {
+		t.Fatalf("%+v", r)
+	}
+	for i, want := range []string{"demo/demo     1  dc1  rack1  demo-dc1-rack1-0", "demo/demo     2  dc1  rack1  demo-dc1-rack1-1", "other/second  1  dc1  rack1  second-dc1-rack1-0"} {
+		if !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d is %q, want %q", i+1, lines[i], want)
+		}
+	}
+	if one := (plugintest.Run{Args: []string{"report", "-n", "demo", "--no-headers"}, Objects: objects}).Do(t); !strings.HasPrefix(one.Stdout, "1  dc1") {
+		t.Errorf("of one cluster: %+v", one)
+	}
+}
+
 func TestReport(t *testing.T) {
 	narrow := cli.Terminal{Out: true, Width: 80, Height: 24}
 	noEvents := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {

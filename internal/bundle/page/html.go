@@ -25,7 +25,7 @@ var styleText string
 
 // pageTemplate is parsed when it is first needed: most runs draw no page.
 func pageTemplate() (*template.Template, error) {
-	t, err := template.New("report").Funcs(template.FuncMap{"leftOut": LeftOutLine, "commandWords": commandWords}).Parse(pageText)
+	t, err := template.New("report").Funcs(template.FuncMap{"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
@@ -44,6 +44,30 @@ func commandWords(text string) []commandWord {
 	var out []commandWord
 	for word := range strings.SplitSeq(text, " ") {
 		out = append(out, commandWord{Text: word, Whole: strings.ContainsFunc(word, other)})
+	}
+	return out
+}
+
+// proseParts are the parts of a text of which the whole ones, names and addresses, are not to be broken within: half of "demo-dc1-rack1-0" at the end of a line reads
+// as another name. Together they are the text.
+func proseParts(text string) []commandWord {
+	var out []commandWord
+	last := 0
+	for i := 0; i < len(text); {
+		end := i + len(text[i:])
+		if n := strings.IndexAny(text[i:], " \n\t"); n >= 0 {
+			end = i + n
+		}
+		if strings.ContainsAny(text[i:end], "-/") && strings.ContainsFunc(text[i:end], unicode.IsLetter) {
+			if last < i {
+				out = append(out, commandWord{Text: text[last:i]})
+			}
+			out, last = append(out, commandWord{Text: text[i:end], Whole: true}), end
+		}
+		i = end + 1
+	}
+	if last < len(text) {
+		out = append(out, commandWord{Text: text[last:]})
 	}
 	return out
 }
@@ -169,7 +193,7 @@ func (d *pageData) addNodes() {
 			line.MachineKind = "bad"
 		}
 		d.NodeList = append(d.NodeList, line)
-		if troubled(n) {
+		if d.troubled(n) {
 			d.Trouble = append(d.Trouble, line)
 		}
 	}
@@ -189,9 +213,9 @@ func (r *Report) changeLines(list []Change) []change {
 	return out
 }
 
-// troubled says whether a node is listed when racks stand for the rest.
-func troubled(n render.Node) bool {
-	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != render.RowOK || n.Seen == nil || n.Seen.Status != "UP"
+// troubled says whether a node is listed when racks stand for the rest. Where nobody could be asked no node is known to have trouble.
+func (r *Report) troubled(n render.Node) bool {
+	return !r.Unread() && (n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != render.RowOK || n.Seen == nil || n.Seen.Status != "UP")
 }
 
 func newNode(number int, n render.Node) node {

@@ -18,6 +18,7 @@ type rack struct {
 	Datacenter, Name             string
 	Nodes, In, Up, Rows, Trouble int
 	Kind, Glyph                  string
+	Unread                       bool // nobody could be asked
 	List                         []node
 	// Picture shows how each of its nodes sees each rack; empty without rows, or with too many different ones.
 	Picture template.HTML
@@ -48,12 +49,15 @@ func racks(r *Report, lines []node) []*rack {
 		if n.Row.Status == render.RowOK {
 			k.Rows++
 		}
-		if troubled(n) {
+		if r.troubled(n) {
 			k.Trouble++
 		}
 	}
 	for _, k := range out {
-		if k.Up < k.In {
+		switch {
+		case r.Unread():
+			k.Kind, k.Glyph, k.Unread = "odd", "?", true
+		case k.Up < k.In:
 			k.Kind, k.Glyph = "bad", "✗"
 		}
 	}
