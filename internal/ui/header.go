@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // silence is how long nothing may be heard from the feed before the screen says so by itself.
@@ -149,7 +151,7 @@ func (s *Snapshot) originLine(v *view, w int) string {
 	read := part{"saved objects", v.dim}
 	switch {
 	case s.archived:
-		read.text = "archive of " + s.at.UTC().Format("2006-01-02 15:04:05 UTC")
+		read.text = "archive of " + words.Moment(s.at)
 	case s.at.IsZero():
 	case v.stale:
 		read = part{fmt.Sprintf("read %s ago, at %s", age(v.wall.Sub(s.at)), v.clock(s.at)), v.warn}

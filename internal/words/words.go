@@ -177,6 +177,9 @@ func message(v map[string]any) code.Message {
 	return m
 }
 
+// Moment is a point in time as every output shows it: to the second, in UTC.
+func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
 // Age is a length of time in its two largest units: "12s", "5m3s", "2h0m", "3d4h". The one spelling of every age.
 func Age(d time.Duration) string {
 	d = max(0, d)

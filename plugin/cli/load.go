@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // DefaultControllerNamespace is where the manifests put our controller.
@@ -134,7 +135,7 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 		return nil, exit.Usage(err)
 	}
 	if saved.Manifest != nil && !saved.TakenAt.IsZero() {
-		d.Say(fmt.Sprintf("archive of %s: everything is as it was then\n", saved.TakenAt.UTC().Format("2006-01-02 15:04:05 UTC")))
+		d.Say(fmt.Sprintf("archive of %s: everything is as it was then\n", words.Moment(saved.TakenAt)))
 	}
 	r.saved = saved
 	return r, nil

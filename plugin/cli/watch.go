@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // redraw is how often a watched screen is drawn again so that ages grow.
@@ -33,7 +34,7 @@ type Frame struct {
 // dateline is the line before a state in a file.
 func dateline(at time.Time, texts []string) string {
 	const most = 6
-	line := "--- " + at.UTC().Format("2006-01-02 15:04:05 UTC")
+	line := "--- " + words.Moment(at)
 	if more := len(texts) - most; more > 0 {
 		texts = append(slices.Clone(texts[:most]), fmt.Sprintf("and %d more", more))
 	}

@@ -247,7 +247,7 @@ func how(i *api.StatusReportInitialization) string {
 	if i == nil {
 		return ""
 	}
-	text := " at " + i.At.UTC().Format("2006-01-02 15:04:05 MST")
+	text := " at " + words.Moment(i.At.Time)
 	if i.FirstHostID != "" {
 		text += " by " + words.Clean(i.FirstHostID)
 	}

@@ -34,6 +34,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
@@ -45,7 +46,7 @@ func Updating() bool { return golden.Updating() }
 
 // AsArchived is what a dashboard printed of a cluster that was read at Now, as it prints an archive of that moment: only the age differs.
 func AsArchived(text string) string {
-	return strings.Replace(text, "read 0s ago", "archive of "+Now.UTC().Format("2006-01-02 15:04:05 UTC"), 1)
+	return strings.Replace(text, "read 0s ago", "archive of "+words.Moment(Now), 1)
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

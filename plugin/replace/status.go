@@ -241,7 +241,7 @@ func (d *StatusDocument) facts(now time.Time) []string {
 	}
 	if d.StartedAt != nil {
 		if d.FinishedAt != nil {
-			facts = append(facts, "took "+duration.HumanDuration(d.FinishedAt.Sub(d.StartedAt.Time)), "ended "+d.FinishedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+			facts = append(facts, "took "+duration.HumanDuration(d.FinishedAt.Sub(d.StartedAt.Time)), "ended "+words.Moment(d.FinishedAt.Time))
 		} else {
 			facts = append(facts, "for "+duration.HumanDuration(now.Sub(d.StartedAt.Time)))
 		}

@@ -155,10 +155,10 @@ func newPage(r *Report) *pageData {
 	d := &pageData{
 		Report: r, Style: template.CSS(svgStyle + styleText), //nolint:gosec // both are constants of this package
 		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(), FindingList: r.findings(),
-		MatrixText: g.summary(r), MatrixBy: g.by, WideMatrix: len(g.lines) > 8, Lists: r.lists(), Generated: r.GeneratedAt.UTC().Format("2006-01-02 15:04:05 UTC"), Folded: len(r.Nodes) > allNodes,
+		MatrixText: g.summary(r), MatrixBy: g.by, WideMatrix: len(g.lines) > 8, Lists: r.lists(), Generated: words.Moment(r.GeneratedAt.Time), Folded: len(r.Nodes) > allNodes,
 	}
 	if t := r.taken(); !t.IsZero() {
-		d.Taken, d.TakenISO = t.UTC().Format("2006-01-02 15:04:05 UTC"), t.UTC().Format(time.RFC3339)
+		d.Taken, d.TakenISO = words.Moment(t), t.UTC().Format(time.RFC3339)
 	}
 	if d.BlockerList, d.BlockerLines = r.blockers(); len(d.BlockerList) > fewBlockers {
 		d.BlockerList, d.MoreBlockers = d.BlockerList[:fewBlockers], d.BlockerList[fewBlockers:]

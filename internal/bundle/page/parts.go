@@ -43,7 +43,7 @@ func (r *Report) facts() []fact {
 		}
 	}
 	if t := r.taken(); !t.IsZero() {
-		add("Taken", t.UTC().Format("2006-01-02 15:04:05 UTC"))
+		add("Taken", words.Moment(t))
 	} else {
 		add("Taken", "not known: saved objects carry no time")
 	}

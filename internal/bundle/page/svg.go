@@ -211,7 +211,7 @@ func (d *drawing) head() []string {
 		head = append(head, strings.Split(wrap(v.glyph+" "+v.text+" "+text, 70, 0), "\n")...)
 	}
 	if t := d.r.taken(); !t.IsZero() {
-		head = append(head, t.UTC().Format("2006-01-02 15:04:05 UTC"))
+		head = append(head, words.Moment(t))
 	}
 	return head
 }
@@ -220,7 +220,7 @@ func (d *drawing) head() []string {
 func (d *drawing) title() string {
 	text := d.r.Namespace + "/" + d.r.Name + ": " + d.r.verdict().text + ": " + d.r.Summary
 	if t := d.r.taken(); !t.IsZero() {
-		text += ", " + t.UTC().Format("2006-01-02 15:04:05 UTC")
+		text += ", " + words.Moment(t)
 	}
 	return text
 }
