@@ -38,6 +38,13 @@ type machine struct {
 	original  hostid.ID
 }
 
+// attemptJoined is true when the new node has joined by its own word. Another attempt that was asked for before, as while the machine of its Pod was away, has
+// nothing left to replace: this one goes on to its end.
+func (m *machine) attemptJoined() bool {
+	p, id := m.in.Pod, newcomerID(m.in, m.original)
+	return p != nil && id != "" && m.original != "" && p.HostID == id && p.Joined != nil && *p.Joined
+}
+
 func (m *machine) request() string {
 	if m.rec.Accepted != "" {
 		return m.rec.Accepted
@@ -59,7 +66,7 @@ func (m *machine) next() Step {
 		return m.withdrawn()
 	case rec.LabelLost && rec.OriginalError.IsZero():
 		return m.restoreLabel()
-	case rec.Resume != "" && rec.Resume != rec.Accepted && rec.Open():
+	case rec.Resume != "" && rec.Resume != rec.Accepted && rec.Open() && !m.attemptJoined():
 		return m.start(rec.Original, true)
 	case rec.Accepted == "" && rec.HasOriginal:
 		return m.begunElsewhere()
