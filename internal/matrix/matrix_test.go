@@ -319,10 +319,14 @@ func TestNextSteps(t *testing.T) {
 		rows[2].Observed[0].Status, rows[2].Observed[1].Status = Down, Down
 		return down(StateNormal)(rows)
 	}
-	itself := func(f Fate) Options { return Options{Self: &memberC, Namespace: "demo", Fates: map[hostid.ID]Fate{idC: f}} }
+	itself := func(f Fate) Options {
+		return Options{Self: &memberC, Namespace: "demo", Fates: map[hostid.ID]Fate{idC: f}}
+	}
 	const former = "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo"
 	// unmade is a row of ours that could not be made: it does not even have the mode of its node.
-	unmade := c(func(r *Row) { r.Observed, r.NoStates, r.Trouble = nil, true, Trouble{Code: TroubleScyllaDB, Words: "connection refused"} })
+	unmade := c(func(r *Row) {
+		r.Observed, r.NoStates, r.Trouble = nil, true, Trouble{Code: TroubleScyllaDB, Words: "connection refused"}
+	})
 	stateless := func(rows []Row) []Row {
 		for i := range rows {
 			rows[i].NoStates = true

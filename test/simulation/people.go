@@ -264,7 +264,16 @@ func (w *world) replacementInput(name string) *replacement.Input {
 func (w *world) removeRecorded(name string) {
 	id := w.service[name].Annotations[api.AnnotationHostID]
 	for _, g := range w.groups {
-		if g.members[id] == normal && w.removeNode(g, id, w.otherLost(name)) {
+		if g.members[id] == normal {
+			w.removeNode(g, id, w.otherLost(name))
+		}
+	}
+}
+
+// forgetLoss: a node that was lost has been removed. Until then it is one that others have to ignore.
+func (w *world) forgetLoss(id string) {
+	for name := range w.lost { // deletion alone: the order does not matter
+		if svc := w.service[name]; svc != nil && svc.Annotations[api.AnnotationHostID] == id {
 			delete(w.lost, name)
 		}
 	}

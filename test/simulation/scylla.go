@@ -450,6 +450,7 @@ func (w *world) advance(g *group) {
 		}
 		g.current = nil
 		g.drop(r.id)
+		w.forgetLoss(r.id)
 		w.tracef("%s is removed from cluster %d", short(r.id), g.name)
 		return
 	}
@@ -543,6 +544,9 @@ func (w *world) end(s *process, clean bool) {
 	}
 	if clean {
 		s.disk.row, s.disk.flushed = true, s.disk.complete
+	}
+	if s.group != nil && s.group.members[s.id] == normal && !s.disk.complete {
+		w.lost[s.pod.name] = true // it is a member, and has not noted it: it never comes back (5.4)
 	}
 	w.unlink(s, clean && s.mode == "NORMAL") // only NORMAL nodes announce it (4.5)
 	if g := s.group; gossiped && g != nil {
