@@ -43,6 +43,7 @@ const (
 	CureResume            code.Code = "CureResume"            // another attempt
 	CureIgnoreOther       code.Code = "CureIgnoreOther"       // another attempt that ignores nodes whose own replacement waits for this one
 	CureVolumeLost        code.Code = "CureVolumeLost"        // another attempt, where the new volume is on a Kubernetes node that is gone
+	CureNewSeeds          code.Code = "CureNewSeeds"          // the same attempt, with the addresses of today as seeds
 	CureResumeAfter       code.Code = "CureResumeAfter"       // another attempt, after other nodes are back or ignored
 	CureBringBack         code.Code = "CureBringBack"         // ScyllaDB tries again by itself when a node is back
 	CureBringBackOrResume code.Code = "CureBringBackOrResume" // the same, or another attempt that ignores the node

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -79,7 +80,28 @@ func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 		s.Waiting = append(stands, waiting...)
 	}
 	s.Message, s.Cure = code.New(saysWaitJoin, "node", id, "pod", p.Name), volumeLost(in)
+	if s.Cure.IsZero() {
+		s.Cure = m.unheard(id)
+	}
 	return s
+}
+
+// modeStarting is ScyllaDB's word for a node whose request has not been taken up.
+const modeStarting = "STARTING"
+
+// unheard is the way out for a new node that has run for as long as a start may take and that no node has heard of: the addresses that it was started with as seeds are
+// those of Pods that are gone, as after a rollout, and it looks for them for ever [derived]. Its Pod made anew gets the addresses of today. Of one whose request is
+// stored the task manager lists an operation; while that was not asked, or another node is not UP, nothing is said.
+func (m *machine) unheard(id hostid.ID) code.Message {
+	in, p := m.in, m.in.Pod
+	v := &verifier{opinions: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
+	switch {
+	case !p.ScyllaDB.Running || p.OperationMode != modeStarting || p.ScyllaDB.Started.IsZero() || in.Now.Sub(p.ScyllaDB.Started) < startingTime,
+		!in.OperationsKnown || slices.ContainsFunc(in.Operations, cluster.OperationOpen),
+		v.of(id).Listing() > 0 || v.checkRows().result != OK || v.checkOthersUp().result != OK:
+		return code.Message{}
+	}
+	return code.New(CureNewSeeds, "node", id).Do(code.Kubectl(in.Namespace, "delete", "pod", p.Name))
 }
 
 // volumeLost is the way out for a new Pod that was made anew and that no Kubernetes node takes, because its new volume is on one that is gone: no scheduler ever

@@ -287,3 +287,38 @@ func TestVolumeLost(t *testing.T) {
 		t.Errorf("%s: %s", s.Action, words.Text(s.Message))
 	}
 }
+
+// A new node whose seeds have gone before it reached one waits for ever: the way out is named once nothing else can be the reason.
+func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
+	starts := func(age time.Duration, more ...func(*Input)) Input {
+		return change(newPod(), func(in *Input) {
+			in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode = hostNew, ptr(false), "STARTING"
+			in.Pod.ScyllaDB = Container{Running: true, Started: in.Now.Add(-age)}
+			for _, m := range more {
+				m(in)
+			}
+		})
+	}
+	for name, tc := range map[string]struct {
+		in   Input
+		want code.Code
+	}{
+		"for five minutes":    {starts(startingTime), CureNewSeeds},
+		"for less":            {starts(startingTime - time.Second), ""},
+		"it streams":          {starts(time.Hour, func(in *Input) { in.Pod.OperationMode = "BOOTSTRAP" }), ""},
+		"its request is open": {starts(time.Hour, func(in *Input) { in.Operations = operation("replace", "running", hostNew) }), ""},
+		"nobody asked":        {starts(time.Hour, func(in *Input) { in.OperationsKnown = false }), ""},
+		"it does not run":     {starts(time.Hour, func(in *Input) { in.Pod.ScyllaDB.Running = false }), ""},
+		"it is listed":        {setCell(starts(time.Hour), "*", hostNew, matrix.Up, matrix.StateReplacing), ""},
+		"another is DOWN":     {setCell(starts(time.Hour), "demo-a-0", hostB, matrix.Down, 0), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := Next(tc.in); s.Action != ActionWaitJoin || s.Cure.Code != tc.want {
+				t.Errorf("%s, cure %q, want %q", s.Action, s.Cure.Code, tc.want)
+			}
+		})
+	}
+	if got := words.Text(Next(starts(time.Hour)).Cure); !strings.HasSuffix(got, "kubectl delete pod demo-d-0 -n scylla") {
+		t.Errorf("the cure is %q", got)
+	}
+}
