@@ -139,6 +139,15 @@ func (c *Cluster) hadAnotherPod(name string, pod *corev1.Pod) bool {
 	return pvc != nil && pvc.Spec.VolumeName != "" && !pvc.CreationTimestamp.IsZero() && pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time) >= quickest
 }
 
+// FreshVolume is true for a member whose Pod was made with its claim: nothing that ran before it can be on its volume. False where that is not known.
+func (c *Cluster) FreshVolume(member string) bool {
+	pod, pvc := c.ix.pods[member], c.ix.pvcs[c.ix.pvcName(member)]
+	if pod == nil || pvc == nil || pod.CreationTimestamp.IsZero() || pvc.CreationTimestamp.IsZero() || pvc.DeletionTimestamp != nil {
+		return false
+	}
+	return pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time).Abs() < quickest
+}
+
 // replacedUnrecorded is true for a member that still records the node which it replaces, while no row lists that one any more: its new node has taken the place,
 // and nobody has recorded its host ID yet, as when the controller was away.
 func (c *Cluster) replacedUnrecorded(name string) bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -74,14 +75,21 @@ func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 		if s.Cure = withoutTheOther(in, m.original); s.Cure.IsZero() {
 			s.Cure = volumeLost(in)
 		}
+		if s.Cure.IsZero() {
+			s.Cure = unrecorded(in, m.original)
+		}
 		return s
 	}
 	if !p.ScyllaDB.Running {
 		s.Waiting = append(stands, waiting...)
 	}
 	s.Message, s.Cure = code.New(saysWaitJoin, "node", id, "pod", p.Name), volumeLost(in)
-	if s.Cure.IsZero() {
+	switch {
+	case s.Cure.IsZero():
 		s.Cure = m.unheard(id)
+	case newcomerIsMember(in, m.original, id) && in.Self.HostID == id:
+		// Another attempt at the original would find nothing to replace.
+		s.Cure = code.Message{Code: CureNewcomerLost, Params: s.Cure.Params}.Do(code.Scylla(in.Namespace, "replace", string(id)))
 	}
 	return s
 }
@@ -118,6 +126,16 @@ func volumeLost(in *Input) code.Message {
 		}
 	}
 	return code.Message{}
+}
+
+// unrecorded is the way out for a new node that had joined, and whose Pod and volume went before anybody recorded its host ID: the Pod of today waits at its barrier for
+// it, on an empty volume.
+func unrecorded(in *Input, original hostid.ID) code.Message {
+	if in.Unrecorded == "" || len(in.Pod.Barrier) == 0 || !newcomerIsMember(in, original, in.Unrecorded) {
+		return code.Message{}
+	}
+	record := code.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+"="+string(in.Unrecorded))
+	return code.New(CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, code.Scylla(in.Namespace, "replace", string(in.Unrecorded)))
 }
 
 // withoutTheOther is the way out for a new node that waits at its barrier for another dead node, whose replacement was asked for and waits for this one: a person

@@ -38,11 +38,17 @@ type machine struct {
 	original  hostid.ID
 }
 
-// attemptJoined is true when the new node has joined by its own word. Another attempt that was asked for before, as while the machine of its Pod was away, has
-// nothing left to replace: this one goes on to its end.
+// attemptJoined is true when the new node has joined by its own word, or by the Service's where it says nothing. Another attempt that was asked for before, as while the
+// machine of its Pod was away, has nothing left to replace: this one goes on to its end.
 func (m *machine) attemptJoined() bool {
-	p, id := m.in.Pod, newcomerID(m.in, m.original)
-	return p != nil && id != "" && m.original != "" && p.HostID == id && p.Joined != nil && *p.Joined
+	in, id := m.in, newcomerID(m.in, m.original)
+	if id == "" || m.original == "" {
+		return false
+	}
+	if p := in.Pod; p != nil && p.HostID == id && p.Joined != nil {
+		return *p.Joined
+	}
+	return in.Self.HostID == id && in.Joined != nil && *in.Joined
 }
 
 func (m *machine) request() string {

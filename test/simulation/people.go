@@ -199,10 +199,10 @@ func (w *world) command(c code.Command) func() {
 		return w.ghostCommand()
 	case strings.HasPrefix(text, "kubectl annotate service"):
 		return func() {
-			w.annotate(args[3], func(_, annotations map[string]string) { drop(annotations, args[4:]) })
+			w.annotate(args[3], func(_, annotations map[string]string) { write(annotations, args[4:]) })
 		}
 	case strings.HasPrefix(text, "kubectl label service"):
-		return func() { w.annotate(args[3], func(labels, _ map[string]string) { drop(labels, args[4:]) }) }
+		return func() { w.annotate(args[3], func(labels, _ map[string]string) { write(labels, args[4:]) }) }
 	}
 	return nil
 }
@@ -227,9 +227,14 @@ func (w *world) ghostCommand() func() {
 	return nil
 }
 
-func drop(m map[string]string, keys []string) {
-	for _, k := range keys {
-		delete(m, strings.TrimSuffix(k, "-"))
+// write is what kubectl makes of KEY=VALUE and KEY-.
+func write(m map[string]string, words []string) {
+	for _, word := range words {
+		if k, v, is := strings.Cut(word, "="); is {
+			m[k] = v
+			continue
+		}
+		delete(m, strings.TrimSuffix(word, "-"))
 	}
 }
 
@@ -388,6 +393,11 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	}
 	if rec.Open() {
 		// A node that was to be ignored has been removed meanwhile: take it from the ignore list. Nothing is deleted yet.
+		if other := w.otherLost(name); rec.Resume != "" && rec.Resume != rec.Accepted && !slices.ContainsFunc(other, func(id string) bool { return slices.Contains(rec.IgnoreDead, id) }) &&
+			slices.ContainsFunc(step.Checks, func(c replacement.Check) bool { return c.Blocks() && c.Name == replacement.CheckOthersUp }) && len(other) > 0 {
+			// Of another attempt the volume is gone: only the attempt is asked for anew.
+			return map[string]func(){"replace resume --ignore-dead": func() { w.resume(name, other) }}
+		}
 		// Nor is it when another node is lost that was not to be ignored, whose own replacement waits for this one, or when its StatefulSet is rolled, which waits for
 		// this very Pod: it is asked for anew, then with --ignore-dead or --skip-check.
 		other := !slices.ContainsFunc(w.otherLost(name), func(id string) bool { return slices.Contains(rec.IgnoreDead, id) })
