@@ -309,6 +309,7 @@ func (w *world) removePod(p *pod) {
 		return
 	}
 	p.removed = true
+	w.collect(p)
 	delete(w.pods, p.name)
 	w.podNames.changed()
 	if p.claim.deleting {
