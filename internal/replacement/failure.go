@@ -34,6 +34,7 @@ const (
 // supervisor starts again and again on the same data, goes on by itself once the reason is gone.
 const (
 	DiagnosisUnknownTarget = "ReplacedNodeNotFound"
+	DiagnosisUnfinished    = "JoinUnfinished" // its own request was placed before, and the data directory does not say how it ended
 	DiagnosisAliveTarget   = "ReplaceAliveNode"
 	DiagnosisOtherDown     = "ReplaceOtherDown" // since 2026.3; before, the request is placed and then cancelled
 )
@@ -106,7 +107,7 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	d := *in.Log
 	switch {
 	case !d.Cure.IsZero():
-	case d.Code == DiagnosisUnknownTarget && newcomerIsMember(in, original, newcomer):
+	case (d.Code == DiagnosisUnknownTarget || d.Code == DiagnosisUnfinished) && newcomerIsMember(in, original, newcomer):
 		// ScyllaDB was started again before it had noted that it joined. Its data is a member's.
 		d.Code = DiagnosisNewcomerIsMember
 		d.Text = code.New(DiagnosisNewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)

@@ -3,7 +3,6 @@
 package simulation
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
 // reaction is how long something has to be wrong before a person does what is printed about it.
@@ -446,13 +446,10 @@ func (w *world) supersede(name string, in replacement.Input) {
 
 // diagnosed is what package scylla makes of ScyllaDB's last words.
 func diagnosed(text string) code.Code {
-	switch {
-	case strings.Contains(text, "not found"), strings.Contains(text, "didn't finish"):
-		return replacement.DiagnosisUnknownTarget
-	case strings.Contains(text, "alive node"):
-		return replacement.DiagnosisAliveTarget
+	if d, known := scylla.FirstError(strings.NewReader(text)); known {
+		return code.Code(d.Code)
 	}
-	return cmp.Or(code.Code(""), "JoinCancelled")
+	return "JoinCancelled"
 }
 
 func (w *world) setOf(name string) *set {

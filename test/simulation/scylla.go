@@ -158,6 +158,8 @@ func (w *world) arrive(s *process) {
 	case s.ended:
 	case d.complete:
 		w.comeBack(s)
+	case d.group != nil && s.replace != "" && d.group.members[s.id] == normal && d.group.members[s.replace] == "":
+		w.exit(s, "Replaced node with Host ID "+s.replace+" not found") // it has joined, and was stopped before it was COMPLETED (5.4)
 	case d.group != nil || d.asked:
 		// Joined group 0 or asked before, and not completed: never recovers (4.3, 5.4).
 		w.exit(s, "The node requested to join before but didn't finish the procedure")
