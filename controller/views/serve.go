@@ -19,8 +19,11 @@ func (t *Tracker) Written(key types.NamespacedName, report types.UID, stored *ap
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.clusters[key]
+	if s == nil || !s.leads || s.shown == nil || view.StampOf(stored) != view.StampOf(s.shown) {
+		return
+	}
+	s.written = view.StampOf(stored)
 	switch {
-	case s == nil || !s.leads || s.shown == nil || view.StampOf(stored) != view.StampOf(s.shown):
 	case view.Same(stored, s.shown):
 		s.offered, s.report, s.held = s.shown, report, s.read
 	default:

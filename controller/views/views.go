@@ -81,6 +81,7 @@ type state struct {
 	members  map[string]view.Debounced
 	digests  map[string]digest
 	shown    *api.StatusReportView
+	written  view.Stamp // of the latest view of this process that the API server has kept, whole or not
 
 	leads   bool                  // this process made its views at the last assembly
 	offered *api.StatusReportView // what is served: the view that is written; nil for none
@@ -235,8 +236,9 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 			s.shown = stored
 			return stored
 		}
-		// What was written has come back with less in it: the kind that is installed is an older one.
-		if s.shown != nil && view.StampOf(stored) == view.StampOf(s.shown) && view.Same(v, s.shown) {
+		// What was written has come back with less in it: the kind that is installed is an older one. A view with the same stamp that this process has not seen
+		// written is another process's, whose write was late: readers have that one, and would take no other one of that stamp.
+		if stamp := view.StampOf(stored); s.shown != nil && stamp == view.StampOf(s.shown) && stamp == s.written && view.Same(v, s.shown) {
 			return s.shown
 		}
 	}

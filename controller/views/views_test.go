@@ -264,6 +264,40 @@ func TestALeaseThatWasMadeAnew(t *testing.T) {
 	}
 }
 
+// The Lease of the election was deleted while a write of the former leader was under way: both take the same term, and their first views have one stamp.
+func TestAViewOfTheSameStampBySomebodyElseIsFollowed(t *testing.T) {
+	b := newBench(t)
+	b.epoch = 7
+	before := b.assemble()
+	b.epoch = 1
+	b.restart()
+	late := b.assemble()
+	b.row("demo-rack1-0", stage.HostID(3, 0), api.NodeStatusDown)
+	b.restart()
+	b.stored = before
+	own := b.assemble()
+	if view.StampOf(own) != view.StampOf(late) || view.Same(own, late) {
+		t.Fatalf("the two views %v and %v are not what this test is about", view.StampOf(own), view.StampOf(late))
+	}
+	b.stored = late // it arrived first
+	if got := b.assemble(); !view.StampOf(got).Newer(view.StampOf(late)) {
+		t.Errorf("%v is written over %v of another process", view.StampOf(got), view.StampOf(late))
+	}
+}
+
+// An older kind that is installed keeps no permits: what is written comes back with less in it, and is not written for ever.
+func TestAViewThatComesBackWithLessIsWrittenOnce(t *testing.T) {
+	b := newBench(t)
+	whole := b.assemble()
+	kept := whole.DeepCopy()
+	kept.Members = kept.Members[:1]
+	b.Written(key, "report-1", kept)
+	b.stored = kept
+	if got := b.assemble(); view.StampOf(got) != view.StampOf(whole) || !view.Same(got, whole) {
+		t.Errorf("%v is made after %v was kept in part", view.StampOf(got), view.StampOf(whole))
+	}
+}
+
 func TestTheTermCannotBeRead(t *testing.T) {
 	b := newBench(t)
 	b.err = errors.New("no answer")

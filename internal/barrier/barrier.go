@@ -85,8 +85,8 @@ type Options struct {
 	Policy api.Policy
 	// Stabilisation is how long all must be UP without a break before the barrier opens, 0 opens at once; nil goes by the health policy of the cluster's report.
 	Stabilisation *time.Duration
-	// Ask is nil for a reporter at host:port that is ready; over the network when nil.
-	Ask func(ctx context.Context, address string) error
+	// Ask is nil for a reporter at host:port that is ready and whose row has that digest; over the network when nil.
+	Ask func(ctx context.Context, address, digest string) error
 	// WhenSilent is what is done while no controller leads; empty goes by the health policy of the cluster's report.
 	WhenSilent api.WhenSilent
 	// AskHeartbeat asks a member's reporter for the number of its heartbeat; over the network when nil.

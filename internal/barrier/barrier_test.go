@@ -137,7 +137,7 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 }
 
 // ask stands for the network.
-func (w *world) ask(_ context.Context, address string) error {
+func (w *world) ask(_ context.Context, address, _ string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked[address]++

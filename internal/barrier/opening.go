@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,11 +15,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -112,8 +115,8 @@ func (b *barrier) held(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstra
 // have; and at the reporters, which have to answer. The graver word counts.
 func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	b.metrics.evaluations.Inc()
-	decoder := &cluster.Decoder{}
-	pods, err := kube.Pods(ctx, b.client, key, decoder.Condense)
+	digests, decoder := map[string]string{}, &cluster.Decoder{}
+	pods, err := kube.Pods(ctx, b.client, key, condense(digests, decoder))
 	if err != nil {
 		return b.held(v, b.unlisted(err))
 	}
@@ -154,7 +157,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		blockers = append(blockers, bootstrap.NoOtherSeed(v.Self, b.Namespace, choice))
 	}
 	if len(blockers) == 0 {
-		blockers = b.askReporters(ctx, carried.Reporters(b.Service))
+		blockers = b.askReporters(ctx, carried.Reporters(b.Service), digests)
 	}
 	if len(blockers) > 0 {
 		return b.held(v, blockers...)
@@ -181,15 +184,26 @@ func carriesRows(pods []corev1.Pod, member string) bool {
 	return false
 }
 
-// askReporters asks each whether it still asks its ScyllaDB, all at once within limits, and returns a blocker for each that does not say so.
-func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter) []matrix.Blocker {
+// condense notes the digest of each Pod's row before it is decoded.
+func condense(digests map[string]string, decoder *cluster.Decoder) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		digests[pod.Name] = api.ReportDigest(pod.Annotations[api.AnnotationNodeStatusReport])
+		decoder.Condense(pod)
+	}
+}
+
+// askReporters asks each whether it still asks its ScyllaDB and has the row that its Pod carries, all at once within limits, and returns a blocker for each that does
+// not say so. A reporter that cannot write has another row as soon as anything changes: what was judged is then not what its ScyllaDB says.
+func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter, digests map[string]string) []matrix.Blocker {
 	ctx, cancel := context.WithTimeout(ctx, askAll)
 	defer cancel()
 	ask := b.Ask
 	if ask == nil {
 		client := newAsker()
 		defer client.CloseIdleConnections()
-		ask = func(ctx context.Context, address string) error { return askReporter(ctx, client, address) }
+		ask = func(ctx context.Context, address, digest string) error {
+			return askReporter(ctx, client, address, digest)
+		}
 	}
 	silent := make([]error, len(reporters))
 	var g errgroup.Group
@@ -204,7 +218,7 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 			default:
 				one, cancel := context.WithTimeout(ctx, askTimeout)
 				defer cancel()
-				silent[i] = ask(one, reporters[i].Address)
+				silent[i] = ask(one, reporters[i].Address, digests[reporters[i].Member])
 			}
 			return nil
 		})
@@ -236,8 +250,8 @@ func newAsker() *http.Client {
 	}
 }
 
-// askReporter is nil when the reporter at that address says that it is ready.
-func askReporter(ctx context.Context, c *http.Client, address string) error {
+// askReporter is nil when the reporter at that address says that it is ready, and that its row has that digest. One of before does not say what its row is.
+func askReporter(ctx context.Context, c *http.Client, address, digest string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
 	if err != nil {
 		return err
@@ -251,6 +265,9 @@ func askReporter(ctx context.Context, c *http.Client, address string) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusOK {
+		if said := resp.Header.Values(heartbeat.RowHeader); len(said) > 0 && !slices.Equal(said, []string{digest}) {
+			return heartbeat.ErrOtherRow
+		}
 		return nil
 	}
 	const enough = 200

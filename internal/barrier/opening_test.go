@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -248,9 +249,13 @@ func TestA3ReplacementAsksEverybodyButItsTarget(t *testing.T) {
 
 func TestA3AskReporter(t *testing.T) {
 	ready := http.StatusOK
+	var row []string // what it says of its row; an older reporter says nothing
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/readyz" {
 			t.Errorf("asked for %s", r.URL.Path)
+		}
+		for _, digest := range row {
+			rw.Header().Add(heartbeat.RowHeader, digest)
 		}
 		rw.WriteHeader(ready)
 		_, _ = fmt.Fprint(rw, strings.Repeat("ScyllaDB was last asked 20s ago. ", 1000))
@@ -259,15 +264,28 @@ func TestA3AskReporter(t *testing.T) {
 	c := newAsker()
 	defer c.CloseIdleConnections()
 	address := s.Listener.Addr().String()
-	if err := askReporter(t.Context(), c, address); err != nil {
+	if err := askReporter(t.Context(), c, address, "a1"); err != nil {
 		t.Error(err)
 	}
-	ready = http.StatusServiceUnavailable
-	if err := askReporter(t.Context(), c, address); err == nil || !strings.Contains(err.Error(), "503") || len(err.Error()) > 400 {
+	for name, x := range map[string]struct {
+		says []string
+		want error
+	}{
+		"the row that its Pod carries":              {[]string{"a1"}, nil},
+		"another row, which it could not write yet": {[]string{"b2"}, heartbeat.ErrOtherRow},
+		"no row yet": {[]string{""}, heartbeat.ErrOtherRow},
+		"two rows":   {[]string{"a1", "b2"}, heartbeat.ErrOtherRow},
+	} {
+		if row = x.says; !errors.Is(askReporter(t.Context(), c, address, "a1"), x.want) {
+			t.Errorf("%s: want %v", name, x.want)
+		}
+	}
+	row, ready = nil, http.StatusServiceUnavailable
+	if err := askReporter(t.Context(), c, address, "a1"); err == nil || !strings.Contains(err.Error(), "503") || len(err.Error()) > 400 {
 		t.Errorf("%v", err)
 	}
 	ready = http.StatusFound
-	if err := askReporter(t.Context(), c, address); err == nil {
+	if err := askReporter(t.Context(), c, address, "a1"); err == nil {
 		t.Error("a redirect is no answer")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -277,14 +295,14 @@ func TestA3AskReporter(t *testing.T) {
 	defer func() { _ = l.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := askReporter(ctx, c, l.Addr().String()); err == nil || !strings.Contains(err.Error(), "no answer from") {
+	if err := askReporter(ctx, c, l.Addr().String(), "a1"); err == nil || !strings.Contains(err.Error(), "no answer from") {
 		t.Errorf("a reporter that hangs: %v", err)
 	}
 }
 
 func TestA3ManyReportersAreAskedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &barrier{Options: Options{Namespace: ns, Ask: func(ctx context.Context, _ string) error {
+		b := &barrier{Options: Options{Namespace: ns, Ask: func(ctx context.Context, _, _ string) error {
 			<-ctx.Done() // a network that swallows everything
 			return ctx.Err()
 		}}}
@@ -293,7 +311,7 @@ func TestA3ManyReportersAreAskedAtOnce(t *testing.T) {
 			all = append(all, cluster.Reporter{Ref: matrix.Ref{Member: fmt.Sprintf("demo-%d", i)}, Address: fmt.Sprintf("10.0.0.1:%d", i)})
 		}
 		began := time.Now()
-		blockers := b.askReporters(t.Context(), all)
+		blockers := b.askReporters(t.Context(), all, nil)
 		if len(blockers) != len(all) || time.Since(began) > askAll+time.Second {
 			t.Errorf("%d of %d in %v", len(blockers), len(all), time.Since(began))
 		}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -86,10 +84,7 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		return b.held(v, slices.Concat(v.Blockers, blockers)...)
 	}
 	digests, decoder := map[string]string{}, &cluster.Decoder{}
-	pods, err := kube.Pods(ctx, b.client, key, func(pod *corev1.Pod) {
-		digests[pod.Name] = api.ReportDigest(pod.Annotations[api.AnnotationNodeStatusReport])
-		decoder.Condense(pod)
-	})
+	pods, err := kube.Pods(ctx, b.client, key, condense(digests, decoder))
 	if err != nil {
 		return closed(b.unlisted(err))
 	}

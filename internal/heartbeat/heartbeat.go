@@ -25,6 +25,9 @@ const (
 	Header = "Scylla-Heartbeat"
 )
 
+// RowHeader is in the answer to the question whether a reporter is ready: the digest of its row of now, empty before the first. Reporters of before do not send it.
+const RowHeader = "Scylla-Row"
+
 // Beat is what a reporter serves. The zero value has nothing to say yet. It is safe for concurrent use.
 type Beat struct {
 	mu     sync.Mutex

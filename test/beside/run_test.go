@@ -245,7 +245,7 @@ func (s *situation) our(t *testing.T, o *objects) answer {
 		Stabilisation: new(time.Duration(0)),
 		NewClient:     func() (client.WithWatch, error) { return c, nil }, Namespace: "demo", Service: s.who(), PodUID: pod.UID, QueryFile: file, DataDir: filepath.Join(dir, "data"),
 		AllowNonReporting: s.lenient(o), LeaseNamespace: "kubectl-scylla", Image: pod.Spec.Containers[0].Image,
-		Ask: func(context.Context, string) error { return nil }, Clock: clocktesting.NewFakeClock(plugintest.Now), Log: slog.New(slog.NewJSONHandler(log, nil)),
+		Ask: func(context.Context, string, string) error { return nil }, Clock: clocktesting.NewFakeClock(plugintest.Now), Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})
 	got := answer{Answer: Opens, text: log.lines.String()}
 	switch {

@@ -270,7 +270,7 @@ func (w *wire) agent(as bool, reason string) {
 	err = barrier.Run(ctx, barrier.Options{
 		Stabilisation: new(time.Duration(0)),
 		NewClient:     func() (client.WithWatch, error) { return c, nil }, Namespace: w.namespace, Service: newcomer, PodUID: p.UID, DataDir: dir, QueryFile: filepath.Join(dir, "none"),
-		LeaseNamespace: "kubectl-scylla", Image: "scylladb/scylla:2025.2.1", Ask: func(context.Context, string) error { return nil },
+		LeaseNamespace: "kubectl-scylla", Image: "scylladb/scylla:2025.2.1", Ask: func(context.Context, string, string) error { return nil },
 		Log: slog.New(slog.NewJSONHandler(&until{text: reason, stop: cancel, to: lines}, nil)),
 	})
 	if err == nil || !strings.Contains(lines.String(), reason) {

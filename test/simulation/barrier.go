@@ -215,7 +215,7 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 	}
 	for _, r := range carried.Reporters(p.name) {
 		q := w.pods[r.Member]
-		if q == nil || q.machine == nil || q.machine.off || q.reporter.state(w.now) != reporterWell {
+		if q == nil || q.machine == nil || q.machine.off || q.reporter.state(w.now) != reporterWell || !w.Mum && q.reporter.beat.row != q.obj.Annotations[api.AnnotationNodeStatusReport] {
 			return wait(v, bootstrap.ReporterSilent(r.Ref, namespace, "no answer"))
 		}
 	}

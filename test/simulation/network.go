@@ -162,7 +162,7 @@ func (w *world) send(p *pod, m *message, takes time.Duration) {
 			r.doubtful = w.now.Add(lateWrite)
 			w.after(n.between(time.Second, 40*time.Second), func() { w.arrives(p, m) })
 		case w.arrives(p, m):
-			r.written, r.base = m.text, p.obj
+			r.written, r.base, r.unwritten = m.text, p.obj, time.Time{}
 			if x < 0.04 {
 				w.after(n.between(time.Second, 30*time.Second), func() { w.arrives(p, m) })
 			}

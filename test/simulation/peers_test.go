@@ -27,7 +27,7 @@ func TestTheHoleStaysClosedByPeers(t *testing.T) {
 	for _, rule := range []Rule{PeersBelieved, Permits} {
 		sum := Total{}
 		for _, seed := range []uint64{13, 26, 39, 52} {
-			r := Run(Options{Seed: seed, Rule: rule, Hole: true})
+			r := Run(Options{Seed: seed, Rule: rule, Hole: true, Mum: true})
 			sum.Add(&r)
 			if rule == Permits {
 				complain(t, r, false)

@@ -35,14 +35,16 @@ type reporter struct {
 	// sending is true while a write is on its way, which the loop waits for. Until doubtful one that failed may still arrive.
 	sending  bool
 	doubtful time.Time
-	last     *api.LastRow
-	since    map[string]metav1.Time
-	status   map[string]api.NodeStatus
-	beat     beat
-	views    view.Receiver // what it hands on
-	frozen   bool          // it hangs altogether, so that it does not answer either
-	said     *api.NodeStatusReport
-	text     string // of said
+	// unwritten is since when the annotation has another row than this; after a minute the reporter says that it is not ready.
+	unwritten time.Time
+	last      *api.LastRow
+	since     map[string]metav1.Time
+	status    map[string]api.NodeStatus
+	beat      beat
+	views     view.Receiver // what it hands on
+	frozen    bool          // it hangs altogether, so that it does not answer either
+	said      *api.NodeStatusReport
+	text      string // of said
 }
 
 func (r *reporter) begin(w *world, p *pod) {
@@ -59,7 +61,7 @@ func (r *reporter) state(now time.Time) reporterState {
 		return reporterDead
 	case r.polled.IsZero():
 		return reporterStarts
-	case now.Sub(r.polled) > 3*reportInterval:
+	case now.Sub(r.polled) > 3*reportInterval, !r.unwritten.IsZero() && now.Sub(r.unwritten) > time.Minute:
 		return reporterSilent
 	}
 	return reporterWell
@@ -99,6 +101,12 @@ func (w *world) report(p *pod) {
 	r.beat.say(text, row.Error == nil)
 	w.renewLease(p)
 	doubt := w.now.Before(r.doubtful)
+	switch {
+	case text == r.written:
+		r.unwritten = time.Time{}
+	case r.unwritten.IsZero() && !w.Mum:
+		r.unwritten = w.now
+	}
 	switch {
 	case r.sending || text == r.written && !doubt:
 		return

@@ -55,6 +55,8 @@ type Options struct {
 	// Lag makes no faults but one: what the API server answers of views is a quarter of a minute old, and the controller does not hear a member right after somebody got a
 	// permit.
 	Lag bool
+	// Mum reporters say neither that they could not write their row, nor what it is.
+	Mum bool
 }
 
 // Result of one run.
