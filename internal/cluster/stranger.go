@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -114,7 +115,7 @@ func (c *Cluster) withoutHostID() []string {
 		started := pod == nil && c.ix.pvcs[c.ix.pvcName(name)] != nil
 		if pod != nil {
 			st := ScyllaDBStatus(pod)
-			started = st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.RestartCount > 0)
+			started = st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.RestartCount > 0) || c.hadAnotherPod(name, pod)
 		}
 		if j := joined(c.ix.services[name]); started || j != nil && *j {
 			out = append(out, name)
@@ -126,6 +127,25 @@ func (c *Cluster) withoutHostID() []string {
 		}
 	}
 	return out
+}
+
+// quickest is how long it takes at least until a Pod that was made with its claim has joined a cluster, ended, and been made anew.
+const quickest = 5 * time.Second
+
+// hadAnotherPod is true for a member whose claim is older than its Pod, and has a volume: a node of an earlier Pod may be on it, of which nobody has recorded anything, as
+// where no reporter could write when it joined.
+func (c *Cluster) hadAnotherPod(name string, pod *corev1.Pod) bool {
+	pvc := c.ix.pvcs[c.ix.pvcName(name)]
+	return pvc != nil && pvc.Spec.VolumeName != "" && !pvc.CreationTimestamp.IsZero() && pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time) >= quickest
+}
+
+// FreshVolume is true for a member whose Pod was made with its claim: nothing that ran before it can be on its volume. False where that is not known.
+func (c *Cluster) FreshVolume(member string) bool {
+	pod, pvc := c.ix.pods[member], c.ix.pvcs[c.ix.pvcName(member)]
+	if pod == nil || pvc == nil || pod.CreationTimestamp.IsZero() || pvc.CreationTimestamp.IsZero() || pvc.DeletionTimestamp != nil {
+		return false
+	}
+	return pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time).Abs() < quickest
 }
 
 // replacedUnrecorded is true for a member that still records the node which it replaces, while no row lists that one any more: its new node has taken the place,

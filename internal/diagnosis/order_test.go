@@ -132,6 +132,13 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 		"nobody asked for those": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
 			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.OperationMode = "" })
 		}, nil},
+		"its StatefulSet is rolled, and waits for it": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+			set := c.Set("dc1", "rack1")
+			set.Status.CurrentRevision, set.Status.UpdateRevision, set.Status.UpdatedReplicas = "old", "new", 0
+		}, []string{
+			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone; " +
+				"make its Pod anew, which then gets the addresses of today: kubectl delete pod demo-dc1-rack1-1 -n demo",
+		}},
 		"a node is DOWN meanwhile": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
 			c.Sees("demo-dc1-rack2-0", "demo-dc1-rack3-0", api.NodeStatusDown, scenes.Now.Add(-time.Minute))
 		}, nil},

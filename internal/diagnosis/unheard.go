@@ -3,6 +3,7 @@
 package diagnosis
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -18,10 +19,11 @@ const modeStarting = "STARTING"
 
 // unheard says of newcomers that ScyllaDB has run for a while and no node has heard of it: the addresses that it was started with as seeds are those of Pods that
 // are gone. It looks for its seeds for ever [derived]; its Pod made anew gets the addresses of today. Of one whose request is stored the task manager lists an
-// operation, and it is left alone: as is everybody while the task manager was not asked, or a node is not UP.
+// operation, and it is left alone: as is everybody while the task manager was not asked, or a node is not UP. A rollout is no reason to be silent: a StatefulSet that
+// makes its Pods in order goes on with it only when this newcomer is ready.
 func (s *scene) unheard() {
 	operations, known := s.c.Operations()
-	if !s.h.Healthy || !known || s.c.TakenAt.IsZero() {
+	if !known || s.c.TakenAt.IsZero() || !s.h.Healthy && !s.onlyRollouts() {
 		return
 	}
 	for _, op := range operations {
@@ -41,6 +43,11 @@ func (s *scene) unheard() {
 			Evidence: code.New(numbersUnheard, "mode", modeStarting), Step: code.New(stepNewSeeds).Do(code.Kubectl(s.c.Namespace, "delete", "pod", mb.Member)),
 		})
 	}
+}
+
+// onlyRollouts is true where all nodes see each other UP, and StatefulSets that are rolled are all that a newcomer would wait for.
+func (s *scene) onlyRollouts() bool {
+	return len(s.h.Blockers) > 0 && !slices.ContainsFunc(s.h.Blockers, func(b matrix.Blocker) bool { return b.Reason != matrix.ReasonRollout })
 }
 
 // runsSince is since when the ScyllaDB of a newcomer runs that nobody lists and that lists nobody; zero for any other member.

@@ -319,6 +319,20 @@ func TestNextSteps(t *testing.T) {
 		rows[2].Observed[0].Status, rows[2].Observed[1].Status = Down, Down
 		return down(StateNormal)(rows)
 	}
+	itself := func(f Fate) Options {
+		return Options{Self: &memberC, Namespace: "demo", Fates: map[hostid.ID]Fate{idC: f}}
+	}
+	const former = "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo"
+	// unmade is a row of ours that could not be made: it does not even have the mode of its node.
+	unmade := c(func(r *Row) {
+		r.Observed, r.NoStates, r.Trouble = nil, true, Trouble{Code: TroubleScyllaDB, Words: "connection refused"}
+	})
+	stateless := func(rows []Row) []Row {
+		for i := range rows {
+			rows[i].NoStates = true
+		}
+		return rows
+	}
 	fate := func(f Fate) Options { return Options{Namespace: "demo", Fates: map[hostid.ID]Fate{idC: f}} }
 	demo := Options{Namespace: "demo"}
 	long := Options{Namespace: "demo", Settled: ago(5 * time.Minute), Fates: map[hostid.ID]Fate{idC: {NotReadySince: ago(10 * time.Minute)}}}
@@ -380,6 +394,18 @@ func TestNextSteps(t *testing.T) {
 		"the former node of the very member that wants to start": {
 			down(StateNormal), Options{Self: &memberC, Namespace: "demo"}, []Reason{d, d, m},
 			"the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo",
+		},
+		"a member whose Service does not say yet that it has joined, and that wants to start": {
+			down(StateNormal), itself(Fate{Joining: true}), []Reason{d, d, m}, former,
+		},
+		"the same, while a row could not be made": {
+			both(down(StateNormal), unmade), itself(Fate{Joining: true}), []Reason{d, d, m}, former,
+		},
+		"a newcomer whose join was cut short": {
+			down(StateJoining), itself(Fate{Joining: true}), []Reason{d, d}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo",
+		},
+		"a newcomer of rows without states": {
+			both(down(StateNormal), stateless), itself(Fate{Joining: true}), []Reason{d, d, m}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo",
 		},
 		"a ghost": {ghost, Options{Namespace: "demo", Fates: map[hostid.ID]Fate{gone: {Step: code.New(removenode)}}}, []Reason{d, d, d, m}, removenode},
 		"a host ID that nobody here knows": {

@@ -88,9 +88,11 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 }
 
 // mayRollBack is true for a node that may still be joining, so that ScyllaDB takes its join back when it ends. Rows with states that list it as a plain member
-// say that its join is over: what is DOWN then is a member.
+// say that its join is over: what is DOWN then is a member. A row that could not be made says nothing of states, nor of anything else.
 func (m *Matrix) mayRollBack(n *Node) bool {
-	return n.State != StateNormal || slices.ContainsFunc(m.nodes, func(o Node) bool { return o.Row != nil && o.Row.NoStates })
+	return n.State != StateNormal || slices.ContainsFunc(m.nodes, func(o Node) bool {
+		return o.Row != nil && o.Row.NoStates && o.Row.Reported && o.Row.Trouble.IsZero()
+	})
 }
 
 func (m *Matrix) downStep(n *Node) code.Message {

@@ -34,6 +34,7 @@ const (
 // supervisor restarts repeatedly on the same data, continues by itself once the reason is gone.
 const (
 	DiagnosisUnknownTarget = "ReplacedNodeNotFound"
+	DiagnosisUnfinished    = "JoinUnfinished" // its own request was placed before, and the data directory does not say how it ended
 	DiagnosisAliveTarget   = "ReplaceAliveNode"
 	DiagnosisOtherDown     = "ReplaceOtherDown" // since 2026.3; before, the request is placed and then cancelled
 )
@@ -43,6 +44,9 @@ const (
 	CureResume            code.Code = "CureResume"            // another attempt
 	CureIgnoreOther       code.Code = "CureIgnoreOther"       // another attempt that ignores nodes whose own replacement waits for this one
 	CureVolumeLost        code.Code = "CureVolumeLost"        // another attempt, where the new volume is on a Kubernetes node that is gone
+	CureNewcomerLost      code.Code = "CureNewcomerLost"      // the new node is a member, and is replaced itself, where its volume is on a Kubernetes node that is gone
+	CureRecordNewcomer    code.Code = "CureRecordNewcomer"    // the same, where its Pod and volume went before its host ID was recorded
+	CureNewSeeds          code.Code = "CureNewSeeds"          // the same attempt, with the addresses of today as seeds
 	CureResumeAfter       code.Code = "CureResumeAfter"       // another attempt, after other nodes are back or ignored
 	CureBringBack         code.Code = "CureBringBack"         // ScyllaDB tries again by itself when a node is back
 	CureBringBackOrResume code.Code = "CureBringBackOrResume" // the same, or another attempt that ignores the node
@@ -103,7 +107,7 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	d := *in.Log
 	switch {
 	case !d.Cure.IsZero():
-	case d.Code == DiagnosisUnknownTarget && newcomerIsMember(in, original, newcomer):
+	case (d.Code == DiagnosisUnknownTarget || d.Code == DiagnosisUnfinished) && newcomerIsMember(in, original, newcomer):
 		// ScyllaDB was restarted before it had recorded its join. Its data is a member's.
 		d.Code = DiagnosisNewcomerIsMember
 		d.Text = code.New(DiagnosisNewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -73,13 +75,41 @@ func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 		if s.Cure = withoutTheOther(in, m.original); s.Cure.IsZero() {
 			s.Cure = volumeLost(in)
 		}
+		if s.Cure.IsZero() {
+			s.Cure = unrecorded(in, m.original)
+		}
 		return s
 	}
 	if !p.ScyllaDB.Running {
 		s.Waiting = append(stands, waiting...)
 	}
 	s.Message, s.Cure = code.New(saysWaitJoin, "node", id, "pod", p.Name), volumeLost(in)
+	switch {
+	case s.Cure.IsZero():
+		s.Cure = m.unheard(id)
+	case newcomerIsMember(in, m.original, id) && in.Self.HostID == id:
+		// Another attempt at the original would find nothing to replace.
+		s.Cure = code.Message{Code: CureNewcomerLost, Params: s.Cure.Params}.Do(code.Scylla(in.Namespace, "replace", string(id)))
+	}
 	return s
+}
+
+// modeStarting is ScyllaDB's word for a node whose request has not been taken up.
+const modeStarting = "STARTING"
+
+// unheard is the remedy for a new node that has run for as long as a start may take, while no node has heard of it: its seed addresses belong to Pods that are gone, as
+// after a rollout, and it tries them for ever [derived]. A new Pod gets today's addresses. Zero while the task manager, which lists an operation for a stored request, was
+// not asked, and while another node is not UP.
+func (m *machine) unheard(id hostid.ID) code.Message {
+	in, p := m.in, m.in.Pod
+	v := &verifier{opinions: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
+	switch {
+	case !p.ScyllaDB.Running || p.OperationMode != modeStarting || p.ScyllaDB.Started.IsZero() || in.Now.Sub(p.ScyllaDB.Started) < startingTime,
+		!in.OperationsKnown || slices.ContainsFunc(in.Operations, cluster.OperationOpen),
+		v.of(id).Listing() > 0 || v.checkRows().result != OK || v.checkOthersUp().result != OK:
+		return code.Message{}
+	}
+	return code.New(CureNewSeeds, "node", id).Do(code.Kubectl(in.Namespace, "delete", "pod", p.Name))
 }
 
 // volumeLost is the remedy for a new Pod that no Kubernetes node takes because its new volume is on a node that is gone: the scheduler never places
@@ -96,6 +126,16 @@ func volumeLost(in *Input) code.Message {
 		}
 	}
 	return code.Message{}
+}
+
+// unrecorded is the remedy for a new node that had joined, and whose Pod and volume were lost before the controller recorded its host ID: today's Pod waits at its
+// barrier for it, on an empty volume.
+func unrecorded(in *Input, original hostid.ID) code.Message {
+	if in.Unrecorded == "" || len(in.Pod.Barrier) == 0 || !newcomerIsMember(in, original, in.Unrecorded) {
+		return code.Message{}
+	}
+	record := code.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+"="+string(in.Unrecorded))
+	return code.New(CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, code.Scylla(in.Namespace, "replace", string(in.Unrecorded)))
 }
 
 // withoutTheOther is the remedy for a new node that waits at its barrier for another dead node, whose replacement was requested and waits for this

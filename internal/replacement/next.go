@@ -38,6 +38,19 @@ type machine struct {
 	original  hostid.ID
 }
 
+// attemptJoined is true when the new node has joined by its own word, or by the Service's where it says nothing. Another attempt that was asked for before, as while the
+// machine of its Pod was away, has nothing left to replace: this one goes on to its end.
+func (m *machine) attemptJoined() bool {
+	in, id := m.in, newcomerID(m.in, m.original)
+	if id == "" || m.original == "" {
+		return false
+	}
+	if p := in.Pod; p != nil && p.HostID == id && p.Joined != nil {
+		return *p.Joined
+	}
+	return in.Self.HostID == id && in.Joined != nil && *in.Joined
+}
+
 func (m *machine) request() string {
 	if m.rec.Accepted != "" {
 		return m.rec.Accepted
@@ -59,7 +72,7 @@ func (m *machine) next() Step {
 		return m.withdrawn()
 	case rec.LabelLost && rec.OriginalError.IsZero():
 		return m.restoreLabel()
-	case rec.Resume != "" && rec.Resume != rec.Accepted && rec.Open():
+	case rec.Resume != "" && rec.Resume != rec.Accepted && rec.Open() && !m.attemptJoined():
 		return m.start(rec.Original, true)
 	case rec.Accepted == "" && rec.HasOriginal:
 		return m.begunElsewhere()

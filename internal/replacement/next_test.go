@@ -126,6 +126,10 @@ func TestNext(t *testing.T) {
 		"resume, recorded": {resumed(), ActionDeletePVC, "pvc-2"},
 		"resume while the attempt still runs": {change(toResume(), func(in *Input) { in.Operations = operation("replace", "running", hostNew) }),
 			ActionRefuse, "nothing has failed yet"},
+		"resume, and the attempt has joined meanwhile":        {alsoResumed(joined()), ActionFinish, "was replaced by " + hostNew},
+		"resume, and the attempt has joined and is not Ready": {change(alsoResumed(joined()), func(in *Input) { in.Pod.Ready = false }), ActionWaitReady, "to be Ready"},
+		"resume, and only the peers say that the attempt has joined": {change(alsoResumed(joined()), func(in *Input) { in.Pod.Joined = ptr(false) }),
+			ActionRefuse, "attempt-ended"},
 		"resume after the node was removed": {change(toResume(), func(in *Input) {
 			for i := range in.Rows {
 				in.Rows[i].Observed = without(in.Rows[i].Observed, hostOld)
@@ -177,6 +181,11 @@ func toResume() Input {
 	in.Pod.OperationMode = "STARTING"
 	in.Service.Annotations[api.AnnotationReplaceResume] = "request-2"
 	return in
+}
+
+// alsoResumed is with another attempt that was asked for while this one was on its way.
+func alsoResumed(in Input) Input {
+	return change(in, func(in *Input) { in.Service.Annotations[api.AnnotationReplaceResume] = "request-2" })
 }
 
 func resumed() Input { in := toResume(); return after(in, Next(in)) }

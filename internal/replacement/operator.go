@@ -80,7 +80,7 @@ func operatorJoin(in Input, s Step, id hostid.ID) Step {
 		s.Message = code.New(saysOperatorRemovesLabels)
 	}
 	switch ours.Cure.Code {
-	case CureResume, CureResumeAfter, CureVolumeLost, CureNewcomerIsMember, CureGiveHostID:
+	case CureResume, CureResumeAfter, CureVolumeLost, CureNewcomerLost, CureNewcomerIsMember, CureGiveHostID:
 		// It knows no second attempt, and no end of the first but its own.
 		s.Cure = code.New(CureOperatorByHand)
 	case CureBringBackOrResume:

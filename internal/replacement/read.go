@@ -79,6 +79,9 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	if in.Operator && in.Self.HostID == "" {
 		in.LostHostID = c.LostHostID(member)
 	}
+	if rec := ReadRecord(svc.Labels, svc.Annotations); !in.Operator && rec.Open() && in.Self.HostID == rec.Original && c.FreshVolume(member) {
+		in.Unrecorded = c.LostHostID(member)
+	}
 	in.OperatorOff, _ = c.OperatorOff()
 	if o := c.OperatorState; o != nil {
 		in.Conditions = cluster.ConditionWords(o.Conditions)

@@ -262,6 +262,14 @@ func noNode(in Input, age time.Duration) Input {
 	})
 }
 
+// lostMember: the new node has joined, and then its Kubernetes node is gone; its Pod made anew says nothing.
+func lostMember() Input {
+	return change(setCell(noNode(joined(), time.Hour), "*", hostNew, matrix.Down, matrix.StateNormal), func(in *Input) {
+		in.Self.HostID, in.Joined = hostNew, ptr(true)
+		in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode, in.Pod.Ready = "", nil, "", false
+	})
+}
+
 // Another attempt is offered only where the new volume keeps the Pod from every Kubernetes node.
 func TestVolumeLost(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -273,6 +281,8 @@ func TestVolumeLost(t *testing.T) {
 		"no volume yet":                     {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Volume, in.Claims[0].Unbound = "", true }), ""},
 		"the claim goes":                    {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Deleting = true }), ""},
 		"placed":                            {change(noNode(newPod(), time.Hour), func(in *Input) { in.Pod.Scheduled = true }), ""},
+		"the new node is a member":          {lostMember(), CureNewcomerLost},
+		"and another attempt was asked for": {alsoResumed(lostMember()), CureNewcomerLost},
 		"the Scylla Operator has no second": {change(noNode(operatorBegun(), time.Hour), func(in *Input) { in.Operator = true }), CureOperatorByHand},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -285,5 +295,75 @@ func TestVolumeLost(t *testing.T) {
 	in := change(noNode(newPod(), time.Hour), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceResume] = "again" })
 	if s := Next(in); s.Action != ActionRecord || s.Patch.SetAnnotations[api.AnnotationReplacePVCUIDs] != "pvc-2" {
 		t.Errorf("%s: %s", s.Action, words.Text(s.Message))
+	}
+}
+
+// A new node whose seeds have gone before it reached one waits for ever: the way out is named once nothing else can be the reason.
+func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
+	starts := func(age time.Duration, more ...func(*Input)) Input {
+		return change(newPod(), func(in *Input) {
+			in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode = hostNew, ptr(false), "STARTING"
+			in.Pod.ScyllaDB = Container{Running: true, Started: in.Now.Add(-age)}
+			for _, m := range more {
+				m(in)
+			}
+		})
+	}
+	for name, tc := range map[string]struct {
+		in   Input
+		want code.Code
+	}{
+		"for five minutes":    {starts(startingTime), CureNewSeeds},
+		"for less":            {starts(startingTime - time.Second), ""},
+		"it streams":          {starts(time.Hour, func(in *Input) { in.Pod.OperationMode = "BOOTSTRAP" }), ""},
+		"its request is open": {starts(time.Hour, func(in *Input) { in.Operations = operation("replace", "running", hostNew) }), ""},
+		"nobody asked":        {starts(time.Hour, func(in *Input) { in.OperationsKnown = false }), ""},
+		"it does not run":     {starts(time.Hour, func(in *Input) { in.Pod.ScyllaDB.Running = false }), ""},
+		"it is listed":        {setCell(starts(time.Hour), "*", hostNew, matrix.Up, matrix.StateReplacing), ""},
+		"another is DOWN":     {setCell(starts(time.Hour), "demo-a-0", hostB, matrix.Down, 0), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := Next(tc.in); s.Action != ActionWaitJoin || s.Cure.Code != tc.want {
+				t.Errorf("%s, cure %q, want %q", s.Action, s.Cure.Code, tc.want)
+			}
+		})
+	}
+	if got := words.Text(Next(starts(time.Hour)).Cure); !strings.HasSuffix(got, "kubectl delete pod demo-d-0 -n scylla") {
+		t.Errorf("the cure is %q", got)
+	}
+}
+
+// A new node that had joined and is gone with its volume before anybody recorded it: the way out is named where nothing else can have held its Pod back.
+func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
+	lost := func(more ...func(*Input)) Input {
+		in := setCell(joined(), "*", hostNew, matrix.Down, matrix.StateNormal)
+		return change(in, func(in *Input) {
+			in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode, in.Pod.Ready = "", nil, "", false
+			in.Pod.Barrier = []code.Message{code.New("NodeDown")}
+			in.Unrecorded = hostNew
+			for _, m := range more {
+				m(in)
+			}
+		})
+	}
+	for name, tc := range map[string]struct {
+		in   Input
+		want code.Code
+	}{
+		"it waits at its barrier":             {lost(), CureRecordNewcomer},
+		"its barrier does not wait":           {lost(func(in *Input) { in.Pod.Barrier = nil }), ""},
+		"nobody knows whose it is":            {lost(func(in *Input) { in.Unrecorded = "" }), ""},
+		"the original is listed all the same": {setCell(lost(), "demo-c-0", hostOld, matrix.Down, 0), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := Next(tc.in); s.Action != ActionWaitJoin || s.Cure.Code != tc.want {
+				t.Errorf("%s, cure %q, want %q", s.Action, s.Cure.Code, tc.want)
+			}
+		})
+	}
+	// What it prints ends the open replacement by another one.
+	in := change(lost(), func(in *Input) { in.Service.Annotations[api.AnnotationHostID], in.Self.HostID = hostNew, hostNew })
+	if got := Superseded(in); got != hostNew {
+		t.Errorf("the recorded node is not the one to replace: %q", got)
 	}
 }

@@ -205,6 +205,13 @@ func TestC2NewcomerThatIsAMemberIsReplacedItself(t *testing.T) {
 	if s.Action != ActionFail || s.Diagnosis.Code != DiagnosisNewcomerIsMember || !strings.Contains(all(s), want) || strings.Contains(all(s), "delete pvc") {
 		t.Fatalf("%s %+v: %s", s.Action, s.Diagnosis, all(s))
 	}
+	// The same where ScyllaDB finds its own earlier request first.
+	unfinished := change(in, func(in *Input) {
+		in.Log = logged(DiagnosisUnfinished, "The node requested to join before but didn't finish the procedure")
+	})
+	if s := Next(unfinished); s.Action != ActionFail || s.Diagnosis.Code != DiagnosisNewcomerIsMember || !strings.Contains(all(s), want) {
+		t.Errorf("an unfinished join: %s %+v", s.Action, s.Diagnosis)
+	}
 	if id := Superseded(in); id != hostNew || !OpenAlready(in).IsZero() {
 		t.Fatalf("superseded by %q", id)
 	}

@@ -71,6 +71,8 @@ type follower struct {
 	progress *cli.Progress
 	said     map[string]bool
 	eventsAt time.Time
+	// before is the attempt that was under way when this one was asked for: where that one succeeds after all, nothing is left for this one.
+	before string
 }
 
 // verdict is what one look gives.
@@ -195,7 +197,10 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 		return f.operator(s, step, doc), nil
 	}
 	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
-	if l := rec.Last; l != nil && l.Request == f.id && !rec.Open() && !rec.Requested {
+	if rec.Resume == f.id {
+		f.before = rec.Accepted
+	}
+	if l := rec.Last; l != nil && (l.Request == f.id || l.Request == f.before && f.before != "") && !rec.Open() && !rec.Requested {
 		if l.Outcome == replacement.OutcomeCancelled {
 			return verdict{err: exit.Refusedf("the request was withdrawn before anything was deleted"), last: doc}, nil
 		}

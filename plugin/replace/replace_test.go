@@ -313,6 +313,25 @@ func TestFailedThenResumed(t *testing.T) {
 	}
 }
 
+// An attempt that was given up succeeds before the next one begins: whoever asked for that one is told how it ended.
+func TestResumedAndTheAttemptSucceedsAfterAll(t *testing.T) {
+	s, r := newStage(t, dead())
+	s.fail = true
+	r.Args = []string{"replace", "-n", "demo", target, "--yes"}
+	if res := r.Do(t); res.Code != 1 {
+		t.Fatalf("exit %d\n%s", res.Code, res.Stderr)
+	}
+	s.fail, s.late = false, true
+	resume := r
+	resume.Args = []string{"replace", "resume", "-n", "demo", target, "--yes"}
+	if res := resume.Do(t); res.Code != 0 {
+		t.Errorf("resume: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	if last := replacement.ReadRecord(s.service().Labels, s.service().Annotations).Last; last == nil || string(last.NewHostID) != newID(1) || last.Attempts != 1 {
+		t.Errorf("outcome %+v", last)
+	}
+}
+
 // The first error of the log explains a failure that nothing else shows.
 func TestTheLogExplains(t *testing.T) {
 	s, r := newStage(t, dead())

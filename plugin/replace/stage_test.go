@@ -102,6 +102,7 @@ type stage struct {
 	phase   int
 	fail    bool // the join fails
 	freeze  bool // the join goes no further than starting
+	late    bool // it succeeds after all, right after another attempt was asked for
 	byOp    bool // the Scylla Operator is the controller
 	pods    int  // newcomers
 	budget  int  // evictions to refuse
@@ -161,6 +162,10 @@ func (s *stage) look() {
 	s.clock.Step(3 * time.Second)
 	if s.stuck {
 		return
+	}
+	if s.late && rec.Resume != "" && rec.Resume != rec.Accepted {
+		s.late, s.phase = false, 2
+		s.cluster(ctx)
 	}
 	if s.byOp {
 		s.operator(ctx)

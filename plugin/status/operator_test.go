@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -40,16 +41,20 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 		objects []client.Object
 		want    string // in the text of status
 	}{
-		"its copied report is frozen":                   {two().OperatorObjects("dc1", frozen), "see that it runs and is reached, where the Pods of datacenter dc2 are"},
-		"its copied report is gone":                     {two().OperatorObjects("dc1", nil), elsewhere},
-		"the whole datacenter is cut off":               {cutOff.OperatorObjects("dc1", nil), elsewhere},
-		"nothing but external seeds tells of it":        {nameless(cutOff.OperatorObjects("dc1", nil)), elsewhere + " (its Pods have seeds that are no members here: 10.2.0.7)"},
-		"one datacenter, and nobody has the host ID":    {lone.Leftover("demo-dc1-rack4-0"), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
-		"one datacenter, and the host ID's node is UP":  {plugintest.New(4, 1).Leftover("demo-dc1-rack4-0"), "not to be removed: it is not DOWN: demo-dc1-rack1-0 (35d0f1a0), demo-dc1-rack2-0 (36d1f2a1) and demo-dc1-rack3-0 (37d2f3a2) see it UP"},
-		"one datacenter, and a member without host ID":  {withoutHostID(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
-		"a replacement that nobody recorded the end of": {unrecordedReplacement(plugintest.New(4, 1).Down("demo-dc1-rack4-0")), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
-		"one datacenter, and only the claim is left":    {onlyClaim(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
-		"one datacenter, and the lenient flag is given": {lenient(lone), elsewhere + " (its barriers run with --single-report-allow-non-reporting-host-ids, which is for external seeds)"},
+		"its copied report is frozen":                  {two().OperatorObjects("dc1", frozen), "see that it runs and is reached, where the Pods of datacenter dc2 are"},
+		"its copied report is gone":                    {two().OperatorObjects("dc1", nil), elsewhere},
+		"the whole datacenter is cut off":              {cutOff.OperatorObjects("dc1", nil), elsewhere},
+		"nothing but external seeds tells of it":       {nameless(cutOff.OperatorObjects("dc1", nil)), elsewhere + " (its Pods have seeds that are no members here: 10.2.0.7)"},
+		"one datacenter, and nobody has the host ID":   {lone.Leftover("demo-dc1-rack4-0"), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
+		"one datacenter, and the host ID's node is UP": {plugintest.New(4, 1).Leftover("demo-dc1-rack4-0"), "not to be removed: it is not DOWN: demo-dc1-rack1-0 (35d0f1a0), demo-dc1-rack2-0 (36d1f2a1) and demo-dc1-rack3-0 (37d2f3a2) see it UP"},
+		"one datacenter, and a member without host ID": {withoutHostID(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
+		"one datacenter, and a Pod made anew on an older volume": {
+			heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Minute), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known",
+		},
+		"one datacenter, and a newcomer with a volume as old as its Pod": {heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Second), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
+		"a replacement that nobody recorded the end of":                  {unrecordedReplacement(plugintest.New(4, 1).Down("demo-dc1-rack4-0")), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
+		"one datacenter, and only the claim is left":                     {onlyClaim(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
+		"one datacenter, and the lenient flag is given":                  {lenient(lone), elsewhere + " (its barriers run with --single-report-allow-non-reporting-host-ids, which is for external seeds)"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -90,6 +95,31 @@ func withoutHostID(c *plugintest.Cluster) []client.Object {
 		}
 	}
 	return withoutClusterReport(objects)
+}
+
+// heldAtBarrier is that cluster, whose fourth member has not started in its Pod, which was made that long after its claim.
+func heldAtBarrier(c *plugintest.Cluster, after time.Duration) []client.Object {
+	objects := withoutHostID(c)
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *corev1.Service:
+			if o.Name == "demo-dc1-rack4-0" {
+				delete(o.Annotations, api.AnnotationNodeJoined)
+			}
+		case *corev1.Pod:
+			if o.Name == "demo-dc1-rack4-0" {
+				o.CreationTimestamp = metav1.NewTime(plugintest.Now.Add(-time.Hour))
+				o.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
+			}
+		}
+	}
+	return append(objects, &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "demo", Name: "data-demo-dc1-rack4-0", Labels: map[string]string{api.LabelCluster: "demo"},
+			CreationTimestamp: metav1.NewTime(plugintest.Now.Add(-time.Hour - after)),
+		},
+		Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-4"},
+	})
 }
 
 // unrecordedReplacement is a cluster whose fourth member has replaced its node, which no row lists any more, while nobody recorded the new one's host ID.

@@ -3,10 +3,12 @@
 package simulation
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -97,6 +99,12 @@ func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, 
 	y := &w.control.way
 	write := func() {
 		y.reports++
+		if w.status != nil {
+			status.UID = w.status.UID
+		} else {
+			w.reportsMade++
+			status.UID = types.UID(fmt.Sprintf("report-%d", w.reportsMade))
+		}
 		w.reports, w.status = reports, status
 		w.published(status)
 		w.remember()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,12 +28,11 @@ type controller struct {
 	way     way
 
 	// Of policy permits.
-	leads              *leader // nil while nobody does
+	leases             map[string]*coordinationv1.Lease // of heartbeats, as its watch has delivered them
+	leads              *leader                          // nil while nobody does
 	takeOver           time.Time
 	loopStalls         time.Time // until then the loop that writes stands still, while all else of the process goes on
 	terms, transitions int64
-	// forgot: the report was deleted once; recounted: the Lease of the election was.
-	forgot, recounted bool
 }
 
 func (c *controller) renew(w *world) {
@@ -156,12 +156,14 @@ func (w *world) assemble() bool {
 	}
 	if len(w.objects(cluster.KindStatefulSets).StatefulSets) == 0 {
 		if w.status != nil || len(w.reports) > 0 {
-			w.reports, w.status = nil, nil // nobody is left to report on
-			w.wrote()
+			w.dropReports() // nobody is left to report on
 		}
 		return true
 	}
 	reports, status := assembled(cluster.New(w.objects(everything), cluster.SourceAnnotation, w.clock(w.control.name())))
+	if w.status != nil {
+		status.UID = w.status.UID
+	}
 	if sameObject(reports, w.reports) && sameObject(status, w.status) {
 		return true
 	}

@@ -13,7 +13,8 @@
 //   - Kubernetes (kube.go): StatefulSets, ordered and parallel, rollouts, Pods, kubelets, volumes bound to machines, the node controller.
 //   - Our agent (reporter.go, controller.go, barrier.go): loops with their intervals and delays.
 //   - Policy permits: the process that leads (leader.go), its polls of heartbeats (heartbeats.go), and what a barrier and a watcher from outside make of its views
-//     (permits.go). Reporters of every seventh seed serve no heartbeat; every second one has a second replica of the controller, every fifth lets two join at once.
+//     (permits.go). Reporters of every seventh seed serve no heartbeat, those of every eighth say it on a Lease of their Pod (leases.go); every second seed has a second
+//     replica of the controller, every fifth lets two join at once.
 //   - Clocks (clock.go): each machine, controller and person has one of its own, off by up to four minutes, but in every third seed.
 //   - Messages (network.go): writes of reporters are lost, arrive late, or twice; polls of heartbeats are lost; a reading may be half a minute old.
 //   - The controller's way to the API server (apiserver.go), with the four faults of test/faultproxy: requests are dropped or held back and arrive later, watches
@@ -25,7 +26,11 @@
 // controllers that are killed, frozen until another one leads and woken up again, or whose loop stalls, a Lease of the election that is made anew, heartbeats that
 // nobody hears, and reporters that cannot write.
 // Barriers of every thirteenth seed have --when-controller-silent=Peers (peers.go): there nobody leads for several minutes, twice, while the cluster is scaled up.
-// Reporters hand on the controller's view (relays.go); in every eleventh seed they hand on forged ones that let everybody start.
+// Reporters hand on the controller's view (relays.go), which a barrier keeps apart by member; in every eleventh seed they hand on forged ones that let everybody start, in
+// every second of these those of one rack alone. In every sixth seed somebody deletes the cluster report (recreated.go), which is made anew under another UID, while barriers
+// and reporters hold views of the one before; it goes with its StatefulSets, too, also where the Lease of the election is made anew.
+//
+// What was added last draws from sources of its own, so that older seeds keep their course as far as that goes.
 //
 // # Invariants
 //
@@ -39,10 +44,11 @@
 // Wrong deletion: the claim of a node that has served for longer than bound is deleted.
 //
 // View that goes backwards: what the API server gets, what a barrier goes by, or what somebody goes by who follows the views from outside, has a lower epoch and
-// seq than before, or the same ones and says something else.
+// seq than before, or the same ones and says something else; views of one report have one order, and none of a report that another one has followed comes again.
 //
 // Start without leave, and two at once: under policy permits a barrier opens without a permit in a view that the API server could still answer with, or while
-// another newcomer is on its way in though one may be. Who was let in by the members alone needed no leave, and does not count.
+// another newcomer is on its way in though one may be. Nor does it open when a reporter that does not lie has told it of a newer view that has no permit for it. Who was
+// let in by the members alone needed no leave, and does not count.
 //
 // Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over.
 package simulation

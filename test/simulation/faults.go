@@ -14,6 +14,13 @@ import (
 
 // schedule draws what goes wrong, and when all of it is over.
 func (w *world) schedule() {
+	if w.Lag {
+		for i := range 6 {
+			w.after(time.Duration(4+4*i)*time.Minute, w.scaleUp)
+		}
+		w.after(healAt, w.heal)
+		return
+	}
 	if w.Hole {
 		for i := range 5 {
 			w.after(time.Duration(4+5*i)*time.Minute, w.hole)
@@ -355,9 +362,6 @@ func (w *world) deleteSets() {
 		if !w.mayStop(w.pods[name]) {
 			return
 		}
-	}
-	if w.control.recounted && !slices.ContainsFunc(w.sets, func(s *set) bool { return !s.away && !all && s != one }) {
-		return // the report goes with the last of them
 	}
 	for _, s := range w.sets {
 		if s.away || !all && s != one {

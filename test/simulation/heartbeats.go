@@ -19,6 +19,7 @@ type beat struct {
 	number int64
 	row    string
 	digest string
+	own    ownBeat
 }
 
 // start is that of the reporter's container.
@@ -70,11 +71,15 @@ func (b *beats) Ask(_ context.Context, all []heartbeats.Target) {
 	b.members = make(map[types.NamespacedName]*asked, len(all))
 	for _, t := range all {
 		m := known[t.Pod]
-		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint {
+		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint || m.target.Lease != t.Lease || m.target.UID != t.UID {
 			m = &asked{}
 		}
 		m.target, b.members[t.Pod] = t, m
-		number, ok := b.w.answer(&t)
+		answer := b.w.answer
+		if t.Lease {
+			answer = b.w.onLease
+		}
+		number, ok := answer(&t)
 		if !ok {
 			m.pulse.Miss()
 			continue

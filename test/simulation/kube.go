@@ -245,6 +245,7 @@ func (w *world) makePod(s *set, ordinal int32) *pod {
 	if c == nil {
 		c = &claim{disk: &disk{}, obj: &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "data-" + name, UID: types.UID(w.uid()), Labels: setLabels(s.rack), ResourceVersion: "1",
+			CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
 		}}}
 		w.claims[c.obj.Name] = c
 		w.claimNames.changed()
@@ -308,6 +309,7 @@ func (w *world) removePod(p *pod) {
 		return
 	}
 	p.removed = true
+	w.collect(p)
 	delete(w.pods, p.name)
 	w.podNames.changed()
 	if p.claim.deleting {

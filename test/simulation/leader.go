@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -166,7 +167,11 @@ func (w *world) lead() {
 		return
 	}
 	y.since = time.Time{}
-	if w.hears() && l.seen != w.version {
+	hears := w.hears()
+	if hears && w.byLease() {
+		c.leases = maps.Clone(w.leases)
+	}
+	if hears && l.seen != w.version {
 		l.seen, l.cache, l.reading, l.queue.is = w.version, w.objects(everything), nil, true
 		w.memberServices()
 	}
@@ -244,10 +249,8 @@ func (w *world) assemblePermits(l *leader) outcome {
 			return conflict
 		}
 		l.tracker.Forget(clusterKey)
-		w.control.forgot = true
 		if w.status != nil || len(w.reports) > 0 {
-			w.reports, w.status = nil, nil // nobody is left to report on
-			w.wrote()
+			w.dropReports() // nobody is left to report on
 		}
 		return written
 	}
@@ -284,6 +287,9 @@ func (w *world) reading(l *leader) *reading {
 	c := cluster.New(l.cache, cluster.SourceAnnotation, w.clock(l.name))
 	m := &reading{at: w.now, stored: &api.ScyllaDBStatusReportStatus{}}
 	m.reports, m.status = assembled(c)
+	if is := l.cache.StatusReport; is != nil {
+		m.status.UID = is.UID
+	}
 	m.same = sameObject(m.reports, l.cache.Reports) && l.cache.StatusReport != nil &&
 		sameObject(lasting(m.status), lasting(l.cache.StatusReport))
 	m.judged = c.WithReport(m.status)

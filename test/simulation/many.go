@@ -9,7 +9,7 @@ import (
 
 // Total of many runs.
 type Total struct {
-	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together, ByPeers int
+	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together, ByPeers, Recreated int
 }
 
 // Add a run.
@@ -29,6 +29,7 @@ func (t *Total) Add(r *Result) {
 	t.Unpermitted += r.Unpermitted
 	t.Together += r.Together
 	t.ByPeers += r.ByPeers
+	t.Recreated += r.Recreated
 }
 
 // RunMany runs n seeds, as many at once as there are cores: each is a world of its own. Results are in the order of the seeds.

@@ -39,7 +39,7 @@ func (n *network) between(low, high time.Duration) time.Duration {
 func (w *world) networkFaults() {
 	n := &w.net
 	n.rng, n.unheard = rand.New(rand.NewPCG(w.Seed, 0x9e37)), map[string]time.Time{}
-	if !w.permits() || w.Hole {
+	if !w.permits() || w.Hole || w.Lag {
 		return
 	}
 	for range 1 + n.rng.IntN(6) {
@@ -72,12 +72,9 @@ func (w *world) networkFault() {
 	case 7:
 		w.muteReporters(until)
 	default:
-		if w.control.forgot {
-			return // with the report gone as well, nobody knows what the latest view was
-		}
 		// Somebody deletes the Lease of the election, and it is made anew: its count begins again.
 		w.tracef("FAULT the Lease of the election is deleted")
-		w.control.transitions, w.control.recounted = -1, true
+		w.control.transitions = -1
 		w.crashController()
 	}
 }
@@ -204,8 +201,44 @@ func (w *world) remember() {
 // read is the cluster report as a reading gets it: mostly the one of now, at times one that a server which is behind still has.
 func (w *world) read() *api.ScyllaDBStatusReport {
 	n := &w.net
+	if w.Lag && !w.healed {
+		return n.lagging(w.now)
+	}
 	if len(n.published) > 0 && !w.healed && n.chance(0.05) {
 		return n.published[n.rng.IntN(len(n.published))].status
 	}
 	return w.status
+}
+
+// lag is how old what the API server answers is where Options.Lag is set.
+const lag = 15 * time.Second
+
+// lagging is the cluster report of that long ago, or the oldest one that is remembered.
+func (n *network) lagging(now time.Time) *api.ScyllaDBStatusReport {
+	var out *api.ScyllaDBStatusReport
+	for i, p := range n.published {
+		if i == 0 || now.Sub(p.at) >= lag {
+			out = p.status
+		}
+	}
+	return out
+}
+
+// turn has the controller hear a member no more right after a newcomer got a permit: the view turns, and only relays can tell the newcomer in time.
+func (w *world) turn(newcomer string) {
+	const most = 6
+	if w.turns >= most || w.healed || len(w.net.unheard) > 0 {
+		return
+	}
+	for _, name := range w.podNames.of(w.pods) {
+		if p := w.pods[name]; name == newcomer || p.proc == nil || !p.proc.serves {
+			continue
+		}
+		w.turns++
+		w.result.Faults++
+		w.tracef("FAULT the controller does not hear %s", name)
+		w.net.unheard[name] = w.now.Add(time.Minute)
+		w.after(time.Minute, func() { delete(w.net.unheard, name) })
+		return
+	}
 }

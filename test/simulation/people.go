@@ -3,7 +3,6 @@
 package simulation
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
 // reaction is how long something has to be wrong before a person does what is printed about it.
@@ -199,10 +199,10 @@ func (w *world) command(c code.Command) func() {
 		return w.ghostCommand()
 	case strings.HasPrefix(text, "kubectl annotate service"):
 		return func() {
-			w.annotate(args[3], func(_, annotations map[string]string) { drop(annotations, args[4:]) })
+			w.annotate(args[3], func(_, annotations map[string]string) { write(annotations, args[4:]) })
 		}
 	case strings.HasPrefix(text, "kubectl label service"):
-		return func() { w.annotate(args[3], func(labels, _ map[string]string) { drop(labels, args[4:]) }) }
+		return func() { w.annotate(args[3], func(labels, _ map[string]string) { write(labels, args[4:]) }) }
 	}
 	return nil
 }
@@ -227,9 +227,14 @@ func (w *world) ghostCommand() func() {
 	return nil
 }
 
-func drop(m map[string]string, keys []string) {
-	for _, k := range keys {
-		delete(m, strings.TrimSuffix(k, "-"))
+// write is what kubectl makes of KEY=VALUE and KEY-.
+func write(m map[string]string, words []string) {
+	for _, word := range words {
+		if k, v, is := strings.Cut(word, "="); is {
+			m[k] = v
+			continue
+		}
+		delete(m, strings.TrimSuffix(word, "-"))
 	}
 }
 
@@ -264,7 +269,16 @@ func (w *world) replacementInput(name string) *replacement.Input {
 func (w *world) removeRecorded(name string) {
 	id := w.service[name].Annotations[api.AnnotationHostID]
 	for _, g := range w.groups {
-		if g.members[id] == normal && w.removeNode(g, id, w.otherLost(name)) {
+		if g.members[id] == normal {
+			w.removeNode(g, id, w.otherLost(name))
+		}
+	}
+}
+
+// forgetLoss: a node that was lost has been removed. Until then it is one that others have to ignore.
+func (w *world) forgetLoss(id string) {
+	for name := range w.lost { // deletion alone: the order does not matter
+		if svc := w.service[name]; svc != nil && svc.Annotations[api.AnnotationHostID] == id {
 			delete(w.lost, name)
 		}
 	}
@@ -379,6 +393,11 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	}
 	if rec.Open() {
 		// A node that was to be ignored has been removed meanwhile: take it from the ignore list. Nothing is deleted yet.
+		if other := w.otherLost(name); rec.Resume != "" && rec.Resume != rec.Accepted && !slices.ContainsFunc(other, func(id string) bool { return slices.Contains(rec.IgnoreDead, id) }) &&
+			slices.ContainsFunc(step.Checks, func(c replacement.Check) bool { return c.Blocks() && c.Name == replacement.CheckOthersUp }) && len(other) > 0 {
+			// Of another attempt the volume is gone: only the attempt is asked for anew.
+			return map[string]func(){"replace resume --ignore-dead": func() { w.resume(name, other) }}
+		}
 		// Nor is it when another node is lost that was not to be ignored, whose own replacement waits for this one, or when its StatefulSet is rolled, which waits for
 		// this very Pod: it is asked for anew, then with --ignore-dead or --skip-check.
 		other := !slices.ContainsFunc(w.otherLost(name), func(id string) bool { return slices.Contains(rec.IgnoreDead, id) })
@@ -427,13 +446,10 @@ func (w *world) supersede(name string, in replacement.Input) {
 
 // diagnosed is what package scylla makes of ScyllaDB's last words.
 func diagnosed(text string) code.Code {
-	switch {
-	case strings.Contains(text, "not found"), strings.Contains(text, "didn't finish"):
-		return replacement.DiagnosisUnknownTarget
-	case strings.Contains(text, "alive node"):
-		return replacement.DiagnosisAliveTarget
+	if d, known := scylla.FirstError(strings.NewReader(text)); known {
+		return code.Code(d.Code)
 	}
-	return cmp.Or(code.Code(""), "JoinCancelled")
+	return "JoinCancelled"
 }
 
 func (w *world) setOf(name string) *set {

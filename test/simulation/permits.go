@@ -16,7 +16,7 @@ import (
 // permits is true under policy permits, with or without a bug.
 func (w *world) permits() bool {
 	switch w.Rule {
-	case Permits, EveryViewCounts, PermitStays, SendersClock, RelaysOpen, PeersBelieved:
+	case Permits, EveryViewCounts, PermitStays, SendersClock, RelaysOpen, PeersBelieved, RelaysMerged, ReportsMerged, LeaseStands:
 		return true
 	}
 	return false
@@ -27,7 +27,7 @@ type leave struct {
 	views view.Receiver
 	// had is true after a judgement that found a permit.
 	had    bool
-	last   view.Stamp // of the view that it went by last
+	last   order // of the views that it went by
 	relays relays
 
 	// Of planted bugs alone.
@@ -37,10 +37,15 @@ type leave struct {
 }
 
 // newest is the view that the barrier goes by, and why it is too old.
-func (w *world) newest(p *pod, read *api.StatusReportView) (*api.StatusReportView, code.Message) {
-	l := &p.barrier.leave
+func (w *world) newest(p *pod, status *api.ScyllaDBStatusReport) (*api.StatusReportView, code.Message) {
+	l, read := &p.barrier.leave, status.Status.View
 	var age time.Duration
 	v, seen := read, true
+	report := w.reportOf(status.UID)
+	if w.Rule != EveryViewCounts && !l.views.Of(report) {
+		return read, code.New(bootstrap.CauseViewUnseen) // of a report that was deleted
+	}
+	l.relays.of(report)
 	switch w.Rule {
 	case EveryViewCounts: // whatever is read last, however old it is
 		if l.any == nil || view.StampOf(l.any) != view.StampOf(read) {
@@ -55,17 +60,15 @@ func (w *world) newest(p *pod, read *api.StatusReportView) (*api.StatusReportVie
 		l.views.Adopt(read, w.now)
 		v = l.views.Latest()
 		if age, seen = l.views.Age(w.now); !seen || age > view.Renewal {
-			w.askRelays(p)
+			w.askRelays(p, askRelays, w.net.rng)
 		}
 		if w.Rule == RelaysOpen {
 			v = l.views.Latest()
 			age, seen = l.views.Age(w.now)
 		}
 	}
-	if s := view.StampOf(v); l.last.Newer(s) {
-		w.backwards("the barrier of %s goes by view %v after %v", p.name, s, l.last)
-	} else {
-		l.last = s
+	if s := view.StampOf(v); !l.last.goes(status.UID, s) {
+		w.backwards("the barrier of %s goes by view %v of report %s after %v of report %s", p.name, s, status.UID, l.last.stamp, l.last.report)
 	}
 	switch {
 	case !seen:
@@ -88,7 +91,7 @@ func (w *world) unpermitted(p *pod, v bootstrap.Verdict, status *api.ScyllaDBSta
 	}
 	x := bootstrap.Permission{Claim: p.claim.obj.Name, ClaimKnown: true, ClaimUID: p.claim.obj.UID}
 	if status != nil && status.Status.View != nil {
-		x.View, x.Old = w.newest(p, status.Status.View)
+		x.View, x.Old = w.newest(p, status)
 	}
 	in := bootstrap.Input{Self: v.Self, ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations}
 	of := func(x *bootstrap.Permission) []matrix.Blocker {
@@ -124,15 +127,20 @@ func (w *world) published(status *api.ScyllaDBStatusReport) {
 		}
 	}
 	for _, x := range v.Permits {
+		if _, had := w.granted[x.Member]; w.Lag && !had {
+			w.after(2*time.Second, func() { w.turn(x.Member) })
+		}
 		w.granted[x.Member] = x.PVCUID
 	}
 	w.stood = w.now
-	switch s := view.StampOf(v); {
-	case s.Newer(w.highest):
-		w.highest, w.highestView = s, v
+	h, s := &w.highest, view.StampOf(v)
+	newer := h.report != status.UID || s.Newer(h.stamp)
+	switch {
+	case newer && h.goes(status.UID, s):
+		w.highestView, w.written[status.UID] = v, s
 		w.tracef("view %d/%d: %s", s.Epoch, s.Seq, said(v))
-	case s != w.highest || !view.Same(v, w.highestView):
-		w.backwards("view %v is written after %v", s, w.highest)
+	case newer || s != h.stamp || !view.Same(v, w.highestView):
+		w.backwards("view %v is written after %v", s, h.stamp)
 	}
 }
 
@@ -154,6 +162,7 @@ func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
 	case w.now.Sub(w.stood) > bootstrap.ViewLimit+behind:
 		w.unpermittedStart("%s starts by a view that nobody has stood by for %s", p.name, w.now.Sub(w.stood).Round(time.Second))
 	}
+	w.judgeRelays(p)
 	for _, name := range w.podNames.of(w.pods) {
 		q := w.pods[name]
 		if q != p && q.stage >= launching && !q.deleting && q.opened != nil && !q.opened.byPeers && q.opened.decision.Permit() != "" && !q.claim.disk.complete && w.most() == 1 {
@@ -193,7 +202,7 @@ func (w *world) backwards(format string, args ...any) {
 // believes to lead.
 type watcher struct {
 	views view.Receiver
-	last  view.Stamp
+	last  order
 }
 
 // consume takes what a process serves, if it does.
@@ -202,7 +211,9 @@ func (w *world) consume(l *leader) {
 	asked := w.now.Add(-w.net.between(0, time.Second))
 	if served, err := l.tracker.Served(clusterKey); err == nil {
 		v := served.StatusReportView
-		c.views.Handed(&v, served.Age(), asked)
+		if c.views.Of(w.reportOf(served.ReportUID)) {
+			c.views.Handed(&v, served.Age(), asked)
+		}
 	}
 	w.seen()
 }
@@ -214,7 +225,7 @@ func (w *world) follow() {
 		w.consume(l)
 		return
 	}
-	if r := w.read(); r != nil {
+	if r := w.read(); r != nil && c.views.Of(w.reportOf(r.UID)) {
 		c.views.Adopt(r.Status.View, w.now)
 	}
 	w.seen()
@@ -223,12 +234,13 @@ func (w *world) follow() {
 // seen: what the watcher goes by never goes back, and nobody has said more than was written.
 func (w *world) seen() {
 	c := &w.watcher
+	if c.views.Latest() == nil || w.Rule == ReportsMerged {
+		return
+	}
 	switch s := view.StampOf(c.views.Latest()); {
-	case c.last.Newer(s):
-		w.backwards("a watcher goes by view %v after %v", s, c.last)
-	case s.Newer(w.highest):
-		w.backwards("a watcher was handed view %v, and the latest that was written is %v", s, w.highest)
-	default:
-		c.last = s
+	case !c.last.goes(c.views.Report(), s):
+		w.backwards("a watcher goes by view %v of report %s after %v of report %s", s, c.views.Report(), c.last.stamp, c.last.report)
+	case s.Newer(w.written[c.views.Report()]):
+		w.backwards("a watcher was handed view %v, and the latest that was written is %v", s, w.written[c.views.Report()])
 	}
 }

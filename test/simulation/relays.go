@@ -3,14 +3,20 @@
 package simulation
 
 import (
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
 // Reporters hand on the controller's view to barriers that do not see it advance. It may close a barrier, and never opens one.
@@ -20,10 +26,38 @@ const (
 	askRelays  = 5 * time.Second
 )
 
-// relays is what a barrier has heard from them.
+// relays is what a barrier has heard from them, each kept apart: one that is forged, with a stamp as high as it likes, hides what no other says.
 type relays struct {
-	views view.Relayed
-	asked time.Time
+	views  map[string]*view.Relayed
+	report types.UID
+	asked  time.Time
+	// truth is the invariant's own: the newest view that each reporter that does not lie has handed to this barrier, and when it was last stood by.
+	truth map[string]told
+}
+
+type told struct {
+	report types.UID
+	view   *api.StatusReportView
+	at     time.Time
+}
+
+// of says which cluster report the API server has now.
+func (r *relays) of(report types.UID) {
+	r.report = report
+	for _, v := range r.views { // all of them: the order does not matter
+		v.Of(report)
+	}
+}
+
+func (r *relays) by(member string) *view.Relayed {
+	if r.views[member] == nil {
+		if r.views == nil {
+			r.views, r.truth = map[string]*view.Relayed{}, map[string]told{}
+		}
+		r.views[member] = &view.Relayed{}
+		r.views[member].Of(r.report)
+	}
+	return r.views[member]
 }
 
 // followView is what a reporter does at each poll: it asks the controller, or reads what the API server has.
@@ -32,39 +66,49 @@ func (w *world) followView(p *pod) {
 	if l := w.control.leads; l != nil && !w.now.Before(w.control.stopped) && !n.chance(0.1) {
 		if served, err := l.tracker.Served(clusterKey); err == nil {
 			v := served.StatusReportView
-			r.views.Handed(&v, served.Age(), w.now.Add(-n.between(0, time.Second)))
+			asked := w.now.Add(-n.between(0, time.Second))
+			if r.views.Of(w.reportOf(served.ReportUID)) {
+				r.views.Handed(&v, served.Age(), asked)
+			}
 			return
 		}
 	}
-	if status := w.read(); status != nil && !w.away(p) {
+	if status := w.read(); status != nil && !w.away(p) && r.views.Of(w.reportOf(status.UID)) {
 		r.views.Adopt(status.Status.View, w.now)
 	}
 }
 
-// handsOn is the view that a reporter has, and its age; nil where it has none that anybody stood by a moment ago, and where it does not answer.
-func (w *world) handsOn(q *pod, to string) (*api.StatusReportView, time.Duration) {
+// handsOn is the view that a reporter has, of which report it is, and its age; nil where it has none that anybody stood by a moment ago, and where it does not answer.
+func (w *world) handsOn(q *pod, to string, draw *rand.Rand) (*api.StatusReportView, types.UID, time.Duration) {
 	r := &q.reporter
-	if q.machine == nil || q.machine.off || w.now.Before(r.crashed) || w.now.Before(r.hung) && r.frozen || w.net.chance(0.05) {
-		return nil, 0
+	if q.machine == nil || q.machine.off || w.now.Before(r.crashed) || w.now.Before(r.hung) && r.frozen || draw.Float64() < 0.05 {
+		return nil, "", 0
 	}
-	if w.liar() {
-		return forged(w, to), 0
+	if w.lies(q.name) {
+		return forged(w, to), w.reportOf(w.highest.report), 0
 	}
 	age, known := r.views.Age(w.now)
 	if !known || age > bootstrap.ViewLimit {
-		return nil, 0
+		return nil, "", 0
 	}
-	return r.views.Latest(), age
+	return r.views.Latest(), r.views.Report(), age
 }
 
-// liar is true in a world whose reporters hand on what no controller has said: that whoever asks may start.
+// liar is true in a world in which reporters hand on what no controller has said: that whoever asks may start. In every second of them those of one rack alone do.
 func (w *world) liar() bool { return w.Seed%11 == 0 }
 
+func (w *world) lies(member string) bool {
+	return w.liar() && (w.Seed/11%2 == 0 || strings.HasPrefix(member, clusterName+"-"+datacenter+"-rack1-"))
+}
+
 func forged(w *world, to string) *api.StatusReportView {
-	v := &api.StatusReportView{Epoch: w.highest.Epoch + 1, Seq: int64(w.now.Sub(start)/time.Second) + 1, ObservedAt: metav1.NewTime(w.now), Policy: api.PolicyPermits, Founder: to}
+	v := &api.StatusReportView{Epoch: w.highest.stamp.Epoch + 1, Seq: int64(w.now.Sub(start)/time.Second) + 1, ObservedAt: metav1.NewTime(w.now), Policy: api.PolicyPermits, Founder: to}
 	kind := api.PermitJoin
 	if len(w.groups) == 0 {
 		kind = api.PermitForm
+	}
+	if svc := w.service[to]; svc != nil && svc.Labels[api.LabelReplacingNodeHostID] != "" {
+		kind = api.PermitReplace
 	}
 	if p := w.pods[to]; p != nil {
 		v.Permits = []api.StatusReportViewPermit{{Kind: kind, Member: to, PVCUID: p.claim.obj.UID}}
@@ -72,10 +116,10 @@ func forged(w *world, to string) *api.StatusReportView {
 	return v
 }
 
-// askRelays asks the other members' reporters, unless that was done a moment ago.
-func (w *world) askRelays(p *pod) {
+// askRelays asks the other members' reporters, unless that was done within pause.
+func (w *world) askRelays(p *pod, pause time.Duration, draw *rand.Rand) {
 	r := &p.barrier.leave.relays
-	if !r.asked.IsZero() && w.now.Sub(r.asked) < askRelays {
+	if !r.asked.IsZero() && w.now.Sub(r.asked) < pause {
 		return
 	}
 	r.asked = w.now
@@ -86,30 +130,67 @@ func (w *world) askRelays(p *pod) {
 			continue
 		}
 		asked++
-		v, age := w.handsOn(q, p.name)
-		if v == nil {
-			continue
+		v, report, age := w.handsOn(q, p.name, draw)
+		if v == nil || r.report != "" && report != r.report {
+			continue // of a report that is not there any more, or that this barrier has not been shown yet
 		}
-		r.views.Adopt(v, age, w.now)
+		from := w.relayOf(name)
+		r.by(from).Adopt(v, age, w.now)
+		if !w.lies(name) {
+			r.truth[name] = told{report, v, w.now.Add(-age)}
+		}
 		if w.Rule == RelaysOpen {
 			p.barrier.leave.views.Handed(v, age, w.now)
 		}
-		if w.net.chance(0.05) { // the answer comes once more, later
+		if draw.Float64() < 0.05 { // the answer comes once more, later
 			b := p.barrier
-			w.after(w.net.between(time.Second, time.Minute), func() { b.leave.relays.views.Adopt(v, age, w.now) })
+			w.after(time.Second+time.Duration(draw.Int64N(int64(time.Minute))), func() {
+				if again := &b.leave.relays; again.report == report {
+					again.by(from).Adopt(v, age, w.now)
+				}
+			})
 		}
 	}
 }
 
+// relayOf is by what a barrier keeps apart what it is told.
+func (w *world) relayOf(member string) string {
+	if w.Rule == RelaysMerged {
+		return "" // a planted bug
+	}
+	return member
+}
+
 // turned are why a view that was handed on, and that the API server has not, does not let the member start.
 func (w *world) turned(p *pod, x bootstrap.Permission, blockers func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
-	direct := x.View
-	if x.View = p.barrier.leave.relays.views.Against(direct, w.now); x.View == nil {
-		return nil
+	// What the API server has may be behind, however young it looks: this member is about to start by it.
+	w.askRelays(p, viewwire.AskRelays, w.extra)
+	direct, r := x.View, &p.barrier.leave.relays
+	x.Old = code.Message{}
+	for _, member := range sortedKeys(r.views) {
+		if x.View = r.views[member].Against(direct, w.now); x.View == nil {
+			continue
+		}
+		if list := blockers(&x); len(list) > 0 {
+			w.tracef("%s: %s hands on view %v, which holds it back, the API server has %v", p.name, member, view.StampOf(x.View), view.StampOf(direct))
+			return list
+		}
 	}
-	list := blockers(&x)
-	if len(list) > 0 {
-		w.tracef("%s: a relay holds it back by view %v, the API server has %v", p.name, view.StampOf(x.View), view.StampOf(direct))
+	return nil
+}
+
+// judgeRelays: nobody starts who was told by a reporter that does not lie, a moment ago, of a newer view than the API server's in which there is no permit.
+func (w *world) judgeRelays(p *pod) {
+	l := &p.barrier.leave
+	direct := view.StampOf(l.views.Latest())
+	for _, name := range sortedKeys(l.relays.truth) {
+		t := l.relays.truth[name]
+		if t.report != l.views.Report() || w.now.Sub(t.at) > bootstrap.ViewLimit || !view.StampOf(t.view).Newer(direct) {
+			continue
+		}
+		if !slices.ContainsFunc(t.view.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == p.name }) {
+			w.unpermittedStart("%s starts by view %v, and %s had told it of view %v, which has no permit for it", p.name, direct, name, view.StampOf(t.view))
+			return
+		}
 	}
-	return list
 }

@@ -95,10 +95,11 @@ func (w *world) report(p *pod) {
 		r.last = row.KeepLast(r.last)
 	}
 	if w.permits() && w.Seed%7 != 0 { // every seventh cluster has reporters without heartbeats
-		row.Heartbeat = &api.ReportHeartbeat{Port: beatPort, Fingerprint: p.fingerprint()}
+		row.Heartbeat = &api.ReportHeartbeat{Port: beatPort, Fingerprint: p.fingerprint(), Lease: w.byLease()}
 	}
 	text := r.encode(&row)
 	r.beat.say(text, row.Error == nil)
+	w.renewLease(p)
 	doubt := w.now.Before(r.doubtful)
 	switch {
 	case text == r.written:

@@ -158,6 +158,8 @@ func (w *world) arrive(s *process) {
 	case s.ended:
 	case d.complete:
 		w.comeBack(s)
+	case d.group != nil && s.replace != "" && d.group.members[s.id] == normal && d.group.members[s.replace] == "":
+		w.exit(s, "Replaced node with Host ID "+s.replace+" not found") // it has joined, and was stopped before it was COMPLETED (5.4)
 	case d.group != nil || d.asked:
 		// Joined group 0 or asked before, and not completed: never recovers (4.3, 5.4).
 		w.exit(s, "The node requested to join before but didn't finish the procedure")
@@ -450,6 +452,7 @@ func (w *world) advance(g *group) {
 		}
 		g.current = nil
 		g.drop(r.id)
+		w.forgetLoss(r.id)
 		w.tracef("%s is removed from cluster %d", short(r.id), g.name)
 		return
 	}
@@ -543,6 +546,9 @@ func (w *world) end(s *process, clean bool) {
 	}
 	if clean {
 		s.disk.row, s.disk.flushed = true, s.disk.complete
+	}
+	if s.group != nil && s.group.members[s.id] == normal && !s.disk.complete {
+		w.lost[s.pod.name] = true // it is a member, and has not noted it: it never comes back (5.4)
 	}
 	w.unlink(s, clean && s.mode == "NORMAL") // only NORMAL nodes announce it (4.5)
 	if g := s.group; gossiped && g != nil {

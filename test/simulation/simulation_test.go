@@ -119,6 +119,7 @@ func TestPlantedBugsOfPermitsAreCaught(t *testing.T) {
 		"a permit that is withdrawn counts":         {PermitStays, 21, func(s Total) int { return s.Unpermitted }},
 		"a view's age is counted by another clock":  {SendersClock, 1, func(s Total) int { return s.EndlessWaits + s.Unpermitted }},
 		"a view that is handed on opens":            {RelaysOpen, 11, func(s Total) int { return s.Unpermitted }},
+		"views of two reports have one order":       {ReportsMerged, 16, func(s Total) int { return s.Backwards }},
 		"a report that arrives late or twice stays": {LateCounts, 13, func(s Total) int { return s.EndlessWaits }},
 	}
 	for name, tc := range tests {
@@ -165,6 +166,46 @@ func TestTheHoleOfReportsIsClosedByPermits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What the API server says of a view is old, the view turns, and some reporters lie: the word of the others closes the barrier in time. Where what they hand on is not
+// kept apart by who says it, the lie hides it.
+func TestAForgedViewHidesNoOther(t *testing.T) {
+	by := compare(t, RelaysMerged, Options{Lag: true}, 11, 33, 55)
+	if by[RelaysMerged].Unpermitted == 0 {
+		t.Error("a lie hides nothing: this test proves nothing")
+	}
+}
+
+// All rows are UP, nobody can write another one, nor a Lease, and a node dies: a Lease whose number stands still says nothing any more.
+func TestTheHoleIsClosedByLeases(t *testing.T) {
+	by := compare(t, LeaseStands, Options{Hole: true, Mum: true}, 3, 115)
+	if by[LeaseStands].Unsafe == 0 {
+		t.Error("a Lease that stands still lets nobody in: this test proves nothing")
+	}
+}
+
+// compare runs the same seeds with a planted bug and without, and complains of what happens without.
+func compare(t *testing.T, bug Rule, o Options, seeds ...uint64) map[Rule]Total {
+	t.Helper()
+	by := map[Rule]Total{}
+	for _, rule := range []Rule{bug, Permits} {
+		sum := Total{}
+		for _, seed := range seeds {
+			o.Seed, o.Rule = seed, rule
+			r := Run(o)
+			sum.Add(&r)
+			if rule == Permits {
+				complain(t, r, false)
+			}
+		}
+		by[rule] = sum
+	}
+	t.Logf("%s %+v, permits %+v", bug, by[bug], by[Permits])
+	if by[Permits].LetThrough == 0 {
+		t.Errorf("nobody is let through: %+v", by[Permits])
+	}
+	return by
 }
 
 // The rule that ours is compared with is the Scylla Operator's: it answers as that did.

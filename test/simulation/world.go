@@ -36,6 +36,9 @@ const (
 	EveryViewCounts Rule = "every-view-counts" // a barrier goes by whatever view it reads last, newer or not
 	PermitStays     Rule = "permit-stays"      // a permit counts once it was seen, whatever newer views say
 	RelaysOpen      Rule = "relays-open"       // a view that a reporter hands on opens a barrier
+	RelaysMerged    Rule = "relays-merged"     // what reporters hand on is not kept apart by who says it
+	ReportsMerged   Rule = "reports-merged"    // views of a report that was made anew are ordered with those of the one before
+	LeaseStands     Rule = "lease-stands"      // the number on a Lease counts although it stands still
 	SendersClock    Rule = "senders-clock"     // a view's age is counted from what its maker's clock said
 	PeersBelieved   Rule = "peers-believed"    // while no controller leads the members' rows count without a heartbeat
 )
@@ -49,6 +52,9 @@ type Options struct {
 	Patience time.Duration
 	// Hole makes no faults but one, again and again: no reporter reaches the API server, a node dies, and a newcomer comes.
 	Hole bool
+	// Lag makes no faults but one: what the API server answers of views is a quarter of a minute old, and the controller does not hear a member right after somebody got a
+	// permit.
+	Lag bool
 	// Mum reporters say neither that they could not write their row, nor what it is.
 	Mum bool
 }
@@ -63,6 +69,8 @@ type Result struct {
 	Unpermitted, Together int
 	// ByPeers: starts that were decided by the members alone while no controller led.
 	ByPeers int
+	// Recreated: how often the cluster report was deleted, and made anew.
+	Recreated int
 	// Let through: joins and replacements that the barrier opened for. Joined of them became members. Lost were cancelled or rolled back because of a
 	// node that went down when it was too late.
 	LetThrough, Joined, Lost int
@@ -97,6 +105,7 @@ type world struct {
 	machine               []*machine
 	reports               []api.ScyllaDBDatacenterNodesStatusReport
 	status                *api.ScyllaDBStatusReport
+	reportsMade           int
 	lease                 *coordinationv1.Lease
 	podNames              names[*pod]
 	serviceNames          names[*corev1.Service]
@@ -115,12 +124,16 @@ type world struct {
 
 	control controller
 	net     network
-	skew    map[string]time.Duration // of clocks
+	extra   *rand.Rand                       // of what was added last, so that the rest of a seed draws as it did
+	leases  map[string]*coordinationv1.Lease // of heartbeats, by Pod
+	skew    map[string]time.Duration         // of clocks
 
-	highest     view.Stamp // of the views that the API server has had
+	highest     order // of the views that the API server has had
 	highestView *api.StatusReportView
+	written     map[types.UID]view.Stamp // the newest view that each cluster report has had
 	watcher     watcher
 	granted     map[string]types.UID // member -> claim, by the latest view
+	turns       int                  // of Lag: how often a view was turned
 	withdrawn   map[string]time.Time // when a member's permit ended
 	stood       time.Time            // when a view was written last
 
@@ -238,7 +251,7 @@ func Run(o Options) Result {
 		Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5c711a)), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
 		claims: map[string]*claim{}, links: map[[2]*process]*link{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
 		trouble: map[string]time.Time{}, choice: map[string]bool{}, skew: map[string]time.Duration{},
-		granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, decoder: &cluster.Decoder{},
+		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, decoder: &cluster.Decoder{},
 	}
 	w.result.Seed = o.Seed
 	w.begin()
@@ -253,7 +266,9 @@ func Run(o Options) Result {
 
 // begin makes the cluster and everybody who works on it.
 func (w *world) begin() {
+	w.extra = rand.New(rand.NewPCG(w.Seed, 0x1ea5e))
 	w.networkFaults()
+	w.reportFaults()
 	w.makeCluster()
 	w.every(time.Second, w.statefulSets)
 	w.every(time.Second, w.kubelets)

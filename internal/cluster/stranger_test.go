@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A volume is fresh only where it is known that nothing ran on it before the Pod of today; it may be another's only where it is known to be older.
+func TestAVolumeIsOfThePodThatItWasMadeWith(t *testing.T) {
+	t.Parallel()
+	const name = "demo-rack1-0"
+	made := metav1.NewTime(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+	for what, tc := range map[string]struct {
+		age             time.Duration // of the claim, when the Pod was made
+		change          func(pod *corev1.Pod, pvc *corev1.PersistentVolumeClaim)
+		fresh, anothers bool
+	}{
+		"made together":        {fresh: true},
+		"a second older":       {age: time.Second, fresh: true},
+		"ten minutes older":    {age: 10 * time.Minute, anothers: true},
+		"older, and no volume": {age: 10 * time.Minute, change: func(_ *corev1.Pod, c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "" }},
+		"it is deleted":        {change: func(_ *corev1.Pod, c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &made }},
+		"nobody knows when":    {change: func(_ *corev1.Pod, c *corev1.PersistentVolumeClaim) { c.CreationTimestamp = metav1.Time{} }},
+		"nor of the Pod":       {change: func(p *corev1.Pod, _ *corev1.PersistentVolumeClaim) { p.CreationTimestamp = metav1.Time{} }},
+		"the next Pod is late": {age: -time.Hour},
+	} {
+		t.Run(what, func(t *testing.T) {
+			st := newStage(t, 2, 1)
+			pod := st.Pods[name]
+			pod.CreationTimestamp = made
+			pvc := corev1.PersistentVolumeClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + name, CreationTimestamp: metav1.NewTime(made.Add(-tc.age))},
+				Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv"},
+			}
+			if tc.change != nil {
+				tc.change(pod, &pvc)
+			}
+			o := st.cluster(SourceAuto).Objects
+			o.PVCs, o.Read = []corev1.PersistentVolumeClaim{pvc}, o.Read|KindPVCs
+			c := New(o, SourceAuto, made.Add(time.Hour))
+			if got := c.FreshVolume(name); got != tc.fresh {
+				t.Errorf("fresh %v, want %v", got, tc.fresh)
+			}
+			if got := c.hadAnotherPod(name, c.Pod(name)); got != tc.anothers {
+				t.Errorf("of another Pod %v, want %v", got, tc.anothers)
+			}
+		})
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+// A cluster report that somebody deletes is made anew under another UID, while barriers and reporters hold views of the one before. Views have one order for each report.
+
+// recreates is true in a world in which that happens.
+func (w *world) recreates() bool { return w.permits() && w.Seed%6 == 4 }
+
+// reportFaults deletes the cluster report once or twice in the half hour of a seed.
+func (w *world) reportFaults() {
+	if !w.recreates() || w.Hole || w.Lag {
+		return
+	}
+	for range 1 + w.extra.IntN(2) {
+		w.after(time.Minute+time.Duration(w.extra.Int64N(int64(healAt-4*time.Minute))), func() {
+			if w.status == nil {
+				return
+			}
+			w.result.Faults++
+			w.result.Recreated++
+			w.tracef("FAULT somebody deletes the cluster report")
+			w.control.way.reports++
+			w.status = nil
+			w.wrote()
+		})
+	}
+}
+
+// dropReports deletes all reports. Nothing that is held back can bring one back: it is for an object that is gone.
+func (w *world) dropReports() {
+	w.control.way.reports++
+	w.reports, w.status = nil, nil
+	w.wrote()
+}
+
+// reportOf is the UID by which views are ordered.
+func (w *world) reportOf(uid types.UID) types.UID {
+	if w.Rule == ReportsMerged {
+		return "" // a planted bug
+	}
+	return uid
+}
+
+// order is the invariant's own: of each report the stamps never go back, and once there is a view of another report, none of an earlier one comes any more.
+type order struct {
+	report types.UID
+	former []types.UID
+	stamp  view.Stamp
+}
+
+// goes takes the next view, and is false where it goes back.
+func (o *order) goes(report types.UID, s view.Stamp) bool {
+	switch {
+	case slices.Contains(o.former, report), report == o.report && o.stamp.Newer(s):
+		return false
+	case report != o.report && o.report != "":
+		o.former = append(o.former, o.report)
+	}
+	o.report, o.stamp = report, s
+	return true
+}
