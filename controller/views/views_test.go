@@ -37,7 +37,8 @@ type bench struct {
 	stored *api.StatusReportView
 	writes int
 	// poller asks for heartbeats, over real TLS; nil asks nobody.
-	poller *heartbeats.Poller
+	poller   *heartbeats.Poller
+	founding bool // the cluster does not count as initialised yet
 }
 
 func newBench(t *testing.T) *bench {

@@ -52,6 +52,7 @@ const (
 	QueueTargetNotDown code.Code = "PermitWaitsForTargetDown"    // nodes
 	QueueStabilising   code.Code = "PermitWaitsForStability"     // nodes
 	QueueFounder       code.Code = "PermitOfFounder"             // nodes
+	QueueFirstNode     code.Code = "PermitWaitsForFirstNode"     // nodes
 	QueueLeaving       code.Code = "PermitWaitsForLeaving"       // nodes
 	QueueOld           code.Code = "PermitWaitsForReading"       // nodes
 	QueueRefused       code.Code = "PermitWaitsForReason"        // nodes, reason: one of package matrix
@@ -171,7 +172,7 @@ func (p *Permission) queued(member string) code.Message {
 func Waits(w api.StatusReportViewWaiting) code.Message {
 	reason := code.Code(w.Reason)
 	switch reason {
-	case QueuePod, QueueTurn, QueueOnItsWay, QueueMembersNotUp, QueueTargetNotDown, QueueStabilising, QueueFounder, QueueLeaving, QueueOld:
+	case QueuePod, QueueTurn, QueueOnItsWay, QueueMembersNotUp, QueueTargetNotDown, QueueStabilising, QueueFounder, QueueFirstNode, QueueLeaving, QueueOld:
 		return code.Message{Code: reason, Params: code.Params{"nodes": w.Nodes}}
 	}
 	if slices.Contains(matrix.Reasons(), matrix.Reason(w.Reason)) {

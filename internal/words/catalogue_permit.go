@@ -16,6 +16,7 @@ var permitWords = map[code.Code]string{
 	bootstrap.QueueTargetNotDown:  "{nodes&}, to be replaced or ignored, {nodes?is|are} not DOWN by the controller's view",
 	bootstrap.QueueStabilising:    "all is well, and must stay so for a while",
 	bootstrap.QueueFounder:        "{nodes&} had the permit to found the cluster, and nobody else gets one",
+	bootstrap.QueueFirstNode:      "the first node must be well for a while, until the cluster counts as initialised",
 	bootstrap.QueueLeaving:        "{nodes&} {nodes?leaves|leave} the cluster",
 	bootstrap.QueueOld:            "the controller has not read the cluster for too long",
 	bootstrap.QueueRefused:        "{reason}[ ({nodes&})]",
