@@ -161,7 +161,9 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	mux := http.NewServeMux()
 	mux.Handle("/", &r.beat)
-	mux.Handle(viewwire.RelayPath, viewwire.Relay(r.relay.serve))
+	if r.LeaseNamespace != "" { // else nobody is followed, and there is nothing to hand on: 404, as of an older one
+		mux.Handle(viewwire.RelayPath, viewwire.Relay(r.relay.serve))
+	}
 	wg.Go(func() {
 		if err := pinned.Serve(ctx, r.Heartbeat, key, mux, r.Log); err != nil {
 			r.Log.Error("the heartbeat is not served any more", "error", err.Error())

@@ -31,7 +31,7 @@ const (
 
 // rehearsals are the scenarios, by their numbers in docs/availability.md.
 func rehearsals() []rehearsal {
-	return slices.Concat(starts(), controllers(), networks(), volumes())
+	return slices.Concat(starts(), holds(), controllers(), networks(), relays(), volumes())
 }
 
 func starts() []rehearsal {

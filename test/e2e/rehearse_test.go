@@ -57,6 +57,8 @@ type rehearsal struct {
 	cluster scenario.Cluster
 	// forming leaves the first health check out: the rehearsal is about the cluster's first start.
 	forming bool
+	// behind lets the API server that the barriers of rack2 see fall behind: see withStaleAPI.
+	behind bool
 	// blind is set where the controller is stopped or may not write, so that no newer view can be waited for.
 	blind                           bool
 	inject, canary, verify, cleanUp func(*drill)
@@ -64,7 +66,19 @@ type rehearsal struct {
 
 // perform is baseline, injection, canary, a view made after it, dwell, verification, clean-up, and the baseline once more.
 func (r rehearsal) perform(d *drill) {
-	r.cluster.Mutate = asShipped
+	differs := r.cluster.Mutate
+	r.cluster.Mutate = func(s *appsv1.StatefulSet) {
+		asShipped(s)
+		if differs != nil {
+			differs(s)
+		}
+		if r.behind && s.Name == rack2 {
+			withStaleAPI(s)
+		}
+	}
+	if r.behind {
+		loadStaleAPI(d.t)
+	}
 	if r.forming {
 		d.fixture = stageCluster(d.t, r.cluster)
 	} else {
