@@ -45,12 +45,14 @@ func (r *Reconciler) view(
 		want.Status.Initialized, want.Status.Initialization = true, init.Now
 	}
 	want.Status.Group0ID = cmp.Or(stored.Group0ID, init.Group0)
-	if c, ok := view.Split(judged); !ok {
+	parts, split := view.Split(judged)
+	r.o.Metrics.SetStanding(key.Namespace, key.Name, want.Status.Initialized, split)
+	if !split {
 		init.Absent = append(init.Absent, api.ConditionSplitCluster)
 	} else {
-		init.Conditions = append(init.Conditions, c)
+		init.Conditions = append(init.Conditions, parts)
 		if w.status != nil {
-			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "SplitCluster", "AssembleReport", words.Text(c.Message))
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "SplitCluster", "AssembleReport", words.Text(parts.Message))
 		}
 	}
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionNodeReplaceable)

@@ -40,6 +40,8 @@ type permits struct {
 	views view.Receiver
 	// had is true after a judgement that found a permit.
 	had bool
+	// by is the view that it was in.
+	by view.Stamp
 	// heard is when the API server was last read, by the own clock.
 	heard time.Time
 	// otherwise is what the barrier goes by where Options.Policy is empty, by the Service that was read last; empty before that.

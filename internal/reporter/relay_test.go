@@ -129,6 +129,9 @@ func TestARelayHandsOnWhatTheControllerSaysWithItsAge(t *testing.T) {
 		f := w.follows(l)
 		f.look(t.Context())
 		wantRelayed(t, f, 41, 3*time.Second)
+		if epoch := w.metric(f, "view_epoch"); epoch != 1 {
+			t.Errorf("epoch %v, want 1", epoch)
+		}
 		time.Sleep(17 * time.Second)
 		wantRelayed(t, f, 41, 20*time.Second)
 		time.Sleep(time.Millisecond)

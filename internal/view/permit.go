@@ -218,10 +218,7 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 			why = waits(a, bootstrap.QueueFirstNode)
 			active = append(active, a.Member)
 		default:
-			out.Permits = append(out.Permits, api.StatusReportViewPermit{
-				Kind: a.Kind, Member: a.Member, PVCUID: a.ClaimUID, PodUID: a.PodUID, Seeds: a.Seeds[:min(16, len(a.Seeds))],
-				Since: metav1.NewTime(by.Now.UTC().Truncate(time.Second)),
-			})
+			out.Permits = append(out.Permits, a.permit(by.Now))
 			if a.Kind == api.PermitForm {
 				out.Founder, turn.founder = a.Member, a.Member
 			}
@@ -235,6 +232,13 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 	}
 	g.ready = ready
 	return out
+}
+
+// permit lets the applicant start.
+func (a *Applicant) permit(now time.Time) api.StatusReportViewPermit {
+	return api.StatusReportViewPermit{
+		Kind: a.Kind, Member: a.Member, PVCUID: a.ClaimUID, PodUID: a.PodUID, Seeds: a.Seeds[:min(16, len(a.Seeds))], Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
+	}
 }
 
 // since keeps since when the applicant could have had a permit, and is true when that is long enough ago.

@@ -149,7 +149,7 @@ func relayCloses(number int, name string, old bool) rehearsal {
 	}
 	r.verify = func(d *drill) {
 		d.took("a peer hands on the view, and the barrier is closed by it", viewwire.CloseWithin, turned,
-			d.says(newcomer, "hands on a view that has not come from the API server", dead+" is not as it must be"))
+			d.says(newcomer, "hands on a view that has not come from the API server", dead+" is not UP by the controller's view"))
 		d.nextView()
 		d.holdsFor(newcomer, dwell)
 		if !old {
