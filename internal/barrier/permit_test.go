@@ -227,6 +227,39 @@ func TestClosingsByANewerViewAreCounted(t *testing.T) {
 	}
 }
 
+// A restored Kubernetes shows older views, of the same report, that advance and permit. Whether it is that, or an API server that is behind, nobody can tell: it never opens, and says
+// what it sees and what helps. A barrier that begins anew remembers nothing, and opens.
+func TestAViewThatGoesBackOpensNothingAndIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := permittedView()
+		v.Epoch, v.Seq = 7, 900
+		w := withView(t, v)
+		w.o.Stabilisation = new(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := w.start(ctx)
+		time.Sleep(5 * time.Second)
+		w.renew(nil)
+		time.Sleep(5 * time.Second)
+		back := func(v *api.StatusReportView) { v.Epoch, v.Seq = 3, v.Seq%100 }
+		w.renew(back)
+		for range 5 * 12 { // five minutes, in which it advances as one does that permits
+			time.Sleep(5 * time.Second)
+			stillWaiting(t, done)
+			w.renew(nil)
+		}
+		if log := w.logged(); !strings.Contains(log, "which is older than view 7.901 that this barrier has seen") || !strings.Contains(log, "kubectl delete pod "+newcomer) {
+			t.Errorf("does not say that the API server shows older views, nor what helps:\n%s", log)
+		}
+		cancel()
+		<-done
+		w.o.Stabilisation = new(time.Second)
+		_, done = running(t, w)
+		time.Sleep(5 * time.Second)
+		w.renew(nil)
+		opens(t, done)
+	})
+}
+
 func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())

@@ -25,6 +25,8 @@ type Permission struct {
 	Override string
 	// Old says why the view is too old to go by; zero where it is fresh, and where that cannot be told, as from outside the Pod.
 	Old code.Message
+	// Back says that what the API server shows goes on being older than View, zero where it does not.
+	Back code.Message
 	// Claim is the name of the member's data claim, ClaimUID its UID, empty where there is no such claim. It counts where ClaimKnown
 	// is true: who judges from outside the Pod may not know it.
 	Claim      string
@@ -71,12 +73,14 @@ const (
 	CauseViewNotUp    code.Code = "ViewHasNotUp"        // nodes
 	CauseViewUnseen   code.Code = "ViewNotSeenToAdvance"
 	CauseViewOld      code.Code = "ViewTooOld"       // age, limit
+	CauseViewBack     code.Code = "ViewWentBack"     // shown, seen, limit
 	CauseOverride     code.Code = "ViewOfAnOverride" // report
 	StepMakeView      code.Code = "MakeView"         // command: install --upgrade
 	StepGoByReports   code.Code = "GoByReports"
 	StepWaitForPermit code.Code = "WaitForPermit"     // command: status
 	StepPermitKinds   code.Code = "UpgradeForPermits" // command: install --upgrade
 	StepOtherFounder  code.Code = "StartFounder"      // founder
+	StepForgetViews   code.Code = "ForgetViews"       // command: delete the Pod
 )
 
 // kindOf is which permit it takes.
@@ -120,6 +124,9 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 	case v.Policy != api.PolicyPermits:
 		step := code.New(StepPermitKinds).Do(upgrade)
 		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: code.New(CauseNoPermits), Step: step}}
+	case !p.Back.IsZero():
+		step := code.New(StepForgetViews).Do(code.Kubectl(namespace, "delete", "pod", self.Member))
+		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: p.Back, Step: step}}
 	}
 	at := slices.IndexFunc(p.View.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == self.Member })
 	if at < 0 {
