@@ -55,6 +55,7 @@ func (r *Reconciler) view(
 			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "SplitCluster", "AssembleReport", words.Text(parts.Message))
 		}
 	}
+	r.announceFirst(ctx, w, stored.Conditions, init.Conditions)
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionNodeReplaceable)
 	c, replaceable := view.Replaceable(judged)
 	r.o.Metrics.SetReplaceable(key.Namespace, key.Name, replaceable)
@@ -68,6 +69,21 @@ func (r *Reconciler) view(
 		conditions = append(conditions, metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: words.Text(c.Message)})
 	}
 	return init, conditions
+}
+
+// announceFirst leaves an Event when the first node is well for the first time, and when it is not any more before that was for long enough.
+func (r *Reconciler) announceFirst(ctx context.Context, w *world, was []metav1.Condition, is []view.Condition) {
+	for _, c := range is {
+		if c.Type != api.ConditionInitialized || w.status == nil {
+			continue
+		}
+		switch reason := view.Turned(meta.FindStatusCondition(was, c.Type), c); reason {
+		case view.InitStarted:
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeNormal, reason, "Initialise", words.Text(c.Message))
+		case view.InitFailed:
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, reason, "Initialise", "the first node was not well for long enough: "+words.Text(c.Message))
+		}
+	}
 }
 
 // first is what is said of a cluster once and for ever, with what of it is new: nothing, where news is false.

@@ -97,7 +97,7 @@ func (d *drill) permitOf(ctx context.Context, member string) (*api.StatusReportV
 func relays() []rehearsal {
 	return []rehearsal{
 		relayCloses(6, "a barrier with a permit is cut off from what the controller writes, not from its peers, and a node dies", false),
-		relayCloses(8, "the same, and one of the peers has an older reporter that knows of no views", true),
+		relayCloses(8, "a barrier is cut off as in 6, and one of its peers has an older reporter that knows of no views", true),
 	}
 }
 
