@@ -226,7 +226,8 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 				m.HeartbeatMissed(t.Pod.Namespace, t.Cluster, string(why))
 			},
 		}),
-		Observe: func(key types.NamespacedName, h metrics.Heartbeats) { m.SetHeartbeats(key.Namespace, key.Name, h) },
+		Observe:     func(key types.NamespacedName, h metrics.Heartbeats) { m.SetHeartbeats(key.Namespace, key.Name, h) },
+		ObserveView: func(key types.NamespacedName, v metrics.View) { m.SetView(key.Namespace, key.Name, v) },
 	})
 	if v.synchronise {
 		options.Views = tracker
@@ -280,6 +281,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 
 	if err := replacement.Register(mgr, replacement.Options{
 		Client: mgr.GetClient(), Live: lean{mgr.GetAPIReader(), mgr.GetClient()}, Notice: said, Log: log.With("controller", "replacement"), Clock: v.Clock,
+		Stages: m.SetReplacements,
 	}); err != nil {
 		return err
 	}

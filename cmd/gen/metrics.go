@@ -89,7 +89,8 @@ var processes = []struct {
 const metricsHead = `# Metrics
 
 Made by ` + "`go run ./cmd/gen`" + ` from what the processes register. No label has a value per node, let alone per pair of nodes: a cluster of 1,000 nodes costs as many
-series as one of 3.
+series as one of 3. Of reporters and barriers, the metric with ` + "`" + `_info` + "`" + ` has the cluster and the datacenter: join it by the labels of the target, for one
+` + "`" + `kubectl_scylla_reporter_row_error * on(namespace, pod) group_left(cluster, datacenter) kubectl_scylla_reporter_info` + "`" + `.
 
 `
 

@@ -113,10 +113,16 @@ func TestAlertsAndDashboardSpeakOfRegisteredMetrics(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"ScyllaControllerDown", "ScyllaControllerDownWhileNodeDown", "ScyllaControllerDownWhileJoinPending", "ScyllaReportStale", "ScyllaBarrierBlocked", "ScyllaForceProceedUsed",
+		"ScyllaControllerDown", "ScyllaControllerDownWhileNodeDown", "ScyllaControllerDownWhileJoinPending", "ScyllaReportStale", "ScyllaBarrierBlocked", "ScyllaForceProceedUsed", "ScyllaSplitCluster",
 	} {
 		if all[want] == "" {
 			t.Errorf("there is no alert %s", want)
+		}
+	}
+	// A reporter that hangs runs, and its row says UP.
+	for _, metric := range []string{"kubectl_scylla_cluster_rows_stale", "kubectl_scylla_cluster_heartbeats_missing"} {
+		if !strings.Contains(all["ScyllaReportStale"], metric) {
+			t.Errorf("ScyllaReportStale does not look at %s: %s", metric, all["ScyllaReportStale"])
 		}
 	}
 }

@@ -30,7 +30,8 @@ where a test that is named here does not exist. The numbers are those of the spe
 
 var proofs = []proof{
 	{"I1", "a cluster that is not initialised is judged apart, until it is", []string{"controller/reports TestTheFirstNodeInitialises", "controller/reports TestAFirstNodeThatIsNotWell"}},
-	{"I2", "one permit at a time, and one to found the cluster", []string{"internal/view TestPermitsAreSafe", "test/e2e TestTwoNewcomersJoinOneAfterTheOtherUnderPermits"}},
+	{"I2", "one permit at a time, and one to found the cluster; nobody joins before it is initialised", []string{
+		"internal/view TestPermitsAreSafe", "controller/views TestNobodyJoinsBeforeTheClusterIsInitialised", "test/e2e TestTwoNewcomersJoinOneAfterTheOtherUnderPermits"}},
 	{"I3", "of several empty members one founds the cluster", []string{"internal/bootstrap TestA2OneMemberFoundsTheCluster", "internal/bootstrap TestA1NeverASecondCluster"}},
 	{"I4", "the first node has to be well by its own word, not its Pod ready", []string{"controller/reports TestAFirstNodeThatIsNotWell"}},
 	{"I5", "no permit while a Secret or ConfigMap of the Pod does not exist, and its name is said", []string{
@@ -74,7 +75,7 @@ var proofs = []proof{
 	{"A9", "after it has closed, all has to hold anew", []string{"internal/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew"}},
 	{"A10", "only what is newer is adopted; anything else changes nothing", []string{
 		"internal/view TestNoViewGoesBackwards", "internal/view TestHandedViewsNeverGoBack", "internal/view TestAReportThatIsMadeAnewBeginsANewOrder",
-		"internal/barrier TestALateViewOfAFormerReportNeverOpens", "internal/viewwire TestAnyAnswerIsAViewOrAnError"}},
+		"internal/barrier TestALateViewOfAFormerReportNeverOpens", "internal/barrier TestAViewThatGoesBackOpensNothingAndIsSaid", "internal/viewwire TestAnyAnswerIsAViewOrAnError"}},
 	{"A11", "a view that is handed on says its age", []string{"controller/views TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock", "internal/viewwire TestAViewIsHandedOnAsItIs"}},
 	{"A12", "without a controller the members decide only where a person has asked for it", []string{
 		"internal/barrier TestPeersOpensByTheMembersAlone", "internal/barrier TestPeersNeverOpensOnLess", "internal/inject TestWhatIsDoneWhileNoControllerLeadsIsKept"}},

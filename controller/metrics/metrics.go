@@ -7,6 +7,9 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +26,15 @@ const (
 	remote    = "remote"
 	what      = "what"
 	why       = "why"
+	dc        = "datacenter"
+	state     = "state"
+	stage     = "stage"
+)
+
+// mostDatacenters bounds how many datacenters of a cluster have series of their own; all further ones share the name others.
+const (
+	mostDatacenters = 32
+	others          = "(others)"
 )
 
 // Heartbeats is what is known of a cluster's heartbeats.
@@ -33,6 +45,19 @@ type Heartbeats struct {
 	Oldest time.Duration
 }
 
+// View is what is known of the view of a cluster that is served. The zero value: none is.
+type View struct {
+	Served bool
+	Epoch  int64
+	// Age is how long ago it was last found to say what is so.
+	Age time.Duration
+	// Members are how many there are by datacenter and state.
+	Members map[Place]int
+}
+
+// Place is a datacenter and a state in which members of it are.
+type Place struct{ Datacenter, State string }
+
 // Metrics of one controller process.
 type Metrics struct {
 	nodes, nodesUp, replaceable, allUp, rowsStale, rowsMalformed, forced *prometheus.GaugeVec
@@ -42,6 +67,7 @@ type Metrics struct {
 	reportWrites, permitChanges                                          *prometheus.CounterVec
 	heartbeatAge, heartbeatsMissing, heartbeatsNone                      *prometheus.GaugeVec
 	heartbeatsMissed                                                     *prometheus.CounterVec
+	viewAge, viewEpoch, members, initialized, split, replacements        *prometheus.GaugeVec
 	lastAssembly                                                         prometheus.Gauge
 }
 
@@ -72,6 +98,12 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	gauge(&m.heartbeatsNone, "cluster_members_without_heartbeat", "Members whose reporter serves no heartbeat: their rows count as long as their Pods say that it runs.", namespace, cluster)
 	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "heartbeats_missed_total", Help: "Looks at members that missed their heartbeat, by why: see view.md."}, []string{namespace, cluster, why}), &m.heartbeatsMissed))
+	gauge(&m.viewAge, "cluster_view_age_seconds", "How long ago the controller last found the view that is stored to say what is so; absent while none is stored.", namespace, cluster)
+	gauge(&m.viewEpoch, "cluster_view_epoch", "Epoch of the view that is stored: it grows with each controller that takes over.", namespace, cluster)
+	gauge(&m.members, "cluster_members", "Members that have joined, by datacenter and by their state in the view: UP, DOWN, UNKNOWN.", namespace, cluster, dc, state)
+	gauge(&m.initialized, "cluster_initialized", "1 once the cluster has had its first node, which is never taken back.", namespace, cluster)
+	gauge(&m.split, "cluster_split", "1 while nodes are of two clusters of one name, as condition SplitCluster says.", namespace, cluster)
+	gauge(&m.replacements, "replacements", "Replacements that are under way, by the stage that they are at.", namespace, cluster, stage)
 	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "report_writes_total", Help: "Reports written to the API server."}, []string{kind}), &m.reportWrites))
 	errs = append(errs, register(r, prometheus.NewGauge(prometheus.GaugeOpts{
@@ -122,7 +154,8 @@ func (m *Metrics) Set(ns, name string, c Cluster) {
 // Forget takes a cluster that is gone out of the series.
 func (m *Metrics) Forget(ns, name string) {
 	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.replaceable, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable,
-		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone, m.permits, m.permitQueue} {
+		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone, m.permits, m.permitQueue,
+		m.viewAge, m.viewEpoch, m.members, m.initialized, m.split, m.replacements} {
 		v.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 	}
 	m.heartbeatsMissed.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
@@ -150,6 +183,44 @@ func (m *Metrics) SetPermits(ns, name string, permits, queue int) {
 // Permit counts a permit that was given, withdrawn or used.
 func (m *Metrics) Permit(ns, name, kindName, became string) {
 	m.permitChanges.WithLabelValues(ns, name, kindName, became).Inc()
+}
+
+// SetView publishes what is known of a cluster's view after a look.
+func (m *Metrics) SetView(ns, name string, v View) {
+	of := prometheus.Labels{namespace: ns, cluster: name}
+	m.members.DeletePartialMatch(of)
+	if !v.Served {
+		m.viewAge.Delete(of)
+		m.viewEpoch.Delete(of)
+		return
+	}
+	m.viewAge.With(of).Set(v.Age.Seconds())
+	m.viewEpoch.With(of).Set(float64(v.Epoch))
+	known := map[string]bool{}
+	for _, p := range slices.SortedFunc(maps.Keys(v.Members), func(a, b Place) int { return strings.Compare(a.Datacenter, b.Datacenter) }) {
+		if !known[p.Datacenter] && len(known) < mostDatacenters {
+			known[p.Datacenter] = true
+		}
+		called := others
+		if known[p.Datacenter] {
+			called = p.Datacenter
+		}
+		m.members.WithLabelValues(ns, name, called, p.State).Add(float64(v.Members[p]))
+	}
+}
+
+// SetStanding says whether a cluster has had its first node, and whether it is in fact two.
+func (m *Metrics) SetStanding(ns, name string, initialized, split bool) {
+	m.initialized.WithLabelValues(ns, name).Set(number(initialized))
+	m.split.WithLabelValues(ns, name).Set(number(split))
+}
+
+// SetReplacements says how many replacements of a cluster are at which stage.
+func (m *Metrics) SetReplacements(ns, name string, stages map[string]int) {
+	m.replacements.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
+	for s, n := range stages {
+		m.replacements.WithLabelValues(ns, name, s).Set(float64(n))
+	}
 }
 
 // SetReplaceable says how many nodes of a cluster may be replaced.

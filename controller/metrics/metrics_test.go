@@ -3,9 +3,11 @@
 package metrics_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -45,18 +47,33 @@ func TestSeriesComeAndGoWithTheirCluster(t *testing.T) {
 	again.SetForced("ns", "demo", 1)
 	m.SetReplaceable("ns", "demo", 1)
 	m.Wrote("ScyllaDBStatusReport")
+	m.SetView("ns", "demo", metrics.View{Served: true, Epoch: 3, Age: time.Second, Members: map[metrics.Place]int{{"dc1", "UP"}: 2, {"dc1", "DOWN"}: 1, {"dc2", "UP"}: 3}})
+	m.SetStanding("ns", "demo", true, false)
+	m.SetReplacements("ns", "demo", map[string]int{"Join": 1})
 	got := series(t, r)
 	for _, want := range []string{
 		"kubectl_scylla_cluster_nodes{cluster=demo,namespace=ns}", "kubectl_scylla_cluster_blockers{cluster=demo,namespace=ns,reason=NodeDown}",
 		"kubectl_scylla_cluster_nodes_replaceable{cluster=demo,namespace=ns}",
 		"kubectl_scylla_members_forced{cluster=demo,namespace=ns}", "kubectl_scylla_remote_reachable{cluster=demo,namespace=ns,remote=eu}",
 		"kubectl_scylla_report_writes_total{kind=ScyllaDBStatusReport}",
+		"kubectl_scylla_cluster_view_age_seconds{cluster=demo,namespace=ns}", "kubectl_scylla_cluster_view_epoch{cluster=demo,namespace=ns}",
+		"kubectl_scylla_cluster_members{cluster=demo,datacenter=dc1,namespace=ns,state=DOWN}", "kubectl_scylla_cluster_members{cluster=demo,datacenter=dc2,namespace=ns,state=UP}",
+		"kubectl_scylla_cluster_initialized{cluster=demo,namespace=ns}", "kubectl_scylla_cluster_split{cluster=demo,namespace=ns}",
+		"kubectl_scylla_replacements{cluster=demo,namespace=ns,stage=Join}",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %s in %q", want, got)
 		}
 	}
 	m.Set("ns", "demo", metrics.Cluster{Nodes: 3, Up: 3, AllUp: true})
+	m.SetView("ns", "demo", metrics.View{})
+	m.SetReplacements("ns", "demo", nil)
+	if got := series(t, r); slices.ContainsFunc(got, func(s string) bool {
+		return strings.Contains(s, "_view_") || strings.Contains(s, "state=") || strings.Contains(s, "stage=")
+	}) {
+		t.Errorf("there is no view any more, and no replacement: %q", got)
+	}
+	m.SetView("ns", "demo", metrics.View{Served: true})
 	if got := series(t, r); slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "NodeDown") || strings.Contains(s, "remote=eu") }) {
 		t.Errorf("what is no longer so is still there: %q", got)
 	}
@@ -75,9 +92,41 @@ func TestNoSeriesPerNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Set("ns", "demo", metrics.Cluster{Nodes: nodes, Blockers: map[string]int{"NodeDown": nodes * nodes}})
+		m.SetView("ns", "demo", metrics.View{Served: true, Members: map[metrics.Place]int{{"dc1", "UP"}: nodes}})
 		return len(series(t, r))
 	}
 	if a, b := count(3), count(1000); a != b {
 		t.Errorf("%d series for 3 nodes, %d for 1,000", a, b)
+	}
+}
+
+// Names of datacenters come from rows: however many there are, they cost no more series than a bound, and no member is left out of the sum.
+func TestSeriesOfDatacentersAreBounded(t *testing.T) {
+	r := prometheus.NewRegistry()
+	m, err := metrics.New(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := metrics.View{Served: true, Members: map[metrics.Place]int{}}
+	for i := range 1000 {
+		v.Members[metrics.Place{Datacenter: fmt.Sprintf("dc%d", i), State: "UP"}] = 1
+		v.Members[metrics.Place{Datacenter: fmt.Sprintf("dc%d", i), State: "DOWN"}] = 2
+	}
+	m.SetView("ns", "demo", v)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, sum := 0, 0.0
+	for _, f := range families {
+		if f.GetName() == "kubectl_scylla_cluster_members" {
+			for _, x := range f.GetMetric() {
+				n++
+				sum += x.GetGauge().GetValue()
+			}
+		}
+	}
+	if n > 2*33 || sum != 3000 {
+		t.Errorf("%d series for 1,000 datacenters, with %v members in all", n, sum)
 	}
 }

@@ -40,6 +40,11 @@ func sampled(calls []string, k int) bool {
 func plain(t *testing.T) []string {
 	t.Helper()
 	w := newWorld(t)
+	return w.plain()
+}
+
+func (w *world) plain() []string {
+	w.t.Helper()
 	w.ask()
 	w.run(turns)
 	w.replaced()
@@ -47,7 +52,8 @@ func plain(t *testing.T) []string {
 }
 
 func TestReplacementWithoutTrouble(t *testing.T) {
-	calls := plain(t)
+	w := newWorld(t)
+	calls := w.plain()
 	var writes []string
 	for _, c := range calls {
 		if !strings.HasPrefix(c, "get") && !strings.HasPrefix(c, "list") && !strings.HasSuffix(c, " Event") {
@@ -56,6 +62,10 @@ func TestReplacementWithoutTrouble(t *testing.T) {
 	}
 	if got, want := strings.Join(writes, ", "), "patch Service, patch PersistentVolumeClaim, delete PersistentVolumeClaim, create eviction, patch Service"; got != want {
 		t.Errorf("writes are %s, want %s", got, want)
+	}
+	// Each stage is told once, and none is left.
+	if got, want := strings.Join(w.stages, ", "), "demo map[Verify:1], demo map[DeleteVolume:1], demo map[EvictPod:1], demo map[NewPod:1], demo map[Join:1], demo map[Ready:1], demo map[]"; got != want {
+		t.Errorf("stages were %s, want %s", got, want)
 	}
 }
 

@@ -47,7 +47,7 @@ const (
 	afterEnd   = time.Minute      // the outcome is reported for a while
 )
 
-// Options are what the reconciler needs; all are required but NewID.
+// Options are what the reconciler needs; all are required but NewID and Stages.
 type Options struct {
 	// Client writes, and reads Services from the cache to see whether there is anything to do. Live reads all input of a decision from the API server: a
 	// replacement is rare, and a decision from an outdated cache costs more than a few lists.
@@ -58,6 +58,8 @@ type Options struct {
 	Clock  clock.PassiveClock
 	// NewID makes identities of requests; random UUIDs when nil.
 	NewID func() string
+	// Stages is told how many replacements of a cluster are at which stage, whenever that changes; nil tells nobody.
+	Stages func(namespace, cluster string, stages map[string]int)
 }
 
 // Reconciler takes one step of one member's replacement.
@@ -67,6 +69,7 @@ type Reconciler struct {
 	mu sync.Mutex
 	// logged is the last state logged, by the Service's UID. It may be lost.
 	logged map[types.UID]string
+	stages stages
 }
 
 // New returns a Reconciler.
@@ -104,11 +107,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	cached := &corev1.Service{}
 	if err := r.o.Client.Get(ctx, req.NamespacedName, cached); err != nil {
 		if apierrors.IsNotFound(err) {
+			r.at(req.NamespacedName, "", replacement.PhaseNone)
 			return reconcile.Result{}, nil
 		}
 		return reconcile.Result{}, fmt.Errorf("read service %s: %w", req, err)
 	}
 	if !cluster.Managed(cached) || !concerned(cached) {
+		r.at(req.NamespacedName, "", replacement.PhaseNone)
 		return reconcile.Result{}, nil
 	}
 	now := r.o.Clock.Now()
@@ -118,6 +123,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		step := replacement.Next(replacement.Input{Service: replacement.Service{Labels: cached.Labels, Annotations: cached.Annotations}, Now: now})
 		r.say(ctx, cached, step)
 		r.forget(cached.UID)
+		r.at(req.NamespacedName, "", replacement.PhaseNone)
 		if len(step.Events) > 0 {
 			// An Event that could not be written is tried again; Notice remembers a written one, so that repeating it costs nothing.
 			return reconcile.Result{RequeueAfter: afterEnd}, nil
@@ -135,6 +141,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	step := replacement.Next(*in)
 	r.log(ctx, svc, step)
+	r.at(req.NamespacedName, svc.Labels[api.LabelCluster], step.Phase())
 	return r.take(ctx, reading, svc, step)
 }
 

@@ -78,6 +78,7 @@ type world struct {
 	onDone func(n int, verb, what string) error
 	mu     sync.Mutex
 	calls  []string
+	stages []string // what was told of them
 
 	budget    int // evictions to refuse
 	pvcs      int
@@ -517,7 +518,8 @@ func (w *world) controller() process {
 	log := slog.New(slog.DiscardHandler)
 	w.processes++
 	id := fmt.Sprintf("invented-by-%d", w.processes)
-	return process{New(Options{Client: c, Live: c, Notice: notice.New(c, w.clock, log), Log: log, Clock: w.clock, NewID: func() string { return id }}), dead}
+	return process{New(Options{Client: c, Live: c, Notice: notice.New(c, w.clock, log), Log: log, Clock: w.clock, NewID: func() string { return id },
+		Stages: func(_, of string, stages map[string]int) { w.stages = append(w.stages, fmt.Sprint(of, " ", stages)) }}), dead}
 }
 
 // reconcile runs one reconciliation; alive is false when the process was killed in it.

@@ -58,6 +58,8 @@ func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
 	if c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "demo-r1-0 is of group 0 "+groupTwo) || !strings.HasSuffix(c.Message, "kubectl scylla init reset demo --group0 -n demo") {
 		t.Errorf("condition %+v", c)
 	}
+	b.wantGauge("kubectl_scylla_cluster_split", 1)
+	b.wantGauge("kubectl_scylla_cluster_initialized", 1)
 	if e := strings.Join(b.events(), "\n"); strings.Count(e, "SplitCluster ScyllaDBStatusReport/demo: ") != 1 {
 		t.Errorf("events %s", e)
 	}
@@ -69,6 +71,7 @@ func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
 	b.withViews(3)
 	b.say("demo-r1-0", ofGroup(firstWell, groupOne))
 	b.reconcile()
+	b.wantGauge("kubectl_scylla_cluster_split", 0)
 	if c := b.condition(api.ConditionSplitCluster); c.Type != "" {
 		t.Errorf("its own group 0, and there is still %+v", c)
 	}

@@ -83,6 +83,9 @@ func TestTheFirstNodeInitialises(t *testing.T) {
 	if !s.Status.Initialized || s.Status.Initialization == nil || s.Status.Initialization.FirstHostID != stage.UUID("h0") || s.Status.Initialization.Recovered || b.reason() != view.ReasonInitialized {
 		t.Fatalf("status %+v, %+v", s.Status.Initialization, b.condition(api.ConditionInitialized))
 	}
+	if e := strings.Join(b.events(), "\n"); strings.Count(e, "InitStarted ScyllaDBStatusReport/demo: demo-r1-0 has joined") != 1 || strings.Contains(e, "InitFailed") {
+		t.Errorf("events %s", e)
+	}
 	if e := strings.Join(b.events(), "\n"); !strings.Contains(e, "InitCompleted ScyllaDBStatusReport/demo: the cluster has had its first node, "+stage.UUID("h0")) {
 		t.Errorf("events %s", e)
 	}
@@ -130,6 +133,17 @@ func TestAFirstNodeThatIsNotWell(t *testing.T) {
 			b.pass(tracker, 3*view.Stabilisation)
 			if b.status().Status.Initialized {
 				t.Errorf("initialised by a node that %s", name)
+			}
+			if e := strings.Join(b.events(), "\n"); strings.Contains(e, "Init") {
+				t.Errorf("events %s", e)
+			}
+			// It was well for a moment.
+			b.say("demo-r1-0", firstWell)
+			b.pass(tracker, view.Interval)
+			b.say("demo-r1-0", row)
+			b.pass(tracker, view.Interval)
+			if e := strings.Join(b.events(), "\n"); strings.Count(e, "InitStarted") != 1 || strings.Count(e, "InitFailed ScyllaDBStatusReport/demo: the first node was not well for long enough: ") != 1 {
+				t.Errorf("events %s", e)
 			}
 			// Once it is UP the whole time has to pass again.
 			b.say("demo-r1-0", firstWell)

@@ -45,14 +45,17 @@ func (r *Reconciler) view(
 		want.Status.Initialized, want.Status.Initialization = true, init.Now
 	}
 	want.Status.Group0ID = cmp.Or(stored.Group0ID, init.Group0)
-	if c, ok := view.Split(judged); !ok {
+	parts, split := view.Split(judged)
+	r.o.Metrics.SetStanding(key.Namespace, key.Name, want.Status.Initialized, split)
+	if !split {
 		init.Absent = append(init.Absent, api.ConditionSplitCluster)
 	} else {
-		init.Conditions = append(init.Conditions, c)
+		init.Conditions = append(init.Conditions, parts)
 		if w.status != nil {
-			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "SplitCluster", "AssembleReport", words.Text(c.Message))
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "SplitCluster", "AssembleReport", words.Text(parts.Message))
 		}
 	}
+	r.announceFirst(ctx, w, stored.Conditions, init.Conditions)
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionNodeReplaceable)
 	c, replaceable := view.Replaceable(judged)
 	r.o.Metrics.SetReplaceable(key.Namespace, key.Name, replaceable)
@@ -66,6 +69,21 @@ func (r *Reconciler) view(
 		conditions = append(conditions, metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: words.Text(c.Message)})
 	}
 	return init, conditions
+}
+
+// announceFirst writes an Event when the first node becomes well, and when it stops being well before the required time has passed.
+func (r *Reconciler) announceFirst(ctx context.Context, w *world, was []metav1.Condition, is []view.Condition) {
+	for _, c := range is {
+		if c.Type != api.ConditionInitialized || w.status == nil {
+			continue
+		}
+		switch reason := view.Turned(meta.FindStatusCondition(was, c.Type), c); reason {
+		case view.InitStarted:
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeNormal, reason, "Initialise", words.Text(c.Message))
+		case view.InitFailed:
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, reason, "Initialise", "the first node was not well for long enough: "+words.Text(c.Message))
+		}
+	}
 }
 
 // first holds the fields of a cluster that are set once and never changed; news is false where none of them is new.

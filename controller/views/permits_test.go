@@ -18,7 +18,7 @@ import (
 // permitted is who has a permit in the view that is written now.
 func (b *bench) permitted() []string {
 	b.t.Helper()
-	stored := &api.ScyllaDBStatusReportStatus{View: b.stored.DeepCopy()}
+	stored := &api.ScyllaDBStatusReportStatus{View: b.stored.DeepCopy(), Initialized: !b.founding}
 	claims := map[string]types.UID{}
 	for name := range b.stage.Pods {
 		claims["data-"+name] = types.UID("claim-" + name)
@@ -64,6 +64,37 @@ func TestNoPermitWhileAllRowsSayUPAndReportersAreCutOff(t *testing.T) {
 	b.look(5)
 	if got := b.permitted(); len(got) > 0 {
 		t.Errorf("permits of %v by the controller that has taken over", got)
+	}
+}
+
+// Nodes have joined, and the cluster does not count as initialised yet: nobody else begins, however long all are UP. A member of a cluster that began elsewhere, or whose
+// rows tell no mode, waits for no such thing: nobody here could ever say that the first node is well.
+func TestNobodyJoinsBeforeTheClusterIsInitialised(t *testing.T) {
+	b := newBench(t)
+	b.founding = true
+	name := b.newcomer(2, 1)
+	for range 10 {
+		b.permitted()
+		b.look(1)
+	}
+	if got := b.permitted(); len(got) > 0 || b.stored.Queue[0].Reason != "PermitWaitsForFirstNode" {
+		t.Fatalf("permits of %v before the cluster is initialised; queue %+v", got, b.stored.Queue)
+	}
+	b.founding = false
+	if got := b.permitted(); !slices.Equal(got, []string{name}) {
+		t.Errorf("permits of %v once it is: the time ran beside; queue %+v", got, b.stored.Queue)
+	}
+
+	b = newBench(t)
+	b.founding = true
+	for _, m := range []string{"demo-rack1-0", "demo-rack2-0", "demo-rack3-0"} {
+		b.edit(m, func(r *api.NodeStatusReport) { r.OperationMode = "" })
+	}
+	name = b.newcomer(2, 1)
+	b.permitted()
+	b.look(2)
+	if got := b.permitted(); !slices.Equal(got, []string{name}) {
+		t.Errorf("permits of %v, and no row tells a mode; queue %+v", got, b.stored.Queue)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
@@ -36,6 +37,19 @@ func (s *state) confirm(v *api.StatusReportView, now time.Time) {
 	if s.offered != nil && view.Same(v, s.offered) {
 		s.held = now
 	}
+}
+
+// measure is what there is to say of the served view.
+func (s *state) measure(now time.Time) metrics.View {
+	if s.offered == nil || !s.leads {
+		return metrics.View{}
+	}
+	out := metrics.View{Served: true, Epoch: s.offered.Epoch, Age: now.Sub(s.held), Members: map[metrics.Place]int{}}
+	for i := range s.offered.Members {
+		m := &s.offered.Members[i]
+		out.Members[metrics.Place{Datacenter: m.Datacenter, State: string(m.State)}]++
+	}
+	return out
 }
 
 // Served is the view of a cluster that is in its report, the caller's own copy, and how long ago it was last found to say what is so, by this process's clock. Errors:

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
@@ -122,5 +124,35 @@ func TestTheServedViewSaysHowOldHeartbeatsAre(t *testing.T) {
 	}
 	if a, c := v.HeartbeatAgeMillis["demo-rack1-0"], v.HeartbeatAgeMillis["demo-rack2-0"]; len(v.HeartbeatAgeMillis) != 3 || a != 0 || c != (2*view.Interval).Milliseconds() {
 		t.Errorf("%v", v.HeartbeatAgeMillis)
+	}
+}
+
+// What is measured of a view is of the one that is stored, and only while this process makes its views.
+func TestWhatIsMeasuredOfTheView(t *testing.T) {
+	b := newBench(t)
+	b.permitted()
+	b.look(2)
+	if b.permitted(); b.seen.Served {
+		t.Errorf("measured before it is written: %+v", b.seen)
+	}
+	b.Written(key, "report-1", b.stored)
+	b.look(1)
+	want := metrics.View{Served: true, Epoch: 1, Members: map[metrics.Place]int{{Datacenter: "dc1", State: "UP"}: 3}}
+	if diff := cmp.Diff(want, b.seen); diff != "" {
+		t.Errorf("measured (-want +got):\n%s", diff)
+	}
+	// What it says is not so any more, and nobody has written another one.
+	b.stage.Pods["demo-rack3-0"].Status.InitContainerStatuses[0].Ready = false
+	b.cluster()
+	b.permitted()
+	b.look(4)
+	if b.seen.Age < 2*view.Interval || b.seen.Members[metrics.Place{Datacenter: "dc1", State: "UP"}] != 3 {
+		t.Errorf("measured %+v of a view that is not so any more", b.seen)
+	}
+	b.epoch++
+	b.restart()
+	b.permitted()
+	if b.look(1); b.seen.Served {
+		t.Errorf("measured by a process that has written none: %+v", b.seen)
 	}
 }

@@ -44,6 +44,8 @@ type Options struct {
 	Heartbeats Heartbeats
 	// Observe is told after each look what is known of a cluster's heartbeats; nil tells nobody. It must not wait.
 	Observe func(key types.NamespacedName, h metrics.Heartbeats)
+	// ObserveView is told after each look what is known of a cluster's view; nil tells nobody. It must not wait.
+	ObserveView func(key types.NamespacedName, v metrics.View)
 }
 
 // Heartbeats asks reporters for their heartbeats. It must not keep anybody waiting, whatever the members do.
@@ -177,6 +179,9 @@ func (t *Tracker) Look() {
 		}
 		v := t.make(s, now)
 		s.confirm(v, now)
+		if t.o.ObserveView != nil {
+			t.o.ObserveView(key, s.measure(now))
+		}
 		due := s.renew(v, now) || !s.initialised && s.first.Member != "" && now.Sub(s.since) >= s.well
 		if t.queue != nil && (due || now.Sub(s.read) >= refresh || !view.Same(v, s.shown)) {
 			t.queue.Add(reconcile.Request{NamespacedName: key})

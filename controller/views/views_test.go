@@ -17,6 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -37,7 +38,9 @@ type bench struct {
 	stored *api.StatusReportView
 	writes int
 	// poller asks for heartbeats, over real TLS; nil asks nobody.
-	poller *heartbeats.Poller
+	poller   *heartbeats.Poller
+	seen     metrics.View // what the last look told
+	founding bool         // the cluster does not count as initialised yet
 }
 
 func newBench(t *testing.T) *bench {
@@ -48,7 +51,8 @@ func newBench(t *testing.T) *bench {
 
 // restart is another process that has taken over.
 func (b *bench) restart() {
-	o := views.Options{Clock: b.clock, Log: slog.New(slog.DiscardHandler), Epoch: func(context.Context) (int64, error) { return b.epoch, b.err }}
+	o := views.Options{Clock: b.clock, Log: slog.New(slog.DiscardHandler), Epoch: func(context.Context) (int64, error) { return b.epoch, b.err },
+		ObserveView: func(_ types.NamespacedName, v metrics.View) { b.seen = v }}
 	if b.poller != nil {
 		b.poller = heartbeats.New(heartbeats.Options{Clock: b.clock, Log: o.Log})
 		o.Heartbeats = b.poller

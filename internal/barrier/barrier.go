@@ -289,6 +289,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	}
 	svc := serviceOf(snap, b.Service)
 	b.permits.otherwise = cluster.DefaultPolicy(svc)
+	b.metrics.place(key, svc)
 	b.window = healthpolicy.Window(b.Stabilisation, snap.StatusReport)
 	b.learn(ctx, snap)
 	if ours(snap) {

@@ -890,7 +890,7 @@ func TestMetricsWhileWaiting(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := w.start(ctx)
-	want := []string{`kubectl_scylla_barrier_open 0`, `kubectl_scylla_barrier_blockers{reason="NodeDown"} 1`, "kubectl_scylla_barrier_evaluations_total"}
+	want := []string{`kubectl_scylla_barrier_info{cluster="demo",datacenter="dc1",namespace="demo"} 1`, `kubectl_scylla_barrier_open 0`, `kubectl_scylla_barrier_blockers{reason="NodeDown"} 1`, "kubectl_scylla_barrier_evaluations_total"}
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		var body []byte

@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -60,7 +61,7 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 	if blockers := b.unpermitted(ctx, key, v, known); len(blockers) > 0 {
 		return b.close(v, blockers)
 	}
-	b.permits.had = b.byPermits()
+	b.permits.had, b.permits.by = b.byPermits(), view.StampOf(b.permits.views.Latest())
 	if s.refused > 0 && now.Before(s.next) {
 		return s.refusal
 	}
@@ -91,6 +92,9 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 // withdrawn, or not fresh any more: then all has to hold anew.
 func (b *barrier) close(v bootstrap.Verdict, blockers []matrix.Blocker) bootstrap.Verdict {
 	if b.permits.had {
+		if view.StampOf(b.permits.views.Latest()).Newer(b.permits.by) {
+			b.metrics.newer.Inc()
+		}
 		b.stability, b.permits.had = stability{since: b.Clock.Now()}, false
 	}
 	return b.held(v, blockers...)

@@ -40,6 +40,10 @@ type permits struct {
 	views view.Receiver
 	// had is true after a judgement that found a permit.
 	had bool
+	// by is the view that it was in.
+	by view.Stamp
+	// behind is since when the API server has shown older views than the newest one that was seen; zero while it does not.
+	behind time.Time
 	// heard is when the API server was last read, by the own clock.
 	heard time.Time
 	// otherwise is what the barrier goes by where Options.Policy is empty, by the Service that was read last; empty before that.
@@ -64,6 +68,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 		if b.permits.views.Of(known.StatusReport.UID) {
 			b.relays.of(known.StatusReport.UID)
 			b.permits.views.Adopt(p.View, now)
+			p.Back = b.wentBack(p.View, now)
 			// What was read last may be older than what was read before: then that counts.
 			p.View = b.permits.views.Latest()
 			p.Old = b.tooOld(now)
@@ -113,6 +118,21 @@ func (b *barrier) tooOld(now time.Time) code.Message {
 		return code.New(bootstrap.CauseViewUnseen)
 	case age > bootstrap.ViewLimit:
 		return code.New(bootstrap.CauseViewOld, "age", age.Truncate(time.Second).String(), "limit", bootstrap.ViewLimit.String())
+	}
+	return code.Message{}
+}
+
+// wentBack says that the API server has shown older views for longer than any reading is late: after a restore they count from where the backup was. Nobody can tell that from
+// an API server that is behind, however its views advance, so that it opens nothing: it is said, and a person decides.
+func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) code.Message {
+	p, seen := &b.permits, view.StampOf(b.permits.views.Latest())
+	switch is := view.StampOf(shown); {
+	case !seen.Newer(is):
+		p.behind = time.Time{}
+	case p.behind.IsZero():
+		p.behind = now
+	case now.Sub(p.behind) > bootstrap.ViewLimit:
+		return code.New(bootstrap.CauseViewBack, "shown", is.String(), "seen", seen.String(), "limit", bootstrap.ViewLimit.String())
 	}
 	return code.Message{}
 }

@@ -14,9 +14,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
@@ -184,6 +188,74 @@ func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
 		pass(50*time.Second, nil) // past the minute since all is UP
 		back := permittedView()
 		w.renew(func(v *api.StatusReportView) { v.Permits = back.Permits })
+		opens(t, done)
+	})
+}
+
+// Counted is what a newer view has closed, and nothing else that closes: a view that has grown old, for one.
+func TestClosingsByANewerViewAreCounted(t *testing.T) {
+	now := time.Now()
+	b := &barrier{Options: Options{Clock: clocktesting.NewFakeClock(now)}, metrics: newMetrics()}
+	had := func(seq int64) {
+		b.permits.views.Adopt(&api.StatusReportView{Epoch: 1, Seq: seq}, now)
+		b.permits.had, b.permits.by = true, view.StampOf(b.permits.views.Latest())
+	}
+	closed := func() float64 {
+		b.close(bootstrap.Verdict{}, []matrix.Blocker{{Reason: matrix.ReasonPermitPending}})
+		families, err := b.metrics.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "kubectl_scylla_barrier_closed_by_newer_view_total" {
+				return f.GetMetric()[0].GetCounter().GetValue()
+			}
+		}
+		return -1
+	}
+	had(41)
+	if n := closed(); n != 0 {
+		t.Errorf("%v, and no newer view has come", n)
+	}
+	had(41)
+	b.permits.views.Adopt(&api.StatusReportView{Epoch: 1, Seq: 42}, now)
+	if n := closed(); n != 1 {
+		t.Errorf("%v, want 1", n)
+	}
+	if n := closed(); n != 1 {
+		t.Errorf("%v, and it had no permit any more", n)
+	}
+}
+
+// A restored Kubernetes shows older views, of the same report, that advance and permit. Whether it is that, or an API server that is behind, nobody can tell: it never opens, and says
+// what it sees and what helps. A barrier that begins anew remembers nothing, and opens.
+func TestAViewThatGoesBackOpensNothingAndIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := permittedView()
+		v.Epoch, v.Seq = 7, 900
+		w := withView(t, v)
+		w.o.Stabilisation = new(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := w.start(ctx)
+		time.Sleep(5 * time.Second)
+		w.renew(nil)
+		time.Sleep(5 * time.Second)
+		back := func(v *api.StatusReportView) { v.Epoch, v.Seq = 3, v.Seq%100 }
+		w.renew(back)
+		for range 5 * 12 { // five minutes, in which it advances as one does that permits
+			time.Sleep(5 * time.Second)
+			stillWaiting(t, done)
+			w.renew(nil)
+		}
+		if log := w.logged(); !strings.Contains(log, "which is older than view 7.901 that this barrier has seen") || !strings.Contains(log, "kubectl delete pod "+newcomer) {
+			t.Errorf("does not say that the API server shows older views, nor what helps:\n%s", log)
+		}
+		cancel()
+		<-done
+		w.o.Stabilisation = new(time.Second)
+		_, done = running(t, w)
+		time.Sleep(5 * time.Second)
+		w.renew(nil)
 		opens(t, done)
 	})
 }

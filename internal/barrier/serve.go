@@ -13,7 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 type metrics struct {
@@ -25,6 +29,8 @@ type metrics struct {
 	waiting     prometheus.Gauge
 	relays      prometheus.Gauge
 	relayed     prometheus.Counter
+	newer       prometheus.Counter
+	info        *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -45,13 +51,17 @@ func newMetrics() *metrics {
 			Help: "Other members' reporters that answered when they were last asked for the controller's view, at most 8."}),
 		relayed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_relayed_view_total"),
 			Help: "Views that other members' reporters handed on, that the API server did not have, and that kept the barrier closed."}),
+		newer: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_newer_view_total"),
+			Help: "Times that the controller's next view, from the API server, closed the barrier, which had a permit before."}),
+		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
+			Help: "1, for the labels: the cluster and the datacenter of the member that waits, once they are known."}, []string{"namespace", "cluster", "datacenter"}),
 	}
 	m.registry.MustRegister(m.collectors()...)
 	return m
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.relays, m.relayed}
+	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.relays, m.relayed, m.newer, m.info}
 }
 
 // RegisterMetrics registers every metric that is served, without values, for who writes of them.
@@ -61,6 +71,14 @@ func RegisterMetrics(r prometheus.Registerer) error {
 		errs = append(errs, r.Register(c))
 	}
 	return errors.Join(errs...)
+}
+
+// place says whose the barrier is.
+func (m *metrics) place(key cluster.Key, svc *corev1.Service) {
+	if svc != nil {
+		m.info.Reset()
+		m.info.WithLabelValues(key.Namespace, key.Name, svc.Labels[api.LabelDatacenter]).Set(1)
+	}
 }
 
 func (m *metrics) observe(v bootstrap.Verdict) {

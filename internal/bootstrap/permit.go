@@ -25,6 +25,8 @@ type Permission struct {
 	Override string
 	// Old says why the view is too old to go by; zero where it is fresh, and where that cannot be told, as from outside the Pod.
 	Old code.Message
+	// Back says that what the API server shows goes on being older than View, zero where it does not.
+	Back code.Message
 	// Claim is the name of the member's data claim, ClaimUID its UID, empty where there is no such claim. It counts where ClaimKnown
 	// is true: who judges from outside the Pod may not know it.
 	Claim      string
@@ -52,6 +54,7 @@ const (
 	QueueTargetNotDown code.Code = "PermitWaitsForTargetDown"    // nodes
 	QueueStabilising   code.Code = "PermitWaitsForStability"     // nodes
 	QueueFounder       code.Code = "PermitOfFounder"             // nodes
+	QueueFirstNode     code.Code = "PermitWaitsForFirstNode"     // nodes
 	QueueLeaving       code.Code = "PermitWaitsForLeaving"       // nodes
 	QueueOld           code.Code = "PermitWaitsForReading"       // nodes
 	QueueRefused       code.Code = "PermitWaitsForReason"        // nodes, reason: one of package matrix
@@ -70,12 +73,14 @@ const (
 	CauseViewNotUp    code.Code = "ViewHasNotUp"        // nodes
 	CauseViewUnseen   code.Code = "ViewNotSeenToAdvance"
 	CauseViewOld      code.Code = "ViewTooOld"       // age, limit
+	CauseViewBack     code.Code = "ViewWentBack"     // shown, seen, limit
 	CauseOverride     code.Code = "ViewOfAnOverride" // report
 	StepMakeView      code.Code = "MakeView"         // command: install --upgrade
 	StepGoByReports   code.Code = "GoByReports"
 	StepWaitForPermit code.Code = "WaitForPermit"     // command: status
 	StepPermitKinds   code.Code = "UpgradeForPermits" // command: install --upgrade
 	StepOtherFounder  code.Code = "StartFounder"      // founder
+	StepForgetViews   code.Code = "ForgetViews"       // command: delete the Pod
 )
 
 // kindOf is which permit it takes.
@@ -119,6 +124,9 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 	case v.Policy != api.PolicyPermits:
 		step := code.New(StepPermitKinds).Do(upgrade)
 		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: code.New(CauseNoPermits), Step: step}}
+	case !p.Back.IsZero():
+		step := code.New(StepForgetViews).Do(code.Kubectl(namespace, "delete", "pod", self.Member))
+		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: p.Back, Step: step}}
 	}
 	at := slices.IndexFunc(p.View.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == self.Member })
 	if at < 0 {
@@ -171,7 +179,7 @@ func (p *Permission) queued(member string) code.Message {
 func Waits(w api.StatusReportViewWaiting) code.Message {
 	reason := code.Code(w.Reason)
 	switch reason {
-	case QueuePod, QueueTurn, QueueOnItsWay, QueueMembersNotUp, QueueTargetNotDown, QueueStabilising, QueueFounder, QueueLeaving, QueueOld:
+	case QueuePod, QueueTurn, QueueOnItsWay, QueueMembersNotUp, QueueTargetNotDown, QueueStabilising, QueueFounder, QueueFirstNode, QueueLeaving, QueueOld:
 		return code.Message{Code: reason, Params: code.Params{"nodes": w.Nodes}}
 	}
 	if slices.Contains(matrix.Reasons(), matrix.Reason(w.Reason)) {

@@ -169,10 +169,7 @@ func (d *BarrierVerdict) refuse(self matrix.Ref) {
 func NewBarrierList(snapshots []*cluster.Cluster, now time.Time) (*BarrierVerdictList, error) {
 	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}, now: now}
 	for _, s := range snapshots {
-		l.Partial = append(l.Partial, s.Partial()...)
-		if v := NewViewStamp(s); v != nil {
-			l.Views = append(l.Views, ClusterView{Namespace: s.Namespace, Cluster: s.Name, ViewStamp: *v})
-		}
+		l.add(s)
 		for _, m := range s.Members() {
 			if m.Member == "" || m.State == cluster.MemberRemote {
 				continue
@@ -194,6 +191,28 @@ func NewBarrierList(snapshots []*cluster.Cluster, now time.Time) (*BarrierVerdic
 		}
 	}
 	return l, nil
+}
+
+// NewBarrierListOf judges these members of one cluster, whether or not they wait.
+func NewBarrierListOf(s *cluster.Cluster, members []string, now time.Time) (*BarrierVerdictList, error) {
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}, now: now}
+	l.add(s)
+	for _, member := range members {
+		d, err := NewBarrierVerdict(s, member, now)
+		if err != nil {
+			return nil, err
+		}
+		l.Items = append(l.Items, *d)
+	}
+	return l, nil
+}
+
+// add takes what is said of a cluster as a whole.
+func (l *BarrierVerdictList) add(s *cluster.Cluster) {
+	l.Partial = append(l.Partial, s.Partial()...)
+	if v := NewViewStamp(s); v != nil {
+		l.Views = append(l.Views, ClusterView{Namespace: s.Namespace, Cluster: s.Name, ViewStamp: *v})
+	}
 }
 
 // Waits is true while the member is kept from starting, or would be if it had a Pod.

@@ -129,6 +129,9 @@ func TestARelayHandsOnWhatTheControllerSaysWithItsAge(t *testing.T) {
 		f := w.follows(l)
 		f.look(t.Context())
 		wantRelayed(t, f, 41, 3*time.Second)
+		if epoch := w.metric(f, "view_epoch"); epoch != 1 {
+			t.Errorf("epoch %v, want 1", epoch)
+		}
 		time.Sleep(17 * time.Second)
 		wantRelayed(t, f, 41, 20*time.Second)
 		time.Sleep(time.Millisecond)
@@ -302,6 +305,40 @@ func TestTheViewIsServedBesideTheHeartbeat(t *testing.T) {
 		case <-w.wrote: // it goes on
 		case <-time.After(50 * time.Millisecond):
 		}
+	}
+	go func() { // the last words are a write, too
+		for range w.wrote {
+		}
+	}()
+	defer close(w.wrote)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A reporter that follows no controller has nothing to hand on, and answers as one that is older than views does: barriers that ask it lose its answer and nothing else.
+func TestAReporterThatFollowsNobodyKnowsOfNoViews(t *testing.T) {
+	w := newWorld(t, "")
+	p := &corev1.Pod{}
+	if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, p); err != nil {
+		t.Fatal(err)
+	}
+	p.Labels = map[string]string{api.LabelCluster: "demo"}
+	if err := w.c.Update(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.o.Heartbeat, w.o.LeaseNamespace, w.o.Interval, w.o.Log = l, "", MinInterval, slog.New(slog.DiscardHandler)
+	w.wrote = make(chan struct{})
+	stop := w.start()
+	<-w.wrote
+	c := pinned.NewClient(w.row().Heartbeat.Fingerprint)
+	defer c.CloseIdleConnections()
+	if _, err := viewwire.Fetch(t.Context(), c, viewwire.Question{Address: l.Addr().String(), Path: viewwire.RelayPath, Cluster: demo}); !errors.Is(err, viewwire.ErrUnknown) {
+		t.Errorf("%v, want 404", err)
 	}
 	go func() { // the last words are a write, too
 		for range w.wrote {

@@ -326,6 +326,7 @@ func (r *reporter) restore(ctx context.Context) error {
 	r.restored = true
 	if name := pod.Labels[api.LabelCluster]; name != "" {
 		r.relay.of(types.NamespacedName{Namespace: r.Namespace, Name: name})
+		r.metrics.info.WithLabelValues(r.Namespace, name, pod.Labels[api.LabelDatacenter]).Set(1)
 	}
 	if old, err := api.DecodeNodeStatusReport(r.written); r.written != "" && err == nil {
 		r.reader.Remember(*old)

@@ -25,6 +25,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -640,6 +641,14 @@ func TestForeignAnnotationIsReplacedAndOthersKept(t *testing.T) {
 
 func TestServesHealthReadinessAndMetrics(t *testing.T) {
 	w := newWorld(t, "")
+	own := &corev1.Pod{}
+	if err := w.c.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: pod}, own); err != nil {
+		t.Fatal(err)
+	}
+	own.Labels = map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1"}
+	if err := w.c.Update(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -685,7 +694,7 @@ func TestServesHealthReadinessAndMetrics(t *testing.T) {
 	}
 	_, body := get("/metrics")
 	for _, want := range []string{
-		`kubectl_scylla_reporter_polls_total{result="row"} 1`,
+		`kubectl_scylla_reporter_polls_total{result="row"} 1`, `kubectl_scylla_reporter_info{cluster="demo",datacenter="dc1",namespace="` + ns + `"} 1`,
 		`kubectl_scylla_reporter_observed_nodes{status="UP"} 2`, `kubectl_scylla_reporter_flushes_total{result="ok"} 1`, "kubectl_scylla_reporter_row_error 0",
 	} {
 		if !strings.Contains(body, want) {

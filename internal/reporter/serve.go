@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
@@ -36,6 +37,8 @@ type metrics struct {
 	reachable prometheus.Gauge
 	adopted   *prometheus.CounterVec
 	viewAge   *prometheus.GaugeVec
+	viewEpoch *prometheus.GaugeVec
+	info      *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -64,6 +67,10 @@ func newMetrics() *metrics {
 			Help: "Views that were newer than the one that was handed on before, by where they came from: controller or report."}, []string{"from"}),
 		viewAge: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_age_seconds"),
 			Help: "Age of the view that is handed on to barriers; absent while none is."}, nil),
+		viewEpoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_epoch"),
+			Help: "Epoch of the view that is handed on to barriers; absent while none is."}, nil),
+		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
+			Help: "1, for the labels: the cluster and the datacenter of the member, once they are known."}, []string{"namespace", "cluster", "datacenter"}),
 	}
 	m.registry.MustRegister(m.collectors()...)
 	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes, m.renewals} {
@@ -77,7 +84,7 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats, m.renewals, m.reachable, m.adopted, m.viewAge}
+	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats, m.renewals, m.reachable, m.adopted, m.viewAge, m.viewEpoch, m.info}
 }
 
 // RegisterMetrics registers every metric that is served, without values, for who writes of them.
@@ -107,8 +114,10 @@ func (m *metrics) followed(answered bool, r *relay) {
 	m.reachable.Set(map[bool]float64{true: 1}[answered])
 	if age, ok := r.age(); ok {
 		m.viewAge.WithLabelValues().Set(age.Seconds())
+		m.viewEpoch.WithLabelValues().Set(float64(view.StampOf(r.question().Have).Epoch))
 	} else {
 		m.viewAge.Reset()
+		m.viewEpoch.Reset()
 	}
 }
 
@@ -164,7 +173,9 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	mux := http.NewServeMux()
 	mux.Handle("/", &r.beat)
-	mux.Handle(viewwire.RelayPath, viewwire.Relay(r.relay.serve))
+	if r.LeaseNamespace != "" { // else nobody is followed, and there is nothing to hand on: 404, as of an older one
+		mux.Handle(viewwire.RelayPath, viewwire.Relay(r.relay.serve))
+	}
 	wg.Go(func() {
 		if err := pinned.Serve(ctx, r.Heartbeat, key, mux, r.Log); err != nil {
 			r.Log.Error("the heartbeat is not served any more", "error", err.Error())

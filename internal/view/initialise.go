@@ -173,6 +173,28 @@ func initialised(how *api.StatusReportInitialization) Initialisation {
 	return Initialisation{Conditions: []Condition{x}}
 }
 
+// Reasons of the Events that tell of the first node before it is well for long enough. The one for when it has been is InitCompleted.
+const (
+	InitStarted = "InitStarted"
+	InitFailed  = "InitFailed"
+)
+
+// Turned is the Event that is due where condition Initialized becomes is; empty where none is. was is nil where there was no such condition. A cluster whose nodes had joined
+// before anybody looked does not begin.
+func Turned(was *metav1.Condition, is Condition) string {
+	from := ""
+	if was != nil {
+		from = was.Reason
+	}
+	switch {
+	case is.Reason == ReasonStabilising && from != ReasonStabilising:
+		return InitStarted
+	case from == ReasonStabilising && is.Status != metav1.ConditionTrue && is.Reason != ReasonStabilising:
+		return InitFailed
+	}
+	return ""
+}
+
 // Done says that a cluster is initialised.
 func Done(how *api.StatusReportInitialization) code.Message {
 	switch {

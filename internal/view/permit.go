@@ -47,6 +47,8 @@ type Scene struct {
 	Strangers, Leaving []string
 	// Parallel is true where every node that runs takes several joins at once.
 	Parallel bool
+	// Founding is true while a member here has joined, and the cluster does not count as initialised yet.
+	Founding bool
 }
 
 // SceneOf looks at a cluster. stored is the status of its report, claims has the UIDs of the data claims that were read by name, empty for one that is not
@@ -77,6 +79,15 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 		}
 		s.Applicants = append(s.Applicants, a)
 	}
+	s.Founding = !stored.Initialized && slices.ContainsFunc(c.Members(), func(m cluster.Member) bool {
+		// Of a cluster that begins elsewhere nobody here can say that its first node is well, nor can a row that tells no mode: neither is waited for.
+		said := c.Said(m.Member)
+		if said == nil || said.OperationMode == "" {
+			return false
+		}
+		joined := cluster.SaysJoined(said)
+		return joined != nil && *joined
+	})
 	s.Parallel = true
 	nodes := c.Matrix().Nodes()
 	for i := range nodes {
@@ -203,11 +214,11 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 		case !since(g.ready, ready, a, by):
 			why = waits(a, bootstrap.QueueStabilising)
 			active, joins = append(active, a.Member), joins && a.Kind == api.PermitJoin
+		case a.Kind == api.PermitJoin && s.Founding: // the time for which the first node must be well runs beside the applicant's own
+			why = waits(a, bootstrap.QueueFirstNode)
+			active = append(active, a.Member)
 		default:
-			out.Permits = append(out.Permits, api.StatusReportViewPermit{
-				Kind: a.Kind, Member: a.Member, PVCUID: a.ClaimUID, PodUID: a.PodUID, Seeds: a.Seeds[:min(16, len(a.Seeds))],
-				Since: metav1.NewTime(by.Now.UTC().Truncate(time.Second)),
-			})
+			out.Permits = append(out.Permits, a.permit(by.Now))
 			if a.Kind == api.PermitForm {
 				out.Founder, turn.founder = a.Member, a.Member
 			}
@@ -221,6 +232,13 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 	}
 	g.ready = ready
 	return out
+}
+
+// permit lets the applicant start.
+func (a *Applicant) permit(now time.Time) api.StatusReportViewPermit {
+	return api.StatusReportViewPermit{
+		Kind: a.Kind, Member: a.Member, PVCUID: a.ClaimUID, PodUID: a.PodUID, Seeds: a.Seeds[:min(16, len(a.Seeds))], Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
+	}
 }
 
 // since keeps since when the applicant could have had a permit, and is true when that is long enough ago.

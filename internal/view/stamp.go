@@ -4,6 +4,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,6 +31,9 @@ func StampOf(v *api.StatusReportView) Stamp {
 func (s Stamp) Compare(o Stamp) int {
 	return cmp.Or(cmp.Compare(s.Epoch, o.Epoch), cmp.Compare(s.Seq, o.Seq))
 }
+
+// String is epoch and seq, as people read them.
+func (s Stamp) String() string { return fmt.Sprintf("%d.%d", s.Epoch, s.Seq) }
 
 // Newer is true when s is newer than o. Equal is not newer.
 func (s Stamp) Newer(o Stamp) bool { return s.Compare(o) > 0 }

@@ -16,6 +16,7 @@ var permitWords = map[code.Code]string{
 	bootstrap.QueueTargetNotDown:  "{nodes&}, to be replaced or ignored, {nodes?is|are} not DOWN by the controller's view",
 	bootstrap.QueueStabilising:    "all is well, and must stay so for a while",
 	bootstrap.QueueFounder:        "{nodes&} had the permit to found the cluster, and nobody else gets one",
+	bootstrap.QueueFirstNode:      "the first node must be well for a while, until the cluster counts as initialised",
 	bootstrap.QueueLeaving:        "{nodes&} {nodes?leaves|leave} the cluster",
 	bootstrap.QueueOld:            "the controller has not read the cluster for too long",
 	bootstrap.QueueRefused:        "{reason}[ ({nodes&})]",
@@ -32,12 +33,15 @@ var permitWords = map[code.Code]string{
 	bootstrap.CauseViewNotUp:  "{nodes&} {nodes?is|are} not as {nodes?it|they} must be",
 	bootstrap.CauseViewUnseen: "its view has not been seen to advance yet, which it does every few seconds while somebody may start",
 	bootstrap.CauseViewOld:    "its view has not advanced for {age}, more than {limit}",
+	bootstrap.CauseViewBack: "for more than {limit} the API server has shown view {shown}, which is older than view {seen} that this barrier has seen, and nobody may start by an older one: " +
+		"Kubernetes was restored from an older backup, or the API server is behind",
 
 	bootstrap.StepWaitForPermit: "wait: permits go round by themselves; who is before it, and why: {1}",
 	bootstrap.StepMakeView:      "see that the controller runs, and where it is older than this barrier, bring it and its kinds up to date: {1}",
 	bootstrap.StepGoByReports:   "let the barrier go by the reports alone: --policy=reports",
 	bootstrap.StepPermitKinds:   "bring the controller and its kinds up to date ({1}), or let the barrier go by the reports alone: --policy=reports",
 	bootstrap.StepOtherFounder:  "let {founder} start, it alone may found the cluster; if it is gone for good, and no member has any data, delete the ScyllaDBStatusReport",
+	bootstrap.StepForgetViews:   "where Kubernetes was restored, let the barrier begin anew, with nothing remembered: {1}",
 
 	"PermitIsGranted":   "{member} may start ScyllaDB ({kind})[, with the seeds {seeds}]",
 	"PermitIsWithdrawn": "the permit of {member} ({kind}) is withdrawn[: {why}]",

@@ -173,26 +173,25 @@ func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
 	opts := o.d.Options(false)
 	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
 	opts.Height = 0
+	list, err := render.NewBarrierListOf(p.snapshot, p.members, o.d.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
 	var docs []*render.BarrierVerdict
-	for _, member := range p.members {
-		doc, err := render.NewBarrierVerdict(p.snapshot, member, o.d.Clock.Now())
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, doc)
+	for i := range list.Items {
+		docs = append(docs, &list.Items[i])
 	}
 	o.d.Say(fmt.Sprintf("Forcing %s in namespace %s.\n", p.title, p.snapshot.Namespace))
 	switch {
 	case len(docs) == 1:
 		o.d.Say(docs[0].Text(opts) + "\n")
 	case len(docs) > 1:
-		list := &render.BarrierVerdictList{}
-		for _, d := range docs {
-			list.Items = append(list.Items, *d)
-		}
 		o.d.Say(list.Text(opts) + "\n")
 	default:
 		o.d.Say("Every member has joined: nobody waits now. It will hold for every member that is added later.\n")
+		if text := render.NewViewStamp(p.snapshot).Text(o.d.Clock.Now()); text != "" {
+			o.d.Say(text + "\n")
+		}
 	}
 	if n := blockers(docs); n > 0 {
 		o.d.Warn("%s will be ignored: if a node really is down, ScyllaDB refuses the newcomer for good and its volume is lost", count(n))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -29,6 +30,16 @@ func waits() *plugintest.Cluster {
 	c := plugintest.New(3, 1).Down("demo-dc1-rack3-0")
 	c.Newcomer("dc1", "rack2", 1)
 	return c
+}
+
+// viewed gives the cluster report a view.
+func viewed(objects []client.Object) []client.Object {
+	for _, o := range objects {
+		if r, ok := o.(*api.ScyllaDBStatusReport); ok {
+			r.Status.View = &api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-12 * time.Second))}
+		}
+	}
+	return objects
 }
 
 func fileName(name string) string {
@@ -111,6 +122,8 @@ func TestForceProceed(t *testing.T) {
 	noPatch := interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, newcomer, fmt.Errorf(`User "ada" cannot patch resource "services" in API group "" in the namespace "demo"`))
 	}}
+	two := waits()
+	two.Newcomer("dc1", "rack3", 1)
 	cases := map[string]plugintest.Run{
 		"asked, yes":                         {Args: []string{"force-proceed", newcomer, "-n", "demo"}, Objects: waits().Objects(), Terminal: terminal, Stdin: "yes\n"},
 		"asked, no":                          {Args: []string{"force-proceed", newcomer, "-n", "demo"}, Objects: waits().Objects(), Terminal: terminal, Stdin: "no\n"},
@@ -143,6 +156,9 @@ func TestForceProceed(t *testing.T) {
 		"a datacenter of two clusters":       {Args: []string{"force-proceed", "--datacenter", "dc1", "-n", "demo", "-y"}, Objects: append(waits().Objects(), plugintest.NewNamed("demo", "second", "dc1", 1, 1).Objects()...)},
 		"a datacenter of a named cluster":    {Args: []string{"force-proceed", "--datacenter", "dc1", "--cluster", "second", "-n", "demo", "-y"}, Objects: append(waits().Objects(), plugintest.NewNamed("demo", "second", "dc1", 1, 1).Objects()...)},
 		"a cluster":                          {Args: []string{"force-proceed", "--cluster", "demo", "-n", "demo", "-y"}, Objects: waits().Objects()},
+		"a member and the view":              {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: viewed(waits().Objects())},
+		"several members and the view":       {Args: []string{"force-proceed", "--cluster", "demo", "-n", "demo", "-y", "--per-service"}, Objects: viewed(two.Objects())},
+		"nobody waits and the view":          {Args: []string{"force-proceed", "--cluster", "demo", "-n", "demo", "-y"}, Objects: viewed(plugintest.New(3, 1).Objects())},
 		"an unknown cluster":                 {Args: []string{"force-proceed", "--cluster", "dmo", "-n", "demo", "-y"}, Objects: waits().Objects()},
 		"a cluster where nobody waits":       {Args: []string{"force-proceed", "--cluster", "demo", "-n", "demo", "-y", "--per-service"}, Objects: plugintest.New(3, 1).Objects()},
 		"a StatefulSet that is nobody's":     {Args: []string{"force-proceed", "--cluster", "demo", "-n", "demo", "-y"}, Objects: unmanaged.Objects()},

@@ -180,6 +180,8 @@ func (p Pod) String() string { return p.Namespace + "/" + p.Name }
 type Isolation struct {
 	// SpareAPIServer keeps the pod's way to the API server and to DNS open.
 	SpareAPIServer bool
+	// SparePods keeps the ways to all other pods open, but for DNS.
+	SparePods bool
 	// CutKubelet also cuts the pod off from its own Kubernetes node, so that network probes fail. Without it the
 	// kubelet reaches the pod, as it does when the network between machines fails.
 	CutKubelet bool
@@ -276,6 +278,9 @@ func (c *Cluster) IsolatePod(ctx context.Context, pod Pod, spare Isolation) erro
 	var reachable []string
 	if spare.SpareAPIServer {
 		reachable = append(reachable, routerIP, serviceIP)
+	}
+	if spare.SparePods {
+		reachable = append(reachable, podNet+"0.0/16")
 	}
 	if !spare.CutKubelet {
 		reachable = append(reachable, e.node.gateway(), e.node.ip)

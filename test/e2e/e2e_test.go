@@ -120,7 +120,7 @@ func stageCluster(t *testing.T, c scenario.Cluster) *fixture {
 	t.Helper()
 	if c.Namespace == "" {
 		c.Namespace = strings.ToLower(strings.Map(func(r rune) rune {
-			if r == '/' || r == '_' || r == ' ' {
+			if r == '/' || r == '_' || r == ' ' || r == '#' {
 				return '-'
 			}
 			return r

@@ -31,7 +31,7 @@ const (
 
 // rehearsals are the scenarios, by their numbers in docs/availability.md.
 func rehearsals() []rehearsal {
-	return slices.Concat(starts(), controllers(), networks(), volumes())
+	return slices.Concat(starts(), holds(), controllers(), networks(), relays(), volumes())
 }
 
 func starts() []rehearsal {
@@ -223,6 +223,7 @@ func killedAtEachStage(d *drill) {
 	if r := d.replace(dead, "--yes", "--wait=false", atOnce); r.Code != 0 {
 		d.t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
+	began := time.Now()
 	var stages []string
 	d.waitFor("the replacement to end although the controller dies at each stage", func(ctx context.Context) (bool, string, error) {
 		s := d.service(dead)
@@ -232,10 +233,12 @@ func killedAtEachStage(d *drill) {
 		r, err := d.Plugin(ctx, "replace", "status", dead, "-n", d.namespace, "-o", "jsonpath={.items[0].phase}")
 		if stage := r.Stdout; err == nil && r.Code != 1 && stage != "" && !slices.Contains(stages, stage) {
 			stages = append(stages, stage)
-			d.killController()
+			d.loseController()
 		}
 		return false, fmt.Sprint(stages), err
 	})
+	d.took("the replacement ends, and its claim went once", 0, began, func(context.Context) (bool, string, error) { return true, "", nil })
+	d.t.Logf("the controller died at %q", stages)
 	if len(stages) < 2 {
 		d.t.Errorf("the controller was killed at %q only", stages)
 	}
@@ -358,9 +361,12 @@ func networks() []rehearsal {
 }
 
 func volumes() []rehearsal {
-	var lost string
+	var (
+		lost  string
+		began time.Time
+	)
 	lose := func(d *drill, member string) {
-		lost = member
+		lost, began = member, time.Now()
 		claim := d.pvc(member)
 		d.must(d.Client.Delete(d.ctx, claim))
 		d.must(d.Client.Delete(d.ctx, d.pod(member)))
@@ -372,7 +378,7 @@ func volumes() []rehearsal {
 	}
 	held := func(d *drill) { d.untilBarrierRuns(lost) }
 	toReplace := func(d *drill) {
-		d.waitFor("the barrier to point at a replacement", d.says(lost, "kubectl scylla replace"))
+		d.took("the barrier points at a replacement", 0, began, d.says(lost, "kubectl scylla replace"))
 		d.holdsFor(lost, dwell)
 		old, claim := d.hostID(lost), d.claim(lost)
 		if r := d.replace(lost, "--yes", "--timeout=10m", atOnce); r.Code != 0 {

@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -57,6 +58,8 @@ type rehearsal struct {
 	cluster scenario.Cluster
 	// forming leaves the first health check out: the rehearsal is about the cluster's first start.
 	forming bool
+	// behind lets the API server that the barriers of rack2 see fall behind: see withStaleAPI.
+	behind bool
 	// blind is set where the controller is stopped or may not write, so that no newer view can be waited for.
 	blind                           bool
 	inject, canary, verify, cleanUp func(*drill)
@@ -64,7 +67,22 @@ type rehearsal struct {
 
 // perform is baseline, injection, canary, a view made after it, dwell, verification, clean-up, and the baseline once more.
 func (r rehearsal) perform(d *drill) {
-	r.cluster.Mutate = asShipped
+	differs := r.cluster.Mutate
+	r.cluster.Mutate = func(s *appsv1.StatefulSet) {
+		asShipped(s)
+		if differs != nil {
+			differs(s)
+		}
+		if r.behind && s.Name == rack2 {
+			withStaleAPI(s)
+		}
+	}
+	if r.behind {
+		loadStaleAPI(d.t)
+	}
+	if *rehearse {
+		freshController(d.t)
+	}
 	if r.forming {
 		d.fixture = stageCluster(d.t, r.cluster)
 	} else {
@@ -149,6 +167,51 @@ func (d *drill) killController() (restarts int32) {
 	restarts = p.Status.ContainerStatuses[0].RestartCount
 	d.must(d.Cluster.SignalContainer(d.ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name, syscall.SIGKILL))
 	return restarts
+}
+
+// loseController ends the controller's process and its Pod, as the loss of a machine does, and waits for the next Pod. Of a container that crashes again and again Kubernetes itself
+// puts off the next start.
+func (d *drill) loseController() {
+	d.t.Helper()
+	p := d.controllerPod()
+	d.must(d.Cluster.SignalContainer(d.ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name, syscall.SIGKILL))
+	d.must(client.IgnoreNotFound(d.Client.Delete(d.ctx, &p, client.GracePeriodSeconds(0))))
+	d.waitFor("the next Pod of the controller", runs(d.World, p.UID))
+}
+
+// freshController replaces a controller that rehearsals have killed: how long Kubernetes puts off its next start would be measured, too.
+func freshController(t *testing.T) {
+	t.Helper()
+	w := world(t)
+	var l corev1.PodList
+	if err := w.Client.List(t.Context(), &l, client.InNamespace("kubectl-scylla")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range l.Items {
+		p := &l.Items[i]
+		if restarts(p) == 0 {
+			continue
+		}
+		if err := w.Client.Delete(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if err := cluster.WaitFor(ctx, "the next Pod of the controller", 200*time.Millisecond, runs(w, p.UID)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// runs is true once the one Pod of the controller is another than this, and ready.
+func runs(w *scenario.World, not types.UID) func(context.Context) (bool, string, error) {
+	return func(ctx context.Context) (bool, string, error) {
+		var l corev1.PodList
+		if err := w.Client.List(ctx, &l, client.InNamespace("kubectl-scylla")); err != nil || len(l.Items) != 1 {
+			return false, fmt.Sprintf("%d Pods", len(l.Items)), err
+		}
+		return l.Items[0].UID != not && scenario.Ready(&l.Items[0]), scenario.Describe(&l.Items[0]), nil
+	}
 }
 
 // left is true once a member's barrier has let it through.

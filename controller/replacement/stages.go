@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+)
+
+// stages are where the replacements that are under way have come to, by their members. They may be lost: each is looked at again when a process begins.
+type stages map[types.NamespacedName]staged
+
+type staged struct {
+	cluster string
+	phase   replacement.Phase
+}
+
+// at notes where a member's replacement has come to, PhaseNone where none is under way any more, and tells of its cluster where that is news.
+func (r *Reconciler) at(member types.NamespacedName, cluster string, phase replacement.Phase) {
+	if r.o.Stages == nil {
+		return
+	}
+	switch phase {
+	case replacement.PhaseDone, replacement.PhaseCancel:
+		phase = replacement.PhaseNone // one that has failed is under way: a person has to go on, or to cancel it
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, had := r.stages[member]
+	switch is := (staged{cluster, phase}); {
+	case phase == replacement.PhaseNone && !had, had && was == is:
+		return
+	case phase == replacement.PhaseNone:
+		cluster = was.cluster
+		delete(r.stages, member)
+	default:
+		if r.stages == nil {
+			r.stages = stages{}
+		}
+		r.stages[member] = is
+	}
+	counts := map[string]int{}
+	for key, s := range r.stages {
+		if key.Namespace == member.Namespace && s.cluster == cluster {
+			counts[string(s.phase)]++
+		}
+	}
+	r.o.Stages(member.Namespace, cluster, counts)
+}
