@@ -24,7 +24,7 @@ import (
 //
 // Long: the order of the questions is the decision, and is read best in one piece.
 func Decide(in Input) Verdict {
-	in.Peers = slices.DeleteFunc(slices.Clone(in.Peers), func(p Peer) bool { return p.Member != "" && p.Member == in.Self.Member })
+	in.Peers = without(in.Peers, func(p *Peer) bool { return p.Member != "" && p.Member == in.Self.Member })
 	v := Verdict{Self: in.Self}
 
 	if in.Disk == BootstrappedYes && !in.foreignVolume() {
@@ -94,6 +94,16 @@ func Decide(in Input) Verdict {
 		return v.open(DecisionAllUp, allUp(m.Health().Nodes))
 	}
 	return v
+}
+
+// without returns peers without those that are out: the same list where none is.
+func without(peers []Peer, out func(*Peer) bool) []Peer {
+	for i := range peers {
+		if out(&peers[i]) {
+			return slices.DeleteFunc(slices.Clone(peers), func(p Peer) bool { return out(&p) })
+		}
+	}
+	return peers
 }
 
 // forgotten is true for a member that has joined, and that every fresh row has forgotten: ScyllaDB will not take its volume back.

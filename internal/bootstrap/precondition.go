@@ -19,7 +19,7 @@ func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.
 	if m.Empty() {
 		blockers = append(blockers, in.genesis(m)...)
 	}
-	others := slices.DeleteFunc(slices.Clone(in.Peers), func(p Peer) bool { return p.HostID == in.Self.HostID })
+	others := without(in.Peers, func(p *Peer) bool { return p.HostID == in.Self.HostID })
 	blockers = append(blockers, Outdated(m, others, in.ControllerSilent, in.ControllerSilentSince)...)
 	blockers = append(blockers, in.Doubts...)
 	blockers = append(blockers, RolloutBlockers(in.Rollouts, in.Namespace)...)
@@ -201,6 +201,7 @@ func Removed(m *matrix.Matrix, p *Peer) bool {
 // remarks lists what was taken on trust, and what is left to clean up.
 func remarks(m *matrix.Matrix, others []Peer, namespace string) []code.Message {
 	var notes []code.Message
+	nodes := m.Nodes()
 	if c := m.Coordinator(); c.HostID != "" && len(m.Blockers()) > 0 {
 		notes = append(notes, code.New(NoteCoordinator, "coordinator", c.Message()))
 	}
@@ -211,8 +212,8 @@ func remarks(m *matrix.Matrix, others []Peer, namespace string) []code.Message {
 			notes = append(notes, code.New(NoteNotVerified, "datacenter", dc))
 		}
 		silent := 0
-		for _, n := range m.Nodes() {
-			if n.Row == nil && n.SeenUp > 0 {
+		for i := range nodes {
+			if n := &nodes[i]; n.Row == nil && n.SeenUp > 0 {
 				silent++
 			}
 		}
@@ -223,7 +224,8 @@ func remarks(m *matrix.Matrix, others []Peer, namespace string) []code.Message {
 			notes = append(notes, code.New(NoteWithoutRow, "count", silent))
 		}
 	}
-	for _, n := range m.Nodes() {
+	for i := range nodes {
+		n := &nodes[i]
 		if n.State != matrix.StateNormal && n.SeenUp+n.SeenDown+n.SeenUnknown > 0 {
 			notes = append(notes, code.New(NoteState, "node", n.Ref.String(), "state", n.State.String()))
 		}

@@ -25,7 +25,7 @@ func Membership(rows ...[]api.ObservedNodeStatusReport) *api.Membership {
 			continue
 		}
 		said++
-		i := slices.IndexFunc(shapes[:min(len(shapes), maxShapes)], func(s *shape) bool { return slices.EqualFunc(s.row, row, sameHost) })
+		i := slices.IndexFunc(shapes[:min(len(shapes), maxShapes)], func(s *shape) bool { return sameList(s.row, row) || slices.EqualFunc(s.row, row, sameHost) })
 		if i < 0 {
 			shapes = append(shapes, &shape{row: row, rows: 1})
 		} else {
@@ -54,6 +54,12 @@ func Membership(rows ...[]api.ObservedNodeStatusReport) *api.Membership {
 
 // maxShapes is how many different lists of host IDs are compared with.
 const maxShapes = 8
+
+// sameList is true for one and the same list: in the steady state 1,000 Pods carry the same text, which a Decoder decodes once, and what is found out of the one
+// list need not be found out 1,000 times.
+func sameList(a, b []api.ObservedNodeStatusReport) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}
 
 func sameHost(a, b api.ObservedNodeStatusReport) bool { return a.HostID == b.HostID }
 

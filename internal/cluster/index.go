@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -74,6 +75,18 @@ func (c *Cluster) makeIndex() *index {
 		return ix
 	}
 	// Claims that carry no label were listed with all others of their namespace.
+	wanted := sync.OnceValue(ix.wanted)
+	c.PVCs = slices.DeleteFunc(c.PVCs, func(p corev1.PersistentVolumeClaim) bool {
+		return p.Labels[api.LabelCluster] != c.Name && !wanted()[p.Name] && !ix.claims(p.Name)
+	})
+	for i := range c.PVCs {
+		ix.pvcs[c.PVCs[i].Name] = &c.PVCs[i]
+	}
+	return ix
+}
+
+// wanted are the names of the claims that members have, or would have.
+func (ix *index) wanted() map[string]bool {
 	wanted := make(map[string]bool, len(ix.refs))
 	for name := range ix.refs {
 		wanted[ix.pvcName(name)] = true
@@ -81,13 +94,7 @@ func (c *Cluster) makeIndex() *index {
 			wanted[claim] = true
 		}
 	}
-	c.PVCs = slices.DeleteFunc(c.PVCs, func(p corev1.PersistentVolumeClaim) bool {
-		return p.Labels[api.LabelCluster] != c.Name && !wanted[p.Name] && !ix.claims(p.Name)
-	})
-	for i := range c.PVCs {
-		ix.pvcs[c.PVCs[i].Name] = &c.PVCs[i]
-	}
-	return ix
+	return wanted
 }
 
 // claims is true when a claim of that name is one of a member's: TEMPLATE-MEMBER.

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,12 @@ func SaysJoined(row *api.NodeStatusReport) *bool {
 	itself := func(o api.ObservedNodeStatusReport) bool {
 		return o.HostID == row.HostID && o.Status == api.NodeStatusUp && matrix.ParseState(string(o.State)) == matrix.StateNormal
 	}
-	if row.OperationMode == modeNormal && slices.ContainsFunc(row.ObservedNodes, itself) {
+	if row.OperationMode != modeNormal {
+		return row.OwnsTokens
+	}
+	// Rows are sorted as a rule, and then the node's own cell is found at once.
+	at, _ := slices.BinarySearchFunc(row.ObservedNodes, row.HostID, func(o api.ObservedNodeStatusReport, id hostid.ID) int { return cmp.Compare(o.HostID, id) })
+	if at < len(row.ObservedNodes) && itself(row.ObservedNodes[at]) || slices.ContainsFunc(row.ObservedNodes, itself) {
 		return new(true)
 	}
 	return row.OwnsTokens

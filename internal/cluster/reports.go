@@ -48,13 +48,17 @@ type local struct {
 // mended: then their peers' rows lack a row of theirs, which blocks.
 func (c *Cluster) locals() []local {
 	out := slices.Grow([]local(nil), len(c.Services))
+	var said, inOrder []api.ObservedNodeStatusReport // of the member before
 	for i := range c.Services {
 		name := c.Services[i].Name
 		s := c.statement(name, c.annotations[name])
 		if s.ref.Datacenter == "" || s.ref.Rack == "" || s.ref.Ordinal == nil {
 			continue
 		}
-		out = append(out, local{statement: &s, cells: sorted(s.cells()), dead: slices.Contains(c.rowless, s.ref.HostID)})
+		if cells := s.cells(); !sameList(cells, said) {
+			said, inOrder = cells, sorted(cells)
+		}
+		out = append(out, local{statement: &s, cells: inOrder, dead: slices.Contains(c.rowless, s.ref.HostID)})
 	}
 	slices.SortFunc(out, func(a, b local) int { return compareRefs(a.ref, b.ref) })
 	return out
@@ -146,7 +150,9 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 	rows := map[string][]nodeRow{}
 	var fresh [][]api.ObservedNodeStatusReport
 	var all []api.StatusReportDatacenter
-	for _, m := range c.locals() {
+	locals := c.locals()
+	out.Status.Members = slices.Grow(out.Status.Members, len(locals))
+	for _, m := range locals {
 		dc := m.ref.Datacenter
 		if _, ok := rows[dc]; !ok {
 			rows[dc] = nil
@@ -199,8 +205,15 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 		slices.SortStableFunc(rows[d.Name], func(a, b nodeRow) int {
 			return cmp.Or(cmp.Compare(a.HostID, b.HostID), strings.Compare(a.Member, b.Member))
 		})
-		for _, r := range rows[d.Name] {
-			n := Compress(r.HostID, r.cells, out.Membership)
+		d.Nodes = slices.Grow(d.Nodes, len(rows[d.Name]))
+		for i, r := range rows[d.Name] {
+			var n api.StatusReportNode
+			if i > 0 && sameList(r.cells, rows[d.Name][i-1].cells) {
+				n = d.Nodes[i-1] // it says the same
+				n.HostID, n.ObservedNodes = r.HostID, slices.Clone(n.ObservedNodes)
+			} else {
+				n = Compress(r.HostID, r.cells, out.Membership)
+			}
 			n.Member, n.Fault, n.Stale = r.Member, r.Fault, r.Stale
 			d.Nodes = append(d.Nodes, n)
 		}

@@ -52,7 +52,7 @@ func (c *Cluster) ByClusterReport() bool {
 
 func (c *Cluster) reportRows() []matrix.Row {
 	if !c.ByClusterReport() {
-		return c.datacenterRows()
+		return c.datacenterRows(c.Reports)
 	}
 	if c.StatusReport == nil {
 		return nil
@@ -65,14 +65,14 @@ func (c *Cluster) reportRows() []matrix.Row {
 	return rows
 }
 
-// datacenterRows are the rows of the datacenter reports, all at once: rows that say the same share their membership.
-func (c *Cluster) datacenterRows() []matrix.Row {
-	rows := matrix.FromReports(c.Reports)
+// datacenterRows are the rows of datacenter reports, all at once: rows that say the same share their membership.
+func (c *Cluster) datacenterRows(reports []api.ScyllaDBDatacenterNodesStatusReport) []matrix.Row {
+	rows := matrix.FromReports(reports)
 	remote, same := c.remotePlaces(), sameRows{}
 	stale := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
-	for i := range c.Reports {
-		if _, old := c.Reports[i].Annotations[api.AnnotationStaleSince]; old {
-			stale[c.Reports[i].DatacenterName] = &c.Reports[i]
+	for i := range reports {
+		if _, old := reports[i].Annotations[api.AnnotationStaleSince]; old {
+			stale[reports[i].DatacenterName] = &reports[i]
 		}
 	}
 	for i := range rows {
@@ -89,6 +89,9 @@ func (c *Cluster) datacenterRows() []matrix.Row {
 // remotePlaces are the places whose only reports were copied in from elsewhere.
 func (c *Cluster) remotePlaces() map[place]bool {
 	out := map[place]bool{}
+	if !slices.ContainsFunc(c.Reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return isRemote(&r) }) {
+		return out
+	}
 	for pass := range 2 {
 		for i := range c.Reports {
 			r := &c.Reports[i]
@@ -255,22 +258,16 @@ func (c *Cluster) say(name string) decoded {
 // all, else the reports that were copied in do.
 func (c *Cluster) foreignRows() []matrix.Row {
 	here := c.datacenters()
-	elsewhere := func(r *matrix.Row) bool { return !slices.Contains(here, r.Reporter.Datacenter) }
-	var rows []matrix.Row
 	if c.ByClusterReport() && c.StatusReport != nil {
-		for _, r := range matrix.FromStatusReport(c.StatusReport) {
-			if elsewhere(&r) {
-				rows = append(rows, r)
-			}
-		}
-		return rows
+		return slices.DeleteFunc(matrix.FromStatusReport(c.StatusReport), func(r matrix.Row) bool { return slices.Contains(here, r.Reporter.Datacenter) })
 	}
-	for _, r := range c.datacenterRows() {
-		if elsewhere(&r) {
-			rows = append(rows, r)
+	var reports []api.ScyllaDBDatacenterNodesStatusReport
+	for i := range c.Reports {
+		if !slices.Contains(here, c.Reports[i].DatacenterName) {
+			reports = append(reports, c.Reports[i])
 		}
 	}
-	return rows
+	return c.datacenterRows(reports)
 }
 
 // sharedCells holds what different nodes say in the same words, converted once; keyed by the first of the cells.

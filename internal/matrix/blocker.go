@@ -172,10 +172,13 @@ func FalseFirst(a, b bool) int {
 // observer's place.
 func SortBlockers(blockers []Blocker) {
 	slices.SortStableFunc(blockers, func(x, y Blocker) int {
+		if x.Reason != y.Reason {
+			return cmp.Or(cmp.Compare(x.Reason.Rank(), y.Reason.Rank()), strings.Compare(string(x.Reason), string(y.Reason)))
+		}
+		if c := compareRefs(&x.Observed, &y.Observed); c != 0 {
+			return c
+		}
 		return cmp.Or(
-			cmp.Compare(x.Reason.Rank(), y.Reason.Rank()),
-			strings.Compare(string(x.Reason), string(y.Reason)),
-			compareRefs(&x.Observed, &y.Observed),
 			-FalseFirst(x.Coordinator, y.Coordinator),
 			compareRefs(&x.Observer, &y.Observer),
 			strings.Compare(x.Detail, y.Detail),

@@ -177,10 +177,14 @@ func (b *builder) finish(entries []entry) *grid {
 	}
 
 	g := &grid{base: nodes, index: b.index, names: b.names}
-	d := drawer{rank: rank, words: words(len(nodes))}
+	d := drawer{rank: rank, scratch: make(bitset, words(len(nodes)))}
 	g.lines = make([]line, len(entries))
 	for i := range entries {
-		g.lines[i] = d.line(&entries[i])
+		l := d.line(&entries[i])
+		l.reports = l.row.Reported && l.row.Trouble.IsZero() && l.row.Stale.IsZero()
+		l.empty = !l.nameless && l.seen.count() == 0
+		l.testifies = l.testify()
+		g.lines[i] = l
 	}
 	slices.SortStableFunc(g.lines, func(x, y line) int {
 		return cmp.Or(cmp.Compare(x.node, y.node), compareRows(x.row, y.row))
@@ -195,37 +199,22 @@ func (b *builder) finish(entries []entry) *grid {
 	return g
 }
 
-// drawer makes lines. Lines that say the same share their sets.
+// drawer makes lines. Lines that say the same share their sets: then a set is compared once and not read again.
 type drawer struct {
-	rank  []int32
-	words int
-	arena []uint64
-	used  int    // words of arena
-	last  bitset // the last plain line
-	bases map[*Membership]bitset
+	rank             []int32
+	scratch          bitset // the set that is being drawn; never part of a line
+	lastSeen, lastUp bitset // of the line before; lastUp of one that does not have all of it UP
+	bases            map[*Membership]bitset
 }
 
-func (d *drawer) bitset() bitset {
-	if d.used+d.words > len(d.arena) {
-		d.arena, d.used = make([]uint64, d.words*32), 0
+// keep returns the one of the known sets that equals the scratch, else a copy of the scratch.
+func (d *drawer) keep(known ...bitset) bitset {
+	for _, b := range known {
+		if b != nil && slices.Equal(b, d.scratch) {
+			return b
+		}
 	}
-	b := d.arena[d.used : d.used+d.words : d.used+d.words]
-	d.used += d.words
-	return b
-}
-
-// release takes back a set where it is the newest of the arena. One that was drawn before the arena was full is left to the garbage collector.
-func (d *drawer) release(b bitset) {
-	clear(b)
-	if at := d.used - d.words; at >= 0 && len(b) > 0 && &b[0] == &d.arena[at] {
-		d.used = at
-	}
-}
-
-func (d *drawer) copy(of bitset) bitset {
-	b := d.bitset()
-	copy(b, of)
-	return b
+	return slices.Clone(d.scratch)
 }
 
 func (d *drawer) line(e *entry) line {
@@ -238,7 +227,8 @@ func (d *drawer) line(e *entry) line {
 			return l
 		}
 	}
-	seen := d.bitset()
+	seen := d.scratch
+	clear(seen)
 	twice := false
 	var unlisted []int32 // of the Base, by exception
 	for k, id := range e.ids {
@@ -268,23 +258,18 @@ func (d *drawer) line(e *entry) line {
 			seen.clear(i)
 		}
 	}
-	l.up, l.seen = seen, seen
+	l.seen = d.keep(base, d.lastSeen)
+	l.up, d.lastSeen = l.seen, l.seen
+	if !slices.ContainsFunc(l.extra, func(p pair) bool { return p.Status != Up }) {
+		return l
+	}
 	for _, p := range l.extra {
-		if p.Status == Up {
-			continue
+		if p.Status != Up {
+			d.scratch.clear(p.node)
 		}
-		if l.up.same(l.seen) {
-			l.up = d.copy(seen)
-		}
-		l.up.clear(p.node)
 	}
-	if len(l.extra) == 0 {
-		if d.last != nil && d.last.covers(seen) && seen.covers(d.last) {
-			d.release(seen)
-			l.up, l.seen = d.last, d.last
-		}
-		d.last = l.seen
-	}
+	l.up = d.keep(d.lastUp)
+	d.lastUp = l.up
 	return l
 }
 
@@ -315,7 +300,7 @@ func (d *drawer) base(e *entry) bitset {
 	if b, ok := d.bases[e.row.Base]; ok {
 		return b
 	}
-	b := d.bitset()
+	b := make(bitset, len(d.scratch))
 	for _, id := range e.base {
 		if id != noHostID {
 			b.set(d.rank[id])

@@ -11,7 +11,7 @@ const FoldedObservers = foldedObservers
 func (m *Matrix) EachUp(each func(observer, observed hostid.ID)) {
 	for i := range m.lines {
 		l := &m.lines[i]
-		if !l.reports() {
+		if !l.reports {
 			continue // a second row of a node, which cannot be used
 		}
 		for j := range l.up.all() {

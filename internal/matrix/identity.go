@@ -30,13 +30,13 @@ func (m *Matrix) others(lines []*line) []stray {
 	}
 	var leaders []hostid.ID
 	for _, l := range lines {
-		if l.testifies() && l.row.Group0 == m.opts.Identity && l.row.Coordinator != "" {
+		if l.testifies && l.row.Group0 == m.opts.Identity && l.row.Coordinator != "" {
 			leaders = append(leaders, l.row.Coordinator)
 		}
 	}
 	var out []stray
 	for _, l := range lines {
-		if g := l.row.Group0; l.testifies() && g != "" && g != m.opts.Identity && !slices.Contains(leaders, l.row.Coordinator) {
+		if g := l.row.Group0; l.testifies && g != "" && g != m.opts.Identity && !slices.Contains(leaders, l.row.Coordinator) {
 			out = append(out, stray{m.nodes[l.node].Ref, g})
 		}
 	}
@@ -68,7 +68,7 @@ func (m *Matrix) Group0() string {
 	id := ""
 	for i := range m.lines {
 		l := &m.lines[i]
-		if !l.testifies() || l.row.Group0 == "" {
+		if !l.testifies || l.row.Group0 == "" {
 			continue
 		}
 		if id != "" && id != l.row.Group0 {

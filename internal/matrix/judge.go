@@ -33,10 +33,15 @@ func (g *grid) judge(opts Options) *Matrix {
 	for i := range mentioned.all() {
 		m.nodes[i].State = StateNormal // until the rows agree on another; its own word is Row.State
 	}
-	reporting := slices.DeleteFunc(slices.Clone(judged), func(l *line) bool { return !l.reports() || l.empty() })
+	reporting := make([]*line, 0, len(judged))
+	for _, l := range judged {
+		if l.reports && !l.empty {
+			reporting = append(reporting, l)
+		}
+	}
 	m.reporting = len(reporting)
 	m.forget(reporting, ownRow)
-	excuses := m.evidence(slices.DeleteFunc(slices.Clone(judged), func(l *line) bool { return !l.reports() }))
+	excuses := m.evidence(reporting)
 
 	var findings []finding
 	for i := range m.nodes {
@@ -53,7 +58,7 @@ func (g *grid) judge(opts Options) *Matrix {
 		if l.nameless {
 			findings = append(findings, finding{reason: ReasonHostIDMissing, observed: -1, observer: l.node})
 		}
-		if l.reports() && !l.empty() {
+		if l.reports && !l.empty {
 			continue
 		}
 		m.nodes[l.node].Reports = false
@@ -99,7 +104,7 @@ func (m *Matrix) choose() (judged []*line, ownRow, mentioned bitset) {
 		if m.nodes[l.node].HostID != "" {
 			m.required.set(l.node)
 		}
-		if l.seen != nil && !l.seen.same(last) {
+		if !l.seen.same(last) {
 			mentioned.or(l.seen)
 			last = l.seen
 		}
@@ -161,8 +166,6 @@ func (m *Matrix) isLenient() bool {
 	}
 	return true
 }
-
-func (l *line) empty() bool { return l.seen == nil || (!l.nameless && l.seen.count() == 0) }
 
 // evidence sets every node's State and returns what the rows excuse. Only what every reporting row that mentions a node says counts: an old
 // row may have seen a newcomer that has long become a member.
@@ -325,18 +328,24 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	return found
 }
 
+// compareFindings orders findings as SortBlockers orders blockers.
+func (m *Matrix) compareFindings(x, y finding) int {
+	if x.reason != y.reason {
+		return cmp.Compare(x.reason.Rank(), y.reason.Rank())
+	}
+	if c := cmp.Compare(x.observed, y.observed); c != 0 {
+		return c
+	}
+	if x.observer != y.observer {
+		first := -FalseFirst(x.observer >= 0 && m.coordinates(x.observer), y.observer >= 0 && m.coordinates(y.observer))
+		return cmp.Or(first, cmp.Compare(x.observer, y.observer))
+	}
+	return cmp.Or(compareTroubles(x.trouble, y.trouble), x.since.Compare(y.since))
+}
+
 // describe orders findings and gives them names and next steps.
 func (m *Matrix) describe(findings []finding) []Blocker {
-	slices.SortStableFunc(findings, func(x, y finding) int {
-		return cmp.Or(
-			cmp.Compare(x.reason.Rank(), y.reason.Rank()),
-			cmp.Compare(x.observed, y.observed),
-			-FalseFirst(x.observer >= 0 && m.coordinates(x.observer), y.observer >= 0 && m.coordinates(y.observer)),
-			cmp.Compare(x.observer, y.observer),
-			compareTroubles(x.trouble, y.trouble),
-			x.since.Compare(y.since),
-		)
-	})
+	slices.SortStableFunc(findings, m.compareFindings)
 	findings = slices.CompactFunc(findings, func(x, y finding) bool {
 		return x.reason == y.reason && x.observed == y.observed && x.observer == y.observer && x.trouble == y.trouble
 	})
@@ -351,7 +360,9 @@ func (m *Matrix) describe(findings []finding) []Blocker {
 		}
 		if f.observed >= 0 {
 			b.Observed = m.nodes[f.observed].Ref
-			b.Cause = f.trouble.Message(m.podName(&m.nodes[f.observed]))
+			if !f.trouble.IsZero() {
+				b.Cause = f.trouble.Message(m.podName(&m.nodes[f.observed]))
+			}
 		}
 		if i == 0 || f.reason != findings[i-1].reason || f.observed != findings[i-1].observed || f.observed < 0 {
 			step = m.nextStep(f)

@@ -139,6 +139,10 @@ type line struct {
 	up, seen bitset // shared between lines that say the same; never written after New
 	extra    []pair // what is not plainly UP, ordered by node
 	nameless bool   // lists a node without host ID
+	// What every judgement asks of the row, and what does not depend on the judge's options.
+	reports   bool // the row is there, is fresh and could be read
+	empty     bool // it lists nobody
+	testifies bool // see testify
 }
 
 type pair struct {
@@ -146,19 +150,15 @@ type pair struct {
 	Cell
 }
 
-func (l *line) reports() bool {
-	return l.row.Reported && l.row.Trouble.IsZero() && l.row.Stale.IsZero()
-}
-
 func (l *line) cell(node int32) Cell {
-	if !l.row.Reported || !l.row.Trouble.IsZero() || !l.seen.has(node) {
+	if !l.seen.has(node) { // a row that is not there, or could not be read, lists nobody
 		return Cell{Status: Missing}
 	}
 	c := Cell{Status: Up}
 	if i, ok := slices.BinarySearchFunc(l.extra, node, func(p pair, n int32) int { return cmp.Compare(p.node, n) }); ok {
 		c = l.extra[i].Cell
 	}
-	if !l.row.Stale.IsZero() {
+	if !l.reports { // it lists nodes and does not count: it is stale
 		c.Status = Unknown
 	}
 	return c

@@ -54,7 +54,7 @@ func (o Opinion) DownSince() (time.Time, bool) {
 
 // Witness is true when the node at index i has a row that counts as evidence.
 func (m *Matrix) Witness(i int) bool {
-	return slices.ContainsFunc(m.lines[m.start[i]:m.start[i+1]], func(l line) bool { return l.reports() && !l.empty() })
+	return slices.ContainsFunc(m.lines[m.start[i]:m.start[i+1]], func(l line) bool { return l.reports && !l.empty })
 }
 
 // Opinion gathers what the rows say of a host ID. A host ID that nobody mentions is NotListed by every witness. Its own row is no witness.
@@ -85,7 +85,7 @@ func (o *Opinion) add(witness int, rows []line, observed int32) {
 	var states uint16 // a bit for each
 	for k := range rows {
 		l := &rows[k]
-		if !l.reports() || l.empty() {
+		if !l.reports || l.empty {
 			continue
 		}
 		c := l.cell(observed)

@@ -38,7 +38,7 @@ func (m *Matrix) Partition() [][]hostid.ID {
 		if apart <= 0 {
 			return nil // as a rule the first row says so
 		}
-		if !reporting.has(l.node) || !l.reports() {
+		if !reporting.has(l.node) || !l.reports {
 			continue
 		}
 		for i := range l.up.minus(silent) {

@@ -87,7 +87,7 @@ func agree(lines []*line) bool {
 	var first *line
 	group := ""
 	for _, l := range lines {
-		if !l.testifies() {
+		if !l.testifies {
 			if l.row.Other != nil {
 				return false
 			}
@@ -114,7 +114,7 @@ func (m *Matrix) partOf(l *line) *part {
 	p := &part{listed: l.seen}
 	group := l.row.Group0
 	switch {
-	case l.testifies():
+	case l.testifies:
 		p.says = []Ref{m.nodes[l.node].Ref}
 	case l.row.Other != nil && l.row.Stale.IsZero():
 		p.listed = make(bitset, len(m.required))
@@ -140,9 +140,9 @@ func (m *Matrix) partOf(l *line) *part {
 	return p
 }
 
-// testifies is true for a row of a node that serves, by its own word or because its writer says nothing else, and finds itself UP among the members.
-func (l *line) testifies() bool {
-	if !l.reports() || l.empty() || l.row.Reporter.HostID == "" || l.row.State != StateNormal {
+// testify is true for a row of a node that serves, by its own word or because its writer says nothing else, and finds itself UP among the members.
+func (l *line) testify() bool {
+	if !l.reports || l.empty || l.row.Reporter.HostID == "" || l.row.State != StateNormal {
 		return false
 	}
 	if mode := l.row.OperationMode; mode != "" && mode != modeNormal {

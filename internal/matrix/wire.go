@@ -28,7 +28,7 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 	}
 	rows, ordinals := make([]Row, 0, n), make([]int32, 0, n)
 	var shared []*Membership
-	var cells []api.ObservedNodeStatusReport // of one row at a time: share keeps none of it
+	var cells []api.ObservedNodeStatusReport // of one row that lists other nodes than the rows before; share keeps none of it
 	for i := range reports {
 		dc := &reports[i]
 		for j := range dc.Racks {
@@ -43,10 +43,10 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 				if node.HostID != nil {
 					row.Reporter.HostID = hostid.Known(*node.HostID)
 				}
-				cells = api.AppendCells(cells[:0], node.ObservedNodes)
-				if base := listing(cells, shared); base != nil {
-					row.Base, row.Observed = base, exceptions(cells)
+				if row.Base = listing(node.ObservedNodes, shared, sameNode); row.Base != nil {
+					row.Observed = notUp(row.Base, node.ObservedNodes)
 				} else {
+					cells = api.AppendCells(cells[:0], node.ObservedNodes)
 					parse(cells)
 					row.Base, row.Observed, shared = share(cells, shared)
 				}
@@ -87,18 +87,33 @@ func known(texts []string) []hostid.ID {
 }
 
 // listing is the membership that cells list in its own order; nil when it is none of those that are known.
-func listing(cells []api.ObservedNodeStatusReport, shared []*Membership) *Membership {
+func listing[T any](cells []T, shared []*Membership, same func(hostid.ID, T) bool) *Membership {
 	for _, m := range shared {
-		if slices.EqualFunc(m.HostIDs, cells, func(id hostid.ID, c api.ObservedNodeStatusReport) bool { return id == c.HostID }) {
+		if slices.EqualFunc(m.HostIDs, cells, same) {
 			return m
 		}
 	}
 	return nil
 }
 
+func sameNode(id hostid.ID, c api.ObservedNode) bool { return string(id) == c.HostID }
+
+func sameCell(id hostid.ID, c api.ObservedNodeStatusReport) bool { return id == c.HostID }
+
+// notUp are the exceptions of a report's row that lists the nodes of base.
+func notUp(base *Membership, cells []api.ObservedNode) []Observation {
+	var list []Observation
+	for i := range cells {
+		if cells[i].Status != api.NodeStatusUp {
+			list = append(list, Observation{HostID: base.HostIDs[i], Status: ParseStatus(string(cells[i].Status))})
+		}
+	}
+	return list
+}
+
 // share finds the membership that cells list in its own order, or starts a new one, and returns what is not plainly UP.
 func share(cells []api.ObservedNodeStatusReport, shared []*Membership) (*Membership, []Observation, []*Membership) {
-	if m := listing(cells, shared); m != nil {
+	if m := listing(cells, shared, sameCell); m != nil {
 		return m, exceptions(cells), shared
 	}
 	if len(shared) < maxShared && len(cells) > 0 {

@@ -42,9 +42,9 @@ var (
 	limitTexts = bounded.Limit{Bytes: 16 << 20, Items: 1 << 19, ItemBytes: 4 << 10, Cure: oddAnswer}
 	// limitMembers is for the list of members: one pair of address and host ID each.
 	limitMembers = bounded.Limit{Bytes: 8 << 20, Items: 1 << 15, ItemBytes: 4 << 10, Cure: oddAnswer}
-	// limitEndpoints is for gossip, the largest answer: some 10 KiB of each node, tokens and features among it.
-	limitEndpoints = bounded.Limit{Bytes: 32 << 20, Items: 1 << 15, ItemBytes: 1 << 20, Cure: oddAnswer}
-	limitStates    = bounded.Limit{Bytes: 1 << 20, Items: 1 << 10, Cure: oddAnswer}
+	// limitEndpoints is for gossip, the largest answer: some 10 KiB of each node, tokens and features among it. A node is decoded whole, and a list of empty
+	// states takes thirteen times its own size.
+	limitEndpoints = bounded.Limit{Bytes: 32 << 20, Items: 1 << 15, ItemBytes: 256 << 10, Cure: oddAnswer}
 	// limitSchemas is for schema versions: each with the addresses that have it.
 	limitSchemas = bounded.Limit{Bytes: 1 << 20, Items: 1 << 12, Cure: oddAnswer}
 	// limitTasks is for the task manager: finished tasks stay for a while.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 const zeroHostID = "00000000-0000-0000-0000-000000000000"
@@ -24,6 +25,9 @@ const zeroHostID = "00000000-0000-0000-0000-000000000000"
 // anything that is not a UUID: it is still somebody's name.
 func canonicalHostID(text string) string {
 	text = strings.TrimSpace(text)
+	if id, err := hostid.Parse(text); err == nil {
+		return string(id) // as a rule it is canonical already
+	}
 	id, err := uuid.Parse(text)
 	if err != nil {
 		return text
@@ -41,7 +45,11 @@ func canonicalAddress(text string) string {
 	if err != nil {
 		return text
 	}
-	return a.Unmap().WithZone("").String()
+	var room [len("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff")]byte
+	if spelled := a.Unmap().WithZone("").AppendTo(room[:0]); string(spelled) != text {
+		return string(spelled)
+	}
+	return text
 }
 
 // theAnswer is what is read, in errors that have the path already.
@@ -149,35 +157,31 @@ const stateHostID = 12
 
 // endpointStates has only what is used: the states carry tokens and feature lists of many kilobytes that the decoder skips.
 type endpointStates struct {
-	Addrs      string      `json:"addrs"`
-	Generation int64       `json:"generation"`
-	IsAlive    bool        `json:"is_alive"`
-	HostID     stateHostIn `json:"application_state"`
-}
-
-// stateHostIn is the state HOST_ID of a list of application states, canonical.
-type stateHostIn string
-
-// UnmarshalJSON looks at one state at a time: a list of empty ones would need thirteen times its own size otherwise.
-func (h *stateHostIn) UnmarshalJSON(b []byte) error {
-	type state struct {
+	Addrs      string `json:"addrs"`
+	Generation int64  `json:"generation"`
+	IsAlive    bool   `json:"is_alive"`
+	States     []struct {
 		State json.RawMessage `json:"application_state"`
 		Value string          `json:"value"`
-	}
-	*h = ""
-	return bounded.Each(limitStates, bytes.NewReader(b), "application_state", func(_ int, s state) error {
+	} `json:"application_state"`
+}
+
+// hostID is the state HOST_ID, canonical; empty where it is not there.
+func (e *endpointStates) hostID() string {
+	id := ""
+	for _, s := range e.States {
 		switch strings.Trim(string(s.State), `"`) {
 		case strconv.Itoa(stateHostID), "HOST_ID":
-			*h = stateHostIn(canonicalHostID(s.Value))
+			id = canonicalHostID(s.Value)
 		}
-		return nil
-	})
+	}
+	return id
 }
 
 func decodeEndpoints(b io.Reader) ([]Endpoint, error) {
 	out := []Endpoint{}
 	if err := bounded.Each(limitEndpoints, b, theAnswer, func(_ int, e endpointStates) error {
-		out = append(out, Endpoint{Address: e.Addrs, HostID: string(e.HostID), Alive: e.IsAlive, Generation: e.Generation})
+		out = append(out, Endpoint{Address: e.Addrs, HostID: e.hostID(), Alive: e.IsAlive, Generation: e.Generation})
 		return nil
 	}); err != nil {
 		return nil, err

@@ -31,6 +31,8 @@ func TestHostileAnswersTakeLittleMemory(t *testing.T) {
 			func(ctx context.Context, c *Client) error { _, err := c.Endpoints(ctx); return err }},
 		"states of many endpoints": {`[`, `{"application_state":[` + strings.Repeat("{},", 1000) + `{}]},`, `{}]`, true,
 			func(ctx context.Context, c *Client) error { _, err := c.Endpoints(ctx); return err }},
+		"endpoints as large as one may be": {`[`, `{"application_state":[` + strings.Repeat("{},", 80_000) + `{}]},`, `{}]`, true,
+			func(ctx context.Context, c *Client) error { _, err := c.Endpoints(ctx); return err }},
 		"empty tasks": {"[", `{},`, `{}]`, false, func(ctx context.Context, c *Client) error { _, err := c.NodeOperations(ctx); return err }},
 		"empty addresses of a schema": {`[{"key":"k","value":[`, `"",`, `""]}]`, false,
 			func(ctx context.Context, c *Client) error { _, err := c.SchemaVersions(ctx); return err }},
