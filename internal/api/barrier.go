@@ -20,7 +20,7 @@ const (
 	MaxBarrierRefusals = 20
 )
 
-// BarrierWait holds the reasons why a barrier waits although the reports alone would open it.
+// BarrierWait holds what only the barrier knows while it waits: the reasons beyond the reports, and whether its volume is empty.
 type BarrierWait struct {
 	// StableSince is since when all nodes that must be UP have been UP without a break, by the clock of the barrier's machine; StableFor is how long
 	// that must last.
@@ -31,6 +31,9 @@ type BarrierWait struct {
 	// Refusals are the blockers that the last check before opening found.
 	// +optional
 	Refusals []BarrierRefusal `json:"refusals,omitempty"`
+	// EmptyVolume is true where the barrier found no file on the volume of its own claim: no node of an earlier Pod is on it.
+	// +optional
+	EmptyVolume bool `json:"emptyVolume,omitempty"`
 }
 
 // BarrierRefusal is one blocker that the last check before opening found.

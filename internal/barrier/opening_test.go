@@ -79,6 +79,40 @@ func TestA3StabilisationWindow(t *testing.T) {
 	}
 }
 
+// Only the barrier knows that a volume is empty, and others need it: a Pod that was made anew on an empty volume has no node of its own among those that are DOWN.
+func TestAWaitingBarrierSaysThatItsVolumeIsEmpty(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		empty bool
+	}{
+		"empty": {nil, true},
+		"used":  {[]string{"commitlog/CommitLog-1.log"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				up := saw(idA, "UP", idB, "UP")
+				w := newWorld(t, append(peers(), byOperator(allUp()))...)
+				w.reports(saw(idA, "UP", idB, "DOWN"), up)
+				w.dataDir(c.files...)
+				_, done := running(t, w)
+				time.Sleep(time.Minute)
+				stillWaiting(t, done)
+				if said := w.said(); (said != nil && said.EmptyVolume) != c.empty {
+					t.Errorf("the Pod says %+v", said)
+				}
+				if !c.empty {
+					return
+				}
+				w.reports(up, up)
+				opens(t, done)
+				if said := w.said(); said != nil {
+					t.Errorf("the Pod still says %+v after the barrier has opened", said)
+				}
+			})
+		})
+	}
+}
+
 func TestA3StabilisationBeginsAnewAfterABreak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := saw(idA, "UP", idB, "UP")

@@ -60,7 +60,22 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
 
 // heldBy is what the verdict waits for beyond the reports, nil where it does not.
 func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
-	if v.Satisfied || b.stability.since.IsZero() {
+	if v.Satisfied {
+		return nil
+	}
+	w := b.heldBeyond(v)
+	if b.volume == bootstrap.VolumeEmpty {
+		if w == nil {
+			w = &api.BarrierWait{}
+		}
+		w.EmptyVolume = true
+	}
+	return w
+}
+
+// heldBeyond is why a verdict waits beyond the reports, nil where the reports tell it.
+func (b *barrier) heldBeyond(v bootstrap.Verdict) *api.BarrierWait {
+	if b.stability.since.IsZero() {
 		return nil
 	}
 	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonStabilising }) {

@@ -133,8 +133,11 @@ func (c *Cluster) withoutHostID() []string {
 const quickest = 5 * time.Second
 
 // hadAnotherPod is true for a member whose claim is older than its Pod, and has a volume: a node of an earlier Pod may be on it, of which nobody has recorded anything, as
-// where no reporter could write when it joined.
+// where no reporter could write when it joined. False once the barrier of today's Pod has found the volume empty.
 func (c *Cluster) hadAnotherPod(name string, pod *corev1.Pod) bool {
+	if w := barrierWait(pod); w != nil && w.EmptyVolume {
+		return false
+	}
 	pvc := c.ix.pvcs[c.ix.pvcName(name)]
 	return pvc != nil && pvc.Spec.VolumeName != "" && !pvc.CreationTimestamp.IsZero() && pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time) >= quickest
 }

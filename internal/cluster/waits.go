@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
@@ -20,13 +22,9 @@ func (c *Cluster) held(member string) []matrix.Blocker {
 	if pod == nil {
 		return nil
 	}
-	value, ok := pod.Annotations[api.AnnotationBarrier]
-	if !ok || !waitsInBarrier(pod) {
+	w := barrierWait(pod)
+	if w == nil {
 		return nil
-	}
-	w, err := api.DecodeBarrierWait(value)
-	if err != nil {
-		return nil // it only says more precisely why a Pod waits that is seen to wait
 	}
 	var held []matrix.Blocker
 	for _, r := range w.Refusals {
@@ -42,6 +40,20 @@ func (c *Cluster) held(member string) []matrix.Blocker {
 		held = append(held, bootstrap.Stabilising(w.StableFor.Duration, elapsed))
 	}
 	return held
+}
+
+// barrierWait is the annotation of a Pod that waits in its barrier; nil where it does not wait, or the annotation cannot be read: it adds detail to a wait that is seen
+// without it.
+func barrierWait(pod *corev1.Pod) *api.BarrierWait {
+	value, ok := pod.Annotations[api.AnnotationBarrier]
+	if !ok || !waitsInBarrier(pod) {
+		return nil
+	}
+	w, err := api.DecodeBarrierWait(value)
+	if err != nil {
+		return nil
+	}
+	return w
 }
 
 func (c *Cluster) refusal(member string, reason matrix.Reason, r api.BarrierRefusal) matrix.Blocker {

@@ -51,6 +51,9 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 		"one datacenter, and a Pod made anew on an older volume": {
 			heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Minute), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known",
 		},
+		"one datacenter, and a Pod made anew whose barrier found the volume empty": {
+			emptyVolume(heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Minute)), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID,
+		},
 		"one datacenter, and a newcomer with a volume as old as its Pod": {heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Second), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
 		"a replacement that nobody recorded the end of":                  {unrecordedReplacement(plugintest.New(4, 1).Down("demo-dc1-rack4-0")), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
 		"one datacenter, and only the claim is left":                     {onlyClaim(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
@@ -120,6 +123,23 @@ func heldAtBarrier(c *plugintest.Cluster, after time.Duration) []client.Object {
 		},
 		Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-4"},
 	})
+}
+
+// emptyVolume has the barrier of that Pod say so.
+func emptyVolume(objects []client.Object) []client.Object {
+	for _, o := range objects {
+		if pod, ok := o.(*corev1.Pod); ok && pod.Name == "demo-dc1-rack4-0" {
+			text, err := api.EncodeBarrierWait(&api.BarrierWait{EmptyVolume: true})
+			if err != nil {
+				panic(err)
+			}
+			pod.Annotations = map[string]string{api.AnnotationBarrier: text}
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{
+				Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: pod.CreationTimestamp}},
+			}}
+		}
+	}
+	return objects
 }
 
 // unrecordedReplacement is a cluster whose fourth member has replaced its node, which no row lists any more, while nobody recorded the new one's host ID.
