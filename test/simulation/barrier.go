@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -89,7 +91,24 @@ func (w *world) barriers() {
 		if w.judge(p) {
 			w.open(p)
 		}
+		w.sayEmpty(p)
 	}
+}
+
+// sayEmpty has the Pod say that its barrier waits on an empty volume, as package barrier does; the annotation goes when the barrier opens.
+func (w *world) sayEmpty(p *pod) {
+	empty := p.stage == atBarrier && p.query.volume == bootstrap.VolumeEmpty && w.Rule != Operator
+	if _, says := p.obj.Annotations[api.AnnotationBarrier]; says == empty || w.cut[p.name] {
+		return
+	}
+	o := p.obj.DeepCopy()
+	if !empty {
+		delete(o.Annotations, api.AnnotationBarrier)
+	} else {
+		metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationBarrier, `{"emptyVolume":true}`)
+	}
+	p.obj = o
+	w.wrote()
 }
 
 func (w *world) open(p *pod) {
