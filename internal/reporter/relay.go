@@ -77,13 +77,13 @@ func (r *relay) of(key types.NamespacedName) {
 func (r *relay) handed(v *viewwire.View, asked time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.views.Of(v.ReportUID) && r.views.Handed(&v.StatusReportView, v.Age(), asked)
+	return r.views.Of(v.ReportUID, time.Time{}, asked) && r.views.Handed(&v.StatusReportView, v.Age(), asked)
 }
 
-func (r *relay) read(report types.UID, v *api.StatusReportView, now time.Time) bool {
+func (r *relay) read(report types.UID, created time.Time, v *api.StatusReportView, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.views.Of(report) && r.views.Adopt(v, now)
+	return r.views.Of(report, created, now) && r.views.Adopt(v, now)
 }
 
 // question is what to ask the controller next; of no cluster while that is not known.
@@ -237,7 +237,7 @@ func (f *follower) readReport(ctx context.Context, key types.NamespacedName) err
 	if err := f.Client.Get(ctx, key, &r); err != nil {
 		return err
 	}
-	if f.relay.read(r.UID, r.Status.View, f.Clock.Now()) {
+	if f.relay.read(r.UID, r.CreationTimestamp.Time, r.Status.View, f.Clock.Now()) {
 		f.metrics.adopted.WithLabelValues("report").Inc()
 	}
 	return nil

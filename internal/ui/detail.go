@@ -180,7 +180,7 @@ func (v *view) facts(n *node) string {
 		facts = append(facts, n.membership)
 	}
 	if !n.newcomer && n.row.ok && !n.row.written.IsZero() && !v.now.IsZero() {
-		facts = append(facts, "row unchanged"+v.since(n.row.written))
+		facts = append(facts, "row unchanged "+age(v.now.Sub(n.row.written)))
 	}
 	return strings.Join(facts, ", ")
 }

@@ -100,10 +100,10 @@ func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, 
 	write := func() {
 		y.reports++
 		if w.status != nil {
-			status.UID = w.status.UID
+			status.UID, status.CreationTimestamp = w.status.UID, w.status.CreationTimestamp
 		} else {
 			w.reportsMade++
-			status.UID = types.UID(fmt.Sprintf("report-%d", w.reportsMade))
+			status.UID, status.CreationTimestamp = types.UID(fmt.Sprintf("report-%d", w.reportsMade)), metav1.NewTime(w.now.Truncate(time.Second))
 		}
 		w.reports, w.status = reports, status
 		w.published(status)

@@ -164,12 +164,20 @@ func (w *world) assemble() bool {
 	if w.status != nil {
 		status.UID = w.status.UID
 	}
+	identify(status, w.status)
 	if sameObject(reports, w.reports) && sameObject(status, w.status) {
 		return true
 	}
 	written := w.writeReports(reports, status)
 	w.control.seen = w.version
 	return written
+}
+
+// identify gives a report the identity of the stored one.
+func identify(status, stored *api.ScyllaDBStatusReport) {
+	if stored != nil {
+		status.UID, status.CreationTimestamp = stored.UID, stored.CreationTimestamp
+	}
 }
 
 // assembled are the reports of what the controller reads.

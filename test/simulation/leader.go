@@ -287,6 +287,7 @@ func (w *world) reading(l *leader) *reading {
 	c := cluster.New(l.cache, cluster.SourceAnnotation, w.clock(l.name))
 	m := &reading{at: w.now, stored: &api.ScyllaDBStatusReportStatus{}}
 	m.reports, m.status = assembled(c)
+	identify(m.status, l.cache.StatusReport)
 	if is := l.cache.StatusReport; is != nil {
 		m.status.UID = is.UID
 	}
