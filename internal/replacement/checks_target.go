@@ -105,7 +105,7 @@ func (v *verifier) checkMember() finding {
 	case t.Total() == 0:
 		return unknown(code.New(saysReplaceMemberNobodySays), seeStatus(v.in))
 	case t.Listing() == 0:
-		return failed(code.New(saysReplaceNoMember, "by", v.labels(t.NotListed), "hostID", v.target), code.New(saysReplaceNothingToReplace))
+		return failed(code.New(saysReplaceNoMember, "by", v.labels(t.NotListed), "hostID", v.target), v.nothingToReplace())
 	case len(odd) > 0:
 		return failed(code.New(saysReplaceFacts, "facts", odd), code.New(saysReplaceOnlyNormal))
 	case len(t.NotListed) > 0:

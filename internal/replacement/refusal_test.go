@@ -367,3 +367,54 @@ func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
 		t.Errorf("the recorded node is not the one to replace: %q", got)
 	}
 }
+
+// A replacement had begun, and now no row lists the replaced node or the new one: the commands that take the request off are printed, and only then.
+func TestNothingIsLeftToReplace(t *testing.T) {
+	gone := func(more ...func(*Input)) Input {
+		in := toResume()
+		for i := range in.Rows {
+			in.Rows[i].Observed = without(without(in.Rows[i].Observed, hostOld), hostNew)
+		}
+		in.Rows = slices.DeleteFunc(in.Rows, func(r matrix.Row) bool { return r.Reporter.HostID == hostNew })
+		return change(in, func(in *Input) {
+			for _, m := range more {
+				m(in)
+			}
+		})
+	}
+	for name, tc := range map[string]struct {
+		in   Input
+		want code.Code
+	}{
+		"neither is a member":        {gone(), CureStartAsNew},
+		"before anything has begun":  {neverJoined(), saysReplaceNothingToReplace},
+		"a node without a member":    {setCell(gone(), "demo-c-0", "77770000-0000-4000-8000-000000000007", matrix.Up, matrix.StateNormal), saysReplaceNothingToReplace},
+		"no Pod":                     {gone(func(in *Input) { in.Pod = nil }), saysReplaceNothingToReplace},
+		"the original is a member":   {toResume(), ""},
+		"the claim is not known yet": {gone(func(in *Input) { in.Claims = nil }), saysReplaceNothingToReplace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Next(tc.in)
+			var got code.Message
+			for _, c := range s.Checks {
+				if c.Name == CheckMember && c.Blocks() {
+					got = c.Cure
+				}
+			}
+			if got.Code != tc.want {
+				t.Fatalf("%s, cure %q, want %q", s.Action, got.Code, tc.want)
+			}
+			if tc.want != CureStartAsNew {
+				return
+			}
+			// The record goes before the label, or the controller puts the label back; the volume goes before the Pod.
+			var order []string
+			for _, c := range got.Commands {
+				order = append(order, c[1]+" "+c[2])
+			}
+			if want := []string{"annotate service", "label service", "delete pvc", "delete pod"}; !slices.Equal(order, want) {
+				t.Errorf("%v, want %v", order, want)
+			}
+		})
+	}
+}

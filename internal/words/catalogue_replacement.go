@@ -252,6 +252,7 @@ var replacementSentences = map[code.Code]string{
 	"CureResume":             "the new volume is poisoned and cannot be used again: {1}",
 	"CureIgnoreOther":        "{nodes&} is to be replaced too, and waits for this one. If it is dead for good, go on without it: {1}",
 	"CureVolumeLost":         "if the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, begin again on an empty volume: {1}",
+	"CureStartAsNew":         "neither the replaced node nor the new one is a member any more: nothing is left to replace. Take the request off {member} and let it join as a new node on an empty volume: {1}; then: {2}; then: {3}; then: {4}",
 	"CureNewSeeds":           "no node has heard of new node {node}: the addresses that it was started with as seeds may be gone. Make its Pod anew, which then gets the addresses of today: {1}",
 	"CureNewcomerLost":       "the new node is a member already. If the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, replace the new node's own host ID: {1}",
 	"CureRecordNewcomer":     "{node} has taken the original's place, and its Pod and volume went before its host ID was recorded. Record it on the Service of {member}, then replace it: {1}; then: {2}",

@@ -382,6 +382,15 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
 	// Whether or not anything has begun: a Pod that cannot end is nobody's to wait for.
 	for _, c := range step.Checks {
+		if c.Name == replacement.CheckMember && c.Blocks() && c.Cure.Code == replacement.CureStartAsNew {
+			return map[string]func(){"nothing is left to replace": func() {
+				for _, command := range c.Cure.Commands {
+					if do := w.command(command); do != nil {
+						do()
+					}
+				}
+			}}
+		}
 		if c.Name != replacement.CheckStatefulSet || !c.Blocks() {
 			continue
 		}
