@@ -116,7 +116,7 @@ func (s *source) add(dir string, f *ast.File) {
 	}
 }
 
-// text is the value of a string expression; what is not constant is "..." in it, and whole is false.
+// text is the value of a string expression; a part that is not constant is "..." in it, and whole is then false.
 func (s *source) text(pkg string, e ast.Expr) (text string, whole bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -290,7 +290,7 @@ func name(e ast.Expr) string {
 	return ""
 }
 
-// command is a command as text, with words in capitals for what is not constant.
+// command is a command as text, with words in capitals for parts that are not constant.
 func (s *source) command(p place, e ast.Expr) (string, bool) {
 	if p.depth > 4 {
 		return "", false

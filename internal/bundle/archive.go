@@ -60,8 +60,7 @@ type Archive struct {
 	total    int64
 }
 
-// Pack redacts and packs clusters. now is when that happens. What is bigger than the limits is left out, and the manifest says so. Error: an object cannot be
-// encoded.
+// Pack redacts and packs clusters at time now. Files above the limits are left out, and the manifest says so. Error: an object cannot be encoded.
 func Pack(clusters []*Cluster, now time.Time, limits Limits) (*Archive, error) {
 	a := &Archive{limits: limits.withDefaults(), Manifest: Manifest{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}, CreatedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
@@ -276,7 +275,7 @@ func redacted(item client.Object, apiVersion, kind string) (*packed, error) {
 		return p, nil
 	}
 	row, _, _ = unstructured.NestedString(clean, "metadata", "annotations", api.AnnotationNodeStatusReport)
-	if !utf8.ValidString(row) || row == "" { // what is not valid comes out of JSON as something else
+	if !utf8.ValidString(row) || row == "" { // JSON would change invalid UTF-8
 		return p, nil
 	}
 	_ = unstructured.SetNestedField(clean, "", "metadata", "annotations", api.AnnotationNodeStatusReport) // as above

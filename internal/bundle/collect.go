@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// Cluster is a snapshot of a cluster and what is collected beside it; an archive gives the same back.
+// Cluster is a snapshot of a cluster with the data collected beside it; opening an archive gives the same back.
 type Cluster struct {
 	Snapshot *cluster.Cluster
 	// Requested is the source that was asked for when the snapshot was taken; auto when empty.
@@ -56,7 +56,7 @@ func (cl *Cluster) addRedacted(t Tally) {
 	cl.redacted.Add(t)
 }
 
-// Server reads what is no object of the API. A function that is nil is not called.
+// Server reads data that are no objects of the API. A function that is nil is not called.
 type Server struct {
 	// Log opens a container's log.
 	Log func(ctx context.Context, namespace, pod string, opts *corev1.PodLogOptions) (io.ReadCloser, error)
@@ -66,8 +66,8 @@ type Server struct {
 	Tables func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables, []cluster.Problem)
 }
 
-// Gather reads what a snapshot lacks: events, Kubernetes nodes, the Scylla Operator's objects, and through server logs of waiting containers, the
-// version, and ScyllaDB's tables. What cannot be read is listed in LeftOut; the only error is that ctx ended. progress, when not nil, is told what is being read.
+// Gather reads the parts that a snapshot lacks: events, Kubernetes nodes, the Scylla Operator's objects, and through server logs of waiting containers, the version, and
+// ScyllaDB's tables. Parts that cannot be read are listed in LeftOut; the only error is that ctx ended. progress, when not nil, is called with the part that is being read.
 func Gather(ctx context.Context, c client.Reader, s *cluster.Cluster, requested cluster.Source, server Server, limits Limits, progress func(string)) (*Cluster, error) {
 	limits = limits.withDefaults()
 	if progress == nil {

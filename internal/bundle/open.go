@@ -73,7 +73,7 @@ func (s *Saved) Use(source cluster.Source) error {
 func (c *Cluster) use(source cluster.Source) error {
 	all := cmp.Or(c.archived, c.Snapshot)
 	if source == cluster.SourceAuto && c.Requested == cluster.SourceLive {
-		// The nodes were asked because somebody wanted it, not because the objects say nothing: these speak for themselves.
+		// The nodes were asked because the user chose so, although the objects have rows: use the objects' rows.
 		objects := all.Objects
 		objects.Live, objects.Facts = nil, nil
 		c.Snapshot = cluster.New(objects, source, all.TakenAt)
@@ -87,8 +87,8 @@ func (c *Cluster) use(source cluster.Source) error {
 	return nil
 }
 
-// Open reads an archive or plain saved objects (see kube.Read); the first bytes tell which. An archive is not trusted: errors say what is wrong
-// with it, and nothing is written to disk.
+// Open reads an archive or plain saved objects (see kube.Read); the first bytes tell which. An archive is not trusted: an error says why it is invalid, and nothing is written
+// to disk.
 func Open(r io.Reader) (*Saved, error) {
 	b := bufio.NewReader(r)
 	if magic, _ := b.Peek(4); !bytes.Equal(magic, []byte("PK\x03\x04")) && !bytes.Equal(magic, []byte("PK\x05\x06")) {

@@ -173,7 +173,7 @@ func reference(k string) bool {
 	return strings.HasSuffix(k, "Name") || strings.HasSuffix(k, "Ref") || strings.HasSuffix(k, "KeyRef") || strings.HasSuffix(k, "Path")
 }
 
-// writtenFields are those whose time of writing tells the age of a row.
+// writtenFields are the fields whose time of writing is the age of a row.
 var writtenFields = []string{"f:" + api.AnnotationNodeStatusReport, "f:racks", "f:datacenters"}
 
 func (r redactor) metadata(m map[string]any) map[string]any {

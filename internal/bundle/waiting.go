@@ -39,7 +39,7 @@ type LogError struct {
 	Previous bool `json:"previous,omitempty"`
 }
 
-// replacements are the members whose node is being replaced.
+// replacements are the members with an open or requested replacement.
 func replacements(s *cluster.Cluster) map[string]bool {
 	out := map[string]bool{}
 	for i := range s.Services {

@@ -20,7 +20,7 @@ func (a *Archive) WriteTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("encode %s: %w", manifestName, err)
 	}
-	// The manifest comes first: a person who opens the file by hand begins there.
+	// The manifest comes first, for a person who opens the file by hand.
 	for _, f := range append([]file{{name: manifestName, data: append(data, '\n')}}, a.files...) {
 		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: a.Manifest.CreatedAt.Time}
 		h.SetMode(0o600)
@@ -49,7 +49,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ErrExists is that a file is there already and nobody said that it may be replaced.
+// ErrExists is that the file exists and overwriting it was not allowed.
 var ErrExists = errors.New("it exists already")
 
 // Writable says early whether WriteFile could write name: its directory is there, and it is not, or force allows to replace it.

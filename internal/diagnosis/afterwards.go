@@ -35,7 +35,7 @@ const (
 type TaskState string
 
 const (
-	// TaskOpen is to be done. Whether somebody has done it cannot be observed: no call of ScyllaDB's API says when a repair or a cleanup ended.
+	// TaskOpen has to be done. Whether it has been done cannot be observed: no call of ScyllaDB's API says when a repair or a cleanup ended.
 	TaskOpen TaskState = "Open"
 	// TaskNotNeeded is ticked off: what was observed makes it unnecessary.
 	TaskNotNeeded TaskState = "NotNeeded"
@@ -51,7 +51,7 @@ type Task struct {
 	Command code.Command
 }
 
-// Afterwards is what is to be done after one operation.
+// Afterwards are the tasks that follow one operation.
 type Afterwards struct {
 	Operation Operation
 	// Node is the newcomer, Original the host ID that it replaced, empty for a join.
@@ -69,9 +69,8 @@ func (a *Afterwards) Open() bool {
 	return slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.State == TaskOpen })
 }
 
-// After lists what is to be done after the operations that ended within Fresh before now: each replacement, and the last join of each datacenter, as one
-// cleanup serves all joins before it. They are known by what our controller records on member Services: under the Scylla Operator there are none, which
-// cleans up by itself.
+// After lists the tasks that follow the operations that ended within Fresh before now: each replacement, and the last join of each datacenter, as one cleanup serves all joins
+// before it. The operations are those that our controller records on member Services. Under the Scylla Operator there are no records, and it cleans up by itself.
 func After(c *cluster.Cluster, now time.Time) []Afterwards {
 	var out []Afterwards
 	last := map[string]record{} // by datacenter
@@ -100,7 +99,7 @@ func After(c *cluster.Cluster, now time.Time) []Afterwards {
 	return out
 }
 
-// AfterReplacement is what is to be done after the replacement of a node: a repair of the newcomer, unless it says that its replacements are repair-based.
+// AfterReplacement is the task that follows the replacement of a node: a repair of the newcomer, unless its configuration makes replacements repair-based.
 func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original hostid.ID, finished time.Time) Afterwards {
 	a := Afterwards{
 		Operation: Replaced, Node: newcomer, Original: original, Finished: finished,
@@ -168,7 +167,7 @@ type record struct {
 	matrix.Ref
 	// member is set for a node that has joined.
 	member bool
-	// joined is when it was seen to join, zero where nobody saw it; original is the host ID that it replaced.
+	// joined is when the join was observed, zero where it was not; original is the host ID that it replaced.
 	joined   time.Time
 	original hostid.ID
 }
@@ -192,7 +191,7 @@ func recordsOf(c *cluster.Cluster) []record {
 			r.joined, r.original = l.FinishedAt, l.HostID
 		}
 		if mb.ReplaceRequested || mb.Replacing != "" {
-			r.joined = time.Time{} // what is under way has not ended
+			r.joined = time.Time{} // an operation under way has not ended
 		}
 		out = append(out, r)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// unasked is for a cluster of which nobody can say anything: no row counts, and no node is known to be DOWN.
+// unasked explains a cluster without any information: no row counts, and no node is known to be DOWN.
 func (s *scene) unasked() {
 	if s.m.Reporting() > 0 || len(s.inFate(down, lost, starting, replaced)) > 0 {
 		return
@@ -81,7 +81,7 @@ func (s *scene) all() []int {
 	return out
 }
 
-// assign gives every blocker to the finding that explains it: first what is wide, then what is narrow, then whatever is left.
+// assign gives every blocker to the finding that explains it: wide findings first, then narrow ones, then the rest.
 func (s *scene) assign() {
 	s.split()
 	s.partition()

@@ -74,14 +74,14 @@ const (
 	stepSeeLeftover   code.Code = "SeeLeftover"     // command: status
 )
 
-// A newcomer that nobody has heard of.
+// A newcomer that no node lists.
 const (
 	sayUnheard     code.Code = "FindingNodeUnheard" // node
 	numbersUnheard code.Code = "NumbersUnheard"     // mode
 	stepNewSeeds   code.Code = "StartWithNewSeeds"  // command: delete the Pod
 )
 
-// What is to be done after an operation.
+// Tasks after an operation.
 const (
 	sayReplaced         code.Code = "AfterReplaced"        // node, original
 	sayJoined           code.Code = "AfterJoined"          // node

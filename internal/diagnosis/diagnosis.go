@@ -24,7 +24,7 @@ const (
 	NobodyAsked        Kind = "Unknown"            // nothing is known, or something that is needed is not
 	RightsMissing      Kind = "RightsMissing"      // it is not known for want of a right
 	Partition          Kind = "Partition"          // parts that do not see each other
-	ControllerSilent   Kind = "ControllerSilent"   // nobody keeps the reports up to date: what follows may be old
+	ControllerSilent   Kind = "ControllerSilent" // the reports are not kept up to date: their rows may be old
 	DatacenterDown     Kind = "DatacenterDown"     // every node of it
 	RackDown           Kind = "RackDown"           // every node of it
 	ClaimDeleting      Kind = "ClaimDeleting"      // of a node that lives: its data goes when its Pod ends
@@ -86,7 +86,7 @@ type Finding struct {
 	Since time.Time
 	// Blockers that it explains, by their indexes in Health.Blockers.
 	Blockers []int
-	// Remark is true for what is worth saying and holds no newcomer up: a cluster with remarks alone is healthy.
+	// Remark is true for a finding that delays no newcomer: a cluster with remarks alone is healthy.
 	Remark bool
 }
 

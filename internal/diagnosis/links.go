@@ -36,7 +36,7 @@ func (s *scene) links() {
 	}
 }
 
-// groups finds places none of whose nodes see each other while others see both.
+// groups finds pairs of places whose nodes do not see each other while other nodes see both.
 func (s *scene) groups(bad map[link][]int, place func(*node) string) {
 	in := map[string][]int{}
 	var order []string
@@ -82,7 +82,7 @@ func (s *scene) apartButSeen(bad map[link][]int, pairs []link, parts [][]int) {
 
 // star explains the pairs of the node that has the most, or a single pair.
 //
-// Long: who is the centre, what is said of it, and the sentence for it.
+// Long: the choice of the centre, the evidence about it, and its sentence.
 func (s *scene) star(bad map[link][]int) {
 	counterparts := map[int]map[int]bool{}
 	for l := range bad {
@@ -212,8 +212,8 @@ func (s *scene) reporters() {
 	}
 }
 
-// rest explains what is left: a rollout that only lacks ready Pods, nodes that nobody is sure of, datacenters that nobody can ask, and anything else by
-// its own words.
+// rest explains the remaining blockers: a rollout that only lacks ready Pods, nodes whose state is unknown, datacenters without a node that can be asked, and all others by
+// their own texts.
 func (s *scene) rest() {
 	unsure := map[int][]int{}
 	var order []int
@@ -277,7 +277,7 @@ func (s *scene) notReady(k int) {
 	}
 }
 
-// remarks are worth saying and hold nobody up.
+// remarks adds findings that delay no newcomer.
 func (s *scene) remarks() {
 	if rights := s.rights(); len(rights) > 0 && !slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
 		s.remark(Finding{Kind: RightsMissing, Message: code.New(sayRightsPartly, "rights", rights), Step: code.New(stepGetRights)})

@@ -134,13 +134,13 @@ func (s *scene) apart(i, j int) bool {
 	return i >= 0 && j >= 0 && s.nodes[i].part >= 0 && s.nodes[j].part >= 0 && s.nodes[i].part != s.nodes[j].part
 }
 
-// pair is who sees whom in a blocker, -1 where it is about none.
+// pair is the index of the observer and of the observed node of a blocker, -1 where there is none.
 func (s *scene) pair(k int) (observer, observed int) {
 	b := &s.h.Blockers[k]
 	return s.index(b.Observer), s.index(b.Observed)
 }
 
-// look counts what is said of each node, and says what became of it.
+// look collects the blockers about each node, and decides the node's fate.
 func (s *scene) look() {
 	for k := range s.h.Blockers {
 		r := s.h.Blockers[k].Reason
@@ -206,8 +206,7 @@ func (s *scene) fateOf(n *node) fate {
 	return down
 }
 
-// isDown is true for a node that most rows see DOWN, or whose Pod does not serve. A node that has a row and a Pod that serves lives: what is broken is
-// the way to it.
+// isDown is true for a node that most rows see DOWN, or whose Pod does not serve. A node that has a row and a serving Pod lives: the network to it is at fault.
 func (s *scene) isDown(n *node) bool {
 	pod := n.pod()
 	serves := cluster.Serving(pod) && !s.c.NodeLost(pod)

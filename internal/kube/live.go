@@ -275,7 +275,7 @@ func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*
 	case <-ctx.Done():
 		go func() {
 			if r := <-ready; r.err == nil {
-				_ = r.conn.Close() // nobody waits for it any more
+				_ = r.conn.Close() // the result is no longer needed
 			}
 		}()
 		return nil, fmt.Errorf("%s: %w", what, timedOut(ctx))
@@ -412,7 +412,7 @@ type forwarded struct {
 // maxForwardError bounds what the kubelet can make us keep.
 const maxForwardError = 4096
 
-// listen waits for the kubelet's word about the port: nobody listens there, say.
+// listen waits for the kubelet's error about the port, such as connection refused.
 func (c *forwarded) listen() {
 	defer close(c.failed)
 	if msg, err := bounded.Head(c.errs, maxForwardError); err == nil && len(msg) > 0 {

@@ -225,7 +225,7 @@ func (l *loader) readOverride(ctx context.Context) error {
 	return l.readStatusReport(ctx, ref, true)
 }
 
-// readUnlabelled finds a cluster that nobody prepared: the StatefulSets that make it up by cluster.NameOf, or by the name of one of them.
+// readUnlabelled finds a cluster without our labels: its StatefulSets, by cluster.NameOf or by the name of one of them.
 func (l *loader) readUnlabelled(ctx context.Context) error {
 	sets, err := l.unprepared(ctx)
 	if err != nil || len(sets) == 0 {
@@ -283,7 +283,7 @@ func (l *loader) readSets(ctx context.Context, sets []appsv1.StatefulSet) error 
 		if err := l.c.List(ctx, &pods, client.InNamespace(l.o.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 			return l.note(ctx, "list", cluster.ResourcePods, l.o.Namespace, "", err)
 		}
-		// Two StatefulSets whose selectors overlap have each its own Pods.
+		// Where the selectors of two StatefulSets overlap, each keeps its own Pods.
 		pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
 			owner := metav1.GetControllerOf(&p)
 			return owner != nil && owner.Name != s.Name

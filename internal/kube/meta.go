@@ -29,10 +29,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// PatchMetadata applies mutate to obj and sends the difference as a merge patch that fails with a conflict (apierrors.IsConflict)
-// when obj has changed on the server since it was read: whoever decided by the old object must look again. Nothing is sent when mutate
-// changes nothing; a change of anything but metadata is an error and sends nothing. On success obj is the server's new object, on error
-// it is as before. Pass client.FieldOwner, client.DryRunAll as options.
+// PatchMetadata applies mutate to obj and sends the difference as a merge patch that fails with a conflict (apierrors.IsConflict) when obj has changed on the server since it
+// was read: the caller must decide again from the new object. Nothing is sent when mutate changes nothing; a change of anything but metadata is an error and sends nothing. On
+// success obj is the server's new object, on error it is as before. Pass client.FieldOwner, client.DryRunAll as options.
 func PatchMetadata[T client.Object](ctx context.Context, c client.Client, obj T, mutate func(T), opts ...client.PatchOption) error {
 	before, ok := obj.DeepCopyObject().(T)
 	what := fmt.Sprintf("patch %T %s", obj, client.ObjectKeyFromObject(obj))
@@ -98,7 +97,7 @@ type Event struct {
 	Reason string // CamelCase
 	Action string // CamelCase: what was being done; empty = Reason
 	Note   string
-	// Controller is who says so, "kubectl-scylla" when empty. Instance defaults to Controller.
+	// Controller is the reporting controller, "kubectl-scylla" when empty. Instance defaults to Controller.
 	Controller, Instance string
 	// Now is the clock's reading; zero = time.Now().
 	Now time.Time

@@ -37,7 +37,7 @@ type operatorDatacenter struct {
 	} `json:"status"`
 }
 
-// put writes what the object says into what is known of the operator.
+// put copies the fields of the object into state.
 func (dc *operatorDatacenter) put(state *cluster.OperatorState) {
 	state.Conditions = dc.Status.Conditions
 	state.ExternalSeeds = dc.Spec.ScyllaDB.ExternalSeeds

@@ -21,7 +21,7 @@ const podPage = 25
 // maxPods bounds a list that does not end.
 const maxPods = 20_000
 
-// writtenRow is how the API server's record of who wrote what has a Pod's row.
+// writtenRow is the name of a Pod's row in managedFields, the API server's record of which manager wrote which field.
 const writtenRow = "f:" + api.AnnotationNodeStatusReport
 
 // Pods lists a cluster's Pods page by page and keeps of each only what New reads. condense, where set, is called with each Pod while its page is held,
@@ -52,7 +52,7 @@ func Pods(ctx context.Context, c client.Reader, key cluster.Key, condense func(*
 	}
 }
 
-// slim copies what is read of a Pod.
+// slim copies the fields of a Pod that are read.
 func slim(p *corev1.Pod) corev1.Pod {
 	out := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

@@ -31,7 +31,7 @@ type Progress struct {
 	Silence, First time.Duration
 
 	mu   sync.Mutex
-	last map[string]time.Time // by what is read: when anything of it came last
+	last map[string]time.Time // by URL path and selector: when data last arrived
 }
 
 // NewProgress returns a Progress with the limits of this package.
@@ -82,7 +82,7 @@ type progressing struct {
 	next http.RoundTripper
 }
 
-// RoundTrip breaks off what is silent. That an answer begins is no progress of a watch: a proxy answers before it has heard anything.
+// RoundTrip cancels a silent request. For a watch the start of the response is no progress: a proxy may answer before the API server does.
 func (p *progressing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return p.next.RoundTrip(req)

@@ -89,7 +89,7 @@ func valueEnd(raw []byte, i int) int {
 	return i
 }
 
-// stringEnd is where the closing quote is of the string whose opening quote is at i.
+// stringEnd is the index of the closing quote of the string whose opening quote is at i.
 func stringEnd(raw []byte, i int) int {
 	for i++; ; i++ {
 		i += bytes.IndexByte(raw[i:], '"')
@@ -113,8 +113,8 @@ type head struct {
 	items []byte // nil where there is no list
 }
 
-// headOf reads the head of a valid JSON object without what is in it. As for package json, case does not matter and the last field of a name counts. Error: a field
-// has the wrong type.
+// headOf reads the head of a valid JSON object without its contents. As for package json, case does not matter and the last field of a name counts. Error: a field has the
+// wrong type.
 func headOf(raw []byte) (*head, error) {
 	var small struct {
 		Kind       json.RawMessage `json:"kind,omitempty"`
@@ -143,7 +143,7 @@ func headOf(raw []byte) (*head, error) {
 	return h, json.Unmarshal(data, h)
 }
 
-// named is metadata with nothing but its name and namespace; what is no object stays as it is.
+// named is metadata with nothing but its name and namespace; a value that is no object stays as it is.
 func named(metadata []byte) json.RawMessage {
 	if metadata[0] != '{' {
 		return metadata

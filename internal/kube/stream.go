@@ -97,7 +97,7 @@ func (s *saved) room(raw []byte, kind, name string) error {
 	return nil
 }
 
-// heap is how many bytes objects take, those that nobody needs any more among them until they are collected.
+// heap is the size of the objects on the heap in bytes, including garbage that is not yet collected.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
@@ -141,7 +141,7 @@ func (s *saved) yamlList(doc []byte) (bool, error) {
 		}
 	}
 	for i, object := range objects {
-		objects[i] = nil // what is decoded is not needed as JSON too
+		objects[i] = nil // the decoded object replaces its JSON
 		if err := s.object(object, strings.TrimSuffix(list.Kind, "List"), 1); err != nil {
 			return false, fmt.Errorf("item %d: %w", i+1, err)
 		}

@@ -179,7 +179,7 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 		unanswered.Stop()
 		if err == nil {
 			w.state(i, true, nil)
-			// Whatever happened while nobody watched has been missed.
+			// Changes between two watches were missed.
 			w.signal()
 			var events int
 			events, err = w.drain(ctx, stream)

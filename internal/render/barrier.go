@@ -71,12 +71,12 @@ type BarrierState struct {
 type BarrierVerdictList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []BarrierVerdict `json:"items"`
-	// Views are which view the controller has of each cluster that was looked at, and since when; also of one in which nobody waits.
+	// Views are the controller's view of each cluster that was read, with its age; also of clusters in which no member waits.
 	Views []ClusterView `json:"views,omitempty"`
-	// Partial is what could not be read: others may wait whom nobody saw.
+	// Partial lists the parts that could not be read: members that wait may be missing from the list.
 	Partial []cluster.Problem `json:"partial,omitempty"`
 
-	now time.Time // when the list was made, for ages; nobody waits in an empty one
+	now time.Time // now time.Time: when the list was made, for ages; zero in an empty list
 }
 
 // DeepCopyObject as for ClusterStatus.
@@ -90,7 +90,7 @@ func NewBarrierVerdict(s *cluster.Cluster, member string, now time.Time) (*Barri
 	return NewBarrierVerdictWithLogs(s, member, now, nil)
 }
 
-// NewBarrierVerdictWithLogs is NewBarrierVerdict where somebody has read the logs of new nodes that replace others.
+// NewBarrierVerdictWithLogs is NewBarrierVerdict with what the logs of new nodes say of their replacements.
 func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time, logs Logs) (*BarrierVerdict, error) {
 	in, err := s.BootstrapInput(member)
 	if err != nil {
@@ -130,8 +130,8 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 	return d, nil
 }
 
-// unsure holds a verdict back that rests on the member's volume, which nobody has looked into from here: a member whose Pod still stands at its barrier may
-// have lost it, and then it starts as a newcomer or not at all. Of a Pod that is past its barrier the verdict speaks of another start.
+// unsure withholds a verdict that rests on the member's volume, which cannot be inspected from here: a member whose Pod is still at its barrier may have lost its volume, and
+// then starts as a newcomer or not at all. For a Pod past its barrier the verdict is about a later start, and stays.
 func (d *BarrierVerdict) unsure() {
 	if !d.restsOnVolume() || d.Barrier.Phase == BarrierPassed || d.Barrier.Phase == BarrierAbsent {
 		return
@@ -207,7 +207,7 @@ func NewBarrierListOf(s *cluster.Cluster, members []string, now time.Time) (*Bar
 	return l, nil
 }
 
-// add takes what is said of a cluster as a whole.
+// add adds the parts of a cluster that belong to no single member: its problems and the controller's view.
 func (l *BarrierVerdictList) add(s *cluster.Cluster) {
 	l.Partial = append(l.Partial, s.Partial()...)
 	if v := NewViewStamp(s); v != nil {

@@ -21,7 +21,7 @@ func NewClusterStatus(s *cluster.Cluster, now time.Time) *ClusterStatus {
 	return NewClusterStatusWithLogs(s, now, nil)
 }
 
-// NewClusterStatusWithLogs is NewClusterStatus where somebody has read the logs of new nodes that replace others.
+// NewClusterStatusWithLogs is NewClusterStatus with what the logs of new nodes say of their replacements.
 //
 // Long: one literal with the fields of the document.
 func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *ClusterStatus {
@@ -231,7 +231,7 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 	n.Seen = &seen
 }
 
-// addSections files a member under what is not ordinary about it.
+// addSections adds a member to each section of the document that it belongs to, such as newcomers and ghosts.
 func (d *ClusterStatus) addSections(j *judge, m cluster.Member, n Node) {
 	replaced := j.replacementOf(m, n.Pod)
 	switch {
@@ -273,8 +273,8 @@ func noService(m cluster.Member) code.Message {
 	return code.New(summaryNoService)
 }
 
-// disagreement joins what the nodes say of schema versions; nil when there is one, or nobody was asked. Nodes that cannot be reached are
-// listed by ScyllaDB under a word of their own and are no version.
+// disagreement merges the schema versions that the nodes report; nil when there is one version, or no node was asked. ScyllaDB lists unreachable nodes under UNREACHABLE, which
+// is not a version.
 func disagreement(s *cluster.Cluster) map[string][]string {
 	versions := map[string][]string{}
 	for _, facts := range s.Facts {
@@ -327,7 +327,7 @@ func (d *ClusterStatus) UnderWay() []string {
 
 func short(id hostid.ID) string { return id.Short() }
 
-// addRows lists, for each node that reports, who is not UP in its row.
+// addRows lists, for each node that reports, the nodes that are not UP in its row.
 func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 	nodes := m.Nodes()
 	for i := range nodes {

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// maxPlainMatrix is how many nodes a whole matrix is drawn for where nothing limits the height: beyond it nobody reads it.
+// maxPlainMatrix is the largest number of nodes for which the whole matrix is drawn without a height limit: a larger one is unreadable.
 const maxPlainMatrix = 40
 
 // detail is how much of a status is drawn; each level leaves out more, so that the verdict and its reasons stay on the screen.
@@ -47,8 +47,7 @@ var details = []detail{
 	{byRack: true, terse: true, maxList: 1},
 }
 
-// Text draws the document: verdict, nodes, who sees whom, blockers. It leaves out what does not fit o.Height, in a fixed order, and says
-// that it did.
+// Text draws the document: verdict, nodes, matrix, blockers. It leaves out, in a fixed order, the parts that do not fit o.Height, and says so.
 func (d *ClusterStatus) Text(o Options) string {
 	p := &painter{d: d, o: o, g: o.glyphs()}
 	p.index()
@@ -197,7 +196,7 @@ func (p *painter) origin(level detail) []string {
 	return slices.Concat(p.each(Dim, p.wrap(from, "  ")), p.view(level), p.partial(level))
 }
 
-// partialMark stands beside a name whose document does not say everything.
+// partialMark is the mark beside a name whose document is incomplete.
 func (p *painter) partialMark() string {
 	if len(p.d.Partial) == 0 {
 		return ""
@@ -205,7 +204,7 @@ func (p *painter) partialMark() string {
 	return " " + Warn.Paint("(partial)")
 }
 
-// partial says what could not be read, where nobody can overlook it.
+// partial lists the parts that could not be read, near the top, so that they are not overlooked.
 func (p *painter) partial(level detail) []string {
 	most := maxPartial
 	switch {

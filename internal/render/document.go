@@ -39,7 +39,7 @@ type Header struct {
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	// GeneratedAt is when the document was made.
 	GeneratedAt metav1.Time `json:"generatedAt"`
-	// TakenAt is when the objects were read; absent for saved objects, whose age nobody knows. Texts then give no ages.
+	// TakenAt is when the objects were read; absent for saved objects, whose age is unknown. Texts then give no ages.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	// Source of the rows: which, and why that one.
 	Source SourceInfo `json:"source,omitzero"`
@@ -79,7 +79,7 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 	}
 	for _, p := range s.Problems {
 		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != cluster.ProblemNotInstalled && p.Kind != cluster.ProblemNotFound {
-			// Of the controller's own namespace: who may only see their own loses nothing of the matrix.
+			// The controller's own namespace: a user who may read only the cluster's namespace still gets the whole matrix.
 			h.Notes = append(h.Notes, p.Message)
 		}
 	}
@@ -90,7 +90,7 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 	return h
 }
 
-// maxPartial is how many lines say near the verdict what is missing.
+// maxPartial is the maximum number of lines near the verdict that list missing parts.
 const maxPartial = 6
 
 // PartialLines say what could not be read, each without escape sequences; those of Pods with the same reason are one. When there are more than
@@ -119,7 +119,7 @@ type ClusterStatus struct {
 	Header `json:",inline"`
 	// Healthy is true when there is at least one node and every node sees every node UP: a newcomer could join now.
 	Healthy bool `json:"healthy"`
-	// Verdict is HEALTHY, NOT HEALTHY, or UNKNOWN where nobody could be asked.
+	// Verdict is HEALTHY, NOT HEALTHY, or UNKNOWN where no node could be asked.
 	Verdict string `json:"verdict"`
 	// Summary is the gravest finding in one sentence, or how many nodes are UP where there is none.
 	Summary string `json:"summary"`
@@ -134,7 +134,7 @@ type ClusterStatus struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Nodes, ordered by datacenter, rack, ordinal, host ID. The text counts them from 1.
 	Nodes []Node `json:"nodes"`
-	// Rows of the nodes that report: who is not UP in whose eyes. A node with a host ID that a row does not list in notUp is UP in it.
+	// Rows of the nodes that report, each with the nodes that are not UP in it. A node with a host ID that a row does not list in notUp is UP in it.
 	Rows []Row `json:"rows,omitempty"`
 	// Blockers, the gravest first: why a newcomer could not join now.
 	Blockers Blockers `json:"blockers,omitempty"`
@@ -144,11 +144,11 @@ type ClusterStatus struct {
 	Replacements []Replacement `json:"replacements,omitempty"`
 	// Operations are the topology operations that ScyllaDB's task manager shows as open, and those that failed a while ago.
 	Operations []Operation `json:"operations,omitempty"`
-	// Ghosts are members without a Pod, GossipOnly host IDs that peers list and nobody in Kubernetes knows; by name or host ID.
+	// Ghosts are members without a Pod; GossipOnly are host IDs that peers list and no Kubernetes object has. By name or host ID.
 	Ghosts     []string    `json:"ghosts,omitempty"`
 	GossipOnly []hostid.ID `json:"gossipOnly,omitempty"`
-	// Leftovers are those of GossipOnly that are ghosts, as failed replacements and joins leave behind: each with who lists it, and the
-	// command that removes it or why it must not be removed.
+	// Leftovers are those of GossipOnly that are ghosts, as failed replacements and joins leave behind: each with the nodes that list it, and the command that removes it or
+	// the reason why it must not be removed.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
 	// Afterwards are the operations that ended within a day, the latest first, each with what ScyllaDB's documentation asks for next.
 	Afterwards []Afterwards `json:"afterwards,omitempty"`
@@ -189,7 +189,7 @@ type Node struct {
 	Detail     string              `json:"detail,omitempty"`
 	// State is where the node is in its life by its peers' evidence (NORMAL, JOINING, LEAVING, ...).
 	State string `json:"state,omitempty"`
-	// Seen is how the others see it; absent when nobody was asked about it.
+	// Seen is how the other nodes see it; absent when no node was asked about it.
 	Seen *Seen `json:"seen,omitempty"`
 	// Row is the state of the node's own row.
 	Row RowState `json:"row"`

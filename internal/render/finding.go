@@ -28,7 +28,7 @@ type Finding struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// Explains are the blockers that it explains, by their places in the document's list, from 0.
 	Explains []int `json:"explains,omitempty"`
-	// Remark is true for what holds nobody up: a cluster with remarks alone is healthy.
+	// Remark is true for a finding that delays no newcomer: a cluster with remarks alone is healthy.
 	Remark bool `json:"remark,omitempty"`
 }
 
@@ -40,7 +40,7 @@ func (f *Finding) Text(now time.Time) string {
 // Partition is true for parts that do not see each other.
 func (f *Finding) Partition() bool { return f.Kind == diagnosis.Partition }
 
-// Rights is true where nobody could be asked for want of a right.
+// Rights is true where no node could be asked because a right is missing.
 func (f *Finding) Rights() bool { return f.Kind == diagnosis.RightsMissing && !f.Remark }
 
 func newFindings(findings []diagnosis.Finding) []Finding {
@@ -85,7 +85,7 @@ const (
 	WordUnknown    = "UNKNOWN"
 )
 
-// Word is the verdict in one word. UNKNOWN is a cluster of which nobody could be asked: that is no node's fault.
+// Word is the verdict in one word. UNKNOWN is a cluster in which no node could be asked, which is the fault of no node.
 func (d *ClusterStatus) Word() string {
 	switch {
 	case d.Healthy:
@@ -99,7 +99,7 @@ func (d *ClusterStatus) Word() string {
 	return WordNotHealthy
 }
 
-// Unread is true where nobody could be asked and nothing is known of any node.
+// Unread is true where no node could be asked and no node's state is known.
 func (d *ClusterStatus) Unread() bool {
 	return d.Word() == WordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Logs is what the logs of ScyllaDB containers say of replacements, by member; nil when nobody has read them.
+// Logs are the diagnoses of replacements from the logs of ScyllaDB containers, by member; nil when no logs were read.
 type Logs map[string]*replacement.Diagnosis
 
 // judge asks package replacement about members. It reads the snapshot for that purpose once, and only when there is something to ask.
@@ -174,7 +174,7 @@ func newFailure(d *replacement.Diagnosis) *Failure {
 // Leftover is a host ID that the cluster lists and no member has.
 type Leftover struct {
 	HostID hostid.ID `json:"hostID"`
-	// Evidence says who lists it and how.
+	// Evidence says which nodes list it, and in which state.
 	Evidence string `json:"evidence"`
 	// Command removes it; empty while it must not be removed, with Why saying why.
 	Command string `json:"command,omitempty" words:"mentions"`
@@ -189,7 +189,7 @@ func newLeftovers(ghosts []replacement.Ghost) []Leftover {
 	return out
 }
 
-// stranger is true for a host ID that nobody in Kubernetes has: without one there is no ghost to ask about.
+// stranger is true for a host ID that no Kubernetes object has. Without a host ID there is no ghost to ask about.
 func stranger(m cluster.Member) bool { return m.Service == nil && m.Pod == nil && m.HostID != "" }
 
 // leftovers are the ghosts of the cluster, with how each is removed.
@@ -223,7 +223,7 @@ func newReplacement(m cluster.Member, rec replacement.Record, podState string) R
 	return r
 }
 
-// lines are the lines of a replacement on a screen: what is so, then the cure.
+// lines are the lines of a replacement on a screen: its state, then the cure.
 func (r *Replacement) lines(o Options, lead string) []string {
 	g := o.glyphs()
 	lines := wrap(lead+Clean(r.Name()+": "+r.Summary), o.Width, lead+"  ")

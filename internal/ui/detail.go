@@ -15,7 +15,7 @@ import (
 
 const maxWorst = 8 // nodes listed of a rack
 
-// detailPane describes what is under the cursor of the matrix.
+// detailPane describes the pair or node under the cursor of the matrix.
 type detailPane struct {
 	matrix *matrixPane
 	view   viewport.Model
@@ -68,7 +68,7 @@ func (a *nodeAxis) detail(v *view, w, i, j int) []line {
 		return v.node(nil, w, "", &nodes[j])
 	case j < 0:
 		return v.node(nil, w, "", &nodes[i])
-	case !nodes[i].column(): // a node that has not joined sees nobody: there is no pair
+	case !nodes[i].column(): // a node that has not joined has no row: there is no pair
 		return v.node(v.node(nil, w, "", &nodes[i]), w, "column", &nodes[j])
 	case i == j:
 		return v.node(a.pair(v, w, i, j), w, "", &nodes[i])

@@ -37,7 +37,7 @@ type facts struct {
 	verdict, summary string
 	source           string            // where the rows come from
 	reason           string            // why from there
-	coordinator      string            // who coordinates topology; empty when not known
+	coordinator      string // the topology coordinator; empty when not known
 	view             *render.ViewStamp // which view the controller has; nil where it keeps none
 	partial          []string
 	partition        [][]int
@@ -61,7 +61,7 @@ type node struct {
 	index                                           int // in the matrix; -1 when it is not in it
 	reports, joined, ghost, newcomer, gossip, known bool
 	coordinates                                     bool // topology: its view decides a join
-	flag                                            byte // what is not ordinary, in one character; help explains it
+	flag                                            byte // anything out of the ordinary, in one character; help explains it
 	seen                                            seen
 	row                                             row
 	notUp                                           []pair // what its own row says of others

@@ -34,7 +34,7 @@ func (l *link) tick(now time.Time) {
 	l.ticked = now
 }
 
-// stale is true when what is shown may be old: the feed says so, or it says nothing for too long.
+// stale is true when the screen may be old: the feed says so, or has been silent for too long.
 func (l *link) stale() bool { return l.lost != nil || l.live && l.quiet > silence }
 
 // lose notes that the cluster cannot be read; it returns nil when that was known.

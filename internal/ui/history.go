@@ -14,7 +14,7 @@ import (
 type Change struct {
 	At   time.Time
 	Text string
-	// Good and Bad say which way it went; neither for what is neutral.
+	// Good and Bad say whether the change is an improvement or not; neither for a neutral one.
 	Good, Bad bool
 }
 
@@ -40,7 +40,7 @@ func (l *changeLog) add(good, bad bool, format string, args ...any) {
 	l.all = append(l.all, Change{At: l.at, Text: fmt.Sprintf(format, args...), Good: good, Bad: bad})
 }
 
-// diff tells what is different in next.
+// diff lists the differences between s and next.
 func (s *Snapshot) diff(next *Snapshot) []Change {
 	log := &changeLog{at: next.at}
 	if a, b := s.verdict, next.verdict; a != b {
@@ -223,7 +223,7 @@ func (f *facts) past() []Change {
 	return log.all[max(0, len(log.all)-maxChanges):]
 }
 
-// WithPast is the snapshot with changes from before it, for what is not watched.
+// WithPast is the snapshot with the changes before it, for a cluster that is not watched.
 func (s *Snapshot) WithPast(past Past) *Snapshot {
 	p := changesPane{log: slices.Clone(s.changes)}
 	p.before(past.Changes)

@@ -170,7 +170,7 @@ func (c *changesPane) short(v *view, i, w int) line {
 	return line{v.fitted(ch.stamp(v)+" "+ch.Text, w), ch.look(v)}
 }
 
-// add takes changes in. A person who looks at an older one keeps it.
+// add appends changes. The selection stays on an older change that is selected.
 func (c *changesPane) add(focused bool, changes ...Change) {
 	c.log = append(c.log, changes...)
 	if n := len(c.log) - maxHistory; n > 0 {
@@ -181,7 +181,7 @@ func (c *changesPane) add(focused bool, changes ...Change) {
 	}
 }
 
-// before takes in changes that are older than the dashboard, each at its time. A person who looks at one keeps it.
+// before inserts changes that are older than the dashboard, each at its time. The selection stays on the same change.
 func (c *changesPane) before(past []Change) {
 	var shown Change
 	if c.at < len(c.log) {

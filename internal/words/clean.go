@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text from outside safe to show on one line: line breaks, tabs and the other control characters of ASCII become spaces, and characters that
-// nobody sees, or that change the order of others, are written as <U+202E>. Use it on whatever goes to a terminal, an Event, a condition or a log.
+// Clean makes text from outside safe to show on one line: line breaks, tabs and the other control characters of ASCII become spaces, and characters that are invisible or
+// change the order of others are written as <U+202E>. Use it on everything that goes to a terminal, an Event, a condition or a log.
 func Clean(s string) string { return visible(s, "", "<", ">") }
 
 // Visible is Clean for text of several lines: line breaks and tabs stay.
@@ -43,7 +43,7 @@ func VisibleJSON(data []byte) []byte {
 // hidden is unsafe but for the characters below the space: within JSON they are line breaks and tabs between its parts.
 func hidden(r rune) bool { return r >= ' ' && unsafe(r) }
 
-// visible writes what is not safe between open and end, and leaves the characters of stay.
+// visible writes each unsafe character between open and end, and leaves the characters of stay.
 func visible(s, stay, open, end string) string {
 	if !strings.ContainsFunc(s, unsafe) && utf8.ValidString(s) {
 		return s

@@ -15,8 +15,8 @@ import (
 // mentioned is a command of kubectl within a sentence, up to its verb.
 var mentioned = pattern.Lazy(`\bkubectl( scylla)? ([a-z][a-z-]*)( --help\b)?`)
 
-// Mentioned is a sentence whose commands of kubectl have the flags, too: for errors and hints, which are written where nobody knows the flags. Commands that ask
-// for help or look at the kubeconfig stay as they are, and so does one that has the flags already.
+// Mentioned is a sentence whose commands of kubectl have the flags, too: for errors and hints, which are written without access to the flags. Commands that ask for help or
+// look at the kubeconfig stay as they are, and so does one that has the flags already.
 func (p Printer) Mentioned(text string) string {
 	if len(p.Flags) == 0 || !strings.Contains(text, "kubectl ") {
 		return text

@@ -21,7 +21,7 @@ import (
 )
 
 type options struct {
-	// The member as typed; empty asks who waits.
+	// The member as typed; empty lists the members that wait.
 	cli.Argument
 	cli.ShowFlags
 	d *cli.Deps
@@ -74,7 +74,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return o.ShowFlags.Validate(cmd)
 }
 
-// Run says why one member waits, or who waits.
+// Run explains why one member waits, or lists the members that wait.
 func (o *options) Run(ctx context.Context) error {
 	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[document]{
 		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: o.subject, Wished: o.free,

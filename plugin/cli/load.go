@@ -108,11 +108,11 @@ type Reader struct {
 	saved *bundle.Saved
 	// machines are remembered from one reading to the next.
 	machines kube.Machines
-	// Logs looks for errors in the logs that belong to what is read.
+	// Logs looks for errors in the logs of the clusters that are read.
 	Logs LogReader
 }
 
-// NewReader opens the file or makes the client. Reading a file ends with ctx, even where it is a pipe that nobody writes to.
+// NewReader opens the file or makes the client. Reading a file ends with ctx, even for a pipe without a writer.
 func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) {
 	r := &Reader{d: d, flags: flags}
 	r.Logs = LogReader{Deps: d, Archived: r.Archived}
@@ -141,7 +141,7 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 	return r, nil
 }
 
-// Quiet is another Reader of the same, which tells of its progress nowhere: for whoever has the terminal for himself. It may be used beside this one.
+// Quiet is a second Reader of the same source without progress output, for callers that own the terminal. Both may be used at the same time.
 func (r *Reader) Quiet() *Reader {
 	d := r.d
 	quiet := &Deps{
@@ -243,7 +243,7 @@ func (r *Reader) none(ctx context.Context, ns string) error {
 	if ns == "" {
 		return exit.WithHint(err, byLabel)
 	}
-	// Most often the namespace is forgotten. Whoever may not list all namespaces is not bothered with that.
+	// The most common cause is a forgotten namespace. A user without the right to list all namespaces gets the plain error.
 	elsewhere, lerr := kube.ListClusters(ctx, r.c, "", nil)
 	switch {
 	case lerr != nil:
@@ -361,7 +361,7 @@ func (r *Reader) options() kube.LoadOptions {
 	}
 }
 
-// silent is true when nothing in the snapshot says who sees whom.
+// silent is true when the snapshot has no row of any member, not even an invalid one.
 func silent(s *cluster.Cluster) bool {
 	return !slices.ContainsFunc(s.Members(), func(m cluster.Member) bool { return m.Reported || !m.RowTrouble.IsZero() })
 }

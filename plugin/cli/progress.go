@@ -17,8 +17,8 @@ const (
 	progressRepeat = 30 * time.Second       // of the plain line while nothing changes
 )
 
-// Progress tells on standard error what is going on: on a terminal in one live line, elsewhere in plain lines when the text changes and now and
-// then when it does not.
+// Progress shows the current activity on standard error: on a terminal in one live line, elsewhere in plain lines when the text changes, and from time to time when it does
+// not.
 type Progress struct {
 	d      *Deps
 	start  time.Time

@@ -24,7 +24,7 @@ type WaitFlags struct {
 	Timeout time.Duration
 }
 
-// AddFlags binds the flags; what is what --wait waits for.
+// AddFlags binds the flags; what completes "Wait until" in the help text.
 func (f *WaitFlags) AddFlags(cmd *cobra.Command, what string) {
 	cmd.Flags().BoolVar(&f.Wait, "wait", f.Wait, "Wait until "+what+"; exit code 4 when that takes longer than --timeout.")
 	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "How long --wait waits. Zero looks once, negative waits for a week.")
@@ -40,7 +40,7 @@ func (f *WaitFlags) Validate(cmd *cobra.Command) error {
 
 // Wait is one wait for one thing.
 type Wait struct {
-	// Subject names what is waited for, for the error of a time-out: "demo/demo to be healthy".
+	// Subject names the awaited state, for the error of a time-out: "demo/demo to be healthy".
 	Subject string
 	Timeout time.Duration
 	// Changed gives a sign when it is worth looking again; may be nil.

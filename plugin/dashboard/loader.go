@@ -188,7 +188,7 @@ func (l *loader) tell(msg any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	if l.heard = l.heard.Add(now.Sub(begun)); l.heard.After(now) { // both who read and who ask were held up
+	if l.heard = l.heard.Add(now.Sub(begun)); l.heard.After(now) { // both the watch and the reading were held up
 		l.heard = now
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package describe is `kubectl scylla describe`: everything that is known of one node, on one screen. It reads and changes nothing; what is wrong is said by
-// package diagnosis, and nowhere here.
+// Package describe is `kubectl scylla describe`: everything known about one node, on one screen. It reads and changes nothing; the diagnosis is that of package diagnosis, and
+// nothing is judged here.
 package describe
 
 import (

@@ -32,7 +32,7 @@ type Document struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	GeneratedAt       metav1.Time `json:"generatedAt"`
-	// TakenAt is when the objects were read; absent for saved objects whose age nobody knows.
+	// TakenAt is when the objects were read; absent for saved objects, whose age is unknown.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	Cluster string       `json:"cluster"`
 	Source  string       `json:"source,omitempty"`
@@ -199,7 +199,7 @@ func (d *Document) find(status *render.ClusterStatus, m *cluster.Member) {
 		mine := slices.ContainsFunc(f.Scope.Nodes, about)
 		for _, i := range f.Explains {
 			if i < len(status.Blockers) {
-				// Who sees another DOWN is well: only the node that it is about is meant.
+				// A node that sees another DOWN may itself be well: only the observed node is meant.
 				mine = mine || len(f.Scope.Nodes) == 0 && about(status.Blockers[i].Observed)
 			}
 		}

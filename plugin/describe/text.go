@@ -27,7 +27,8 @@ type page struct {
 	now   time.Time
 }
 
-// Facts are the document on one screen: the cause first, then who sees whom, then Kubernetes' side. The verb prints them, the dashboard has them as a page.
+// Facts are the document on one screen: the cause first, then the node's states in the rows, then the Kubernetes objects. The verb prints them, the dashboard has them as a
+// page.
 func (d *Document) Facts(o render.Options) []render.Fact {
 	p := &page{o: o, now: render.TimeOf(d.TakenAt)}
 	d.head(p)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package forceproceed is `kubectl scylla force-proceed`: it lets a member start although its barrier would hold it back. It shows what will be
-// ignored, asks, sets the documented annotation where the barrier or a controller reads it, and leaves a record of who and why.
+// Package forceproceed is `kubectl scylla force-proceed`: it lets a member start although its barrier would hold it back. It shows the blockers that will be ignored, asks,
+// sets the documented annotation where the barrier or a controller reads it, and records the user and the reason in an Event.
 package forceproceed
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// Reasons of the events that record who and why.
+// Reasons of the events that record the user and the reason.
 const (
 	EventForced    = "ForceProceedRequested"
 	EventWithdrawn = "ForceProceedWithdrawn"
@@ -222,7 +222,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d blockers", n)
 }
 
-// apply annotates or clears every target, then records who and why.
+// apply annotates or clears every target, then records the user and the reason.
 func (o *options) apply(ctx context.Context, p *plan, docs []*render.BarrierVerdict) error {
 	who := ""
 	if o.dryRun == cli.DryRunNone {
@@ -313,7 +313,7 @@ func (o *options) say(obj client.Object, changed bool) error {
 	return nil
 }
 
-// record leaves an Event. Whoever may not write events has forced all the same: that is said and no error.
+// record writes an Event. Without the right to write events the force stays in place: the user gets a warning and no error.
 func (o *options) record(ctx context.Context, obj client.Object, who string, docs []*render.BarrierVerdict) {
 	e := kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Action: "ForceProceed", Now: o.d.Clock.Now()}
 	e.Note = fmt.Sprintf("%s forced the bootstrap with kubectl scylla", who)

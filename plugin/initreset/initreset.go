@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package initreset is `kubectl scylla init reset`: it forgets that a cluster was initialised, so that a cluster whose disks are all lost can be founded anew. What
-// speaks against it, internal/cluster says; here it is shown, confirmed by typing, and written.
+// Package initreset is `kubectl scylla init reset`: it deletes the record that a cluster was initialised, so that a cluster whose disks are all lost can be founded anew.
+// internal/cluster gives the reasons against it; this package shows them, asks for confirmation by typing, and writes.
 package initreset
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// EventReset is the reason of the Event that records who and why.
+// EventReset is the reason of the Event that records the user and the reason.
 const EventReset = "InitReset"
 
 // attempts is how often it is looked again, where something has changed between looking and writing.
@@ -178,7 +178,7 @@ func (o *options) Run(ctx context.Context) error {
 	}
 }
 
-// plan is what is to be forgotten.
+// plan lists the records to delete.
 type plan struct {
 	services []*corev1.Service
 	report   *api.ScyllaDBStatusReport // nil where there is none
@@ -254,7 +254,7 @@ func how(i *api.StatusReportInitialization) string {
 	return text
 }
 
-// apply writes. The report goes last: until then nobody founds anything, and what was not done is done the next time.
+// apply writes. The report goes last: until then no member founds a cluster, and a second run does the rest after an error.
 func (o *options) apply(ctx context.Context, s *cluster.Cluster, p *plan) error {
 	if o.group0 {
 		return o.forgetGroup0(ctx, p.report)
@@ -333,7 +333,7 @@ func (o *options) write(do func(dry bool) error, done string) error {
 	return nil
 }
 
-// record leaves an Event. Whoever may not write events has done it all the same: that is said and no error.
+// record writes an Event. Without the right to write events the reset stays in place: the user gets a warning and no error.
 func (o *options) record(ctx context.Context, obj client.Object, what string) {
 	if o.dryRun != cli.DryRunNone {
 		return

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inject is `kubectl scylla inject`: it adds what guards joins to the StatefulSets of a manifest, or takes it out again, and prints the manifest; or it does
-// so in a cluster that runs, and rolls its nodes one after the other. What is added, and what is done next, is decided by package internal/inject; this
-// package reads, prints, writes and waits.
+// Package inject is `kubectl scylla inject`: it adds the guards of joins to the StatefulSets of a manifest, or removes them again, and prints the manifest; or it does so in a
+// running cluster, and rolls its nodes one after the other. Package internal/inject decides the changes and the next step; this package reads, prints, writes and waits.
 package inject
 
 import (

@@ -185,8 +185,8 @@ func untyped(s *appsv1.StatefulSet) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// configMaps are those that the StatefulSet's Pods mount: ScyllaDB's configuration may be in them. One that is not there, or may not be read, says nothing:
-// what is missing then is refused with the flag that says it.
+// configMaps are those that the StatefulSet's Pods mount: ScyllaDB's configuration may be in them. One that is absent, or may not be read, is left out: a setting that is then
+// missing is refused with the flag that gives it.
 func (l *live) configMaps(ctx context.Context, s *appsv1.StatefulSet) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, name := range inject.ConfigMaps(s) {
@@ -344,7 +344,7 @@ func (l *live) apply(ctx context.Context, u *unstructured.Unstructured, more ...
 	return nil
 }
 
-// update writes a StatefulSet as it was planned. It fails where somebody has changed it since it was read: whoever planned by the older one looks again.
+// update writes a StatefulSet as it was planned. It fails where the object has changed since it was read: the caller then plans again.
 func (l *live) update(ctx context.Context, u *unstructured.Unstructured, more ...client.UpdateOption) error {
 	if err := l.c.Update(ctx, u, append([]client.UpdateOption{client.FieldOwner(manifests.FieldOwner)}, more...)...); err != nil {
 		return fmt.Errorf("update %s: %w", inject.Name(u), err)

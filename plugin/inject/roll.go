@@ -29,7 +29,7 @@ import (
 // often is how often it looks whether the next step may be taken: every node is asked each time.
 const often = 2 * time.Second
 
-// roll takes one step after the other, each by what is there then, until there is none left. Any of them may be its last: see internal/inject.
+// roll takes one step after the other, each by the current state, until none is left. It may be interrupted after any step: see internal/inject.
 func (l *live) roll(ctx context.Context) error {
 	subject := l.key.String() + " to be guarded"
 	if l.undo {
@@ -112,8 +112,8 @@ func (l *live) told(err error, format string, args ...any) {
 	}
 }
 
-// template has every node's host ID recorded and its system.local flushed, and writes the template. One that is held already, or that takes the guards out, needs
-// no record: it was made, or nobody asks for it.
+// template has every node's host ID recorded and its system.local flushed, and writes the template. A template that is held already, or that removes the guards, needs no
+// record: it was made, or it is not needed.
 func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Pod) (why string, err error) {
 	if l.undo {
 		if err := l.labelPods(ctx, s, pods); err != nil {
@@ -139,8 +139,8 @@ func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Po
 	return "", err
 }
 
-// labelPods gives the Pods of a StatefulSet that run without guards the labels of the cluster, or takes them away again, so that whoever looks meanwhile sees all of
-// them as one cluster. It restarts nothing. It comes before the write of the StatefulSet, which says that it was done.
+// labelPods gives the Pods of a StatefulSet that run without guards the labels of the cluster, or removes them again, so that readers find all of them as one cluster
+// meanwhile. It restarts nothing. It comes before the write of the StatefulSet, which records that it was done.
 func (l *live) labelPods(ctx context.Context, s set, pods []corev1.Pod) error {
 	for i := range pods {
 		p := &pods[i]
@@ -193,7 +193,7 @@ func (l *live) objects(ctx context.Context, sets []set) (cluster.Objects, error)
 // ask is the cluster of these objects with what every node says itself.
 func (l *live) ask(ctx context.Context, objects cluster.Objects) (*cluster.Cluster, error) {
 	for i := range objects.StatefulSets {
-		// The rollout that holds up everybody else is this very one, or the one that this one turns back; its Pods are looked at one by one.
+		// The only rollout that holds up others is this one, or the one that this one reverts; its Pods are checked one by one.
 		if _, ours := objects.StatefulSets[i].Annotations[api.AnnotationRolling]; ours {
 			objects.StatefulSets[i].Status.UpdateRevision = ""
 		}

@@ -77,7 +77,7 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// Validate refuses what is no number of lines, and no age.
+// Validate refuses values that are no number of lines, or no age.
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.tail < -1:

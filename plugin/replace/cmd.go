@@ -41,7 +41,7 @@ type options struct {
 	resume                 bool // the command is `replace resume`
 	list                   bool // the command is `replace status`, which needs no node
 	plans                  bool // the command shows a plan, which --dry-run=client makes of saved objects too
-	all                    bool // `replace status` lists also what is over
+	all                    bool // `replace status` also lists replacements that have ended
 
 	// newID makes identities of requests.
 	newID func() string

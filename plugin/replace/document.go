@@ -33,13 +33,13 @@ type PlanDocument struct {
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	GeneratedAt       metav1.Time `json:"generatedAt"`
 	Cluster           string      `json:"cluster"`
-	// Member whose node would be replaced; its hostID is the one that is replaced.
+	// Member whose node would be replaced; its hostID is the replaced one.
 	Member matrix.Ref `json:"member"`
 	// Allowed is true when no check holds it up.
 	Allowed bool `json:"allowed"`
 	// Resume is true for another attempt after a failed one.
 	Resume bool `json:"resume,omitempty"`
-	// ManagedBy is who would do it: kubectl-scylla or scylla-operator.
+	// ManagedBy is the controller that would do it: kubectl-scylla or scylla-operator.
 	ManagedBy string `json:"managedBy"`
 	Version   string `json:"version,omitempty"`
 	// Procedure is host-id or address; Address is that of the dead node in the latter.
@@ -198,7 +198,7 @@ func managedBy(operator bool) string {
 	return "kubectl-scylla"
 }
 
-// addAfterwards adds what is to be done next, where the replacement has ended not long ago.
+// addAfterwards adds the tasks that follow, where the replacement has ended not long ago.
 func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
 	if d.Phase != replacement.PhaseDone {
 		return

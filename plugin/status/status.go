@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status is `kubectl scylla status`: who sees whom, is the cluster healthy, and what stands in a newcomer's way. It reads, it changes
-// nothing, and it decides nothing: the document of internal/render says it all.
+// Package status is `kubectl scylla status`: the matrix, the cluster's health, and the blockers of a newcomer. It reads, changes nothing, and decides nothing: all of it is in
+// the document of internal/render.
 package status
 
 import (
@@ -257,7 +257,7 @@ func (o *options) awaited() string {
 	return "cluster " + o.Name + " to exist and to be healthy"
 }
 
-// what is different from one look to the next.
+// what returns the differences between two looks.
 func (o *options) what(before, after []render.ClusterStatus) cli.Changed {
 	var c cli.Changed
 	old := map[string]*render.ClusterStatus{}

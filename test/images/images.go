@@ -67,7 +67,7 @@ func Build(ctx context.Context, root, dir string, versions ...string) (*Set, err
 	return s, nil
 }
 
-// Agent is scylla-agent's image: the binary, and a user who is not root.
+// Agent is scylla-agent's image: the binary, and a user other than root.
 func Agent(binary string) image.Spec {
 	return image.Spec{
 		Ref:        AgentRef,

@@ -91,7 +91,7 @@ func (r *Report) addChanges(c *bundle.Cluster) {
 	r.cutChanges()
 }
 
-// cutChanges keeps the newest; what is routine goes first.
+// cutChanges keeps the newest changes; routine changes are dropped first.
 func (r *Report) cutChanges() {
 	more := len(r.Changes) - maxChanges
 	if more <= 0 {

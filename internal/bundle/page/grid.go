@@ -131,7 +131,7 @@ func (x *rows) observer(row render.Row) (int, bool) {
 	return i, ok
 }
 
-// seen are the nodes that can be seen: those that have a host ID and somebody asked about.
+// seen are the nodes that other nodes can list: those with a host ID and an opinion or a row.
 func (x *rows) seen() []int {
 	var out []int
 	for i, n := range x.r.Nodes {
@@ -254,7 +254,7 @@ func (g *grid) title(i, j int) string {
 	return a + " sees " + b + ": " + p.text()
 }
 
-// summary is the picture in one sentence, for people who cannot see it.
+// summary describes the picture in one sentence, for readers without the picture.
 func (g *grid) summary(r *Report) string {
 	var all pairs
 	for i := range g.cells {

@@ -135,7 +135,7 @@ func HTML(w io.Writer, r *Report) error {
 	if err := t.Execute(&b, newPage(r)); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
-	// Escaped texts may still hold what nobody sees, or what changes the order of others; the page itself has none of it.
+	// Escaped texts may still hold invisible characters, or ones that change the order of others; the page itself has none.
 	if _, err := io.WriteString(w, words.VisibleMarkup(b.String())); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
@@ -213,7 +213,7 @@ func (r *Report) changeLines(list []Change) []change {
 	return out
 }
 
-// troubled says whether a node is listed when racks stand for the rest. Where nobody could be asked no node is known to have trouble.
+// troubled is true for a node that is listed although racks stand for the others. Where no node could be asked, no node is known to have trouble.
 func (r *Report) troubled(n render.Node) bool {
 	return !r.Unread() && (n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != render.RowOK || n.Seen == nil || n.Seen.Status != "UP")
 }

@@ -155,7 +155,7 @@ func (r *Report) blockers() ([]blocker, int) {
 	return out, lines
 }
 
-// list is a short list of what is not ordinary.
+// list is a short list of exceptional items.
 type list struct {
 	Title string
 	Items []string
