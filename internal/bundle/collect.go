@@ -24,9 +24,9 @@ type Cluster struct {
 	Requested cluster.Source
 	// Events about the cluster's objects, the newest last.
 	Events []corev1.Event
-	// Waiting are the containers that are not well, with the first and last error of their logs.
+	// Waiting are the containers in trouble, with the first and last error of their logs.
 	Waiting []Container
-	// Conditions are those of the Scylla Operator that say what it does or cannot do; empty where our controller manages the cluster.
+	// Conditions are the Scylla Operator's conditions about its progress and its failures; empty where our controller manages the cluster.
 	Conditions []string
 	// Nodes are the Kubernetes nodes that its Pods are on, when NodesRead: one that is missing then does not exist.
 	Nodes     []corev1.Node
@@ -37,12 +37,12 @@ type Cluster struct {
 	Tables map[string]Tables
 	// Context is the kubeconfig's context that was used; empty when not known.
 	Context string
-	// Kubernetes is the API server's version; empty when it was not asked or did not say.
+	// Kubernetes is the API server's version; empty when it was not asked or gave none.
 	Kubernetes string
-	// LeftOut says what was not collected, and why; Uncollected the same of what only an archive holds.
+	// LeftOut lists the data that were not collected, with the reason; Uncollected the same for data that only an archive holds.
 	LeftOut, Uncollected []LeftOut
 
-	// redacted counts what was taken out of texts while they were read.
+	// redacted counts the values that were removed from texts while they were read.
 	redacted Tally
 
 	// archived is the snapshot with all that an archive holds; nil for others.

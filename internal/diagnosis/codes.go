@@ -4,7 +4,7 @@ package diagnosis
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
 
-// What findings say. Parameters are named beside them.
+// Codes of findings. Parameters are named beside them.
 const (
 	saySplit          code.Code = "FindingSplitCluster"       // why
 	sayPartition      code.Code = "FindingPartition"          // parts
@@ -43,11 +43,11 @@ const (
 	whyGone    code.Code = "BecauseKubernetesNodeGone" // kubernetesNode
 	whyNoPlace code.Code = "BecauseNoPlace"            // waits
 
-	// whereIs is where a Pod runs.
+	// whereIs is the location of a Pod.
 	whereIs code.Code = "WhereItIs" // ip, kubernetesNode
 )
 
-// The numbers that findings rest on.
+// The numbers that are the evidence of findings.
 const (
 	numbersSplit    code.Code = "NumbersSplit"    // sizes
 	numbersPairs    code.Code = "NumbersPairs"    // down, pairs, nodes

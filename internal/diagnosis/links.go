@@ -11,10 +11,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// link is a pair of nodes that live, the first of which sees the second DOWN.
+// link is a pair of live nodes, the first of which sees the second DOWN.
 type link struct{ from, to int }
 
-// links explains the pairs that are left: both ends live, so the way between them does not.
+// links explains the remaining pairs: both ends live, so the network between them is at fault.
 func (s *scene) links() {
 	bad := map[link][]int{}
 	for k := range s.h.Blockers {
@@ -147,7 +147,7 @@ func (s *scene) star(bad map[link][]int) {
 	s.add(f, blockers...)
 }
 
-// ends are how the rows of others see one end of a link, and where both ends are.
+// ends are the states of one end of a link in the rows of other nodes, and the locations of both ends.
 func (s *scene) ends(a, b, seen *node) code.Message {
 	m := s.numbers(seen)
 	return code.New(numbersLink, "up", m.Params["up"], "rows", m.Params["rows"], "a", a.where(), "b", b.where())
@@ -162,7 +162,7 @@ func (n *node) where() code.Message {
 	return code.New(whereIs, "ip", pod.Status.PodIP, "kubernetesNode", pod.Spec.NodeName)
 }
 
-// reporters explains rows that are missing of nodes that live: one finding for each cause.
+// reporters explains missing rows of live nodes: one finding for each cause.
 func (s *scene) reporters() {
 	type cause struct {
 		reason matrix.Reason
@@ -264,7 +264,7 @@ func ofReason(r matrix.Reason) Kind {
 	return Unclear
 }
 
-// notReady gives the blocker of a StatefulSet that lacks ready Pods to the findings about its nodes; without any it is one of its own.
+// notReady adds the blocker of a StatefulSet that lacks ready Pods to the findings about its nodes; without any it becomes a finding of its own.
 func (s *scene) notReady(k int) {
 	set, _ := s.rolloutOf(k)
 	for i := range s.nodes {
@@ -301,7 +301,7 @@ func (s *scene) remark(f Finding) {
 	s.add(f)
 }
 
-// mix says that nodes run different versions.
+// mix reports that nodes run different versions.
 func (s *scene) mix() {
 	count := map[string]int{}
 	for i := range s.nodes {

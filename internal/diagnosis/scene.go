@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// fate is what became of a node.
+// fate is the diagnosed state of a node.
 type fate uint8
 
 const (
@@ -27,13 +27,13 @@ const (
 	away                 // no member here has it, and it may live elsewhere
 )
 
-// node is a node of the matrix with what Kubernetes knows of it.
+// node is a node of the matrix with its Kubernetes objects.
 type node struct {
 	matrix.Node
 	member *cluster.Member
 	part   int // of the partition, -1 for a node that does not report; or of the clusters that there are; -1 without
 	fate   fate
-	// up, down and rows are what the others of its part say.
+	// up, down and rows count the rows of the other nodes of its part.
 	up, down, rows int
 	// about are the blockers about it that are not between two parts.
 	about []int
@@ -48,7 +48,7 @@ func (n *node) pod() *corev1.Pod {
 	return n.member.Pod
 }
 
-// here is true for a node that Kubernetes knows.
+// here is true for a node with Kubernetes objects.
 func (n *node) here() bool {
 	return n.member != nil && (n.member.Service != nil || n.member.Pod != nil)
 }
@@ -156,7 +156,7 @@ func (s *scene) look() {
 	}
 }
 
-// count counts what the other nodes of a node's part say of it.
+// count counts the states of a node in the rows of the other nodes of its part.
 func (s *scene) count(j int) {
 	n := &s.nodes[j]
 	if len(s.parts) == 0 {
@@ -186,7 +186,7 @@ func (s *scene) count(j int) {
 	}
 }
 
-// fateOf says what became of a node that blockers are about.
+// fateOf is the fate of a node that blockers are about.
 func (s *scene) fateOf(n *node) fate {
 	pod := n.pod()
 	switch {
@@ -218,7 +218,7 @@ func (s *scene) isDown(n *node) bool {
 	case n.member != nil && n.member.Service != nil && pod == nil && s.knowsPods():
 		return true
 	case n.down == 0:
-		return n.SeenDown > 0 && n.rows == 0 // by its own word
+		return n.SeenDown > 0 && n.rows == 0 // by its own row
 	case pod == nil && n.Reports && n.up > 0:
 		return false
 	}
@@ -276,7 +276,7 @@ func (s *scene) names(nodes []int) []string {
 	return out
 }
 
-// counts is true for a node that is one of its datacenter's.
+// counts is true for a node that counts as one of its datacenter.
 func (n *node) counts() bool {
 	return !n.Removed && (n.HostID != "" && n.Joined || len(n.about) > 0)
 }

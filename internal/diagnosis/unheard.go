@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// unheardAfter is how long ScyllaDB may run without anybody having heard of it before that is said.
+// unheardAfter is how long ScyllaDB may run without being listed by any node before that is reported.
 const unheardAfter = 5 * time.Minute
 
 // modeStarting is ScyllaDB's operation mode of a node whose join request the topology coordinator has not taken up.
@@ -45,7 +45,7 @@ func (s *scene) unheard() {
 	}
 }
 
-// onlyRollouts is true where all nodes see each other UP, and StatefulSets that are rolled are all that a newcomer would wait for.
+// onlyRollouts is true where all nodes see each other UP, and rollouts of StatefulSets are the only blockers.
 func (s *scene) onlyRollouts() bool {
 	return len(s.h.Blockers) > 0 && !slices.ContainsFunc(s.h.Blockers, func(b matrix.Blocker) bool { return b.Reason != matrix.ReasonRollout })
 }

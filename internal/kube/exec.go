@@ -39,7 +39,7 @@ type Exec struct {
 // ExitError is a command that ran and ended with another code than zero.
 type ExitError struct{ Code int }
 
-// Error says no more than the code: what went wrong, the command said itself.
+// Error gives the exit code only: the command itself has printed its error.
 func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
 // Run runs the command to its end, or until ctx ends. Error: *ExitError; otherwise the command did not run, or its exit code is unknown.

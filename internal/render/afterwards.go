@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Afterwards is an operation that has ended, with what ScyllaDB's documentation asks for next.
+// Afterwards is an operation that has ended, with the tasks that ScyllaDB's documentation asks for next.
 type Afterwards struct {
 	// Operation is Replaced or Joined, Node its newcomer, Original the host ID that it replaced.
 	Operation  string       `json:"operation"`

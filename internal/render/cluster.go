@@ -57,7 +57,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 		d.Nodes = append(d.Nodes, node)
 		d.addSections(j, member, node)
 	}
-	// A node of the matrix that no member stands for must not vanish from the table: it is part of the verdict.
+	// A node of the matrix without a member must not vanish from the table: it is part of the verdict.
 	for i, n := range m.Nodes() {
 		if placed[i] {
 			continue
@@ -105,7 +105,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 	return d
 }
 
-// addLeftovers shows the ghosts, each of them, whatever else its host ID was taken for.
+// addLeftovers adds every ghost, also one whose host ID is already in another section.
 func (d *ClusterStatus) addLeftovers(ghosts []Leftover) {
 	d.Leftovers = ghosts
 	for _, g := range ghosts {
@@ -204,7 +204,7 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 	}
 	seen := Seen{Up: node.SeenUp, Down: node.SeenDown, Unknown: node.SeenUnknown, Missing: node.NotSeen, Since: TimePtr(node.DownSince)}
 	if node.Reports {
-		// The counts are over all rows, the node's own included; a node that finds itself well proves nothing.
+		// The counts are over all rows, including the node's own; a node that sees itself UP proves nothing.
 		switch own := m.At(i, i); {
 		case own == matrix.Up && seen.Up > 0:
 			seen.Up--

@@ -76,7 +76,7 @@ func (d *ClusterStatus) Text(o Options) string {
 	return text
 }
 
-// screenLines is how many lines of the screen a text takes: a command is not broken, and may need several.
+// screenLines is the number of screen lines that a text takes: a command is not broken, and may need several.
 func screenLines(text string, width int) int {
 	n := strings.Count(text, "\n")
 	if width <= 0 {
@@ -98,11 +98,11 @@ type painter struct {
 	notUp  map[int]map[int]Pair // by observer and observed
 	// reports is set for the numbers of nodes that have a row.
 	reports map[int]bool
-	// trouble holds the host IDs and members that findings are about; parted is true while the cluster is in parts.
+	// trouble holds the host IDs and members that findings are about; parted is true while a partition is found.
 	trouble map[string]bool
 	parted  bool
 	folds   []string // the matrix as it is folded, which has the racks too
-	// unread is true while nothing is known of any node: that is no node's trouble.
+	// unread is true while no node's state is known: the nodes then count as untroubled.
 	unread bool
 }
 
@@ -169,7 +169,7 @@ func (p *painter) head() []string {
 	return p.wrap(verdict+": "+Clean(p.d.firstLine()), "  ")
 }
 
-// origin is how many nodes are UP, where that comes from, and what could not be read.
+// origin is the number of nodes that are UP, the source of the rows, and the parts that could not be read.
 func (p *painter) origin(level detail) []string {
 	from := "from " + string(p.d.Source.Used)
 	if len(p.d.Problems()) > 0 {
@@ -329,8 +329,8 @@ func (p *painter) attention(level detail) []string {
 	return lines
 }
 
-// replacements lists those that are open. Where one line must do for each, a failure is still told whole,
-// and a cure has lines of its own: they are what the reader came for.
+// replacements lists those that are open. Where each has one line only, a failure is still written in full, and a cure has lines of its own, because they are the most
+// important.
 func (p *painter) replacements(level detail) []string {
 	list := slices.Clone(p.d.Replacements)
 	if !p.o.Wide && !p.o.All {

@@ -61,7 +61,7 @@ func (j *judge) learn(hostID hostid.ID, step code.Message) {
 	j.steps[hostID] = step
 }
 
-// newJudge judges as of the moment at which the snapshot was taken, however long it lay in an archive; now is for those that do not say it.
+// newJudge judges at the time of the snapshot, so that an archive gives the same verdict later; now is for snapshots without a time.
 func newJudge(s *cluster.Cluster, now time.Time, logs Logs) *judge {
 	if !s.TakenAt.IsZero() {
 		now = s.TakenAt
@@ -85,7 +85,7 @@ func (j *judge) read() *replacement.Reading {
 	return j.reading
 }
 
-// step is the state of the member's replacement, nil where the objects that were read do not tell it.
+// step is the state of the member's replacement, nil where the objects needed were not read.
 func (j *judge) step(m cluster.Member, rec replacement.Record) *replacement.Step {
 	if len(j.s.Pods) == 0 {
 		return nil // not read, which is not the same as gone

@@ -30,7 +30,7 @@ type Column struct {
 	Min int
 	// Middle shortens in the middle: for names that differ at their end.
 	Middle bool
-	// Last columns give only when the others have given all they can.
+	// Last columns are shortened only when the others are at their minimum.
 	Last bool
 	// Right aligns to the right.
 	Right bool

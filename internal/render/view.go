@@ -25,7 +25,7 @@ const (
 	viewQueueRest  code.Code = "ViewQueueIsLonger" // more
 )
 
-// ViewStamp says which view of the controller a document was made beside, and since when the controller has said so, by the controller's clock.
+// ViewStamp identifies the controller's view beside which a document was made, and since when the controller has held it, by the controller's clock.
 type ViewStamp struct {
 	Epoch      int64       `json:"epoch"`
 	Seq        int64       `json:"seq"`

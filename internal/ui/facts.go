@@ -37,7 +37,7 @@ type facts struct {
 	verdict, summary string
 	source           string            // where the rows come from
 	reason           string            // why from there
-	coordinator      string // the topology coordinator; empty when not known
+	coordinator      string            // the topology coordinator; empty when not known
 	view             *render.ViewStamp // which view the controller has; nil where it keeps none
 	partial          []string
 	partition        [][]int

@@ -14,7 +14,7 @@ import (
 
 // view is what a pane needs to draw: looks, characters and the clock.
 type view struct {
-	*theme // of the snapshot: grey while that may be old
+	*theme        // of the snapshot: grey while that may be old
 	fresh  *theme // of parts that are never old
 	glyphs
 	color, stale bool

@@ -32,7 +32,7 @@ func pageTemplate() (*template.Template, error) {
 	return t, nil
 }
 
-// commandWord is a word of a command. A whole one is not to be broken at its hyphens and slashes.
+// commandWord is a word of a command. A whole one must not be broken at its hyphens and slashes.
 type commandWord struct {
 	Text  string
 	Whole bool
@@ -72,7 +72,7 @@ func proseParts(text string) []commandWord {
 	return out
 }
 
-// allNodes is up to how many nodes the page lists each; beyond, racks and nodes with trouble, and all of them folded away.
+// allNodes is the largest number of nodes that the page lists one by one; above it the page lists racks and nodes with trouble, and all nodes folded away.
 const allNodes = 100
 
 // node is one line of the table of nodes.
@@ -125,7 +125,7 @@ type objectLine struct {
 	Age, UsedText string
 }
 
-// HTML writes the report as one page that needs nothing else: no script, no font, no picture from anywhere.
+// HTML writes the report as one self-contained page: no script, no font, no picture from elsewhere.
 func HTML(w io.Writer, r *Report) error {
 	t, err := pageTemplate()
 	if err != nil {
@@ -142,13 +142,13 @@ func HTML(w io.Writer, r *Report) error {
 	return nil
 }
 
-// manyTroubled is up to how many nodes with trouble are listed apart when racks stand for the rest.
+// manyTroubled is the largest number of nodes with trouble that are listed one by one when racks stand for the others.
 const manyTroubled = 50
 
-// fewBlockers is up to how many lines of blockers are open; more are folded, as the findings say it in few.
+// fewBlockers is the largest number of lines of blockers that are open; more are folded, as the findings summarise them.
 const fewBlockers = 10
 
-// newPage is what the template needs.
+// newPage is the data for the template.
 func newPage(r *Report) *pageData {
 	v := r.verdict()
 	g := newGrid(r)
