@@ -155,7 +155,7 @@ func isConversion(fun ast.Expr) bool {
 	return false
 }
 
-// place is where an expression stands.
+// place is the location of an expression.
 type place struct {
 	pkg   string
 	fn    *ast.FuncDecl
@@ -175,7 +175,7 @@ func isCall(e ast.Expr, pkg, name string) (*ast.CallExpr, bool) {
 	return c, pkg == "" || isIdent && x.Name == pkg
 }
 
-// messages are what an expression can be as a message: one for each way that the source shows.
+// messages are the possible messages of an expression: one for each branch in the source.
 func (s *source) messages(p place, e ast.Expr) []message {
 	if p.depth > 4 {
 		return nil

@@ -69,7 +69,7 @@ type node struct {
 	replacements                                    []string
 }
 
-// seen is how the rows of the other nodes see a node. of is the number of these rows.
+// seen is the node's state in the rows of the other nodes. of is the number of these rows.
 type seen struct {
 	status mark
 	of     int
@@ -107,7 +107,7 @@ type waits struct {
 	since       time.Time
 }
 
-// blocker is one reason why a newcomer must wait, with every node that says so.
+// blocker is one reason why a newcomer must wait, with every node whose row shows it.
 type blocker struct {
 	key       string // the same in every snapshot
 	observed  int    // -1 when it is about no node

@@ -93,7 +93,7 @@ func (s *Snapshot) diffController(next *Snapshot, log *changeLog) {
 	log.add(next.controllerOK, !next.controllerOK, "%s", next.controller)
 }
 
-// same finds a node as it was: by host ID, or by member name while one of the two had no host ID; -1 when it is new.
+// same finds a node of another snapshot: by host ID, or by member name while one of the two had no host ID; -1 when it is new.
 func (f *facts) same(n *node) int {
 	if i, ok := f.byID[n.id]; ok && n.id != "" {
 		return i
@@ -130,7 +130,7 @@ func (l *changeLog) node(was, is *node) {
 	}
 }
 
-// diffPairs joins what several rows now say differently of the same node.
+// diffPairs joins the equal changes of several rows about the same node.
 func (s *Snapshot) diffPairs(next *Snapshot, log *changeLog) {
 	type key struct {
 		of       int // in next
@@ -187,8 +187,8 @@ func (f *facts) names(nodes []int) string {
 	return text
 }
 
-// past returns what the objects of a first snapshot say about earlier times, the oldest first: since when a node is not UP, a row is stale, a
-// newcomer waits, and which containers ended with an error.
+// past returns the earlier changes that the objects of a first snapshot record, the oldest first: since when a node is not UP, a row is stale, a newcomer waits, and which
+// containers ended with an error.
 func (f *facts) past() []Change {
 	log := &changeLog{}
 	type key struct {

@@ -17,7 +17,7 @@ type lister interface {
 	// full is an item with everything, short in one line.
 	full(v *view, i, w int, focused bool) []line
 	short(v *view, i, w int) line
-	// none is said of an empty list.
+	// none is the text of an empty list.
 	none() string
 }
 
@@ -37,7 +37,7 @@ func (l *list) update(msg tea.KeyPressMsg, k *KeyMap, _ *view, _, h int) {
 	l.at = max(0, min(l.at+by, n-1))
 }
 
-// manyItems are too many to write out each of them in full.
+// manyItems is the number of items above which only the chosen one is written in full.
 const manyItems = 12
 
 // need is the number of lines that the list could fill.
@@ -91,7 +91,7 @@ type blockersPane struct {
 	jumps int
 }
 
-// title counts what there is to read, not pairs: two halves of 504 nodes are 95,256 pairs and 504 nodes that are seen DOWN.
+// title counts lines to read, not pairs: two halves of 504 nodes are 95,256 pairs and 504 nodes that are seen DOWN.
 func (b *blockersPane) title() string { return fmt.Sprintf("Blockers %d", b.len()) }
 func (b *blockersPane) len() int      { return len(b.s.blockers) }
 

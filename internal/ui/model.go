@@ -26,7 +26,7 @@ const (
 // Loaded brings a snapshot. It ends a lost connection.
 type Loaded struct{ Snapshot *Snapshot }
 
-// Past brings what was before the first snapshot, and not to be read from its objects: Events, conditions, replacements.
+// Past brings the changes before the first snapshot that are not in its objects: Events, conditions, replacements.
 type Past struct{ Changes []Change }
 
 // Contact says that the API server has answered; the objects on the screen may still be old.

@@ -47,23 +47,23 @@ type Deps struct {
 	Clock clock.WithTicker
 	// Environ has the form of os.Environ.
 	Environ []string
-	// Terminal is asked each time: windows change their size.
+	// Terminal is called each time: windows change their size.
 	Terminal func() Terminal
 	// ReadsFiles is true while a verb runs that has --from.
 	ReadsFiles bool
 	// RESTConfig, NewClient, ReadLive and WhoAmI reach the API server; tests replace them.
 	RESTConfig func() (*rest.Config, error)
 	NewClient  func() (client.WithWatch, error)
-	// ReadLive is the same cluster with what each node's own API says.
+	// ReadLive is the same cluster with the rows and facts of each node's own API.
 	ReadLive func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
-	// Replication is where every keyspace's data is, by the word of the first of these Pods that answers.
+	// Replication is the replication of every keyspace, from the first of these Pods that answers.
 	Replication func(ctx context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error)
 	// FlushLocal has the ScyllaDB of a Pod write system.local to its disk.
 	FlushLocal func(ctx context.Context, pod corev1.Pod) error
 	// Exec runs a command in a container; Raw takes the terminal over until restore is called.
 	Exec func(ctx context.Context, e kube.Exec) error
 	Raw  func() (restore func(), err error)
-	// WhoAmI is the user's name as the API server knows it, for events; never empty.
+	// WhoAmI is the user's name as the API server has it, for events; never empty.
 	WhoAmI func(ctx context.Context) string
 
 	// NotRepeated is a kubeconfig that printed commands do not name, that of a test.
@@ -151,7 +151,7 @@ func (d *Deps) ways(err error) error {
 	return err
 }
 
-// kubeconfigCause is without client-go's word that it is a config file, which the sentence around it says.
+// kubeconfigCause removes client-go's prefix, which the sentence around it repeats.
 func kubeconfigCause(err error) error {
 	if rest, ok := strings.CutPrefix(err.Error(), "error loading config file "); ok {
 		return errors.New(rest)

@@ -97,7 +97,7 @@ func (f *ReadFlags) Validate() error {
 	return nil
 }
 
-// Live is true when rows are asked for from each node: nothing then tells of changes.
+// Live is true when rows are read from each node itself: there is then nothing to watch.
 func (f *ReadFlags) Live() bool { return f.Source == SourceFlag(cluster.SourceLive) }
 
 // Reader loads snapshots as the flags ask, again and again: saved objects are read once.
@@ -233,7 +233,7 @@ type NoClusterError struct{ In string }
 
 func (e *NoClusterError) Error() string { return "there is no ScyllaDB cluster in " + e.In }
 
-// none says that there is no cluster, and where there are some.
+// none is the error that there is no cluster; it names the namespaces that have one.
 func (r *Reader) none(ctx context.Context, ns string) error {
 	if r.flags.selector != nil {
 		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns), r.flags.Selector), "leave --selector out to see all")
@@ -333,7 +333,7 @@ func (d *Deps) Load(ctx context.Context, c client.Reader, key cluster.Key, opts 
 	return cluster.New(objects, opts.Source, now), nil
 }
 
-// load reads one cluster, and asks its nodes when that is wanted or nothing else says anything.
+// load reads one cluster, and asks its nodes when the user wants that or when no other source has a row.
 func (r *Reader) load(ctx context.Context, key cluster.Key) (*cluster.Cluster, error) {
 	p := r.d.Busy("reading cluster " + key.String())
 	s, err := r.d.Load(ctx, r.c, key, r.options())
@@ -405,7 +405,7 @@ func (r *Reader) Watch(ctx context.Context, snapshots []*cluster.Cluster) <-chan
 // Saved is true when saved objects are read: they never change.
 func (r *Reader) Saved() bool { return r.c == nil }
 
-// Now is the moment that saved objects are looked at as of: when they were saved, where they say it.
+// Now is the time of reading for saved objects that have one, else the clock's.
 func (r *Reader) Now() time.Time {
 	if r.saved != nil && !r.saved.TakenAt.IsZero() {
 		return r.saved.TakenAt

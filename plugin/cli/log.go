@@ -43,8 +43,8 @@ type logged struct {
 	at    time.Time
 }
 
-// FirstError is the first known error in the log of a Pod's ScyllaDB, nil when there is none or the log cannot be read. Of an archive it is what was
-// found when that was packed; plain saved objects have none. What was found once stays: a log is only added to.
+// FirstError is the first known error in the log of a Pod's ScyllaDB, nil when there is none or the log cannot be read. For an archive it is the error found when the archive
+// was packed; plain saved objects have none.
 func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid string, restarts int32) *scylla.Diagnosis {
 	if l.Archived != nil {
 		if c := l.Archived(s); c != nil {

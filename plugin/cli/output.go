@@ -102,7 +102,7 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 				shown = u
 			}
 		}
-		// A template that fails writes all that it was given, three times, before its error: none of that is an answer.
+		// A template that fails writes its data three times before its error: none of that is an answer.
 		var out bytes.Buffer
 		if err := f.printer.PrintObj(shown, &out); err != nil {
 			return exit.WithHint(fmt.Errorf("print %s as -o asks: %w", doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)

@@ -83,13 +83,13 @@ func (t *Targets) Validate() error {
 type Target struct {
 	Namespace, Member string
 	Pod               *corev1.Pod
-	// Container is the one that was asked for, else empty.
+	// Container is the container from the flag, else empty.
 	Container string
-	// Waiting is what the Pod waits for; empty while ScyllaDB serves.
+	// Waiting is the reason why the Pod is not ready; empty while ScyllaDB serves.
 	Waiting string
 }
 
-// Find reads the members that are meant. One that is named and has no Pod is refused.
+// Find reads the chosen members. A named member without a Pod is refused.
 func (t *Targets) Find(ctx context.Context, d *Deps) ([]Target, error) {
 	r, err := d.NewReader(ctx, ReadFlags{Source: SourceFlag(cluster.SourceAnnotation)})
 	if err != nil {
@@ -213,7 +213,7 @@ type lines struct {
 	mu     *sync.Mutex
 	to     io.Writer
 	prefix string
-	// clean takes out what a terminal would obey: the text comes from a Pod.
+	// clean removes terminal control sequences: the text comes from a Pod.
 	clean bool
 	rest  []byte
 }

@@ -44,8 +44,8 @@ func dateline(at time.Time, texts []string) string {
 	return line + "\n"
 }
 
-// Watch draws frame after frame until ctx ends, runs the command, where there is one, at every change, and then gives exit.Interrupted. The first frame that cannot be made ends it; later ones
-// are told on standard error and tried again.
+// Watch draws frame after frame until ctx ends, runs the command, if any, at every change, and then returns exit.Interrupted. An error of the first frame ends it; later errors
+// are reported on standard error, and the frame is tried again.
 func (d *Deps) Watch(ctx context.Context, command string, next func(ctx context.Context) (Frame, error)) error {
 	tty := d.Terminal().Out && d.env("TERM") != "dumb"
 	every := pollInterval

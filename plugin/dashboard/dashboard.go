@@ -79,7 +79,7 @@ Exit code: 0 after q, 130 after Ctrl-C; with --once that of status: 0 healthy, 3
 	return cmd
 }
 
-// Validate refuses what does not go together, and a dashboard without a terminal.
+// Validate refuses flags that do not fit together, and a dashboard without a terminal.
 func (o *options) Validate(cmd *cobra.Command) error {
 	if err := o.read.Validate(); err != nil {
 		return err

@@ -113,7 +113,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses what does not go together.
+// Validate refuses arguments and flags that do not fit together.
 func (o *options) Validate(*cobra.Command) error {
 	wide := o.datacenter != "" || o.cluster != ""
 	switch {
@@ -168,7 +168,7 @@ func (o *options) Run(ctx context.Context) error {
 	return o.apply(ctx, p, docs)
 }
 
-// show tells what will be ignored and warns; the documents are the verdicts shown.
+// show lists the blockers that will be ignored and warns; the documents are the shown verdicts.
 func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
 	opts := o.d.Options(false)
 	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
@@ -275,7 +275,7 @@ func (o *options) annotate(ctx context.Context, obj client.Object) (changed bool
 	}
 	c := o.reader.Client()
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		// Read again each time: the snapshot may be as old as the person's thinking.
+		// Read again each time: the person may have taken long to answer.
 		if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 			return err
 		}

@@ -25,9 +25,9 @@ type plan struct {
 	targets []client.Object
 	// members are those with blockers that will be ignored.
 	members []string
-	// warnings are said before asking.
+	// warnings are printed before asking.
 	warnings []string
-	// restarts is set where taking the force back restarts Pods, which is asked about.
+	// restarts is set where withdrawing the force restarts Pods, which is asked about.
 	restarts bool
 }
 

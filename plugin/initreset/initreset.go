@@ -132,7 +132,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses what does not go together.
+// Validate refuses arguments and flags that do not fit together.
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.cluster == "":
@@ -145,7 +145,7 @@ func (o *options) Validate(*cobra.Command) error {
 	return nil
 }
 
-// Run shows, asks, and writes. Where something has changed meanwhile it looks again, and what was typed still counts.
+// Run shows, asks, and writes. Where an object has changed meanwhile it reads again; the confirmation stays valid.
 func (o *options) Run(ctx context.Context) error {
 	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation), ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
@@ -184,7 +184,7 @@ type plan struct {
 	report   *api.ScyllaDBStatusReport // nil where there is none
 }
 
-// plan refuses, or says that there is nothing to forget: nil then.
+// plan refuses, or reports that there is nothing to forget: nil then.
 func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 	r := s.StatusReport
 	if r != nil && r.Name != s.Name {
@@ -211,7 +211,7 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 	return p, nil
 }
 
-// ask shows what will be forgotten and has it confirmed.
+// ask shows the records that will be deleted and has the deletion confirmed.
 func (o *options) ask(ctx context.Context, s *cluster.Cluster, p *plan) error {
 	if o.group0 {
 		o.d.Say(fmt.Sprintf("Cluster %s is recorded with group 0 %s. Forget it only if a lost majority was recovered: else its nodes are of two clusters.\n", s.Key, p.report.Status.Group0ID))
@@ -320,7 +320,7 @@ func (o *options) forgetGroup0(ctx context.Context, r *api.ScyllaDBStatusReport)
 	return err
 }
 
-// write does one thing, or not, and says so.
+// write makes one change, unless this is a dry run, and reports it.
 func (o *options) write(do func(dry bool) error, done string) error {
 	if o.dryRun != cli.DryRunClient {
 		if err := do(o.dryRun == cli.DryRunServer); err != nil {

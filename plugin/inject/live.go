@@ -32,7 +32,7 @@ import (
 // checkData is the one check that may be skipped: data of a replication factor of 1 or 2 is not served while its node restarts.
 const checkData = "data"
 
-// kinds of what an injection adds.
+// kinds of added objects.
 var (
 	serviceAccounts = corev1.SchemeGroupVersion.WithKind("ServiceAccount")
 	roleBindings    = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"}
@@ -90,7 +90,7 @@ func (o *options) runLive(ctx context.Context) error {
 	return l.goOn(l.roll(ctx))
 }
 
-// goOn says with an error how to go on and how to go back.
+// goOn adds to an error the commands that continue and that undo.
 func (l *live) goOn(err error) error {
 	if err == nil {
 		return nil
@@ -227,7 +227,7 @@ func (l *live) missing(ctx context.Context, sets []set) ([]*unstructured.Unstruc
 	return out, nil
 }
 
-// show prints what changes, and says whether there is anything to do.
+// show prints the changes, and reports whether there are any.
 func (l *live) show(ctx context.Context, sets []set, added []*unstructured.Unstructured) (todo bool, err error) {
 	var changes []inject.Change
 	for _, s := range sets {

@@ -26,7 +26,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// often is how often it looks whether the next step may be taken: every node is asked each time.
+// often is how often the roll checks whether the next step may be taken: every node is asked each time.
 const often = 2 * time.Second
 
 // roll takes one step after the other, each by the current state, until none is left. It may be interrupted after any step: see internal/inject.
@@ -50,7 +50,7 @@ func (l *live) roll(ctx context.Context) error {
 	return nil
 }
 
-// step does the one next thing, or says why it cannot be done yet.
+// step does the next step, or returns the reason why it cannot be done yet.
 func (l *live) step(ctx context.Context) (why string, err error) {
 	sets, err := l.look(ctx)
 	if err != nil {
@@ -190,7 +190,7 @@ func (l *live) objects(ctx context.Context, sets []set) (cluster.Objects, error)
 	return kube.LoadSets(ctx, l.c, l.key, typed)
 }
 
-// ask is the cluster of these objects with what every node says itself.
+// ask is the cluster of these objects with the live rows of all nodes.
 func (l *live) ask(ctx context.Context, objects cluster.Objects) (*cluster.Cluster, error) {
 	for i := range objects.StatefulSets {
 		// The only rollout that holds up others is this one, or the one that this one reverts; its Pods are checked one by one.
@@ -229,7 +229,7 @@ func (l *live) well(ctx context.Context, objects cluster.Objects, purpose, membe
 	return sentence(bad[0]), nil
 }
 
-// unsafe is what speaks against it, as `check --for` has it.
+// unsafe are the reasons against it, as `check --for` finds them.
 func (l *live) unsafe(ctx context.Context, now *cluster.Cluster, purpose string, stopped []cluster.Member) []preflight.Result {
 	in := &preflight.Now{For: purpose, Cluster: now, Stopped: stopped}
 	if purpose != preflight.ForScale {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package logs is `kubectl scylla logs`: the log of the container that tells how a member is, or of those of several. It shows and judges nothing.
+// Package logs is `kubectl scylla logs`: the log of the container that explains a member's state, or those of several members. It shows and judges nothing.
 package logs
 
 import (
@@ -129,7 +129,7 @@ func (o *options) Run(ctx context.Context) error {
 	})
 }
 
-// copyLines copies a log; for a terminal, without what that would obey: the text comes from a Pod.
+// copyLines copies a log; for a terminal, without control sequences: the text comes from a Pod.
 func copyLines(to io.Writer, from io.Reader, clean bool) error {
 	if !clean {
 		_, err := io.Copy(to, from)

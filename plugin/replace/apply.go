@@ -53,7 +53,7 @@ func (o *options) apply(ctx context.Context, s *subject, patch *replacement.Patc
 	return o.say("service/" + s.member() + " " + operation)
 }
 
-// say prints what was done as kubectl does: on standard output, unless a document goes there.
+// say reports a change as kubectl does: on standard output, unless a document goes there.
 func (o *options) say(what string) error {
 	what += o.dryRun.Suffix()
 	if !o.output.Text() {

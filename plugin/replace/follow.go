@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// lookAgain is how often a wait looks without being told that something changed.
+	// lookAgain is how often a wait checks again without a signal.
 	lookAgain = 2 * time.Second
 	// patience is how long a request may stay without an answer of a controller before the user is told.
 	patience = 20 * time.Second
@@ -33,8 +33,7 @@ const (
 	eventsEvery = 6 * time.Second
 )
 
-// showPlan prints the plan where it belongs: as the document that was asked for when it is the end of the run, else as text, on standard error
-// when a document will follow.
+// showPlan prints the plan: as the requested document at the end of the run, else as text, on standard error when a document will follow.
 func (o *options) showPlan(d *PlanDocument, last bool) error {
 	opts := o.d.Options(false)
 	switch {
@@ -75,7 +74,7 @@ type follower struct {
 	before string
 }
 
-// verdict is what one look gives.
+// verdict is the result of one look.
 type verdict struct {
 	done     bool
 	phase    string // title of the phase; a new one gets a line of its own
@@ -219,7 +218,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 		activity = strings.Join(words.Texts(step.Waiting), "; ")
 	}
 	if step.Refused != nil && !f.said[message] {
-		// The API server's words in full: a live line has no room for them.
+		// The API server's message in full: a live line has no room for it.
 		f.said[message] = true
 		f.stop()
 		text := render.Clean(message)
@@ -293,7 +292,7 @@ func (o *options) print(d *StatusDocument) error {
 	return o.d.Print(d.Text(o.d.Clock.Now(), opts), opts)
 }
 
-// finalDocument prints the state after asking, when a document was asked for.
+// finalDocument prints the state after the request, when a document was asked for.
 func (o *options) finalDocument(ctx context.Context, s *subject) error {
 	if o.output.Text() {
 		return nil

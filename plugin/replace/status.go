@@ -177,7 +177,7 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 	return d
 }
 
-// troubled is true for what needs a person.
+// troubled is true for a state that needs an administrator.
 func (d *StatusDocument) troubled() bool { return d.Held || d.Phase == replacement.PhaseFailed }
 
 // Text is the status for people.

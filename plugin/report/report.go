@@ -344,7 +344,7 @@ func (o *options) document(reports []*page.Report) error {
 	return o.output.Document(o.d, page.NewList(reports))
 }
 
-// items are what -o custom-columns has a line for: the nodes of a cluster, or several clusters.
+// items are the lines of -o custom-columns: the nodes of a cluster, or several clusters.
 func (o *options) items(reports []*page.Report) []any {
 	var out []any
 	if o.several() {
