@@ -42,10 +42,10 @@ func elements(raw []byte) iter.Seq[[]byte] {
 	}
 }
 
-// inside is where the first part of an object or list begins, or where it ends.
+// inside is the index where the first part of an object or list begins, or where it ends.
 func inside(raw []byte) int { return space(raw, space(raw, 0)+1) }
 
-// next is where the part after a comma begins, or where the whole ends.
+// next is the index where the part after a comma begins, or where the whole ends.
 func next(raw []byte, i int) int {
 	i = space(raw, i)
 	if raw[i] == ',' {
@@ -61,7 +61,7 @@ func space(raw []byte, i int) int {
 	return i
 }
 
-// valueEnd is where the value that begins at i ends.
+// valueEnd is the index where the value that begins at i ends.
 func valueEnd(raw []byte, i int) int {
 	depth := 0
 	for ; i < len(raw); i++ {
@@ -103,7 +103,7 @@ func stringEnd(raw []byte, i int) int {
 	}
 }
 
-// head is what an object says of itself, and its items where it is a List.
+// head is the kind and metadata of an object, and its items where it is a List.
 type head struct {
 	Kind     string `json:"kind"`
 	Metadata struct {

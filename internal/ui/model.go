@@ -61,7 +61,7 @@ type Model struct {
 	opts          Options
 	keys          KeyMap
 	glyphs        glyphs
-	look, grey    *theme // of what is fresh, and of what is old
+	look, grey    *theme // of fresh data, and of old data
 	width, height int
 	snap          *Snapshot
 	link          link

@@ -21,8 +21,8 @@ func Visible(s string) string { return visible(s, "\n\t", "<", ">") }
 // VisibleMarkup is Visible for HTML and XML.
 func VisibleMarkup(s string) string { return visible(s, "\n\t", "&lt;", "&gt;") }
 
-// VisibleJSON is a JSON document that says the same with nothing hidden in it: an encoder leaves the control characters beyond ASCII, and those that change the order
-// of others, as they are, and a terminal obeys them. Outside its strings JSON has none of them.
+// VisibleJSON is a JSON document with the same values and no hidden characters: an encoder leaves the control characters beyond ASCII, and those that change the order of
+// others, as they are, and a terminal obeys them. Outside its strings JSON has none of them.
 func VisibleJSON(data []byte) []byte {
 	if !bytes.ContainsFunc(data, hidden) {
 		return data

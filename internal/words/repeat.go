@@ -32,7 +32,7 @@ func (p Printer) Mentioned(text string) string {
 	})
 }
 
-// Repeat puts the flags into every Command of a document, and says every Message again with them. Fields that are texts with commands have the tag
+// Repeat puts the flags into every Command of a document, and makes the text of every Message again with them. Fields that are texts with commands have the tag
 // `words:"mentions"`. doc is a pointer.
 func (p Printer) Repeat(doc any) {
 	if len(p.Flags) > 0 {
@@ -40,7 +40,7 @@ func (p Printer) Repeat(doc any) {
 	}
 }
 
-// flagged is the message with the flags in its commands, and in those of the messages that it is made of.
+// flagged is the message with the flags in its commands, and in those of the messages among its parameters.
 func (p Printer) flagged(m code.Message) code.Message {
 	out := m
 	if len(m.Commands) > 0 {

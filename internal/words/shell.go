@@ -29,7 +29,7 @@ func quote(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// special is true for all but the characters that no shell gives a meaning to, at the beginning of a word or within it.
+// special is false only for characters without a meaning in any shell, at the beginning of a word or within it.
 func special(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':

@@ -34,7 +34,7 @@ type Targets struct {
 	selector labels.Selector
 }
 
-// AddFlags binds the flags; what is the verb for the help text.
+// AddFlags binds the flags; the parameter what is the verb in their help texts.
 func (t *Targets) AddFlags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
 	f.BoolVar(&t.All, "all", false, what+" every node of the namespace, each line with the member before it.")

@@ -38,7 +38,7 @@ type commandWord struct {
 	Whole bool
 }
 
-// commandWords are the words of a command, between which alone a page may break it. Nothing is added to the text: what is copied from the page is what runs.
+// commandWords are the words of a command; a page may break the command between them only. Nothing is added to the text: text copied from the page runs as it is.
 func commandWords(text string) []commandWord {
 	other := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	var out []commandWord
