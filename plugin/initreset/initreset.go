@@ -320,7 +320,7 @@ func (o *options) forgetGroup0(ctx context.Context, r *api.ScyllaDBStatusReport)
 	return err
 }
 
-// write makes one change, unless this is a dry run, and reports it.
+// write makes one change, only on trial with --dry-run, and reports it.
 func (o *options) write(do func(dry bool) error, done string) error {
 	if o.dryRun != cli.DryRunClient {
 		if err := do(o.dryRun == cli.DryRunServer); err != nil {
