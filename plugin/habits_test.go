@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// TestWhatPeopleType: the habits of other tools lead to the command that does it here, and no suggestion is an abbreviation that nobody knows.
+// TestWhatPeopleType: names of verbs of other tools lead to the verb here, and no suggestion is an abbreviation.
 func TestWhatPeopleType(t *testing.T) {
 	for typed, want := range map[string]string{
 		"ls": "did you mean status?", "get": "did you mean status?", "remove": "did you mean uninstall?", "statsu": "did you mean status?", "shell": "did you mean exec?", "log": "did you mean logs?",

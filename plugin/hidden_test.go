@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// hiddenText is what a member says its version is: a title for the terminal, a colour by a control character beyond ASCII, a change of order, and what nobody sees.
+// hiddenText is a version as a member reports it: a terminal title, a colour by a control character beyond ASCII, a change of order, and invisible characters.
 const hiddenText = "2026\x1b]0;title\x07\u009b31m\u202eh\u200bi\u2028d\u0085\U000e0041<b>"
 
 // A terminal obeys control characters in JSON and in errors as it does elsewhere, and a browser the ones that change the order.
@@ -51,7 +51,7 @@ func TestAttack5NothingHiddenIsInAnyOutput(t *testing.T) {
 	}
 }
 
-// An error says what is wrong with a file, in the words of the file.
+// An error repeats names from the file.
 func TestAttack5NothingHiddenIsInAnError(t *testing.T) {
 	t.Parallel()
 	bad := filepath.Join(t.TempDir(), "saved.json")

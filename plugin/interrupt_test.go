@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// A pipe that nobody writes to cannot be interrupted while it is opened or read; the command ends all the same, and at once.
+// A pipe without a writer cannot be interrupted while it is opened or read; the command ends all the same, and at once.
 func TestAttack6InterruptWhileReadingSavedObjects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -24,7 +24,7 @@ func TestAttack6InterruptWhileReadingSavedObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	keep, err := os.OpenFile(silent, os.O_RDWR, 0) // somebody has it open for writing, and writes nothing
+	keep, err := os.OpenFile(silent, os.O_RDWR, 0) // open for writing, but never written to
 	if err != nil {
 		t.Fatal(err)
 	}

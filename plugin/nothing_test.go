@@ -155,7 +155,7 @@ func TestEveryVerbSaysTheSameOfNothing(t *testing.T) {
 	}
 }
 
-// A cluster whose reports' kind is not installed is shown all the same; whoever asks for reports alone is told why there are none.
+// A cluster is shown although the kind of its reports is not installed; with --source=report the error says why there are none.
 func TestWithoutOurKindsTheSourceSaysWhy(t *testing.T) {
 	c := plugintest.New(3, 1)
 	funcs := interceptor.Funcs{

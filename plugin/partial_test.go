@@ -43,8 +43,8 @@ const (
 	forbidden
 )
 
-// forwards asks nodes whose ScyllaDB sees everyone UP, but for those in trouble: these are asked as they really are, through an API server whose
-// port-forward does what is said.
+// forwards is a live read in which ScyllaDB on every node reports every node UP, except nodes in trouble: these are asked through an API server whose port-forward fails in the
+// given way.
 func forwards(t *testing.T, c *plugintest.Cluster, in map[string]trouble) func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +90,7 @@ func forwards(t *testing.T, c *plugintest.Cluster, in map[string]trouble) func(c
 	}
 }
 
-// shown are the ways in which a person looks at a cluster, each with its first lines in which nobody can overlook that something is missing.
+// shown are the outputs about a cluster, each with the number of first lines that must say that data are missing.
 var shown = map[string]struct {
 	args  []string
 	first int
@@ -146,7 +146,7 @@ func TestPartialAnswersAreSaidEverywhere(t *testing.T) {
 			if slices.Contains(s.args, "-l") {
 				return // an archive is not chosen from by labels
 			}
-			// Who opens the archive elsewhere sees the same.
+			// The archive, opened elsewhere, gives the same output.
 			run = plugintest.Run{Args: append(slices.Clone(s.args), "--source=live", "--from", archive), Terminal: run.Terminal}
 			saved := run.Do(t)
 			if diff := cmp.Diff(plugintest.AsArchived(res.Stdout), saved.Stdout); diff != "" {
@@ -192,7 +192,7 @@ func TestWithoutTheRightToForward(t *testing.T) {
 	plugintest.Golden(t, "partial-may-not-ask.txt", run.Transcript(t))
 }
 
-// Who may see no more than the own namespace loses nothing of the cluster: that the controller's Lease may not be read is a remark.
+// A user with rights in the cluster's namespace alone still gets the whole cluster: that the controller's Lease may not be read is a remark.
 func TestAControllerThatMayNotBeSeenIsNoGap(t *testing.T) {
 	noLease := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 		if _, ok := obj.(*coordinationv1.Lease); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// printed is a command of kubectl that somebody may paste.
+// printed matches a command of kubectl that may be pasted.
 var printed = regexp.MustCompile(`\bkubectl( scylla)? [a-z'-][^"\n]*`)
 
 // TestPrintedCommandsWorkWhereTheyArePasted: whatever verb prints a command, in whatever format, it has the flags that were given; on a terminal it stands whole

@@ -197,7 +197,7 @@ func wrap(cmd *cobra.Command, d *cli.Deps, ran *bool) {
 			from := c.Flags().Lookup("from")
 			*ran, d.ReadsFiles = true, from != nil
 			if from != nil && from.Changed && from.Value.String() == "" {
-				// --from=$FILE whose variable is not set must not show the running cluster as if it were the file.
+				// --from=$FILE with an unset variable must not show the running cluster as if it were the file.
 				return exit.WithHint(exit.Usagef("--from is empty: name a file, - for standard input, or sample:NAME"), cli.HelpHint(c))
 			}
 			return run(c, args)

@@ -13,8 +13,8 @@ import (
 // ours are the persistent flags of the root that are not kubectl's own.
 var ours = map[string]bool{"color": true, "namespace": true, "context": true, "kubeconfig": true}
 
-// usage writes a command's usage: examples first, as people look for them, and of kubectl's twenty flags only those that everybody needs. A
-// function and not a template, because reaching a template engine from cobra would keep every exported method of the binary alive.
+// usage writes a command's usage: examples first, as people look for them, and only the most used of kubectl's twenty flags. A function and not a template, because reaching a
+// template engine from cobra would keep every exported method of the binary alive.
 func usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	if cmd.HasExample() {

@@ -107,7 +107,7 @@ func nearestCommands(below *cobra.Command, typed string) []string {
 		if !seen[of[name]] {
 			seen[of[name]] = true
 			if len(name) <= 3 {
-				name = of[name].Name() // an abbreviation tells nobody what is meant
+				name = of[name].Name() // the full name, not an abbreviation
 			}
 			near = append(near, name)
 		}
@@ -115,7 +115,7 @@ func nearestCommands(below *cobra.Command, typed string) []string {
 	return near
 }
 
-// habits are what people type who know other tools, and the command that does it here.
+// habits maps names from other tools to the verb here.
 var habits = map[string]string{
 	"ls": "status", "list": "status", "get": "status", "ps": "status", "top": "status", "health": "status", "info": "status", "show": "describe", "log": "logs", "tail": "logs",
 	"sh": "exec", "shell": "exec", "ssh": "exec", "bash": "exec", "cql": "cqlsh", "watch": "dashboard", "ui": "dashboard", "doctor": "check", "verify": "check", "wait": "status --wait",

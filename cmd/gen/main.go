@@ -51,7 +51,7 @@ func run(dir string) error {
 	if err != nil {
 		return err
 	}
-	// What is generated no more must go: a page of a verb that is not there misleads.
+	// Files that are no longer generated are removed: a page of a verb that does not exist misleads.
 	for _, pattern := range []string{"docs/reference/kubectl_scylla*.md", "docs/man/*.1", "completions/kubectl*"} {
 		old, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
 		if err != nil {
@@ -80,7 +80,7 @@ func tree() *cobra.Command {
 	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}, clock.RealClock{}, nil,
 		func() cli.Terminal { return cli.Terminal{} })
 	root := plugin.NewCmd(d, plugin.Name)
-	// Its default is in the home folder of whoever runs the generator.
+	// Its default is in the home folder of the user that runs the generator.
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
 	root.DisableAutoGenTag = true
 	root.InitDefaultHelpCmd()
@@ -114,7 +114,7 @@ func generate() ([]file, error) {
 	return kustomize(files)
 }
 
-// documents adds the pages that are made from the source and from what is registered.
+// documents adds the pages that are made from the source and from the registered metrics.
 func documents(files []file) ([]file, error) {
 	root, err := moduleRoot()
 	if err != nil {

@@ -22,7 +22,7 @@ type metric struct {
 	labels           []string
 }
 
-// notary takes down what is registered with it.
+// notary records the metrics that are registered with it.
 type notary struct {
 	prometheus.Registerer
 	metrics []metric

@@ -20,7 +20,7 @@ var (
 	targetLabels = []string{"namespace", "pod"}
 )
 
-// expressions of the alerts and of the dashboard, by who has them.
+// expressions of the alerts and of the dashboard, by the name of the alert or panel.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	read := func(name string) []byte {

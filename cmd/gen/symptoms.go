@@ -116,7 +116,7 @@ func (s *source) add(dir string, f *ast.File) {
 	}
 }
 
-// text is the value of a string expression; what is not constant is "..." in it, and whole is false.
+// text is the value of a string expression; a part that is not constant is "..." in it, and whole is then false.
 func (s *source) text(pkg string, e ast.Expr) (text string, whole bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -155,7 +155,7 @@ func isConversion(fun ast.Expr) bool {
 	return false
 }
 
-// place is where an expression stands.
+// place is the location of an expression.
 type place struct {
 	pkg   string
 	fn    *ast.FuncDecl
@@ -175,7 +175,7 @@ func isCall(e ast.Expr, pkg, name string) (*ast.CallExpr, bool) {
 	return c, pkg == "" || isIdent && x.Name == pkg
 }
 
-// messages are what an expression can be as a message: one for each way that the source shows.
+// messages are the possible messages of an expression: one for each branch in the source.
 func (s *source) messages(p place, e ast.Expr) []message {
 	if p.depth > 4 {
 		return nil
@@ -290,7 +290,7 @@ func name(e ast.Expr) string {
 	return ""
 }
 
-// command is a command as text, with words in capitals for what is not constant.
+// command is a command as text, with words in capitals for parts that are not constant.
 func (s *source) command(p place, e ast.Expr) (string, bool) {
 	if p.depth > 4 {
 		return "", false

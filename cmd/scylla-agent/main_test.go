@@ -143,7 +143,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 
 func TestCopyToPutsAnExecutable(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "scylla-agent")
-	for range 2 { // again over what is there
+	for range 2 { // the second time over the existing files
 		if out, err := agentProcess(t, nil, "copy-to", to).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}

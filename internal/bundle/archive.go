@@ -60,8 +60,7 @@ type Archive struct {
 	total    int64
 }
 
-// Pack redacts and packs clusters. now is when that happens. What is bigger than the limits is left out, and the manifest says so. Error: an object cannot be
-// encoded.
+// Pack redacts and packs clusters at time now. Files above the limits are left out, and the manifest says so. Error: an object cannot be encoded.
 func Pack(clusters []*Cluster, now time.Time, limits Limits) (*Archive, error) {
 	a := &Archive{limits: limits.withDefaults(), Manifest: Manifest{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}, CreatedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
@@ -97,7 +96,7 @@ func (a *Archive) cluster(c *Cluster) error {
 		}
 	}
 	for _, l := range lists(c) {
-		// An empty list says that there are no such objects. That is not known of a kind that was not read, nor of objects that were saved by hand.
+		// An empty list says that there are no such objects. That is unknown for a kind that was not read, and for objects that were saved by hand.
 		if len(l.items) == 0 && (unread[l.resource] || l.resource == "" || s.Offline) {
 			continue
 		}
@@ -125,7 +124,7 @@ func (a *Archive) cluster(c *Cluster) error {
 	return a.addJSON(dir+saidName, a.said(c))
 }
 
-// objects are those of one kind, as they are packed. resource is empty where nothing says that it could not be read.
+// objects are those of one kind, as they are packed. resource is empty where no problem says that it could not be read.
 type objects struct {
 	name, resource, version, kind string
 	items                         []client.Object
@@ -152,7 +151,7 @@ func lists(c *Cluster) []objects {
 		{"status-report.json", "", ours, "ScyllaDBStatusReport", pointers(statuses)},
 		{"lease.json", "", leases, "Lease", pointers(lease)},
 		{eventsName, "", core, "Event", pointers(c.Events)},
-		// A List of several kinds: each item says its own.
+		// For a List of several kinds each item has its own kind.
 		{operatorName, "", core, "", pointers(c.Operator)},
 	}
 }
@@ -235,7 +234,7 @@ func (a *Archive) list(name, apiVersion, kind string, items []client.Object) err
 type packed struct {
 	data  []byte
 	tally Tally
-	// short is data with an empty row, and row what stands there in data. Where row is empty both are the same.
+	// short is data with an empty row, and row the encoded row in data. Where row is empty both are the same.
 	short []byte
 	row   string
 }
@@ -276,7 +275,7 @@ func redacted(item client.Object, apiVersion, kind string) (*packed, error) {
 		return p, nil
 	}
 	row, _, _ = unstructured.NestedString(clean, "metadata", "annotations", api.AnnotationNodeStatusReport)
-	if !utf8.ValidString(row) || row == "" { // what is not valid comes out of JSON as something else
+	if !utf8.ValidString(row) || row == "" { // JSON would change invalid UTF-8
 		return p, nil
 	}
 	_ = unstructured.SetNestedField(clean, "", "metadata", "annotations", api.AnnotationNodeStatusReport) // as above

@@ -17,16 +17,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// Cluster is a snapshot of a cluster and what is collected beside it; an archive gives the same back.
+// Cluster is a snapshot of a cluster with the data collected beside it; opening an archive gives the same back.
 type Cluster struct {
 	Snapshot *cluster.Cluster
 	// Requested is the source that was asked for when the snapshot was taken; auto when empty.
 	Requested cluster.Source
 	// Events about the cluster's objects, the newest last.
 	Events []corev1.Event
-	// Waiting are the containers that are not well, with the first and last error of their logs.
+	// Waiting are the containers in trouble, with the first and last error of their logs.
 	Waiting []Container
-	// Conditions are those of the Scylla Operator that say what it does or cannot do; empty where our controller manages the cluster.
+	// Conditions are the Scylla Operator's conditions about its progress and its failures; empty where our controller manages the cluster.
 	Conditions []string
 	// Nodes are the Kubernetes nodes that its Pods are on, when NodesRead: one that is missing then does not exist.
 	Nodes     []corev1.Node
@@ -37,12 +37,12 @@ type Cluster struct {
 	Tables map[string]Tables
 	// Context is the kubeconfig's context that was used; empty when not known.
 	Context string
-	// Kubernetes is the API server's version; empty when it was not asked or did not say.
+	// Kubernetes is the API server's version; empty when it was not asked or gave none.
 	Kubernetes string
-	// LeftOut says what was not collected, and why; Uncollected the same of what only an archive holds.
+	// LeftOut lists the data that were not collected, with the reason; Uncollected the same for data that only an archive holds.
 	LeftOut, Uncollected []LeftOut
 
-	// redacted counts what was taken out of texts while they were read.
+	// redacted counts the values that were removed from texts while they were read.
 	redacted Tally
 
 	// archived is the snapshot with all that an archive holds; nil for others.
@@ -56,7 +56,7 @@ func (cl *Cluster) addRedacted(t Tally) {
 	cl.redacted.Add(t)
 }
 
-// Server reads what is no object of the API. A function that is nil is not called.
+// Server reads data that are no objects of the API. A function that is nil is not called.
 type Server struct {
 	// Log opens a container's log.
 	Log func(ctx context.Context, namespace, pod string, opts *corev1.PodLogOptions) (io.ReadCloser, error)
@@ -66,8 +66,8 @@ type Server struct {
 	Tables func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables, []cluster.Problem)
 }
 
-// Gather reads what a snapshot lacks: events, Kubernetes nodes, the Scylla Operator's objects, and through server logs of waiting containers, the
-// version, and ScyllaDB's tables. What cannot be read is listed in LeftOut; the only error is that ctx ended. progress, when not nil, is told what is being read.
+// Gather reads the parts that a snapshot lacks: events, Kubernetes nodes, the Scylla Operator's objects, and through server logs of waiting containers, the version, and
+// ScyllaDB's tables. Parts that cannot be read are listed in LeftOut; the only error is that ctx ended. progress, when not nil, is called with the part that is being read.
 func Gather(ctx context.Context, c client.Reader, s *cluster.Cluster, requested cluster.Source, server Server, limits Limits, progress func(string)) (*Cluster, error) {
 	limits = limits.withDefaults()
 	if progress == nil {

@@ -52,7 +52,7 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 	}
 }
 
-// EventTime is when an event last happened; zero when it does not say.
+// EventTime is when an event last happened; zero when the event has no time.
 func EventTime(e *corev1.Event) time.Time {
 	at := e.LastTimestamp.Time
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {

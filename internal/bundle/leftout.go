@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// LeftOut is something that could have been collected and was not.
+// LeftOut is a part that was not collected.
 type LeftOut struct {
 	// What in plain words: "events", "log of demo-0/scylla".
 	What string `json:"what"`
@@ -32,7 +32,7 @@ const (
 	Failed    Why = "Failed"
 )
 
-// Word is the reason as a person reads it.
+// Word is the reason in the text.
 func (w Why) Word() string {
 	switch w {
 	case Forbidden:
@@ -70,7 +70,7 @@ func (cl *Cluster) leaveOut(what string, err error) {
 	cl.LeftOut = append(cl.LeftOut, l)
 }
 
-// trimForbidden takes the object's name out of a refusal, so that refusals of several objects are equal.
+// trimForbidden removes the object's name from a refusal, so that refusals of several objects are equal.
 func trimForbidden(err error) error {
 	e, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {

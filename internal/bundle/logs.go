@@ -22,7 +22,7 @@ import (
 )
 
 func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, progress func(string)) {
-	// Why a replacement failed is left out last.
+	// The reason why a replacement failed is left out last.
 	var list, others []*Container
 	replacing := replacements(cl.Snapshot)
 	for i := range cl.Waiting {
@@ -143,7 +143,7 @@ func (*Container) line(s string, limits Limits) string {
 	return strings.ToValidUTF8(s[:limits.Line], "") + "..."
 }
 
-// readTails fills Log and PreviousLog, and tells what was taken out of them.
+// readTails fills Log and PreviousLog, and counts the redactions.
 func (c *Container) readTails(ctx context.Context, server Server, namespace string, limits Limits) (Tally, error) {
 	taken := Tally{}
 	tail := func(previous bool) (string, error) {

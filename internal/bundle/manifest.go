@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 )
 
-// What a manifest says it is.
+// The API version and kind of a manifest.
 const (
 	APIVersion = "kubectl-scylla/v1"
 	Kind       = "ReportArchive"
@@ -25,15 +25,15 @@ type Manifest struct {
 	// CreatedAt is when it was packed, TakenAt when the objects were read (absent for saved objects, which carry no time).
 	CreatedAt metav1.Time  `json:"createdAt"`
 	TakenAt   *metav1.Time `json:"takenAt,omitempty"`
-	// CreatedBy is the build that did it.
+	// CreatedBy is the build that packed it.
 	CreatedBy version.Info `json:"createdBy"`
 	// Clusters that it holds.
 	Clusters []ManifestCluster `json:"clusters"`
 	// Files, in their order in the archive, this one excepted.
 	Files []ManifestFile `json:"files"`
-	// LeftOut is what could not be collected or was too big.
+	// LeftOut lists the parts that could not be collected or were too big.
 	LeftOut []LeftOut `json:"leftOut,omitempty"`
-	// Redacted counts the values that were taken out, by rule.
+	// Redacted counts the removed values, by rule.
 	Redacted Tally `json:"redacted,omitempty"`
 }
 

@@ -30,7 +30,7 @@ const (
 	maxManifest = 4 * mib
 )
 
-// Saved is what was opened.
+// Saved is an opened file.
 type Saved struct {
 	// Manifest is nil for plain saved objects.
 	Manifest *Manifest
@@ -49,7 +49,7 @@ func (s *Saved) Snapshots() []*cluster.Cluster {
 	return out
 }
 
-// Cluster finds what belongs to a snapshot, with whatever source of rows; nil when it is of none of these clusters.
+// Cluster returns the cluster of a snapshot, whichever source of rows the snapshot has; nil when it is of none of these clusters.
 func (s *Saved) Cluster(of *cluster.Cluster) *Cluster {
 	for _, c := range s.Clusters {
 		if c.Snapshot.Key == of.Key {
@@ -59,8 +59,8 @@ func (s *Saved) Cluster(of *cluster.Cluster) *Cluster {
 	return nil
 }
 
-// Use chooses the source of rows for all clusters, as --source asks. Asked for the source that an archive was taken with, it gives the very answer of
-// then. Error: live rows are asked for and there are none.
+// Use chooses the source of rows for all clusters, as --source asks. With the source that an archive was taken with, the rows are those of the archive. Error: live rows are
+// asked for and there are none.
 func (s *Saved) Use(source cluster.Source) error {
 	for _, c := range s.Clusters {
 		if err := c.use(source); err != nil {
@@ -73,7 +73,7 @@ func (s *Saved) Use(source cluster.Source) error {
 func (c *Cluster) use(source cluster.Source) error {
 	all := cmp.Or(c.archived, c.Snapshot)
 	if source == cluster.SourceAuto && c.Requested == cluster.SourceLive {
-		// The nodes were asked because somebody wanted it, not because the objects say nothing: these speak for themselves.
+		// The nodes were asked because the user chose so, although the objects have rows: use the objects' rows.
 		objects := all.Objects
 		objects.Live, objects.Facts = nil, nil
 		c.Snapshot = cluster.New(objects, source, all.TakenAt)
@@ -87,8 +87,8 @@ func (c *Cluster) use(source cluster.Source) error {
 	return nil
 }
 
-// Open reads an archive or plain saved objects (see kube.Read); the first bytes tell which. An archive is not trusted: errors say what is wrong
-// with it, and nothing is written to disk.
+// Open reads an archive or plain saved objects (see kube.Read); the first bytes tell which. An archive is not trusted: an error says why it is invalid, and nothing is written
+// to disk.
 func Open(r io.Reader) (*Saved, error) {
 	b := bufio.NewReader(r)
 	if magic, _ := b.Peek(4); !bytes.Equal(magic, []byte("PK\x03\x04")) && !bytes.Equal(magic, []byte("PK\x05\x06")) {
@@ -143,7 +143,7 @@ func open(data []byte) (*Saved, error) {
 	return s, s.clusters(files, nil)
 }
 
-// checkName refuses whatever is not a plain file with a plain name.
+// checkName refuses every name that is not a plain relative file name.
 func checkName(f *zip.File) error {
 	name := f.Name
 	switch {
@@ -176,7 +176,7 @@ func readManifest(byName map[string]*zip.File) (*Manifest, error) {
 	return &m, nil
 }
 
-// readFiles unpacks what the manifest lists, and refuses what it does not.
+// readFiles unpacks the files that the manifest lists, and refuses others.
 func readFiles(byName map[string]*zip.File, m *Manifest) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	left := int64(maxTotal)

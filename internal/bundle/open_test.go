@@ -169,7 +169,7 @@ func TestPackLeavesOutWhatIsTooBig(t *testing.T) {
 	}
 }
 
-// TestSavedIsWhatOpenReads: what is shown of a packed archive is what is read of the written one, also its rows, which do not go through the file.
+// TestSavedIsWhatOpenReads: the packed archive in memory and the written file give the same, also for rows, which do not go through the file.
 func TestSavedIsWhatOpenReads(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]string{
@@ -225,7 +225,7 @@ func zipped(t testing.TB, manifest func(*bundle.Manifest), entries ...entry) []b
 	m := bundle.Manifest{TypeMeta: metav1.TypeMeta{APIVersion: bundle.APIVersion, Kind: bundle.Kind}}
 	for _, e := range entries {
 		var sum [sha256.Size]byte
-		if len(e.data) < 1<<20 { // of what is bigger nobody gets as far as the sum
+		if len(e.data) < 1<<20 { // for a bigger file the check stops before the sum
 			sum = sha256.Sum256(e.data)
 		}
 		m.Files = append(m.Files, bundle.ManifestFile{Name: e.name, Size: int64(len(e.data)), SHA256: hex.EncodeToString(sum[:])})

@@ -9,10 +9,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Redacted stands where a value was taken out.
+// Redacted replaces a removed value.
 const Redacted = "[redacted]"
 
-// Rules by which values are taken out, as the manifest counts them.
+// Rules by which values are removed, as the manifest counts them.
 const (
 	RuleEnv         = "environment values"
 	RuleArgument    = "arguments that look like secrets"
@@ -25,7 +25,7 @@ const (
 	RuleKind        = "data of unknown kinds"
 )
 
-// Tally counts the values that were taken out, by rule.
+// Tally counts the removed values, by rule.
 type Tally map[string]int
 
 // Add adds the counts of more.
@@ -44,8 +44,8 @@ var kept = map[string]bool{
 // never are the kinds of which not even the name is kept.
 var never = map[string]bool{"Secret": true, "ConfigMap": true, "SecretList": true, "ConfigMapList": true}
 
-// Redact gives a copy of an object (as decoded from JSON, with its kind) without anything that could be a secret, and what was taken out. It is
-// false for Secrets and ConfigMaps, of which nothing is kept. Of kinds that it does not know only kind, name, namespace and age are left.
+// Redact returns a copy of an object (as decoded from JSON, with its kind) without possible secrets, and the count of the removed values. The last result is false for Secrets
+// and ConfigMaps, of which nothing is kept. Of unknown kinds only kind, name, namespace and age are kept.
 func Redact(obj map[string]any) (map[string]any, Tally, bool) {
 	r := redactor{}
 	kind, _ := obj["kind"].(string)
@@ -99,7 +99,7 @@ func only(m map[string]any, keys ...string) map[string]any {
 	return out
 }
 
-// fields goes by the names of fields wherever they stand: a Pod's spec is also in the template of a StatefulSet.
+// fields works by field names at any depth: a Pod's spec is also in the template of a StatefulSet.
 func (r redactor) fields(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
@@ -168,12 +168,12 @@ func (r redactor) each(list []any, one func(map[string]any) map[string]any) []an
 	return out
 }
 
-// reference is a field that names a secret and is none.
+// reference is a field that names a secret and holds none.
 func reference(k string) bool {
 	return strings.HasSuffix(k, "Name") || strings.HasSuffix(k, "Ref") || strings.HasSuffix(k, "KeyRef") || strings.HasSuffix(k, "Path")
 }
 
-// writtenFields are those whose time of writing tells the age of a row.
+// writtenFields are the fields whose time of writing is the age of a row.
 var writtenFields = []string{"f:" + api.AnnotationNodeStatusReport, "f:racks", "f:datacenters"}
 
 func (r redactor) metadata(m map[string]any) map[string]any {
@@ -245,7 +245,7 @@ func (r redactor) annotations(m map[string]any) map[string]any {
 	return out
 }
 
-// jsonText redacts the texts within JSON so that it stays JSON; what has nothing to redact stays as it is, letter by letter.
+// jsonText redacts the texts within JSON so that it stays JSON; a text without secrets stays byte for byte.
 func (r redactor) jsonText(s string) string {
 	if Text(s) == s {
 		return s

@@ -11,14 +11,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Replaced is one moment of a replacement, as the record on the member Service has it.
+// Replaced is one moment of a replacement, from the record on the member Service.
 type Replaced struct {
 	Member, Text string
 	At           time.Time
 	Bad          bool
 }
 
-// Replacements lists when replacements began and ended: the open one of each member, and the last that is over.
+// Replacements lists when replacements began and ended: the open one of each member, and the last that has ended.
 func Replacements(s *cluster.Cluster) []Replaced {
 	var out []Replaced
 	for i := range s.Services {

@@ -43,7 +43,7 @@ func (s *Saved) clusters(files map[string][]byte, rows map[string]map[string]str
 	return nil
 }
 
-// notObjects are the files that are no objects of the snapshot.
+// notObjects are the files that hold no objects of the snapshot.
 var notObjects = []string{saidName, eventsName, waitingName, nodesName, operatorName, tablesName}
 
 // restore makes one cluster of the files below dir.
@@ -64,7 +64,7 @@ func restore(dir string, files map[string][]byte, rows map[string]map[string]str
 	if err := c.restoreSurroundings(dir, files); err != nil {
 		return nil, err
 	}
-	// The source that was asked for when the archive was made is not asked for now.
+	// The source that was asked for when the archive was made does not apply now.
 	if err := c.use(cluster.SourceAuto); err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func putRows(pods []corev1.Pod, rows map[string]string) {
 	}
 }
 
-// machines are the states of the Kubernetes nodes that Pods are on, or what was said of them where the archive has none.
+// machines are the states of the Kubernetes nodes that Pods are on, from the archive's Node objects or, without these, from its saved states.
 func machines(files map[string][]byte, dir string, pods []corev1.Pod, said map[string]string) (map[string]string, error) {
 	data, ok := files[dir+nodesName]
 	if !ok {
@@ -154,7 +154,7 @@ func machines(files map[string][]byte, dir string, pods []corev1.Pod, said map[s
 	return out, nil
 }
 
-// restoreSurroundings fills in what the snapshot does not have.
+// restoreSurroundings fills in the data beside the snapshot.
 func (c *Cluster) restoreSurroundings(dir string, files map[string][]byte) error {
 	var events corev1.EventList
 	var nodes corev1.NodeList

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// said holds what a snapshot has beside its objects, so that opening restores the same snapshot.
+// said holds the data of a snapshot beside its objects, so that opening restores the same snapshot.
 type said struct {
 	cluster.Key  `json:",inline"`
 	TakenAt      *time.Time                       `json:"takenAt,omitempty"`
@@ -93,7 +93,7 @@ func texts(list []string) []string {
 	return out
 }
 
-// unlabelled is true when some object is of the cluster without saying so: opening must not look for the label then.
+// unlabelled is true when some object belongs to the cluster without its label: opening must then not require the label.
 func unlabelled(s *cluster.Cluster) bool {
 	lacks := func(o metav1.Object) bool { return o.GetLabels()[api.LabelCluster] != s.Name }
 	for i := range s.Services {

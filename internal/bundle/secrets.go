@@ -15,14 +15,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
-// Text takes what looks like a secret out of a text: credentials in URLs, tokens of known forms, private keys, and the values of names such
-// as password or token.
+// Text removes likely secrets from a text: credentials in URLs, tokens of known forms, private keys, and the values of names such as password or token.
 func Text(s string) string {
 	r := redactor{}
 	return r.text(s)
 }
 
-// random is true for a text that looks like a generated key: long, and of letters of both cases and digits with nothing readable about it.
+// random is true for a text that looks like a generated key: long, with letters of both cases and digits, and not readable as words.
 func random(s string) bool {
 	if len(s) < 20 || len(s) > 4096 {
 		return false
@@ -110,7 +109,7 @@ func (r redactor) text(s string) string {
 	if len(s) < 5 || !strings.ContainsAny(s, "=: ") && !knownTokens().MatchString(s) {
 		return s
 	}
-	// The row of a large cluster is a long text without any secret: a search for what a rule cannot do without is a hundred times faster than its expression.
+	// The row of a large cluster is a long text without any secret: a search for a substring that a rule needs is a hundred times faster than its regular expression.
 	if strings.Contains(s, "PRIVATE KEY") {
 		s = r.replace(privateKey(), s, Redacted)
 	}
@@ -299,7 +298,7 @@ func valueLength(s string) int {
 	} else {
 		start = 0
 	}
-	// Rather too much than too little: passwords contain punctuation.
+	// Removing too much is safer than too little: passwords contain punctuation.
 	end := strings.IndexAny(s[start:], " \t\r\n\"'`\\")
 	if end < 0 {
 		return len(s)
@@ -331,7 +330,7 @@ func logText(data []byte) (string, Tally) {
 		case inKey:
 			inKey = false
 		default:
-			// What came before it may be the key.
+			// The text before it may be the key.
 			out = []string{r.out(RuleText)}
 		}
 	}

@@ -49,8 +49,7 @@ func (cl *Cluster) readNodes(ctx context.Context, c client.Reader, limits Limits
 	}
 }
 
-// readOperatorObjects reads what the Scylla Operator's user wrote about the cluster: its ScyllaCluster, ScyllaDBDatacenter and ScyllaDBCluster, where
-// they exist.
+// readOperatorObjects reads the Scylla Operator's objects about the cluster: its ScyllaCluster, ScyllaDBDatacenter and ScyllaDBCluster, where they exist.
 func (cl *Cluster) readOperatorObjects(ctx context.Context, c client.Reader) {
 	s := cl.Snapshot
 	related := map[string]bool{s.Name: true}
@@ -82,7 +81,7 @@ func (cl *Cluster) readOperatorObjects(ctx context.Context, c client.Reader) {
 	}
 }
 
-// leaveOutOperator says that a kind could not be read. That it does not exist is no news: none of the three is needed.
+// leaveOutOperator records that a kind could not be read. A kind that does not exist is not recorded: none of the three is needed.
 func (cl *Cluster) leaveOutOperator(kind, verb, resource string, err error) {
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return

@@ -51,7 +51,7 @@ func object2(gvk schema.GroupVersionKind, name string, labels map[string]string)
 	return o
 }
 
-// What is around the cluster gets into the archive, without secrets, and comes back from it.
+// The objects around the cluster get into the archive, without secrets, and come back from it.
 func TestArchiveHoldsSurroundings(t *testing.T) {
 	t.Parallel()
 	s := waits()

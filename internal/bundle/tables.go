@@ -8,15 +8,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
-// Tables is what one node's ScyllaDB says of the cluster through its REST API. A question that got no answer is in NoAnswer, with the error, and its field
-// is empty.
+// Tables are the answers of one node's REST API about the cluster. A question without an answer is in NoAnswer, with the error, and its field is empty.
 type Tables struct {
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	HostID        string `json:"hostID,omitempty"`
 	// Leader is the host ID of the topology coordinator.
 	Leader string `json:"raftLeader,omitempty"`
-	// Members by host ID as the topology has them, Gossip what gossip knows of each address.
+	// Members by host ID from the topology, Gossip the gossip state of each address.
 	Members []scylla.Member   `json:"members,omitempty"`
 	Gossip  []scylla.Endpoint `json:"gossip,omitempty"`
 	// Live, Down, Joining, Leaving are addresses.
@@ -35,7 +34,7 @@ type Tables struct {
 // maxTaskErrors is how many failed tasks are asked for their error.
 const maxTaskErrors = 20
 
-// ReadTables asks one node all that Tables has room for. It gives no error: what cannot be answered is in NoAnswer.
+// ReadTables asks one node for all fields of Tables. It returns no error: questions without an answer are in NoAnswer.
 func ReadTables(ctx context.Context, c *scylla.Client) Tables {
 	var t Tables
 	text := func(into *string, ask func(context.Context) (string, error)) { answer(ctx, &t, into, ask) }

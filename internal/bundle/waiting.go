@@ -32,14 +32,14 @@ type Container struct {
 	PreviousLog string `json:"-"`
 }
 
-// LogError is one line of a log.
+// LogError is one line of a log that reports an error.
 type LogError struct {
 	Line string `json:"line"`
 	// Previous is true for a line of the container's previous run.
 	Previous bool `json:"previous,omitempty"`
 }
 
-// replacements are the members whose node is being replaced.
+// replacements are the members with an open or requested replacement.
 func replacements(s *cluster.Cluster) map[string]bool {
 	out := map[string]bool{}
 	for i := range s.Services {
@@ -49,7 +49,7 @@ func replacements(s *cluster.Cluster) map[string]bool {
 	return out
 }
 
-// waiting lists the containers that a person would look at: those that crash, fail, wait with a reason, or hold the others up.
+// waiting lists the containers in trouble: those that crash, fail, wait with a reason, or hold the others up.
 func waiting(s *cluster.Cluster) []Container {
 	var out []Container
 	replacing := replacements(s)
@@ -78,8 +78,7 @@ func waiting(s *cluster.Cluster) []Container {
 	return out
 }
 
-// waitingState is the state in words; false for a container that is as it should be, and one that only waits for its turn. oneShot
-// containers hold the others up while they run.
+// waitingState is the state in words; false for a container in its normal state, and one that only waits for its turn. oneShot containers hold the others up while they run.
 func waitingState(st corev1.ContainerStatus, oneShot bool) (string, bool) {
 	var state string
 	switch {

@@ -20,7 +20,7 @@ func (a *Archive) WriteTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("encode %s: %w", manifestName, err)
 	}
-	// The manifest comes first: a person who opens the file by hand begins there.
+	// The manifest comes first, for a person who opens the file by hand.
 	for _, f := range append([]file{{name: manifestName, data: append(data, '\n')}}, a.files...) {
 		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: a.Manifest.CreatedAt.Time}
 		h.SetMode(0o600)
@@ -49,10 +49,10 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ErrExists is that a file is there already and nobody said that it may be replaced.
+// ErrExists is that the file exists and overwriting it was not allowed.
 var ErrExists = errors.New("it exists already")
 
-// Writable says early whether WriteFile could write name: its directory is there, and it is not, or force allows to replace it.
+// Writable reports early whether WriteFile could write name: its directory exists, and the file does not, or force allows to replace it.
 func Writable(name string, force bool) error {
 	dir, err := os.Stat(filepath.Dir(name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -75,8 +75,8 @@ func Writable(name string, force bool) error {
 	return nil
 }
 
-// WriteFile writes the archive to name, readable by its owner only, whole or not at all, and gives its size in bytes. Error: ErrExists when name is
-// there and force does not allow to replace it.
+// WriteFile writes the archive to name, readable by its owner only, whole or not at all, and returns its size in bytes. Error: ErrExists when name exists and force does not
+// allow to replace it.
 func (a *Archive) WriteFile(name string, force bool) (written int64, err error) {
 	if err := Writable(name, force); err != nil {
 		return 0, err
@@ -110,7 +110,7 @@ func place(tmp, name string, force bool) error {
 	if force {
 		return os.Rename(tmp, name)
 	}
-	// A link, unlike a rename, fails when the file was made meanwhile.
+	// A link, unlike a rename, fails when another process has made the file meanwhile.
 	err := os.Link(tmp, name)
 	switch {
 	case err == nil:
@@ -137,5 +137,5 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Size is a number of bytes as a person reads it.
+// Size is a number of bytes in readable units.
 func Size(n int64) string { return size(n) }

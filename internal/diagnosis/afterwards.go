@@ -16,14 +16,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )
 
-// Fresh is for how long after an operation its tasks are listed. ScyllaDB keeps no word of a repair or a cleanup that a person could be shown later, so
-// a list without an end would stay for ever.
+// Fresh is for how long after an operation its tasks are listed. ScyllaDB keeps no record of a repair or a cleanup, so without a limit a task would be listed for ever.
 const Fresh = 24 * time.Hour
 
-// operationReplace is ScyllaDB's word for a replacement in the configuration of repair-based node operations.
+// operationReplace is ScyllaDB's name of a replacement in the configuration of repair-based node operations.
 const operationReplace = "replace"
 
-// Operation is what has ended.
+// Operation is the kind of an operation that has ended.
 type Operation string
 
 const (
@@ -35,23 +34,23 @@ const (
 type TaskState string
 
 const (
-	// TaskOpen is to be done. Whether somebody has done it cannot be observed: no call of ScyllaDB's API says when a repair or a cleanup ended.
+	// TaskOpen has to be done. Whether it has been done cannot be observed: no call of ScyllaDB's API says when a repair or a cleanup ended.
 	TaskOpen TaskState = "Open"
-	// TaskNotNeeded is ticked off: what was observed makes it unnecessary.
+	// TaskNotNeeded is a task that an observation makes unnecessary.
 	TaskNotNeeded TaskState = "NotNeeded"
 )
 
-// Task is one thing that ScyllaDB's documentation asks for after an operation.
+// Task is one task that ScyllaDB's documentation asks for after an operation.
 type Task struct {
 	// Node on which it is done.
 	Node  matrix.Ref
 	State TaskState
-	// Message is what to do or why it is not needed; Command does it, nil where nothing is to be done.
+	// Message describes the task or the reason why it is not needed; Command does it, nil where there is nothing to do.
 	Message code.Message
 	Command code.Command
 }
 
-// Afterwards is what is to be done after one operation.
+// Afterwards are the tasks that follow one operation.
 type Afterwards struct {
 	Operation Operation
 	// Node is the newcomer, Original the host ID that it replaced, empty for a join.
@@ -59,7 +58,7 @@ type Afterwards struct {
 	Original hostid.ID
 	// Finished is when it ended; zero where that is not known.
 	Finished time.Time
-	// Message is what has ended. Wait is why the open tasks have to wait, zero when they can be done now.
+	// Message names the operation that has ended. Wait is the reason why the open tasks must wait, zero when they can be done now.
 	Message, Wait code.Message
 	Tasks         []Task
 }
@@ -69,9 +68,8 @@ func (a *Afterwards) Open() bool {
 	return slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.State == TaskOpen })
 }
 
-// After lists what is to be done after the operations that ended within Fresh before now: each replacement, and the last join of each datacenter, as one
-// cleanup serves all joins before it. They are known by what our controller records on member Services: under the Scylla Operator there are none, which
-// cleans up by itself.
+// After lists the tasks that follow the operations that ended within Fresh before now: each replacement, and the last join of each datacenter, as one cleanup serves all joins
+// before it. The operations are those that our controller records on member Services. Under the Scylla Operator there are no records, and it cleans up by itself.
 func After(c *cluster.Cluster, now time.Time) []Afterwards {
 	var out []Afterwards
 	last := map[string]record{} // by datacenter
@@ -100,7 +98,7 @@ func After(c *cluster.Cluster, now time.Time) []Afterwards {
 	return out
 }
 
-// AfterReplacement is what is to be done after the replacement of a node: a repair of the newcomer, unless it says that its replacements are repair-based.
+// AfterReplacement is the task that follows the replacement of a node: a repair of the newcomer, unless its configuration makes replacements repair-based.
 func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original hostid.ID, finished time.Time) Afterwards {
 	a := Afterwards{
 		Operation: Replaced, Node: newcomer, Original: original, Finished: finished,
@@ -143,7 +141,7 @@ func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 	return a
 }
 
-// waits is why neither a repair nor a cleanup should begin now: ScyllaDB's documentation wants all nodes UP and no change of the topology.
+// waits is the reason why neither a repair nor a cleanup should begin now: ScyllaDB's documentation wants all nodes UP and no change of the topology.
 func waits(c *cluster.Cluster) code.Message {
 	operations, _ := c.Operations()
 	for _, op := range operations {
@@ -163,12 +161,12 @@ func waits(c *cluster.Cluster) code.Message {
 	return code.Message{}
 }
 
-// record is what a member Service says of how its node came.
+// record is a member Service's record of how its node joined.
 type record struct {
 	matrix.Ref
 	// member is set for a node that has joined.
 	member bool
-	// joined is when it was seen to join, zero where nobody saw it; original is the host ID that it replaced.
+	// joined is when the join was observed, zero where it was not; original is the host ID that it replaced.
 	joined   time.Time
 	original hostid.ID
 }
@@ -184,7 +182,7 @@ func recordsOf(c *cluster.Cluster) []record {
 		r := record{Ref: mb.Ref, member: mb.Joined != nil && *mb.Joined && mb.HostID != ""}
 		annotations := mb.Service.Annotations
 		if id, at, ok := strings.Cut(annotations[api.AnnotationJoinedAt], " "); ok && r.member && hostid.Known(id) == mb.HostID {
-			r.joined, _ = time.Parse(time.RFC3339, at) // what cannot be read says nothing
+			r.joined, _ = time.Parse(time.RFC3339, at) // an unreadable time counts as none
 		}
 		var l replacement.Last
 		if v := annotations[api.AnnotationReplaceLast]; v != "" && json.Unmarshal([]byte(v), &l) == nil && r.member &&
@@ -192,7 +190,7 @@ func recordsOf(c *cluster.Cluster) []record {
 			r.joined, r.original = l.FinishedAt, l.HostID
 		}
 		if mb.ReplaceRequested || mb.Replacing != "" {
-			r.joined = time.Time{} // what is under way has not ended
+			r.joined = time.Time{} // an operation under way has not ended
 		}
 		out = append(out, r)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// unasked is for a cluster of which nobody can say anything: no row counts, and no node is known to be DOWN.
+// unasked explains a cluster without any information: no row counts, and no node is known to be DOWN.
 func (s *scene) unasked() {
 	if s.m.Reporting() > 0 || len(s.inFate(down, lost, starting, replaced)) > 0 {
 		return
@@ -32,12 +32,12 @@ func (s *scene) unasked() {
 	}
 }
 
-// anyJoined is true where a member has joined by what Kubernetes records of it, though no row speaks of it: as with a report that is empty.
+// anyJoined is true where Kubernetes records that a member has joined, even if no row lists it, as with an empty report.
 func (s *scene) anyJoined() bool {
 	return slices.ContainsFunc(s.c.Members(), func(m cluster.Member) bool { return m.State == cluster.MemberJoined })
 }
 
-// silence is why no row can be used, where all say the same; else nothing.
+// silence is the reason why no row can be used, where it is the same for all; empty otherwise.
 func (s *scene) silence() code.Message {
 	var why code.Message
 	for _, b := range s.h.Blockers {
@@ -52,7 +52,7 @@ func (s *scene) silence() code.Message {
 	return why
 }
 
-// rights are those that are missing: "list pods". What hides nothing of the cluster is left out.
+// rights are the missing rights, such as "list pods". A right that hides nothing of the cluster is left out.
 func (s *scene) rights() []string {
 	var out []string
 	for _, p := range s.c.Partial() {
@@ -81,7 +81,7 @@ func (s *scene) all() []int {
 	return out
 }
 
-// assign gives every blocker to the finding that explains it: first what is wide, then what is narrow, then whatever is left.
+// assign gives every blocker to the finding that explains it: wide findings first, then narrow ones, then the rest.
 func (s *scene) assign() {
 	s.split()
 	s.partition()
@@ -99,7 +99,7 @@ func (s *scene) assign() {
 	s.rest()
 }
 
-// split is for nodes of two clusters: every blocker between these comes of it.
+// split explains nodes of two clusters: it takes every blocker between the two.
 func (s *scene) split() {
 	if !s.isSplit {
 		return
@@ -190,7 +190,7 @@ func (s *scene) partNames(parts [][]int) []string {
 	return out
 }
 
-// splits is true when every group is made of places of its own.
+// splits is true when no place has nodes of two groups.
 func (s *scene) splits(parts [][]int, by func(*node) string) bool {
 	in := map[string]int{}
 	for p, part := range parts {
@@ -261,12 +261,12 @@ func (s *scene) step(n *node) code.Message {
 	return code.Message{}
 }
 
-// numbers are how the rows of others see a node.
+// numbers count the states of a node in the rows of other nodes.
 func (s *scene) numbers(n *node) code.Message {
 	return code.New(numbersRows, "down", n.down, "up", n.up, "rows", n.rows)
 }
 
-// places finds datacenters, then racks, of which no node is left.
+// places finds datacenters, then racks, without a node that is UP.
 func (s *scene) places() {
 	whole := func(i int) string { return s.nodes[i].Datacenter }
 	rack := func(i int) string {
@@ -291,8 +291,8 @@ func (s *scene) places() {
 	})
 }
 
-// wholly makes a finding of every place with two nodes or more of which none is left. Where all were on one Kubernetes node that does not
-// answer, that is the cause; where all start again, there is nothing to do about the place.
+// wholly makes a finding of every place with two nodes or more, none of which is left. It skips a place whose nodes were all on one Kubernetes node that does not answer, as
+// that is the cause, and one whose nodes are all starting again, as the place needs no action.
 func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
 	total, gone := map[string]int{}, map[string][]int{}
 	var order []string
@@ -365,7 +365,7 @@ func (s *scene) kubernetesNodes() {
 	}
 }
 
-// starting makes one finding of all the nodes that are on their way.
+// starting makes one finding of all the nodes that are starting.
 func (s *scene) starting() {
 	nodes := s.inFate(starting)
 	if len(nodes) == 0 {
@@ -394,14 +394,14 @@ func (s *scene) down() {
 		}
 		made := s.add(f)
 		s.give(made, []int{i})
-		// One row may have said so long before the others did.
+		// One row may have had the state long before the others.
 		if since := s.m.DownSince(n.HostID); !since.IsZero() {
 			made.Since = since
 		}
 	}
 }
 
-// machine says how the Kubernetes node of a node is; nothing of one that does not exist, which is why the node is DOWN.
+// machine is the state of a node's Kubernetes node; empty for one that does not exist, which is then the reason why the node is DOWN.
 func (s *scene) machine(n *node) code.Message {
 	on := s.c.KubernetesNode(n.pod())
 	if on.State == cluster.KubernetesNodeGone {
@@ -433,7 +433,7 @@ func (s *scene) downMessage(n *node) (message, step code.Message) {
 	default:
 		why = code.New(whyPod, "state", cluster.PodState(pod))
 		for _, k := range n.about {
-			// A Pod that looks well says nothing; why it gives no row does.
+			// A Pod without trouble explains nothing; the reason for its missing row does.
 			if b := &s.h.Blockers[k]; cluster.Serving(pod) && b.Reason == matrix.ReasonRowError && !b.Cause.IsZero() {
 				why = b.Cause
 			}

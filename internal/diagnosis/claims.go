@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// claims explains the nodes that live and whose volume goes when their Pod ends: restarting one is what a person would do next, and must not.
+// claims explains live nodes whose volume is deleted when their Pod ends. Such a node must not be restarted, which an administrator would otherwise try next.
 func (s *scene) claims() {
 	for k := range s.h.Blockers {
 		b := &s.h.Blockers[k]

@@ -4,7 +4,7 @@ package diagnosis
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
 
-// What findings say. Parameters are named beside them.
+// Codes of findings. Parameters are named beside them.
 const (
 	saySplit          code.Code = "FindingSplitCluster"       // why
 	sayPartition      code.Code = "FindingPartition"          // parts
@@ -43,11 +43,11 @@ const (
 	whyGone    code.Code = "BecauseKubernetesNodeGone" // kubernetesNode
 	whyNoPlace code.Code = "BecauseNoPlace"            // waits
 
-	// whereIs is where a Pod runs.
+	// whereIs is the location of a Pod.
 	whereIs code.Code = "WhereItIs" // ip, kubernetesNode
 )
 
-// The numbers that findings rest on.
+// The numbers that are the evidence of findings.
 const (
 	numbersSplit    code.Code = "NumbersSplit"    // sizes
 	numbersPairs    code.Code = "NumbersPairs"    // down, pairs, nodes
@@ -74,14 +74,14 @@ const (
 	stepSeeLeftover   code.Code = "SeeLeftover"     // command: status
 )
 
-// A newcomer that nobody has heard of.
+// A newcomer that no node lists.
 const (
 	sayUnheard     code.Code = "FindingNodeUnheard" // node
 	numbersUnheard code.Code = "NumbersUnheard"     // mode
 	stepNewSeeds   code.Code = "StartWithNewSeeds"  // command: delete the Pod
 )
 
-// What is to be done after an operation.
+// Tasks after an operation.
 const (
 	sayReplaced         code.Code = "AfterReplaced"        // node, original
 	sayJoined           code.Code = "AfterJoined"          // node

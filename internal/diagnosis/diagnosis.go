@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis finds the few causes behind a cluster's many blockers: a partition, a rack, a Kubernetes node, a node, a link. It is the one
-// source of what every output says first. It is pure: a Cluster goes in, findings come out as codes with parameters.
+// Package diagnosis finds the few causes behind a cluster's many blockers: a partition, a rack, a Kubernetes node, a node, a link. It is the one source of the first line of
+// every output. It is pure: a Cluster goes in, findings come out as codes with parameters.
 package diagnosis
 
 import (
@@ -21,19 +21,19 @@ type Kind string
 // The kinds, the gravest first.
 const (
 	SplitCluster       Kind = "SplitCluster"       // two clusters of one name
-	NobodyAsked        Kind = "Unknown"            // nothing is known, or something that is needed is not
-	RightsMissing      Kind = "RightsMissing"      // it is not known for want of a right
+	NobodyAsked        Kind = "Unknown"            // no node could be asked, or needed data are missing
+	RightsMissing      Kind = "RightsMissing"      // the state is unknown because a right is missing
 	Partition          Kind = "Partition"          // parts that do not see each other
-	ControllerSilent   Kind = "ControllerSilent"   // nobody keeps the reports up to date: what follows may be old
+	ControllerSilent   Kind = "ControllerSilent"   // the reports are not kept up to date: their rows may be old
 	DatacenterDown     Kind = "DatacenterDown"     // every node of it
 	RackDown           Kind = "RackDown"           // every node of it
-	ClaimDeleting      Kind = "ClaimDeleting"      // of a node that lives: its data goes when its Pod ends
+	ClaimDeleting      Kind = "ClaimDeleting"      // of a live node: its data is deleted when its Pod ends
 	KubernetesNodeDown Kind = "KubernetesNodeDown" // and the nodes on it
 	ReplacementFailed  Kind = "ReplacementFailed"  // it waits for a person
 	NodeDown           Kind = "NodeDown"           // one node
 	LinkDown           Kind = "LinkDown"           // nodes that live and do not see each other
 	Ghost              Kind = "Ghost"              // a host ID that no member here has
-	ReportOutdated     Kind = "ReportOutdated"     // the report is not what the Pods say
+	ReportOutdated     Kind = "ReportOutdated"     // the report differs from the Pods' annotations
 	OperatorDegraded   Kind = "OperatorDegraded"   // the Scylla Operator cannot do its work
 	RolloutInProgress  Kind = "RolloutInProgress"  // a StatefulSet is rolled
 	ReplacementOpen    Kind = "ReplacementOpen"    // it goes on by itself
@@ -54,7 +54,7 @@ var gravity = []Kind{
 // Kinds lists every kind, the gravest first.
 func Kinds() []Kind { return slices.Clone(gravity) }
 
-// Level is what a finding is about.
+// Level is the size of a finding's scope.
 type Level string
 
 const (
@@ -66,7 +66,7 @@ const (
 	LevelLink           Level = "link"
 )
 
-// Scope says what a finding is about.
+// Scope is the part of the cluster that a finding is about.
 type Scope struct {
 	Level          Level  `json:"level"`
 	Datacenter     string `json:"datacenter,omitempty"`
@@ -80,28 +80,28 @@ type Scope struct {
 type Finding struct {
 	Kind  Kind
 	Scope Scope
-	// Message is the cause in one sentence, Evidence the numbers that it rests on, Step the one thing to do next.
+	// Message is the cause in one sentence, Evidence the numbers behind it, Step the one next step.
 	Message, Evidence, Step code.Message
 	// Since is when the first of its blockers began; zero when not known.
 	Since time.Time
 	// Blockers that it explains, by their indexes in Health.Blockers.
 	Blockers []int
-	// Remark is true for what is worth saying and holds no newcomer up: a cluster with remarks alone is healthy.
+	// Remark is true for a finding that delays no newcomer: a cluster with remarks alone is healthy.
 	Remark bool
 }
 
-// Known is what package replacement knows beyond the Cluster.
+// Known is the result of package replacement beyond the Cluster.
 type Known struct {
-	// Failed are the replacements that failed, by the host ID that is replaced, with why.
+	// Failed are the replacements that failed, by the replaced host ID, with the reason.
 	Failed map[hostid.ID]code.Message
 	// Newcomers maps the host IDs of nodes that replace others to those of the replaced.
 	Newcomers map[hostid.ID]hostid.ID
 }
 
-// Of gives the findings, the gravest first. Without remarks they are none exactly for a healthy cluster, and every blocker is explained by one of them.
+// Of returns the findings, the gravest first. Apart from remarks there are none exactly for a healthy cluster, and every blocker is explained by one of them.
 func Of(c *cluster.Cluster) []Finding { return From(c, c.Health(), Known{}) }
 
-// From is Of with a health that was judged with more knowledge. Nodes are those of the Cluster's own matrix.
+// From is Of with a health that rests on more than the Cluster. Nodes are those of the Cluster's own matrix.
 func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 	s := newScene(c, h, known)
 	if !h.Healthy {

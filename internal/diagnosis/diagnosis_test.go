@@ -320,8 +320,8 @@ func objectsOf(c *plugintest.Cluster, change func(*corev1.Pod)) cluster.Objects 
 	return scenes.Read(cluster.Key{Namespace: "demo", Name: "demo"}, list)
 }
 
-// check holds findings against what is true of all: every blocker is explained, problems are none exactly for a healthy cluster, the order is that of
-// gravity, all has words, and nothing that passes by itself is to be replaced.
+// check tests the properties of all findings: every blocker is explained, there are no problems exactly for a healthy cluster, they are ordered by gravity, every code has
+// words, and no node that recovers by itself is to be replaced.
 func check(t interface {
 	Helper()
 	Errorf(string, ...any)

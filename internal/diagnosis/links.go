@@ -11,10 +11,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// link is a pair of nodes that live, the first of which sees the second DOWN.
+// link is a pair of live nodes, the first of which sees the second DOWN.
 type link struct{ from, to int }
 
-// links explains the pairs that are left: both ends live, so the way between them does not.
+// links explains the remaining pairs: both ends live, so the network between them is at fault.
 func (s *scene) links() {
 	bad := map[link][]int{}
 	for k := range s.h.Blockers {
@@ -36,7 +36,7 @@ func (s *scene) links() {
 	}
 }
 
-// groups finds places none of whose nodes see each other while others see both.
+// groups finds pairs of places whose nodes do not see each other while other nodes see both.
 func (s *scene) groups(bad map[link][]int, place func(*node) string) {
 	in := map[string][]int{}
 	var order []string
@@ -82,7 +82,7 @@ func (s *scene) apartButSeen(bad map[link][]int, pairs []link, parts [][]int) {
 
 // star explains the pairs of the node that has the most, or a single pair.
 //
-// Long: who is the centre, what is said of it, and the sentence for it.
+// Long: the choice of the centre, the evidence about it, and its sentence.
 func (s *scene) star(bad map[link][]int) {
 	counterparts := map[int]map[int]bool{}
 	for l := range bad {
@@ -147,7 +147,7 @@ func (s *scene) star(bad map[link][]int) {
 	s.add(f, blockers...)
 }
 
-// ends are how the rows of others see one end of a link, and where both ends are.
+// ends are the states of one end of a link in the rows of other nodes, and the locations of both ends.
 func (s *scene) ends(a, b, seen *node) code.Message {
 	m := s.numbers(seen)
 	return code.New(numbersLink, "up", m.Params["up"], "rows", m.Params["rows"], "a", a.where(), "b", b.where())
@@ -162,7 +162,7 @@ func (n *node) where() code.Message {
 	return code.New(whereIs, "ip", pod.Status.PodIP, "kubernetesNode", pod.Spec.NodeName)
 }
 
-// reporters explains rows that are missing of nodes that live: one finding for each cause.
+// reporters explains missing rows of live nodes: one finding for each cause.
 func (s *scene) reporters() {
 	type cause struct {
 		reason matrix.Reason
@@ -212,8 +212,8 @@ func (s *scene) reporters() {
 	}
 }
 
-// rest explains what is left: a rollout that only lacks ready Pods, nodes that nobody is sure of, datacenters that nobody can ask, and anything else by
-// its own words.
+// rest explains the remaining blockers: a rollout that only lacks ready Pods, nodes whose state is unknown, datacenters without a node that can be asked, and all others by
+// their own texts.
 func (s *scene) rest() {
 	unsure := map[int][]int{}
 	var order []int
@@ -264,7 +264,7 @@ func ofReason(r matrix.Reason) Kind {
 	return Unclear
 }
 
-// notReady gives the blocker of a StatefulSet that lacks ready Pods to the findings about its nodes; without any it is one of its own.
+// notReady adds the blocker of a StatefulSet that lacks ready Pods to the findings about its nodes; without any it becomes a finding of its own.
 func (s *scene) notReady(k int) {
 	set, _ := s.rolloutOf(k)
 	for i := range s.nodes {
@@ -277,7 +277,7 @@ func (s *scene) notReady(k int) {
 	}
 }
 
-// remarks are worth saying and hold nobody up.
+// remarks adds findings that delay no newcomer.
 func (s *scene) remarks() {
 	if rights := s.rights(); len(rights) > 0 && !slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
 		s.remark(Finding{Kind: RightsMissing, Message: code.New(sayRightsPartly, "rights", rights), Step: code.New(stepGetRights)})
@@ -301,7 +301,7 @@ func (s *scene) remark(f Finding) {
 	s.add(f)
 }
 
-// mix says that nodes run different versions.
+// mix reports that nodes run different versions.
 func (s *scene) mix() {
 	count := map[string]int{}
 	for i := range s.nodes {

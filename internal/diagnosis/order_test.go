@@ -29,8 +29,8 @@ func ready(c *plugintest.Cluster, name string, is corev1.ConditionStatus) {
 	}
 }
 
-// A member without a Pod, whose StatefulSet makes Pods in order and waits for a lower ordinal, has that as its next step, at the barrier of whoever waits for it and
-// in status alike.
+// A member without a Pod, whose StatefulSet makes Pods in order and waits for a lower ordinal, has that as its next step, both in status and at the barrier of a member that
+// waits for it.
 func TestOrderedReadyHoldsAMember(t *testing.T) {
 	const lower, higher = "demo-dc1-rack1-0", "demo-dc1-rack1-1"
 	const parallel = "StatefulSet demo-dc1-rack1 makes no Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not ready (podManagementPolicy OrderedReady): " +
@@ -93,7 +93,7 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 	}
 }
 
-// started is a cluster of three with a newcomer whose ScyllaDB runs, and says row.
+// started is a cluster of three with a newcomer whose ScyllaDB has run for that long and reports row.
 func started(running time.Duration, row *api.NodeStatusReport) *plugintest.Cluster {
 	c := plugintest.New(3, 1)
 	pod := c.Pod(c.Newcomer("dc1", "rack1", 1))
@@ -108,7 +108,7 @@ func started(running time.Duration, row *api.NodeStatusReport) *plugintest.Clust
 	return c
 }
 
-// A newcomer whose ScyllaDB nobody has heard of for a while is said aloud, with its Pod made anew as the cure; one that may be on its way in is left alone.
+// A newcomer whose ScyllaDB has run for a while and that no node lists is reported, with deleting its Pod as the cure; a newcomer that may be joining is not.
 func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 	const id = "99d2f3a2-9999-4999-8999-999999999999"
 	for name, tc := range map[string]struct {

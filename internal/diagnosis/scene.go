@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// fate is what became of a node.
+// fate is the diagnosed state of a node.
 type fate uint8
 
 const (
@@ -27,13 +27,13 @@ const (
 	away                 // no member here has it, and it may live elsewhere
 )
 
-// node is a node of the matrix with what Kubernetes knows of it.
+// node is a node of the matrix with its Kubernetes objects.
 type node struct {
 	matrix.Node
 	member *cluster.Member
 	part   int // of the partition, -1 for a node that does not report; or of the clusters that there are; -1 without
 	fate   fate
-	// up, down and rows are what the others of its part say.
+	// up, down and rows count the rows of the other nodes of its part.
 	up, down, rows int
 	// about are the blockers about it that are not between two parts.
 	about []int
@@ -48,7 +48,7 @@ func (n *node) pod() *corev1.Pod {
 	return n.member.Pod
 }
 
-// here is true for a node that Kubernetes knows.
+// here is true for a node with Kubernetes objects.
 func (n *node) here() bool {
 	return n.member != nil && (n.member.Service != nil || n.member.Pod != nil)
 }
@@ -134,13 +134,13 @@ func (s *scene) apart(i, j int) bool {
 	return i >= 0 && j >= 0 && s.nodes[i].part >= 0 && s.nodes[j].part >= 0 && s.nodes[i].part != s.nodes[j].part
 }
 
-// pair is who sees whom in a blocker, -1 where it is about none.
+// pair is the index of the observer and of the observed node of a blocker, -1 where there is none.
 func (s *scene) pair(k int) (observer, observed int) {
 	b := &s.h.Blockers[k]
 	return s.index(b.Observer), s.index(b.Observed)
 }
 
-// look counts what is said of each node, and says what became of it.
+// look collects the blockers about each node, and decides the node's fate.
 func (s *scene) look() {
 	for k := range s.h.Blockers {
 		r := s.h.Blockers[k].Reason
@@ -156,7 +156,7 @@ func (s *scene) look() {
 	}
 }
 
-// count counts what the other nodes of a node's part say of it.
+// count counts the states of a node in the rows of the other nodes of its part.
 func (s *scene) count(j int) {
 	n := &s.nodes[j]
 	if len(s.parts) == 0 {
@@ -186,7 +186,7 @@ func (s *scene) count(j int) {
 	}
 }
 
-// fateOf says what became of a node that blockers are about.
+// fateOf is the fate of a node that blockers are about.
 func (s *scene) fateOf(n *node) fate {
 	pod := n.pod()
 	switch {
@@ -206,8 +206,7 @@ func (s *scene) fateOf(n *node) fate {
 	return down
 }
 
-// isDown is true for a node that most rows see DOWN, or whose Pod does not serve. A node that has a row and a Pod that serves lives: what is broken is
-// the way to it.
+// isDown is true for a node that most rows see DOWN, or whose Pod does not serve. A node that has a row and a serving Pod lives: the network to it is at fault.
 func (s *scene) isDown(n *node) bool {
 	pod := n.pod()
 	serves := cluster.Serving(pod) && !s.c.NodeLost(pod)
@@ -219,7 +218,7 @@ func (s *scene) isDown(n *node) bool {
 	case n.member != nil && n.member.Service != nil && pod == nil && s.knowsPods():
 		return true
 	case n.down == 0:
-		return n.SeenDown > 0 && n.rows == 0 // by its own word
+		return n.SeenDown > 0 && n.rows == 0 // by its own row
 	case pod == nil && n.Reports && n.up > 0:
 		return false
 	}
@@ -277,7 +276,7 @@ func (s *scene) names(nodes []int) []string {
 	return out
 }
 
-// counts is true for a node that is one of its datacenter's.
+// counts is true for a node that counts as one of its datacenter.
 func (n *node) counts() bool {
 	return !n.Removed && (n.HostID != "" && n.Joined || len(n.about) > 0)
 }

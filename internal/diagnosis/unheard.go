@@ -11,16 +11,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// unheardAfter is how long ScyllaDB may run without anybody having heard of it before that is said.
+// unheardAfter is how long ScyllaDB may run without being listed by any node before that is reported.
 const unheardAfter = 5 * time.Minute
 
-// modeStarting is ScyllaDB's word for a node whose request has not been taken up.
+// modeStarting is ScyllaDB's operation mode of a node whose join request the topology coordinator has not taken up.
 const modeStarting = "STARTING"
 
-// unheard says of newcomers that ScyllaDB has run for a while and no node has heard of it: the addresses that it was started with as seeds are those of Pods that
-// are gone. It looks for its seeds for ever [derived]; its Pod made anew gets the addresses of today. Of one whose request is stored the task manager lists an
-// operation, and it is left alone: as is everybody while the task manager was not asked, or a node is not UP. A rollout is no reason to be silent: a StatefulSet that
-// makes its Pods in order goes on with it only when this newcomer is ready.
+// unheard reports newcomers whose ScyllaDB has run for a while and that no node lists: the addresses of its seeds are those of Pods that are gone. It looks for its seeds for
+// ever [derived]; a new Pod gets the current addresses. The task manager lists an operation for a newcomer whose request is stored, and such a newcomer is not reported.
+// Nothing is reported while the task manager was not asked, or a node is not UP. A rollout does not suppress the report: a StatefulSet that makes its Pods in order continues
+// only when this newcomer is ready.
 func (s *scene) unheard() {
 	operations, known := s.c.Operations()
 	if !known || s.c.TakenAt.IsZero() || !s.h.Healthy && !s.onlyRollouts() {
@@ -45,12 +45,12 @@ func (s *scene) unheard() {
 	}
 }
 
-// onlyRollouts is true where all nodes see each other UP, and StatefulSets that are rolled are all that a newcomer would wait for.
+// onlyRollouts is true where all nodes see each other UP, and rollouts of StatefulSets are the only blockers.
 func (s *scene) onlyRollouts() bool {
 	return len(s.h.Blockers) > 0 && !slices.ContainsFunc(s.h.Blockers, func(b matrix.Blocker) bool { return b.Reason != matrix.ReasonRollout })
 }
 
-// runsSince is since when the ScyllaDB of a newcomer runs that nobody lists and that lists nobody; zero for any other member.
+// runsSince is since when the ScyllaDB of a newcomer runs that no node lists and that lists no node; zero for any other member.
 func (s *scene) runsSince(mb *cluster.Member) time.Time {
 	said := s.c.Said(mb.Member)
 	if mb.Service == nil || mb.Pod == nil || mb.Pod.DeletionTimestamp != nil || mb.Joined != nil && *mb.Joined || mb.ReplaceRequested || mb.Replacing != "" ||

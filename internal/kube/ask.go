@@ -12,8 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 )
 
-// AskPort asks an HTTP path of a Pod's port through a port-forward and gives an error unless the answer is 200. The words of another answer are in the
-// error, up to 200 bytes of them.
+// AskPort requests an HTTP path of a Pod's port through a port-forward and returns an error unless the answer is 200. The error holds up to 200 bytes of another answer.
 func AskPort(ctx context.Context, cfg *rest.Config, namespace, pod string, port int, path string) error {
 	f, err := forward(ctx, cfg, namespace, pod, port)
 	if err != nil {

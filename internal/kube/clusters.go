@@ -24,12 +24,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// ListClusters finds the clusters in a namespace ("" = all) from member Services, StatefulSets and reports, sorted. A selector
-// (nil = everything) is applied to the labels of those objects. Only metadata travels. Where nothing carries the cluster label,
-// StatefulSets that run ScyllaDB are clusters by cluster.NameOf. The error is non-nil when nothing was found and something
-// could not be read.
+// ListClusters finds the clusters in a namespace ("" = all) from member Services, StatefulSets and reports, sorted. A selector (nil = everything) is applied to the labels of
+// those objects. Only metadata is requested. Where nothing carries the cluster label, StatefulSets that run ScyllaDB are clusters by cluster.NameOf. The error is non-nil when
+// nothing was found and something could not be read.
 //
-// Long: one list after the other, with what each tells of a cluster.
+// Long: one list after the other, each with its own way to find clusters.
 func ListClusters(ctx context.Context, c client.Reader, ns string, selector labels.Selector) ([]cluster.Key, error) {
 	if selector == nil {
 		selector = labels.Everything()
@@ -107,8 +106,8 @@ func ListClusters(ctx context.Context, c client.Reader, ns string, selector labe
 	return keys, nil
 }
 
-// ResolveCluster finds the cluster that a person means: by name in the namespace, or with an empty name the only one there.
-// Errors: *cluster.NotFoundError with the nearest names, *cluster.AmbiguousError when the name is empty and there are several; those of ListClusters.
+// ResolveCluster finds a cluster: by name in the namespace, or with an empty name the only one there. Errors: *cluster.NotFoundError with the nearest names,
+// *cluster.AmbiguousError when the name is empty and there are several; those of ListClusters.
 func ResolveCluster(ctx context.Context, c client.Reader, ns, name string) (cluster.Key, error) {
 	keys, err := ListClusters(ctx, c, ns, nil)
 	if err != nil {
@@ -134,7 +133,7 @@ func ResolveCluster(ctx context.Context, c client.Reader, ns, name string) (clus
 		return hits[0], nil
 	case 0:
 		if ns != "" {
-			// An unlabelled StatefulSet beside labelled clusters is not listed, and Load finds it all the same.
+			// An unlabelled StatefulSet beside labelled clusters is not listed, but Load finds it.
 			if _, err := Load(ctx, c, cluster.Key{Namespace: ns, Name: name}, LoadOptions{Source: cluster.SourceReport, NoPods: true}); err == nil {
 				return cluster.Key{Namespace: ns, Name: name}, nil
 			}
@@ -162,7 +161,7 @@ func keyNames(keys []cluster.Key, ns string) []string {
 	return names
 }
 
-// clusterNotFound looks for the nearest names; what cannot be listed leaves them out.
+// clusterNotFound looks for the nearest names; without the right to list there are none.
 func clusterNotFound(ctx context.Context, c client.Reader, key cluster.Key) error {
 	keys, err := ListClusters(ctx, c, key.Namespace, nil)
 	if err != nil {

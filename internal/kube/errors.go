@@ -17,9 +17,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// UnreachableError says that the API server did not answer at all, or refused the credentials: nothing was read.
+// UnreachableError is that the API server did not answer at all, or refused the credentials: nothing was read.
 type UnreachableError struct {
-	// Attempt is what was attempted ("list pods in namespace demo").
+	// Attempt is the attempted action ("list pods in namespace demo").
 	Attempt string
 	// Refused is true when the server answered that it does not know the user.
 	Refused bool
@@ -38,7 +38,7 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// innermost drops the request's method and URL, which say nothing that Attempt does not.
+// innermost drops the request's method and URL, which repeat Attempt.
 func innermost(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -103,7 +103,7 @@ func forbiddenMessage(verb, resource, ns, name string) string {
 	return fmt.Sprintf("%s: forbidden; ask for a Role with verb %s on resource %s", attempt(verb, resource, ns, name), verb, resource)
 }
 
-// during names what was going on when the API server proved unreachable: which of several parallel requests said so first is chance.
+// during names the action in progress when the API server proved unreachable: which of several parallel requests fails first is chance.
 func during(what string, err error) error {
 	if u, ok := errors.AsType[*UnreachableError](err); ok {
 		return &UnreachableError{Attempt: what, Refused: u.Refused, Err: u.Err}

@@ -39,10 +39,10 @@ type Exec struct {
 // ExitError is a command that ran and ended with another code than zero.
 type ExitError struct{ Code int }
 
-// Error says no more than the code: what went wrong, the command said itself.
+// Error gives the exit code only: the command itself has printed its error.
 func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
-// Run runs the command to its end, or until ctx ends. Error: *ExitError; else the command did not run, or nobody knows how it ended.
+// Run runs the command to its end, or until ctx ends. Error: *ExitError; otherwise the command did not run, or its exit code is unknown.
 func (e Exec) Run(ctx context.Context, cfg *rest.Config) error {
 	what := fmt.Sprintf("run %s in pod %s/%s", e.Command[0], e.Namespace, e.Pod)
 	target, err := podURL(cfg, e.Namespace, e.Pod, "exec")
@@ -128,7 +128,7 @@ func Logs(ctx context.Context, cfg *rest.Config, namespace, pod string, opts cor
 	return nil, fmt.Errorf("%s: %w", what, statusError(resp.StatusCode, said))
 }
 
-// statusError is the API's own answer, which says what is missing.
+// statusError is the API server's own answer, such as the right that is missing.
 func statusError(code int, said []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(said, &status); err == nil && status.Kind == "Status" {

@@ -42,8 +42,7 @@ type LiveOptions struct {
 	Port           int
 	// Progress, when set, is called after each node, by one goroutine at a time.
 	Progress func(done, total int)
-	// Ask, when set, is called after a node's row was read, with a client for the same node, from several goroutines. It gives the questions
-	// that got no answer.
+	// Ask, when set, is called after a node's row was read, with a client for the same node, from several goroutines. It returns the questions without an answer.
 	Ask func(ctx context.Context, member string, c *scylla.Client) []error
 }
 
@@ -129,7 +128,7 @@ func partOf(pod *corev1.Pod, port int, row *api.NodeStatusReport, gaps []error, 
 	return &p
 }
 
-// askPod gives a node's row, and the questions that got no answer although the row is there.
+// askPod returns a node's row, and the questions without an answer although there is a row.
 func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOptions, forbidden *atomic.Pointer[cluster.Problem]) (api.NodeStatusReport, []error, error) {
 	fail := func(err error) (api.NodeStatusReport, []error, error) { return api.NodeStatusReport{}, nil, err }
 	if pod.Status.Phase != corev1.PodRunning {
@@ -170,7 +169,7 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 	return row, gaps, nil
 }
 
-// ReadLive asks every Pod's ScyllaDB (see Live) for its row and for what it knows beyond, both by member name.
+// ReadLive asks every Pod's ScyllaDB (see Live) for its row and for its further facts, both by member name.
 func ReadLive(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (rows map[string]*api.NodeStatusReport, facts map[string]cluster.LiveFacts, problems []cluster.Problem) {
 	var mu sync.Mutex
 	facts = map[string]cluster.LiveFacts{}
@@ -189,7 +188,7 @@ func ReadLive(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts Liv
 	return rows, facts, problems
 }
 
-// readFacts reads what it can; what a stage of starting does not have stays empty, and is among the questions that got no answer.
+// readFacts reads every fact that the node can give; facts that do not exist at this stage of the start stay empty, and are among the questions without an answer.
 func readFacts(ctx context.Context, c *scylla.Client) (f cluster.LiveFacts, gaps []error) {
 	var err error
 	if f.Schemas, err = c.SchemaVersions(ctx); err != nil {
@@ -250,7 +249,7 @@ func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*
 		conn httpstream.Connection
 		err  error
 	}
-	// The handshakes heed a context's deadline and not its end: a connection that comes too late is closed when it comes.
+	// The handshakes respect a context's deadline but not its cancellation: a late connection is closed on arrival.
 	ready := make(chan result, 1)
 	go func() {
 		conn, err := overWebsocket(ctx, cfg, target)
@@ -275,7 +274,7 @@ func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*
 	case <-ctx.Done():
 		go func() {
 			if r := <-ready; r.err == nil {
-				_ = r.conn.Close() // nobody waits for it any more
+				_ = r.conn.Close() // the result is no longer needed
 			}
 		}()
 		return nil, fmt.Errorf("%s: %w", what, timedOut(ctx))
@@ -336,8 +335,7 @@ func (s *statusOf) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// upgradeCause digs the API's own answer out of a refused upgrade, which hides it from errors.As. An answer without words gives the
-// refusal itself.
+// upgradeCause finds the API server's own answer in a refused upgrade, which hides it from errors.As. An answer without text gives the refusal itself.
 func upgradeCause(err error) error {
 	if u, ok := errors.AsType[*httpstream.UpgradeFailureError](err); ok && u.Cause != nil && u.Cause.Error() != "" {
 		return u.Cause
@@ -409,10 +407,10 @@ type forwarded struct {
 	once    sync.Once
 }
 
-// maxForwardError bounds what the kubelet can make us keep.
+// maxForwardError bounds the memory for the kubelet's error text.
 const maxForwardError = 4096
 
-// listen waits for the kubelet's word about the port: nobody listens there, say.
+// listen waits for the kubelet's error about the port, such as connection refused.
 func (c *forwarded) listen() {
 	defer close(c.failed)
 	if msg, err := bounded.Head(c.errs, maxForwardError); err == nil && len(msg) > 0 {
@@ -442,7 +440,7 @@ func (c *forwarded) Write(p []byte) (int, error) { return c.data.Write(p) }
 
 func (c *forwarded) Close() error {
 	c.once.Do(func() {
-		// Reset lets go of what was not read; otherwise it would block the connection's other streams.
+		// Reset drops unread data; otherwise it would block the connection's other streams.
 		_ = c.data.Reset()
 		_ = c.errs.Reset()
 		c.f.conn.RemoveStreams(c.data, c.errs)

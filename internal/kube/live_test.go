@@ -34,8 +34,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// apiServer is the port-forward of an API server. Instead of an address a Pod can have "refuse" (nobody listens), "hang" (no answer),
-// "forbid" (no right) or "pair" (an error as soon as another request is there too); "create:" before an address is the right to create alone.
+// apiServer is the port-forward of an API server. Instead of an address a Pod can have "refuse" (connection refused), "hang" (no answer), "forbid" (no right) or "pair" (an
+// error as soon as another request is there too); "create:" before an address is the right to create alone.
 type apiServer struct {
 	// old servers know SPDY only and refuse a websocket.
 	old bool
@@ -329,7 +329,7 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 	if !strings.Contains(got["demo-rack1-3"], "not found") {
 		t.Errorf("a Pod that is gone: %q", got["demo-rack1-3"])
 	}
-	// Each of them is a cluster.Problem, by which what is shown is partial.
+	// Each of them is a cluster.Problem, which marks the output as partial.
 	if diff := cmp.Diff([]string{
 		"no answer from Pod demo-rack1-1: GET /storage_service/hostid/local: an error occurred forwarding 10000 -> 10000: connect: connection refused",
 		"no answer from Pod demo-rack1-2: timed out",

@@ -74,7 +74,7 @@ func (o LoadOptions) kinds() cluster.Kinds {
 	return k
 }
 
-// loader collects what parallel reads find.
+// loader collects the results of parallel reads.
 type loader struct {
 	c    client.Reader
 	opts LoadOptions
@@ -212,7 +212,7 @@ func (l *loader) readStatusReport(ctx context.Context, name string, wanted bool)
 	return fatal
 }
 
-// readOverride follows the override reference, whatever was asked for: rows come from there and from nowhere else.
+// readOverride follows the override reference, for every source: rows then come from there and from nowhere else.
 func (l *loader) readOverride(ctx context.Context) error {
 	ref := l.o.Override()
 	if ref == "" {
@@ -225,7 +225,7 @@ func (l *loader) readOverride(ctx context.Context) error {
 	return l.readStatusReport(ctx, ref, true)
 }
 
-// readUnlabelled finds a cluster that nobody prepared: the StatefulSets that make it up by cluster.NameOf, or by the name of one of them.
+// readUnlabelled finds a cluster without our labels: its StatefulSets, by cluster.NameOf or by the name of one of them.
 func (l *loader) readUnlabelled(ctx context.Context) error {
 	sets, err := l.unprepared(ctx)
 	if err != nil || len(sets) == 0 {
@@ -246,7 +246,7 @@ func (l *loader) readUnlabelled(ctx context.Context) error {
 	return nil
 }
 
-// unprepared are the StatefulSets of the cluster. That they may not be listed leaves the one of the cluster's name, and then none.
+// unprepared are the StatefulSets of the cluster. Without the right to list them, only the one with the cluster's name is tried.
 func (l *loader) unprepared(ctx context.Context) ([]appsv1.StatefulSet, error) {
 	var list appsv1.StatefulSetList
 	err := l.c.List(ctx, &list, client.InNamespace(l.o.Namespace))
@@ -269,7 +269,7 @@ func (l *loader) unprepared(ctx context.Context) ([]appsv1.StatefulSet, error) {
 	return nil, nil
 }
 
-// readSets reads the Pods of StatefulSets by their selectors, and the Services that are named as these or as members that have none.
+// readSets reads the Pods of StatefulSets by their selectors, and the Services with the names of the StatefulSets or of members without one.
 func (l *loader) readSets(ctx context.Context, sets []appsv1.StatefulSet) error {
 	l.set(cluster.KindStatefulSets, func(o *cluster.Objects) { o.StatefulSets = sets })
 	mine := map[string]bool{}
@@ -283,7 +283,7 @@ func (l *loader) readSets(ctx context.Context, sets []appsv1.StatefulSet) error 
 		if err := l.c.List(ctx, &pods, client.InNamespace(l.o.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 			return l.note(ctx, "list", cluster.ResourcePods, l.o.Namespace, "", err)
 		}
-		// Two StatefulSets whose selectors overlap have each its own Pods.
+		// Where the selectors of two StatefulSets overlap, each keeps its own Pods.
 		pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
 			owner := metav1.GetControllerOf(&p)
 			return owner != nil && owner.Name != s.Name

@@ -108,7 +108,7 @@ func TestLoadLeavesStrangersOut(t *testing.T) {
 	}
 }
 
-// TestLoadGoesOnWithoutWhatItMayNotRead has one line per cause in its golden file: what is said, and what remains.
+// TestLoadGoesOnWithoutWhatItMayNotRead has one line per cause in its golden file: the problem, and the parts that remain.
 func TestLoadGoesOnWithoutWhatItMayNotRead(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -422,8 +422,7 @@ func TestLoadKeepsTheClaimThatAPodNames(t *testing.T) {
 	}
 }
 
-// TestLoadFindsAnUnpreparedStatefulSetBesideALabelledService: a Service that is not a member's is no trace of a cluster.
-// Racks that nobody prepared are one cluster, found by its name or by that of any of them; their Pods are told apart though their labels overlap.
+// Racks without our labels are one cluster, found by its name or by that of any rack; their Pods are told apart although their labels overlap.
 func TestLoadPutsTheRacksOfAnUnpreparedClusterTogether(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 3, 1)

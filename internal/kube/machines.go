@@ -23,7 +23,7 @@ const (
 	fewMachines = 8
 	// machinePage is how many are listed at once.
 	machinePage = 500
-	// machinesOld is how long what was read of them is used again: a screen that is drawn every two seconds must not list them every two seconds.
+	// machinesOld is how long a reading is reused: a screen that is drawn every two seconds must not list Kubernetes nodes every two seconds.
 	machinesOld = 15 * time.Second
 )
 

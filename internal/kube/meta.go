@@ -29,10 +29,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// PatchMetadata applies mutate to obj and sends the difference as a merge patch that fails with a conflict (apierrors.IsConflict)
-// when obj has changed on the server since it was read: whoever decided by the old object must look again. Nothing is sent when mutate
-// changes nothing; a change of anything but metadata is an error and sends nothing. On success obj is the server's new object, on error
-// it is as before. Pass client.FieldOwner, client.DryRunAll as options.
+// PatchMetadata applies mutate to obj and sends the difference as a merge patch that fails with a conflict (apierrors.IsConflict) when obj has changed on the server since it
+// was read: the caller must decide again from the new object. Nothing is sent when mutate changes nothing; a change of anything but metadata is an error and sends nothing. On
+// success obj is the server's new object, on error it is as before. Pass client.FieldOwner, client.DryRunAll as options.
 func PatchMetadata[T client.Object](ctx context.Context, c client.Client, obj T, mutate func(T), opts ...client.PatchOption) error {
 	before, ok := obj.DeepCopyObject().(T)
 	what := fmt.Sprintf("patch %T %s", obj, client.ObjectKeyFromObject(obj))
@@ -92,13 +91,13 @@ func clearObject(o client.Object) {
 	o.SetManagedFields(nil)
 }
 
-// Event is one thing to tell people. Note is cut to what the API allows.
+// Event is one Event for users. Note is cut to the API's limit.
 type Event struct {
 	Type   string // corev1.EventTypeNormal (also when empty), corev1.EventTypeWarning
 	Reason string // CamelCase
 	Action string // CamelCase: what was being done; empty = Reason
 	Note   string
-	// Controller is who says so, "kubectl-scylla" when empty. Instance defaults to Controller.
+	// Controller is the reporting controller, "kubectl-scylla" when empty. Instance defaults to Controller.
 	Controller, Instance string
 	// Now is the clock's reading; zero = time.Now().
 	Now time.Time
@@ -111,9 +110,9 @@ const (
 	eventSource = api.ManagedByUs
 )
 
-// Emit writes an events.k8s.io Event about an object. The same object, type, reason and note give the same Event: said again within a
-// minute nothing is written, later its series is counted up. regarding needs a name, and a UID where it has one, for `kubectl describe`
-// to find the Event. Verbs needed on events.events.k8s.io: create; get and patch for the series, without which a repetition is dropped.
+// Emit writes an events.k8s.io Event about an object. The same object, type, reason and note give the same Event: repeated within a minute nothing is written, later its series
+// is counted up. regarding needs a name, and a UID where it has one, for `kubectl describe` to find the Event. Verbs needed on events.events.k8s.io: create; get and patch for
+// the series, without which a repetition is dropped.
 func Emit(ctx context.Context, c client.Client, regarding client.Object, e Event) error {
 	gvk, err := apiutil.GVKForObject(regarding, c.Scheme())
 	if err != nil {
@@ -157,7 +156,7 @@ func Emit(ctx context.Context, c client.Client, regarding client.Object, e Event
 func again(ctx context.Context, c client.Client, key client.ObjectKey, now time.Time) error {
 	var old eventsv1.Event
 	if err := c.Get(ctx, key, &old); err != nil {
-		// Expired meanwhile, or no leave to read it: the first one said it all.
+		// Expired meanwhile, or no right to read it: the first Event is enough.
 		return ignore(err, apierrors.IsNotFound, apierrors.IsForbidden)
 	}
 	last, count := old.EventTime.Time, int32(1)
@@ -179,7 +178,7 @@ func ignore(err error, kinds ...func(error) bool) error {
 	return err
 }
 
-// eventName is the same for the same thing said about the same object.
+// eventName is the same for the same text about the same object.
 func eventName(o client.Object, kind, typ, reason, note string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(o.GetUID()), kind, o.GetNamespace(), o.GetName(), typ, reason, note}, "\x00")))
 	const suffix = 16
@@ -206,7 +205,7 @@ func cutNote(note string) string {
 
 var errNothingToWatch = errors.New("nothing to watch")
 
-// OperatorConditions are the Scylla Operator's progressing and degraded conditions about Services and StatefulSets that hold, in its own words.
+// OperatorConditions are the Scylla Operator's progressing and degraded conditions about Services and StatefulSets that are true, in its own text.
 func OperatorConditions(ctx context.Context, c client.Reader, key cluster.Key) ([]string, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)

@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// Commands that people paste are made of names. A file can have names that no API server lets in, and kubectl would take this one for an option: it sends the person's
-// token to whom it names.
+// Commands that people paste contain names. A file can have names that no API server accepts, and kubectl would take this one for an option that sends the user's token to a
+// server of the attacker.
 func TestAttack5AFileHasNoNamesThatAreOptions(t *testing.T) {
 	const option = "--server=http://evil"
 	for name, change := range map[string]func(*corev1.Pod){

@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// operatorDatacenter is as much of a ScyllaDBDatacenter as is read.
+// operatorDatacenter has the fields of a ScyllaDBDatacenter that are read.
 type operatorDatacenter struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -37,15 +37,15 @@ type operatorDatacenter struct {
 	} `json:"status"`
 }
 
-// put writes what the object says into what is known of the operator.
+// put copies the fields of the object into state.
 func (dc *operatorDatacenter) put(state *cluster.OperatorState) {
 	state.Conditions = dc.Status.Conditions
 	state.ExternalSeeds = dc.Spec.ScyllaDB.ExternalSeeds
 	state.ScyllaDBCluster = dc.Labels[api.LabelParentScyllaDBCluster]
 }
 
-// readOperator looks at the Scylla Operator where it manages the cluster: at what it says of the cluster, and whether it runs. It may run in another
-// namespace, and people may have no right to look into its own: what cannot be seen says nothing, and a note names the right.
+// readOperator reads the Scylla Operator's state where it manages the cluster: its conditions about the cluster, and whether it runs. It may run in another namespace, which
+// the user may have no right to read: objects that cannot be read count as unknown, and a note names the right.
 //
 // Long: four reads in turn, each of which may be refused by itself.
 func (l *loader) readOperator(ctx context.Context) error {

@@ -22,8 +22,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
-// TestBesideOperator2ReportsUnderTheOperatorsCRD: on a real API server with the operator's definition of the kind instead of ours, after ours and before ours.
-// Whatever is pruned, what is left decodes, is taken for rows without states, and lets no member in whose join was cut short while a node is DOWN.
+// TestBesideOperator2ReportsUnderTheOperatorsCRD: on a real API server with the operator's definition of the kind instead of ours, after ours and before ours. The fields that
+// remain after pruning decode as rows without states, and no member whose join was cut short may start while a node is DOWN.
 func TestBesideOperator2ReportsUnderTheOperatorsCRD(t *testing.T) {
 	c := plane.Start(t)
 	cl, err := NewClient(c.RESTConfig())
@@ -74,8 +74,8 @@ func create(t *testing.T, cl client.Client, o client.Object) {
 	}
 }
 
-// cutShort writes a cluster whose third member began to join and was cut short, while the second is DOWN, and judges it by what the server has kept, which
-// is all that was written: there is nothing in it that the operator's definition does not know.
+// cutShort writes a cluster whose third member began to join and was cut short, while the second is DOWN, and judges it by the objects that the server keeps. They are
+// complete: they have no field that the operator's definition lacks.
 func cutShort(t *testing.T, cl client.Client, namespace string) {
 	t.Helper()
 	const newcomer = "demo-rack3-0"

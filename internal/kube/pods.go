@@ -18,14 +18,14 @@ import (
 // podPage is how many Pods of a page are held whole. A Pod of a cluster of 1,000 nodes has some 100 kB, nearly all of them its row.
 const podPage = 25
 
-// maxPods bounds a list that does not end.
+// maxPods bounds an endless list.
 const maxPods = 20_000
 
-// writtenRow is how the API server's record of who wrote what has a Pod's row.
+// writtenRow is the name of a Pod's row in managedFields, the API server's record of which manager wrote which field.
 const writtenRow = "f:" + api.AnnotationNodeStatusReport
 
-// Pods lists a cluster's Pods page by page and keeps of each only what New reads. condense, where set, is called with each Pod while its page is held,
-// and may make it smaller. The error tells a missing right, or an API server that does not answer.
+// Pods lists a cluster's Pods page by page and keeps of each only the fields that cluster.New reads. condense, where set, is called with each Pod while its page is held, and
+// may make it smaller. Error: a right is missing, or the API server does not answer.
 func Pods(ctx context.Context, c client.Reader, key cluster.Key, condense func(*corev1.Pod)) ([]corev1.Pod, error) {
 	var out []corev1.Pod
 	next := ""
@@ -52,7 +52,7 @@ func Pods(ctx context.Context, c client.Reader, key cluster.Key, condense func(*
 	}
 }
 
-// slim copies what is read of a Pod.
+// slim copies the fields of a Pod that are read.
 func slim(p *corev1.Pod) corev1.Pod {
 	out := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -66,7 +66,7 @@ func slim(p *corev1.Pod) corev1.Pod {
 		},
 	}
 	for i := range p.ManagedFields {
-		// When the row was written, and no more: the rest is as long as the Pod.
+		// The row's time of writing only: the other entries are as long as the Pod.
 		if f := &p.ManagedFields[i]; f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(writtenRow)) {
 			out.ManagedFields = append(out.ManagedFields, metav1.ManagedFieldsEntry{Time: f.Time, FieldsV1: metav1.NewFieldsV1(writtenRow)})
 		}
@@ -89,8 +89,7 @@ func containers(all []corev1.Container) []corev1.Container {
 // neighbourPage is how many objects of a namespace are listed at once.
 const neighbourPage = 100
 
-// Neighbourhood lists the Services and Pods of a whole namespace, of whatever cluster, without the Pods' rows. The error tells a missing right, or an API
-// server that does not answer.
+// Neighbourhood lists the Services and Pods of a whole namespace, of every cluster, without the Pods' rows. Error: a right is missing, or the API server does not answer.
 func Neighbourhood(ctx context.Context, c client.Reader, namespace string) (cluster.Neighbourhood, error) {
 	var all cluster.Neighbourhood
 	for next, more := "", true; more; more = next != "" {

@@ -18,34 +18,34 @@ import (
 // asked for them (the first, where nothing happens, after one minute or two: measured with 1.36); a proxy or a load balancer between may hold a stream open and deliver nothing for ever.
 const WatchSilence = 70 * time.Second
 
-// firstByte is how long a list, or a watch that begins with what there is, may take until something comes.
+// firstByte is the time limit for the first byte of a list, or of a watch that begins with the existing objects.
 const firstByte = 20 * time.Second
 
-// informerBackoff is the longest that an informer of client-go waits before it reads again what broke off: 30 s, and up to as much by chance.
+// informerBackoff is the longest time that an informer of client-go waits before it reads again after a broken request: 30 s, and up to as much by chance.
 const informerBackoff = time.Minute
 
-// Progress sees that what a cache reads goes on. A watch or a list that is silent for too long is broken off, upon which an informer reads
-// everything again. It is safe for concurrent use.
+// Progress checks that a cache keeps receiving data. A watch or a list that is silent for too long is cancelled, upon which an informer reads everything again. It is safe for
+// concurrent use.
 type Progress struct {
-	// Silence is the limit of a watch, First that of an answer's beginning and of a list.
+	// Silence is the limit of a watch, First that of the first byte of an answer and of a list.
 	Silence, First time.Duration
 
 	mu   sync.Mutex
-	last map[string]time.Time // by what is read: when anything of it came last
+	last map[string]time.Time // by URL path and selector: when data last arrived
 }
 
 // NewProgress returns a Progress with the limits of this package.
 func NewProgress() *Progress { return &Progress{Silence: WatchSilence, First: firstByte} }
 
-// Config is cfg for a cache, and nothing but a cache: a request of anybody else would count as the cache's progress.
+// Config is cfg for a cache, and for nothing else: a request of another user would count as the cache's progress.
 func (p *Progress) Config(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &progressing{Progress: p, next: rt} })
 	return cfg
 }
 
-// Check fails when nothing of some kind was heard for longer than a silent watch takes to be found out and everything to be read again. Then
-// the cache may be older than it knows.
+// Check fails when no data of some kind arrived for longer than it takes to detect a silent watch and to read everything again. Then the cache may be outdated without having
+// noticed.
 func (p *Progress) Check() error {
 	limit := p.Silence + informerBackoff + 2*p.First
 	p.mu.Lock()
@@ -67,7 +67,7 @@ func (p *Progress) heard(what string) {
 	p.last[what] = time.Now()
 }
 
-// begun notes a kind that is asked for, so that it counts from now on although nothing of it ever comes.
+// begun registers a kind that is requested, so that its silence counts even if no data ever arrives.
 func (p *Progress) begun(what string) {
 	p.mu.Lock()
 	_, known := p.last[what]
@@ -82,7 +82,7 @@ type progressing struct {
 	next http.RoundTripper
 }
 
-// RoundTrip breaks off what is silent. That an answer begins is no progress of a watch: a proxy answers before it has heard anything.
+// RoundTrip cancels a silent request. For a watch the start of the response is no progress: a proxy may answer before the API server does.
 func (p *progressing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return p.next.RoundTrip(req)

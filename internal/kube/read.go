@@ -208,13 +208,13 @@ func inWords(err error) error {
 // sorting sorts saved objects into clusters.
 type sorting struct {
 	byKey map[cluster.Key]*cluster.Objects
-	// rest holds what does not say itself where it belongs: it can only go to the one cluster of its namespace.
+	// rest adds, at the end, the objects without a cluster label: they can only go to the one cluster of their namespace.
 	rest  []func() error
 	notes []string
 	read  cluster.Kinds
 }
 
-// at is the cluster that the label of an object names, made anew when it is the first of it; nil where the label is missing.
+// at is the cluster that the label of an object names, created for its first object; nil where the label is missing.
 func (t *sorting) at(o metav1.Object, label string) *cluster.Objects {
 	k := cluster.Key{Namespace: o.GetNamespace(), Name: o.GetLabels()[label]}
 	if k.Name == "" {
@@ -230,7 +230,7 @@ func (t *sorting) of(k cluster.Key) *cluster.Objects {
 	return t.byKey[k]
 }
 
-// add puts an object where the first of the labels that it carries says, or later to the only cluster of its namespace.
+// add puts an object into the cluster of the first of its labels, or later into the only cluster of its namespace.
 func (t *sorting) add(o metav1.Object, kind string, put func(*cluster.Objects), labels ...string) {
 	if err := check(o, kind); err != nil {
 		t.rest = append(t.rest, func() error { return err })
@@ -294,7 +294,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	return out, nil
 }
 
-// check refuses what no API server lets in: commands that people paste are made of it.
+// check refuses names that no API server accepts: commands that people paste contain them.
 func check(o metav1.Object, kind string) error {
 	for _, name := range slices.Sorted(maps.Keys(o.GetLabels())) {
 		if value := o.GetLabels()[name]; !api.IsLabelValue(value) {

@@ -42,10 +42,10 @@ func elements(raw []byte) iter.Seq[[]byte] {
 	}
 }
 
-// inside is where the first part of an object or list begins, or where it ends.
+// inside is the index where the first part of an object or list begins, or where it ends.
 func inside(raw []byte) int { return space(raw, space(raw, 0)+1) }
 
-// next is where the part after a comma begins, or where the whole ends.
+// next is the index where the part after a comma begins, or where the whole ends.
 func next(raw []byte, i int) int {
 	i = space(raw, i)
 	if raw[i] == ',' {
@@ -61,7 +61,7 @@ func space(raw []byte, i int) int {
 	return i
 }
 
-// valueEnd is where the value that begins at i ends.
+// valueEnd is the index where the value that begins at i ends.
 func valueEnd(raw []byte, i int) int {
 	depth := 0
 	for ; i < len(raw); i++ {
@@ -89,7 +89,7 @@ func valueEnd(raw []byte, i int) int {
 	return i
 }
 
-// stringEnd is where the closing quote is of the string whose opening quote is at i.
+// stringEnd is the index of the closing quote of the string whose opening quote is at i.
 func stringEnd(raw []byte, i int) int {
 	for i++; ; i++ {
 		i += bytes.IndexByte(raw[i:], '"')
@@ -103,7 +103,7 @@ func stringEnd(raw []byte, i int) int {
 	}
 }
 
-// head is what an object says of itself, and its items where it is a List.
+// head is the kind and metadata of an object, and its items where it is a List.
 type head struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -113,8 +113,8 @@ type head struct {
 	items []byte // nil where there is no list
 }
 
-// headOf reads the head of a valid JSON object without what is in it. As for package json, case does not matter and the last field of a name counts. Error: a field
-// has the wrong type.
+// headOf reads the head of a valid JSON object without its contents. As for package json, case does not matter and the last field of a name counts. Error: a field has the
+// wrong type.
 func headOf(raw []byte) (*head, error) {
 	var small struct {
 		Kind       json.RawMessage `json:"kind,omitempty"`
@@ -143,7 +143,7 @@ func headOf(raw []byte) (*head, error) {
 	return h, json.Unmarshal(data, h)
 }
 
-// named is metadata with nothing but its name and namespace; what is no object stays as it is.
+// named is metadata with nothing but its name and namespace; a value that is no object stays as it is.
 func named(metadata []byte) json.RawMessage {
 	if metadata[0] != '{' {
 		return metadata

@@ -17,14 +17,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 )
 
-// What saved objects may be. 1,000 members with everything are about 60 MB; an API server stores no object of more than 1.5 MiB.
+// Limits of saved objects. 1,000 members with everything are about 60 MB; an API server stores no object of more than 1.5 MiB.
 const (
 	leaveOut = "leave out what is not of this cluster"
 	asJSON   = "save it as JSON: kubectl get ... -o json"
 
 	// maxValues bounds the values of one object: of three bytes each, they take a hundred times that once decoded.
 	maxValues = 100_000
-	// maxHeap is what all of the process may hold while saved objects are decoded.
+	// maxHeap is the limit of the whole process's heap in bytes while saved objects are decoded.
 	maxHeap = 512 << 20
 )
 
@@ -39,7 +39,7 @@ var (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// itemsThere is whether a field is a list.
+// itemsThere is true where a field is a list.
 type itemsThere bool
 
 // UnmarshalJSON looks at the first byte only.
@@ -69,7 +69,7 @@ func (s *saved) items(raw []byte, kind string, depth int) error {
 	return nil
 }
 
-// endOfList notes an empty List too: it says that there are none, which is not the same as not having asked.
+// endOfList records an empty List too: it means that there are no such objects, which differs from a kind that was not read.
 func (s *saved) endOfList(kind string) {
 	if k := kindNamed(strings.TrimSuffix(kind, "List")); k != nil {
 		s.read |= k.bit
@@ -77,7 +77,7 @@ func (s *saved) endOfList(kind string) {
 	s.objects++
 }
 
-// room makes sure that an object may be decoded beside those that there are.
+// room fails unless one more object may be decoded.
 func (s *saved) room(raw []byte, kind, name string) error {
 	what := kind + " " + name
 	switch {
@@ -97,7 +97,7 @@ func (s *saved) room(raw []byte, kind, name string) error {
 	return nil
 }
 
-// heap is how many bytes objects take, those that nobody needs any more among them until they are collected.
+// heap is the size of the objects on the heap in bytes, including garbage that is not yet collected.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
@@ -141,7 +141,7 @@ func (s *saved) yamlList(doc []byte) (bool, error) {
 		}
 	}
 	for i, object := range objects {
-		objects[i] = nil // what is decoded is not needed as JSON too
+		objects[i] = nil // the decoded object replaces its JSON
 		if err := s.object(object, strings.TrimSuffix(list.Kind, "List"), 1); err != nil {
 			return false, fmt.Errorf("item %d: %w", i+1, err)
 		}

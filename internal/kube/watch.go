@@ -22,7 +22,7 @@ import (
 type WatchOptions struct {
 	// Kinds of the cluster; of cluster reports all of the namespace, as an override may name any, and of Leases our controller's.
 	Kinds cluster.Kinds
-	// Service, when set, narrows Services to one name: a barrier may have leave for nothing else.
+	// Service, when set, narrows Services to one name: a barrier may have rights for nothing else.
 	Service string
 	// LeaseNamespace is where our controller's Lease is; without it no Lease is watched.
 	LeaseNamespace string
@@ -45,11 +45,11 @@ const (
 	defaultQuiet = 200 * time.Millisecond
 	watchRetry   = 500 * time.Millisecond
 	watchRetryTo = 30 * time.Second
-	// watchAnew is how soon a kind that may not be watched is tried again.
+	// watchAnew is the time until a kind that may not be watched is tried again.
 	watchAnew = time.Minute
 )
 
-// bookmarks are what tells a watch on which nothing happens from one that a proxy keeps open and no longer serves.
+// bookmarks distinguish a quiet watch from one that a proxy keeps open and no longer serves.
 func bookmarks() client.ListOption {
 	// A new one for each request: the client writes into it.
 	return &client.ListOptions{Raw: &metav1.ListOptions{AllowWatchBookmarks: true}}
@@ -150,7 +150,7 @@ func (w *watcher) gather(ctx context.Context, out chan<- struct{}) {
 	}
 }
 
-// state records whether watch i stands and tells of a change of the whole.
+// state records whether watch i is connected and reports a change of the whole.
 func (w *watcher) state(i int, ok bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,14 +172,14 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 	for ctx.Err() == nil {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(k.listKind())
-		// A request that is never answered is as silent as a stream.
+		// A request without an answer is as silent as a stream.
 		begun, cancel := context.WithCancel(ctx)
 		unanswered := time.AfterFunc(WatchSilence, cancel)
 		stream, err := w.c.Watch(begun, list, k.opts...)
 		unanswered.Stop()
 		if err == nil {
 			w.state(i, true, nil)
-			// Whatever happened while nobody watched has been missed.
+			// Changes between two watches were missed.
 			w.signal()
 			var events int
 			events, err = w.drain(ctx, stream)

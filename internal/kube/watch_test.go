@@ -26,7 +26,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
-// wires is an API server whose watches the test holds in its hands.
+// wires is an API server whose watches the test controls.
 type wires struct {
 	mu      sync.Mutex
 	fail    map[string]error
@@ -84,7 +84,7 @@ func (s *stoppable) Stop() {
 	s.FakeWatcher.Stop()
 }
 
-// bookmark is false when nobody listens any more.
+// bookmark is false when the watch has ended.
 func (s *stoppable) bookmark() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

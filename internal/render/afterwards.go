@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Afterwards is an operation that has ended, with what ScyllaDB's documentation asks for next.
+// Afterwards is an operation that has ended, with the tasks that ScyllaDB's documentation asks for next.
 type Afterwards struct {
 	// Operation is Replaced or Joined, Node its newcomer, Original the host ID that it replaced.
 	Operation  string       `json:"operation"`
@@ -21,7 +21,7 @@ type Afterwards struct {
 	Original   string       `json:"original,omitempty"`
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 	Summary    string       `json:"summary"`
-	// Wait is why what is open has to wait; absent when it can be done now.
+	// Wait is the reason why the open tasks must wait; absent when they can be done now.
 	Wait  string `json:"wait,omitempty"`
 	Tasks []Task `json:"tasks"`
 }
@@ -35,7 +35,7 @@ type Task struct {
 	Command *words.Command `json:"command,omitempty"`
 }
 
-// NewAfterwards puts what is to be done into words.
+// NewAfterwards translates the tasks that follow finished operations into sentences.
 func NewAfterwards(list []diagnosis.Afterwards) []Afterwards {
 	var out []Afterwards
 	for i := range list {
@@ -105,7 +105,7 @@ func (a *Afterwards) Lines(o Options, lead string, most int) []string {
 	return lines
 }
 
-// afterwards lists what is to be done after operations that have ended. Where there is little room it is one line for each operation.
+// afterwards lists the tasks that follow finished operations. With little room it prints one line for each operation.
 func (p *painter) afterwards(level detail) []string {
 	var lines []string
 	for i := range p.d.Afterwards {

@@ -22,8 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// BarrierVerdict is the document of `kubectl scylla barrier MEMBER`: the verdict that the member's barrier comes to from the same facts, and
-// where its Pod stands.
+// BarrierVerdict is the document of `kubectl scylla barrier MEMBER`: the verdict that the member's barrier reaches from the same objects, and the phase of that barrier.
 type BarrierVerdict struct {
 	Header  `json:",inline"`
 	Cluster string `json:"cluster"`
@@ -33,18 +32,18 @@ type BarrierVerdict struct {
 	Membership cluster.MemberState `json:"membership"`
 	// Pod is the Pod's state as in ClusterStatus.
 	Pod string `json:"pod"`
-	// Barrier is where the Pod's own barrier stands.
+	// Barrier is the state of the Pod's own barrier.
 	Barrier BarrierState `json:"barrier"`
-	// Waiting and Since: what the Pod waits for, in Kubernetes' words.
+	// Waiting and Since: the reason for which the Pod waits, as Kubernetes gives it, and since when.
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
 	// Replacement is the member's open replacement, as in ClusterStatus; absent when there is none. A failed one is in the verdict's notes too.
 	Replacement *Replacement `json:"replacement,omitempty"`
-	// View is which view the controller has, and since when; absent where our controller keeps none.
+	// View is the controller's view, with its age; absent where our controller keeps none.
 	View *ViewStamp `json:"view,omitempty"`
 }
 
-// BarrierPhase is where the barrier container of a Pod stands.
+// BarrierPhase is the phase of the barrier container of a Pod.
 type BarrierPhase string
 
 const (
@@ -61,22 +60,22 @@ type BarrierState struct {
 	Phase BarrierPhase `json:"phase"`
 	// Since is when it came into that phase; absent when not known.
 	Since *metav1.Time `json:"since,omitempty"`
-	// Message is what a failed barrier said.
+	// Message is the error of a failed barrier.
 	Message string `json:"message,omitempty"`
 	// Refused is true when it ended because waiting cannot help.
 	Refused bool `json:"refused,omitempty"`
 }
 
-// BarrierVerdictList is the document of `kubectl scylla barrier` without a member: those that wait.
+// BarrierVerdictList is the document of `kubectl scylla barrier` without a member: the members that wait.
 type BarrierVerdictList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []BarrierVerdict `json:"items"`
-	// Views are which view the controller has of each cluster that was looked at, and since when; also of one in which nobody waits.
+	// Views are the controller's view of each cluster that was read, with its age; also of clusters in which no member waits.
 	Views []ClusterView `json:"views,omitempty"`
-	// Partial is what could not be read: others may wait whom nobody saw.
+	// Partial lists the parts that could not be read: members that wait may be missing from the list.
 	Partial []cluster.Problem `json:"partial,omitempty"`
 
-	now time.Time // when the list was made, for ages; nobody waits in an empty one
+	now time.Time // now time.Time: when the list was made, for ages; zero in an empty list
 }
 
 // DeepCopyObject as for ClusterStatus.
@@ -90,7 +89,7 @@ func NewBarrierVerdict(s *cluster.Cluster, member string, now time.Time) (*Barri
 	return NewBarrierVerdictWithLogs(s, member, now, nil)
 }
 
-// NewBarrierVerdictWithLogs is NewBarrierVerdict where somebody has read the logs of new nodes that replace others.
+// NewBarrierVerdictWithLogs is NewBarrierVerdict with what the logs of new nodes say of their replacements.
 func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time, logs Logs) (*BarrierVerdict, error) {
 	in, err := s.BootstrapInput(member)
 	if err != nil {
@@ -118,7 +117,7 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 	in.Matrix = j.know(in.Matrix)
 	d.Barrier = barrierState(pod)
 	d.Verdict = Verdict(bootstrap.Decide(in))
-	// Only the Pod can read its data directory: the note would stand beside every member.
+	// Only the Pod can read its data directory: without this the note would stand beside every member.
 	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note code.Message) bool { return note.Code == bootstrap.NoteDiskUnread })
 	d.unsure()
 	if note := d.failure(); !note.IsZero() {
@@ -130,8 +129,8 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 	return d, nil
 }
 
-// unsure holds a verdict back that rests on the member's volume, which nobody has looked into from here: a member whose Pod still stands at its barrier may
-// have lost it, and then it starts as a newcomer or not at all. Of a Pod that is past its barrier the verdict speaks of another start.
+// unsure withholds a verdict that rests on the member's volume, which cannot be inspected from here: a member whose Pod is still at its barrier may have lost its volume, and
+// then starts as a newcomer or not at all. For a Pod past its barrier the verdict is about a later start, and stays.
 func (d *BarrierVerdict) unsure() {
 	if !d.restsOnVolume() || d.Barrier.Phase == BarrierPassed || d.Barrier.Phase == BarrierAbsent {
 		return
@@ -139,14 +138,14 @@ func (d *BarrierVerdict) unsure() {
 	d.Verdict.Satisfied, d.Verdict.Decision = false, bootstrap.DecisionWait
 }
 
-// isUnsure is true where only the Pod can tell, and has not told yet.
+// isUnsure is true where only the Pod can know the state of the volume, and its barrier has not reported it yet.
 func (d *BarrierVerdict) isUnsure() bool { return d.restsOnVolume() && !d.Verdict.Satisfied }
 
 func (d *BarrierVerdict) restsOnVolume() bool {
 	return d.Verdict.Summary.Code == bootstrap.SummaryLikelyRestart || d.Verdict.Summary.Code == bootstrap.SummaryPerhapsRemoved
 }
 
-// failure is a failed attempt and its cure, zero when there is none. The verdict speaks of a start, which is no help then.
+// failure is a failed attempt and its cure, zero when there is none. The verdict is about a start, which does not help after a failure.
 func (d *BarrierVerdict) failure() code.Message {
 	if d.Replacement == nil || d.Replacement.Failure == nil {
 		return code.Message{}
@@ -158,7 +157,7 @@ func (d *BarrierVerdict) failure() code.Message {
 	return code.New(noteReplacementFailed, "summary", d.Replacement.Summary, "cure", cure)
 }
 
-// refuse takes the word of the Pod's own barrier, which has read the data directory.
+// refuse takes over the refusal of the Pod's own barrier, which has read the data directory.
 func (d *BarrierVerdict) refuse(self matrix.Ref) {
 	d.Verdict.Satisfied, d.Verdict.Decision = false, bootstrap.DecisionRefuse
 	d.Verdict.Summary = code.New(summaryBarrierRefuses, "message", d.Barrier.Message)
@@ -207,7 +206,7 @@ func NewBarrierListOf(s *cluster.Cluster, members []string, now time.Time) (*Bar
 	return l, nil
 }
 
-// add takes what is said of a cluster as a whole.
+// add adds the parts of a cluster that belong to no single member: its problems and the controller's view.
 func (l *BarrierVerdictList) add(s *cluster.Cluster) {
 	l.Partial = append(l.Partial, s.Partial()...)
 	if v := NewViewStamp(s); v != nil {
@@ -325,7 +324,7 @@ func (d *BarrierVerdict) Text(o Options) string {
 	return b.String()
 }
 
-// viewLines say which view the controller has; none where there is none.
+// viewLines are the controller's view and its age; none where there is none.
 func (d *BarrierVerdict) viewLines(o Options, now time.Time) []string {
 	if d.View == nil {
 		return nil
@@ -355,7 +354,7 @@ func (d *BarrierVerdict) blockerLines(o Options, now time.Time) []string {
 	return groupLines(groups, now, o, detail{maxList: max(most, 6) / 2})
 }
 
-// standing says where the Pod and its barrier are.
+// standing is the state of the Pod and of its barrier.
 func (d *BarrierVerdict) standing(now time.Time) string {
 	since := func(t *metav1.Time) string {
 		return words.Since(TimeOf(t), now)
@@ -388,7 +387,7 @@ func (d *BarrierVerdict) standing(now time.Time) string {
 	return text
 }
 
-// contradiction is what a person must know when verdict and Pod do not go together.
+// contradiction explains a verdict that differs from the state of the Pod.
 func (d *BarrierVerdict) contradiction() string {
 	switch {
 	case d.Barrier.Phase == BarrierAbsent && d.Membership == cluster.MemberNewcomer:
@@ -450,7 +449,7 @@ func (l *BarrierVerdictList) Text(o Options) string {
 	return t.String(width, g.ellipsis) + views + partial + Dim.Paint("Ask for one: "+o.Words.Shell(code.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
-// viewText says which view the controller has of each cluster, and for how long it has said so; nothing where there is none.
+// viewText gives the controller's view of each cluster, with its age; empty where there is none.
 func (l *BarrierVerdictList) viewText(o Options) string {
 	var b strings.Builder
 	for i := range l.Views {

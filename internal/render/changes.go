@@ -4,8 +4,7 @@ package render
 
 import "fmt"
 
-// Changes says what became different from one document of a cluster to the next, the gravest first: verdict, nodes, newcomers. before is nil for a cluster
-// that was not there.
+// Changes lists the differences between two documents of a cluster, the gravest first: verdict, nodes, newcomers. before is nil for a cluster that did not exist.
 func Changes(before, after *ClusterStatus) []string {
 	if before == nil {
 		return []string{"appeared: " + after.Verdict}

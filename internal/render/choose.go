@@ -49,7 +49,7 @@ func (f *SortFlag) Set(text string) error {
 // Type implements pflag.Value.
 func (*SortFlag) Type() string { return "column" }
 
-// weight grows with what is wrong.
+// weight grows with the number of rows that do not say UP.
 func (s *Seen) weight() int {
 	if s == nil {
 		return -1

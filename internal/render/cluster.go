@@ -21,7 +21,7 @@ func NewClusterStatus(s *cluster.Cluster, now time.Time) *ClusterStatus {
 	return NewClusterStatusWithLogs(s, now, nil)
 }
 
-// NewClusterStatusWithLogs is NewClusterStatus where somebody has read the logs of new nodes that replace others.
+// NewClusterStatusWithLogs is NewClusterStatus with what the logs of new nodes say of their replacements.
 //
 // Long: one literal with the fields of the document.
 func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *ClusterStatus {
@@ -57,7 +57,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 		d.Nodes = append(d.Nodes, node)
 		d.addSections(j, member, node)
 	}
-	// A node of the matrix that no member stands for must not vanish from the table: it is part of the verdict.
+	// A node of the matrix without a member must not vanish from the table: it is part of the verdict.
 	for i, n := range m.Nodes() {
 		if placed[i] {
 			continue
@@ -105,7 +105,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 	return d
 }
 
-// addLeftovers shows the ghosts, each of them, whatever else its host ID was taken for.
+// addLeftovers adds every ghost, also one whose host ID is already in another section.
 func (d *ClusterStatus) addLeftovers(ghosts []Leftover) {
 	d.Leftovers = ghosts
 	for _, g := range ghosts {
@@ -204,7 +204,7 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 	}
 	seen := Seen{Up: node.SeenUp, Down: node.SeenDown, Unknown: node.SeenUnknown, Missing: node.NotSeen, Since: TimePtr(node.DownSince)}
 	if node.Reports {
-		// The counts are over all rows, the node's own included; a node that finds itself well proves nothing.
+		// The counts are over all rows, including the node's own; a node that sees itself UP proves nothing.
 		switch own := m.At(i, i); {
 		case own == matrix.Up && seen.Up > 0:
 			seen.Up--
@@ -231,7 +231,7 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 	n.Seen = &seen
 }
 
-// addSections files a member under what is not ordinary about it.
+// addSections adds a member to each section of the document that it belongs to, such as newcomers and ghosts.
 func (d *ClusterStatus) addSections(j *judge, m cluster.Member, n Node) {
 	replaced := j.replacementOf(m, n.Pod)
 	switch {
@@ -273,8 +273,8 @@ func noService(m cluster.Member) code.Message {
 	return code.New(summaryNoService)
 }
 
-// disagreement joins what the nodes say of schema versions; nil when there is one, or nobody was asked. Nodes that cannot be reached are
-// listed by ScyllaDB under a word of their own and are no version.
+// disagreement merges the schema versions that the nodes report; nil when there is one version, or no node was asked. ScyllaDB lists unreachable nodes under UNREACHABLE, which
+// is not a version.
 func disagreement(s *cluster.Cluster) map[string][]string {
 	versions := map[string][]string{}
 	for _, facts := range s.Facts {
@@ -327,7 +327,7 @@ func (d *ClusterStatus) UnderWay() []string {
 
 func short(id hostid.ID) string { return id.Short() }
 
-// addRows lists, for each node that reports, who is not UP in its row.
+// addRows lists, for each node that reports, the nodes that are not UP in its row.
 func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 	nodes := m.Nodes()
 	for i := range nodes {

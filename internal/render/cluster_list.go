@@ -48,7 +48,7 @@ func (l *ClusterStatusList) Text(o Options) string {
 	return t.String(width, g.ellipsis) + strings.Join(partial, "")
 }
 
-// partialOf says below a list what could not be read of one cluster.
+// partialOf lists, below a list, the parts of one cluster that could not be read.
 func partialOf(h *Header, cluster string, o Options) []string {
 	var lines []string
 	p := &painter{d: &ClusterStatus{Header: *h}, o: o}

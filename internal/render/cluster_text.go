@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// maxPlainMatrix is how many nodes a whole matrix is drawn for where nothing limits the height: beyond it nobody reads it.
+// maxPlainMatrix is the largest number of nodes for which the whole matrix is drawn without a height limit: a larger one is unreadable.
 const maxPlainMatrix = 40
 
 // detail is how much of a status is drawn; each level leaves out more, so that the verdict and its reasons stay on the screen.
@@ -47,8 +47,7 @@ var details = []detail{
 	{byRack: true, terse: true, maxList: 1},
 }
 
-// Text draws the document: verdict, nodes, who sees whom, blockers. It leaves out what does not fit o.Height, in a fixed order, and says
-// that it did.
+// Text draws the document: verdict, nodes, matrix, blockers. It leaves out, in a fixed order, the parts that do not fit o.Height, and says so.
 func (d *ClusterStatus) Text(o Options) string {
 	p := &painter{d: d, o: o, g: o.glyphs()}
 	p.index()
@@ -77,7 +76,7 @@ func (d *ClusterStatus) Text(o Options) string {
 	return text
 }
 
-// screenLines is how many lines of the screen a text takes: a command is not broken, and may need several.
+// screenLines is the number of screen lines that a text takes: a command is not broken, and may need several.
 func screenLines(text string, width int) int {
 	n := strings.Count(text, "\n")
 	if width <= 0 {
@@ -99,11 +98,11 @@ type painter struct {
 	notUp  map[int]map[int]Pair // by observer and observed
 	// reports is set for the numbers of nodes that have a row.
 	reports map[int]bool
-	// trouble holds the host IDs and members that findings are about; parted is true while the cluster is in parts.
+	// trouble holds the host IDs and members that findings are about; parted is true while a partition is found.
 	trouble map[string]bool
 	parted  bool
 	folds   []string // the matrix as it is folded, which has the racks too
-	// unread is true while nothing is known of any node: that is no node's trouble.
+	// unread is true while no node's state is known: the nodes then count as untroubled.
 	unread bool
 }
 
@@ -170,7 +169,7 @@ func (p *painter) head() []string {
 	return p.wrap(verdict+": "+Clean(p.d.firstLine()), "  ")
 }
 
-// origin is how many nodes are UP, where that comes from, and what could not be read.
+// origin is the number of nodes that are UP, the source of the rows, and the parts that could not be read.
 func (p *painter) origin(level detail) []string {
 	from := "from " + string(p.d.Source.Used)
 	if len(p.d.Problems()) > 0 {
@@ -197,7 +196,7 @@ func (p *painter) origin(level detail) []string {
 	return slices.Concat(p.each(Dim, p.wrap(from, "  ")), p.view(level), p.partial(level))
 }
 
-// partialMark stands beside a name whose document does not say everything.
+// partialMark is the mark beside a name whose document is incomplete.
 func (p *painter) partialMark() string {
 	if len(p.d.Partial) == 0 {
 		return ""
@@ -205,7 +204,7 @@ func (p *painter) partialMark() string {
 	return " " + Warn.Paint("(partial)")
 }
 
-// partial says what could not be read, where nobody can overlook it.
+// partial lists the parts that could not be read, near the top, so that they are not overlooked.
 func (p *painter) partial(level detail) []string {
 	most := maxPartial
 	switch {
@@ -330,8 +329,8 @@ func (p *painter) attention(level detail) []string {
 	return lines
 }
 
-// replacements lists those that are open. Where one line must do for each, a failure is still told whole,
-// and a cure has lines of its own: they are what the reader came for.
+// replacements lists those that are open. Where each has one line only, a failure is still written in full, and a cure has lines of its own, because they are the most
+// important.
 func (p *painter) replacements(level detail) []string {
 	list := slices.Clone(p.d.Replacements)
 	if !p.o.Wide && !p.o.All {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// columns are the numbers of the nodes that somebody can see: those with a host ID.
+// columns are the numbers of the nodes that other nodes can list: those with a host ID.
 func (p *painter) columns() []int {
 	var c []int
 	for i, n := range p.d.Nodes {
@@ -32,7 +32,7 @@ func (p *painter) matrixFits() bool {
 	return p.o.Width <= 0 || len(fmt.Sprint(len(p.d.Nodes)))+gap+12+gap+len(p.columns())*cellWidth <= p.o.Width
 }
 
-// views is who sees whom: the matrix, or the rows that disagree.
+// views draws the matrix, or the rows that disagree.
 func (p *painter) views(level detail) []string {
 	if len(p.d.Rows) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// troubled is true for a node of which something is not as it should be.
+// troubled is true for a node with any abnormal state.
 func troubled(n Node) bool {
 	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote ||
 		n.Row.Status != RowOK || n.Seen == nil || n.Seen.Status != "UP"
@@ -85,10 +85,10 @@ func (p *painter) nodeTable(nodes []Node, numbers []int) []string {
 	return splitLines(t.String(p.width(), p.g.ellipsis))
 }
 
-// Fresh is a row that counts: it was written by a reporter that is alive, however long ago.
+// Fresh is a row that counts: its reporter is alive, even if the row has not changed for long.
 const Fresh = "fresh"
 
-// Word is what a person reads for the state of a row.
+// Word is the state of a row in the text.
 func (r RowState) Word() string {
 	if r.Status == RowOK {
 		return Fresh
@@ -96,7 +96,7 @@ func (r RowState) Word() string {
 	return string(r.Status)
 }
 
-// terse leaves out for how long rows are unchanged: there is no room for it.
+// terse leaves out since when rows are unchanged, for want of room.
 func (t *Table) terse() {
 	for _, row := range t.Rows {
 		for i := range row {

@@ -33,17 +33,17 @@ const (
 	KindBarrierList       = "BarrierVerdictList"
 )
 
-// Header is what every document begins with.
+// Header is the beginning of every document.
 type Header struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	// GeneratedAt is when the document was made.
 	GeneratedAt metav1.Time `json:"generatedAt"`
-	// TakenAt is when the objects were read; absent for saved objects, whose age nobody knows. Texts then give no ages.
+	// TakenAt is when the objects were read; absent for saved objects, whose age is unknown. Texts then give no ages.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
-	// Source of the rows: which, and why that one.
+	// Source of the rows, with the reason for the choice.
 	Source SourceInfo `json:"source,omitzero"`
-	// Partial is what could not be read; the rest of the document is true as far as it goes.
+	// Partial lists the parts that could not be read; the rest of the document is true.
 	Partial []cluster.Problem `json:"partial,omitempty"`
 	// Notes are remarks on the reading itself.
 	Notes []string `json:"notes,omitempty"`
@@ -61,7 +61,7 @@ type SourceInfo struct {
 	Context string `json:"context,omitempty"`
 }
 
-// InContext says in the document by which of the kubeconfig's contexts the cluster was read, where that is not the current one. Saved objects have none.
+// InContext sets the kubeconfig's context by which the cluster was read, where that is not the current one. Saved objects have none.
 func (h *Header) InContext(name string) {
 	if !h.Source.Offline {
 		h.Source.Context = name
@@ -79,7 +79,7 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 	}
 	for _, p := range s.Problems {
 		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != cluster.ProblemNotInstalled && p.Kind != cluster.ProblemNotFound {
-			// Of the controller's own namespace: who may only see their own loses nothing of the matrix.
+			// The controller's own namespace: a user who may read only the cluster's namespace still gets the whole matrix.
 			h.Notes = append(h.Notes, p.Message)
 		}
 	}
@@ -90,11 +90,11 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 	return h
 }
 
-// maxPartial is how many lines say near the verdict what is missing.
+// maxPartial is the maximum number of lines near the verdict that list missing parts.
 const maxPartial = 6
 
-// PartialLines say what could not be read, each without escape sequences; those of Pods with the same reason are one. When there are more than
-// most, the last says how many; zero gives all.
+// PartialLines are the parts that could not be read, each without escape sequences; those of Pods with the same reason are one line. When there are more than most, the last
+// line gives their number; zero gives all.
 func (h *Header) PartialLines(most int) []string {
 	lines := ProblemLines(h.Partial)
 	if more := len(lines) - most; most > 0 && more > 0 {
@@ -119,14 +119,14 @@ type ClusterStatus struct {
 	Header `json:",inline"`
 	// Healthy is true when there is at least one node and every node sees every node UP: a newcomer could join now.
 	Healthy bool `json:"healthy"`
-	// Verdict is HEALTHY, NOT HEALTHY, or UNKNOWN where nobody could be asked.
+	// Verdict is HEALTHY, NOT HEALTHY, or UNKNOWN where no node could be asked.
 	Verdict string `json:"verdict"`
-	// Summary is the gravest finding in one sentence, or how many nodes are UP where there is none.
+	// Summary is the gravest finding in one sentence, or the number of nodes that are UP where there is none.
 	Summary string `json:"summary"`
 	// ManagedBy is scylla-operator or kubectl-scylla.
 	ManagedBy string `json:"managedBy,omitempty"`
 	Counts    Counts `json:"counts"`
-	// View is the controller's own summary, as it stands in the cluster report; absent where our controller keeps none.
+	// View is the controller's own summary in the cluster report; absent where our controller keeps none.
 	View *api.StatusReportView `json:"view,omitempty"`
 	// Coordinator is the topology coordinator, by the rows that name one; absent where none does, as before ScyllaDB 6.0.
 	Coordinator *Coordinator `json:"coordinator,omitempty"`
@@ -134,25 +134,25 @@ type ClusterStatus struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Nodes, ordered by datacenter, rack, ordinal, host ID. The text counts them from 1.
 	Nodes []Node `json:"nodes"`
-	// Rows of the nodes that report: who is not UP in whose eyes. A node with a host ID that a row does not list in notUp is UP in it.
+	// Rows of the nodes that report, each with the nodes that are not UP in it. A node with a host ID that a row does not list in notUp is UP in it.
 	Rows []Row `json:"rows,omitempty"`
 	// Blockers, the gravest first: why a newcomer could not join now.
 	Blockers Blockers `json:"blockers,omitempty"`
-	// Newcomers have not joined yet; each with what it waits for.
+	// Newcomers have not joined yet; each with the reason for which it waits.
 	Newcomers []Newcomer `json:"newcomers,omitempty"`
 	// Replacements that are open.
 	Replacements []Replacement `json:"replacements,omitempty"`
 	// Operations are the topology operations that ScyllaDB's task manager shows as open, and those that failed a while ago.
 	Operations []Operation `json:"operations,omitempty"`
-	// Ghosts are members without a Pod, GossipOnly host IDs that peers list and nobody in Kubernetes knows; by name or host ID.
+	// Ghosts are members without a Pod; GossipOnly are host IDs that peers list and no Kubernetes object has. By name or host ID.
 	Ghosts     []string    `json:"ghosts,omitempty"`
 	GossipOnly []hostid.ID `json:"gossipOnly,omitempty"`
-	// Leftovers are those of GossipOnly that are ghosts, as failed replacements and joins leave behind: each with who lists it, and the
-	// command that removes it or why it must not be removed.
+	// Leftovers are those of GossipOnly that are ghosts, as failed replacements and joins leave behind: each with the nodes that list it, and the command that removes it or
+	// the reason why it must not be removed.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
 	// Afterwards are the operations that ended within a day, the latest first, each with what ScyllaDB's documentation asks for next.
 	Afterwards []Afterwards `json:"afterwards,omitempty"`
-	// Partition lists the parts, by host ID, when the nodes that report fall apart into parts that do not see each other; empty otherwise.
+	// Partition lists the parts, by host ID, when the reporting nodes form parts that do not see each other; empty otherwise.
 	Partition [][]hostid.ID `json:"partition,omitempty"`
 	// Split lists by host ID the clusters of one name that the nodes belong to, when it is more than one; empty otherwise.
 	Split [][]hostid.ID `json:"split,omitempty"`
@@ -169,7 +169,7 @@ type Coordinator struct {
 
 // Counts sum a cluster up.
 type Counts struct {
-	// Nodes are those that are judged; Up of them are UP in every row.
+	// Nodes is the number of judged nodes; Up of them are UP in every row.
 	Nodes int `json:"nodes"`
 	Up    int `json:"up"`
 	// Reporting nodes have a fresh, readable row.
@@ -184,20 +184,20 @@ type Counts struct {
 type Node struct {
 	matrix.Ref `json:",inline"`
 	Namespace  string `json:"namespace,omitempty"`
-	// Membership is Member, Newcomer, Leaving, Ghost, Remote or Unknown; Detail says why where that is not plain.
+	// Membership is Member, Newcomer, Leaving, Ghost, Remote or Unknown; Detail is the reason where it is not obvious.
 	Membership cluster.MemberState `json:"membership"`
 	Detail     string              `json:"detail,omitempty"`
-	// State is where the node is in its life by its peers' evidence (NORMAL, JOINING, LEAVING, ...).
+	// State is the node's state in the topology by its peers' rows (NORMAL, JOINING, LEAVING, ...).
 	State string `json:"state,omitempty"`
-	// Seen is how the others see it; absent when nobody was asked about it.
+	// Seen is how the other nodes see it; absent when no node was asked about it.
 	Seen *Seen `json:"seen,omitempty"`
 	// Row is the state of the node's own row.
 	Row RowState `json:"row"`
-	// Version, OperationMode as the node says, Image its container's.
+	// Version and OperationMode are the node's own report, Image is its container's.
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`
-	// Vitals is for how long its process ran, its data and tokens; absent unless the node itself was asked (--source=live) and said it.
+	// Vitals are its uptime, data and tokens; absent unless the node itself was asked (--source=live) and answered.
 	cluster.Vitals `json:",inline"`
 	// Pod is the Pod's state in words, as kubectl's STATUS column with ready containers; "None" without one.
 	Pod string `json:"pod"`
@@ -240,14 +240,14 @@ const (
 	RowStale   RowStatus = "stale"
 	RowMissing RowStatus = "missing"
 	RowError   RowStatus = "error"
-	// RowNone is no row where none is due: the node has not joined.
+	// RowNone is an absent row of a node that has not joined, for which none is expected.
 	RowNone RowStatus = "none"
 )
 
 // RowState is the state of a node's own row.
 type RowState struct {
 	Status RowStatus `json:"status"`
-	// Detail says why it is stale or what the error is.
+	// Detail is the reason why it is stale, or the error.
 	Detail string `json:"detail,omitempty"`
 	// Written is when it last changed; absent when not known.
 	Written *metav1.Time `json:"written,omitempty"`
@@ -255,7 +255,7 @@ type RowState struct {
 	StaleSince *metav1.Time `json:"staleSince,omitempty"`
 }
 
-// Row is what one node says of those that are not UP.
+// Row lists the nodes that are not UP in one node's row.
 type Row struct {
 	Observer matrix.Ref `json:"observer"`
 	NotUp    []Pair     `json:"notUp,omitempty"`
@@ -274,7 +274,7 @@ type Pair struct {
 // Newcomer is a member that has not joined yet.
 type Newcomer struct {
 	matrix.Ref `json:",inline"`
-	// Waiting is what its Pod waits for, in Kubernetes' words.
+	// Waiting is the reason for which its Pod waits, as Kubernetes gives it.
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
 	// MayStart, Decision and Summary are the barrier's verdict. The newcomer is the subject of the summary's text, and is left out: "must wait: ...".
@@ -290,7 +290,7 @@ type Replacement struct {
 	// Requested is true while the request label is there, Original the host ID that is being replaced once that is recorded.
 	Requested bool      `json:"requested"`
 	Original  hostid.ID `json:"original,omitempty"`
-	// Summary says how far it is.
+	// Summary is the progress in one sentence.
 	Summary string `json:"summary"`
 	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done or Failed; absent under the Scylla Operator, which has
 	// steps of its own, unless the attempt failed, and where too little was read to tell.
@@ -299,11 +299,11 @@ type Replacement struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Held is true while a check holds it up.
 	Held bool `json:"held,omitempty"`
-	// Waiting is what it waits for.
+	// Waiting is the condition for which it waits.
 	Waiting []string `json:"waiting,omitempty"`
 	// Failure is why the attempt failed; absent unless it did.
 	Failure *Failure `json:"failure,omitempty"`
-	// Cure is what a person can do, that of the failure included.
+	// Cure is the action for an administrator, including that of the failure.
 	Cure string `json:"cure,omitempty" words:"mentions"`
 	// cure is Cure as it was made; zero where the document was read.
 	cure code.Message
@@ -346,7 +346,7 @@ func (d *ClusterStatusList) DeepCopyObject() runtime.Object { return deepCopy(d)
 // GetObjectKind as for ClusterStatus.
 func (h *Header) GetObjectKind() schema.ObjectKind { return &h.TypeMeta }
 
-// deepCopy goes through JSON: documents are what their JSON says, and copies are rare.
+// deepCopy goes through JSON: a document is fully described by its JSON, and copies are rare.
 func deepCopy[T any](d *T) *T {
 	out := new(T)
 	data, err := json.Marshal(d)

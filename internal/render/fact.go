@@ -12,8 +12,7 @@ import (
 // FactColumn is where the texts of facts begin.
 const FactColumn = 17
 
-// Fact is one line of a page about one thing: a name, and what is true of it. Without a name it goes on with the fact before; without both it is a blank line.
-// Texts are clean.
+// Fact is one line of a page about one object: a name and a text. Without a name it continues the fact before it; without both it is a blank line. Texts are clean.
 type Fact struct {
 	Name, Text string
 	Style      Style

@@ -28,7 +28,7 @@ type Finding struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// Explains are the blockers that it explains, by their places in the document's list, from 0.
 	Explains []int `json:"explains,omitempty"`
-	// Remark is true for what holds nobody up: a cluster with remarks alone is healthy.
+	// Remark is true for a finding that delays no newcomer: a cluster with remarks alone is healthy.
 	Remark bool `json:"remark,omitempty"`
 }
 
@@ -40,7 +40,7 @@ func (f *Finding) Text(now time.Time) string {
 // Partition is true for parts that do not see each other.
 func (f *Finding) Partition() bool { return f.Kind == diagnosis.Partition }
 
-// Rights is true where nobody could be asked for want of a right.
+// Rights is true where no node could be asked because a right is missing.
 func (f *Finding) Rights() bool { return f.Kind == diagnosis.RightsMissing && !f.Remark }
 
 func newFindings(findings []diagnosis.Finding) []Finding {
@@ -55,7 +55,7 @@ func newFindings(findings []diagnosis.Finding) []Finding {
 	return out
 }
 
-// known is what package replacement told, for the diagnosis.
+// known is the result of package replacement, as input for the diagnosis.
 func (d *ClusterStatus) known(j *judge) diagnosis.Known {
 	k := diagnosis.Known{Failed: map[hostid.ID]code.Message{}, Newcomers: map[hostid.ID]hostid.ID{}}
 	for i := range d.Replacements {
@@ -70,7 +70,7 @@ func (d *ClusterStatus) known(j *judge) diagnosis.Known {
 	return k
 }
 
-// factFailure is why a replacement failed, in the words of package replacement.
+// factFailure is the reason why a replacement failed, as package replacement gives it.
 const factFailure code.Code = "ReplacementFailure" // text
 
 // Problems are the findings that are no remarks.
@@ -85,7 +85,7 @@ const (
 	WordUnknown    = "UNKNOWN"
 )
 
-// Word is the verdict in one word. UNKNOWN is a cluster of which nobody could be asked: that is no node's fault.
+// Word is the verdict in one word. UNKNOWN is a cluster in which no node could be asked, which is the fault of no node.
 func (d *ClusterStatus) Word() string {
 	switch {
 	case d.Healthy:
@@ -99,13 +99,13 @@ func (d *ClusterStatus) Word() string {
 	return WordNotHealthy
 }
 
-// Unread is true where nobody could be asked and nothing is known of any node.
+// Unread is true where no node could be asked and no node's state is known.
 func (d *ClusterStatus) Unread() bool {
 	return d.Word() == WordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
 }
 
-// summarise is the verdict in one sentence: the gravest finding, and how many more there are; the counts where all is well. It has no age, so
-// that the same cluster has the same summary.
+// summarise is the verdict in one sentence: the gravest finding and the number of others; the counts for a healthy cluster. It has no age, so that the same cluster has the
+// same summary.
 func (d *ClusterStatus) summarise() string { return d.line(time.Time{}) }
 
 // firstLine is the summary with the age of its finding.
@@ -123,7 +123,7 @@ func (d *ClusterStatus) line(now time.Time) string {
 	return text
 }
 
-// counted says how many of what there is.
+// counted gives a number with its noun.
 func (d *ClusterStatus) counted() string {
 	c := d.Counts
 	text := fmt.Sprintf("%d of %s seen UP by everyone", c.Up, count(c.Nodes, "node", "nodes"))
@@ -154,7 +154,7 @@ func (d *ClusterStatus) counted() string {
 	return text
 }
 
-// troubledRefs are the host IDs and members that findings are about. A partition is about every node, and so about none.
+// troubledRefs are the host IDs and members that findings are about. A partition is about every node, so it marks none.
 func (d *ClusterStatus) troubledRefs() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range d.Findings {
@@ -173,7 +173,7 @@ func (d *ClusterStatus) troubledRefs() map[string]bool {
 	return out
 }
 
-// parted is true while a finding says that the cluster is in parts: then DOWN says little of a single node.
+// parted is true while a finding says that the cluster is partitioned: DOWN is then no trouble of a single node.
 func (d *ClusterStatus) parted() bool {
 	return slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Kind == diagnosis.Partition })
 }

@@ -25,7 +25,7 @@ func TestProblemLines(t *testing.T) {
 	add("b-0", "gone")
 	ps = append(ps, cluster.Problem{Message: "list pods: forbidden"})
 	add("b-1", "gone")
-	// What somebody took out of a text leaves the text as it is.
+	// A redacted text stays as it is.
 	ps = append(ps, cluster.Problem{Name: "c-0", Message: "no answer from Pod c-0: [redacted]", Lead: "no answer from", Reason: "x"})
 	want := []string{
 		"no answer from Pods a-0, a-1, a-2, a-3, a-4 and 2 more: asleep",

@@ -55,7 +55,7 @@ type group struct {
 	rows  int
 }
 
-// fold groups the nodes that somebody can see.
+// fold groups the nodes that other nodes can list.
 func (p *painter) fold(by func(Node) string) []*group {
 	var out []*group
 	index := map[string]*group{}

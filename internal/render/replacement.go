@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Logs is what the logs of ScyllaDB containers say of replacements, by member; nil when nobody has read them.
+// Logs are the diagnoses of replacements from the logs of ScyllaDB containers, by member; nil when no logs were read.
 type Logs map[string]*replacement.Diagnosis
 
 // judge asks package replacement about members. It reads the snapshot for that purpose once, and only when there is something to ask.
@@ -61,7 +61,7 @@ func (j *judge) learn(hostID hostid.ID, step code.Message) {
 	j.steps[hostID] = step
 }
 
-// newJudge judges as of the moment at which the snapshot was taken, however long it lay in an archive; now is for those that do not say it.
+// newJudge judges at the time of the snapshot, so that an archive gives the same verdict later; now is for snapshots without a time.
 func newJudge(s *cluster.Cluster, now time.Time, logs Logs) *judge {
 	if !s.TakenAt.IsZero() {
 		now = s.TakenAt
@@ -85,7 +85,7 @@ func (j *judge) read() *replacement.Reading {
 	return j.reading
 }
 
-// step is the state of the member's replacement, nil where the objects that were read do not tell it.
+// step is the state of the member's replacement, nil where the objects needed were not read.
 func (j *judge) step(m cluster.Member, rec replacement.Record) *replacement.Step {
 	if len(j.s.Pods) == 0 {
 		return nil // not read, which is not the same as gone
@@ -174,7 +174,7 @@ func newFailure(d *replacement.Diagnosis) *Failure {
 // Leftover is a host ID that the cluster lists and no member has.
 type Leftover struct {
 	HostID hostid.ID `json:"hostID"`
-	// Evidence says who lists it and how.
+	// Evidence says which nodes list it, and in which state.
 	Evidence string `json:"evidence"`
 	// Command removes it; empty while it must not be removed, with Why saying why.
 	Command string `json:"command,omitempty" words:"mentions"`
@@ -189,7 +189,7 @@ func newLeftovers(ghosts []replacement.Ghost) []Leftover {
 	return out
 }
 
-// stranger is true for a host ID that nobody in Kubernetes has: without one there is no ghost to ask about.
+// stranger is true for a host ID that no Kubernetes object has. Without a host ID there is no ghost to ask about.
 func stranger(m cluster.Member) bool { return m.Service == nil && m.Pod == nil && m.HostID != "" }
 
 // leftovers are the ghosts of the cluster, with how each is removed.
@@ -223,7 +223,7 @@ func newReplacement(m cluster.Member, rec replacement.Record, podState string) R
 	return r
 }
 
-// lines are the lines of a replacement on a screen: what is so, then the cure.
+// lines are the lines of a replacement on a screen: its state, then the cure.
 func (r *Replacement) lines(o Options, lead string) []string {
 	g := o.glyphs()
 	lines := wrap(lead+Clean(r.Name()+": "+r.Summary), o.Width, lead+"  ")

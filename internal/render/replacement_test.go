@@ -33,7 +33,7 @@ func failing(racks, members int, code int32) *plugintest.Cluster {
 	return replacing(racks, members).Exited(replacedMember, code)
 }
 
-// ghostly is a cluster that Kubernetes has forgotten a member of: its peers list a host ID that nobody has.
+// ghostly is a cluster with a member that is gone from Kubernetes: its peers list a host ID that no object has.
 func ghostly(t testing.TB) *cluster.Cluster {
 	t.Helper()
 	return loadObjects(t, plugintest.New(3, 4).Down("demo-dc1-rack2-3").Leftover("demo-dc1-rack2-3"))
@@ -179,7 +179,7 @@ func TestGhostHasItsCommand(t *testing.T) {
 	}
 }
 
-// A host ID that a new node of an open replacement has by its own word is nobody's ghost.
+// A host ID that the new node of an open replacement reports for itself is no ghost.
 func TestNewNodeIsNoGhost(t *testing.T) {
 	c := replacing(3, 4)
 	c.Pod(replacedMember).Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"hostID":"0ddba115-5ea1-4d00-8000-0000000000f1"}`}

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Codes of what this package finds out itself. Their parameters are named beside them.
+// Codes of this package's own statements. Their parameters are named beside them.
 const (
 	summaryBarrierRefuses code.Code = "BarrierRefuses"        // message
 	summaryNoService      code.Code = "MemberWithoutService"  //

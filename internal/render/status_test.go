@@ -48,7 +48,7 @@ func document(t testing.TB, c *plugintest.Cluster) *render.ClusterStatus {
 	return render.NewClusterStatus(load(t, c), plugintest.Now)
 }
 
-// situations of twelve nodes, each a screen that somebody will look at when it matters.
+// situations of twelve nodes, each a screen that an administrator reads during an incident.
 func situations() map[string]*plugintest.Cluster {
 	twelve := func() *plugintest.Cluster { return plugintest.New(3, 4) }
 	waiting := twelve().Down("demo-dc1-rack3-0")
@@ -140,7 +140,7 @@ func TestManyNodesDegradeByRack(t *testing.T) {
 	}
 }
 
-// The document is the only source of the text: what is decoded from the JSON or YAML that a script gets draws the same screen.
+// The document is the only source of the text: the document decoded from JSON or YAML draws the same screen.
 func TestDocumentEqualsText(t *testing.T) {
 	for name, c := range situations() {
 		for _, o := range []render.Options{{}, {Wide: true}, {Width: 80, Height: 24}, {Width: 132, Height: 60}} {
@@ -169,7 +169,7 @@ func TestDocumentEqualsText(t *testing.T) {
 	}
 }
 
-// Whoever is not UP in some row is on the screen whenever nothing limits it, and a healthy verdict has no such node.
+// A node that is not UP in some row is on the screen whenever nothing limits the height, and a healthy verdict has no such node.
 func TestNobodyWhoIsNotUpIsLeftOut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := plugintest.New(rapid.IntRange(1, 3).Draw(rt, "racks"), rapid.IntRange(1, 3).Draw(rt, "members"))

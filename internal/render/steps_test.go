@@ -25,8 +25,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// TestOneStepEverywhere: what status, barrier and the barrier in the Pod say of one node in trouble. All blockers about it have one step; who
-// reads Pods knows more than the barrier in the Pod, which reads Services and reports, and nobody's knowledge changes which blockers there are.
+// TestOneStepEverywhere compares status, the verb barrier and the barrier in the Pod for one node in trouble. All blockers about the node have one step. A reader that sees
+// Pods gives a more exact step than the barrier in the Pod, which reads Services and reports; the blockers are the same for both.
 func TestOneStepEverywhere(t *testing.T) {
 	const newcomer = "demo-dc1-rack2-1"
 	down := func() *plugintest.Cluster {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Style is a meaning, not a colour. Whatever a style says is also said by a word, a letter or a glyph.
+// Style is a meaning, not a colour. Every style is also expressed by a word, a letter or a glyph.
 type Style uint8
 
 const (
@@ -71,19 +71,19 @@ func (m *ColorMode) Set(text string) error {
 // Type implements pflag.Value.
 func (*ColorMode) Type() string { return "auto|always|never" }
 
-// Profile decides how much colour goes to w. The flag wins over the environment; then NO_COLOR with any value but the empty one means none, CLICOLOR_FORCE
-// means colour without a terminal, and TERM=dumb means none. environ has the form of os.Environ.
+// Profile decides the colours for w. The flag wins over the environment; then NO_COLOR with any value but the empty one means none, CLICOLOR_FORCE means colour without a
+// terminal, and TERM=dumb means none. environ has the form of os.Environ.
 func Profile(w io.Writer, mode ColorMode, environ []string) colorprofile.Profile {
 	switch mode {
 	case ColorNever:
 		return colorprofile.NoTTY
 	case ColorAlways:
-		// What the terminal could show if it were one; at least the sixteen colours.
+		// The colours that the terminal could show; at least the sixteen.
 		without := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "NO_COLOR=") })
 		return max(colorprofile.Env(without), colorprofile.ANSI)
 	}
 	for _, kv := range environ {
-		// The convention asks for any value; the library below only knows boolean ones, and keeps bold.
+		// The NO_COLOR convention accepts any value; the library below only knows boolean ones, and keeps bold.
 		if v, ok := strings.CutPrefix(kv, "NO_COLOR="); ok && v != "" {
 			return colorprofile.NoTTY
 		}
@@ -115,7 +115,7 @@ func Unicode(environ []string) bool {
 	return true
 }
 
-// Options say how to draw text.
+// Options control how text is drawn.
 type Options struct {
 	// Width and Height of the terminal in cells; 0 means unlimited, as when standard output is a file.
 	Width, Height int
@@ -127,7 +127,7 @@ type Options struct {
 	Wide bool
 	// All draws every node, row and blocker, with the columns that fit.
 	All bool
-	// Problems draws only nodes that something is wrong with, SortBy orders them, NoHeaders leaves all but their lines out.
+	// Problems draws only nodes in trouble, SortBy orders them, NoHeaders leaves all but their lines out.
 	Problems  bool
 	SortBy    SortFlag
 	NoHeaders bool

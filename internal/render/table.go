@@ -28,9 +28,9 @@ type Column struct {
 	Header string
 	// Min is the width down to which the column may be shortened; 0 means that it must not be.
 	Min int
-	// Middle shortens in the middle: for names whose end tells them apart.
+	// Middle shortens in the middle: for names that differ at their end.
 	Middle bool
-	// Last columns give only when the others have given all they can.
+	// Last columns are shortened only when the others are at their minimum.
 	Last bool
 	// Right aligns to the right.
 	Right bool
@@ -49,8 +49,8 @@ type Table struct {
 // gap between columns, and the least that a narrow screen gets.
 const gap, narrowGap = 2, 1
 
-// String draws the table in at most width cells (0: as wide as it needs), every line ending in a newline. An empty table is the
-// empty string: the caller says in words what is not there.
+// String draws the table in at most width cells (0: no limit), every line ending in a newline. An empty table is the empty string: the caller says in words that there is
+// nothing.
 func (t *Table) String(width int, ellipsis string) string {
 	if len(t.Rows) == 0 {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// What is said of the controller's view.
+// Sentences about the controller's view.
 const (
 	summaryView    code.Code = "ControllerView"    // epoch, seq, up, members, down, unknown, age, hold, permitted, waiting
 	summaryViewAge code.Code = "ControllerViewAge" // epoch, seq, age
@@ -25,7 +25,7 @@ const (
 	viewQueueRest  code.Code = "ViewQueueIsLonger" // more
 )
 
-// ViewStamp says which view of the controller a document was made beside, and since when the controller has said so, by the controller's clock.
+// ViewStamp identifies the controller's view beside which a document was made, and since when the controller has held it, by the controller's clock.
 type ViewStamp struct {
 	Epoch      int64       `json:"epoch"`
 	Seq        int64       `json:"seq"`
@@ -90,7 +90,7 @@ func viewText(v *api.StatusReportView, now time.Time) string {
 	for _, x := range v.Permits {
 		permitted = append(permitted, x.Member)
 	}
-	var waiting any // nothing is said where nobody waits
+	var waiting any // nothing is said where no member waits
 	if n := max(len(v.Queue), int(v.Waiting)); n > 0 {
 		waiting = n
 	}
@@ -117,7 +117,7 @@ func (p *painter) view(level detail) []string {
 // queueLines is how much of the queue a text shows; -o json has all that the view has.
 const queueLines = 5
 
-// queueTexts say who may start, and who waits for which reason, in the order of their turns.
+// queueTexts say which members may start, and which wait for which reason, in the order of their turns.
 func queueTexts(v *api.StatusReportView, now time.Time, enough int) []string {
 	var out []string
 	for _, x := range v.Permits {

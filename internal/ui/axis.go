@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// axis is a level at which the matrix is shown: nodes, racks or datacenters stand in its rows and columns.
+// axis is a level of the matrix: its rows and columns are nodes, racks or datacenters.
 type axis interface {
 	base() *level
 	// of is the item that holds a node.
@@ -21,7 +21,7 @@ type axis interface {
 	head(i, w int, placed bool) (offset int, text string)
 	// places returns how many lines above the columns name racks and datacenters, in a matrix of that height and number of columns.
 	places(height, columns int) int
-	// instead says why row i has no cells; empty when it has.
+	// instead is the reason why row i has no cells; empty when it has.
 	instead(v *view, i int) string
 	// detail describes row i and column j; either may be -1.
 	detail(v *view, w, i, j int) []line

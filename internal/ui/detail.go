@@ -15,7 +15,7 @@ import (
 
 const maxWorst = 8 // nodes listed of a rack
 
-// detailPane describes what is under the cursor of the matrix.
+// detailPane describes the pair or node under the cursor of the matrix.
 type detailPane struct {
 	matrix *matrixPane
 	view   viewport.Model
@@ -68,7 +68,7 @@ func (a *nodeAxis) detail(v *view, w, i, j int) []line {
 		return v.node(nil, w, "", &nodes[j])
 	case j < 0:
 		return v.node(nil, w, "", &nodes[i])
-	case !nodes[i].column(): // a node that has not joined sees nobody: there is no pair
+	case !nodes[i].column(): // a node that has not joined has no row: there is no pair
 		return v.node(v.node(nil, w, "", &nodes[i]), w, "column", &nodes[j])
 	case i == j:
 		return v.node(a.pair(v, w, i, j), w, "", &nodes[i])
@@ -76,7 +76,7 @@ func (a *nodeAxis) detail(v *view, w, i, j int) []line {
 	return v.node(v.node(a.pair(v, w, i, j), w, "observed", &nodes[j]), w, "reporter", &nodes[i])
 }
 
-// pair says in one sentence how node i sees node j.
+// pair is one sentence on the state of node j in the row of node i.
 func (a *nodeAxis) pair(v *view, w, i, j int) []line {
 	by, of := &a.f.nodes[i], a.f.nodes[j].label()
 	if !by.reports {
@@ -107,7 +107,7 @@ func (a *nodeAxis) pair(v *view, w, i, j int) []line {
 	return wrapped(nil, w, "  ", v.cells[c.is][lightOff], text)
 }
 
-// node appends all that is known of a node.
+// node appends the full description of a node.
 func (v *view) node(lines []line, w int, role string, n *node) []line {
 	title := n.label()
 	if role != "" {
@@ -185,7 +185,7 @@ func (v *view) facts(n *node) string {
 	return strings.Join(facts, ", ")
 }
 
-// noRow says why a node's row has no cells.
+// noRow is the reason why a node's row has no cells.
 func (v *view) noRow(n *node) string {
 	switch {
 	case n.newcomer:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ui is the dashboard on a terminal: the matrix of who sees whom, live, with a cursor, details, blockers and what changed. It owns the
-// event loop, the keys and the drawing, and is the only importer of the terminal framework. It reaches no API server and starts nothing by
-// itself: a Feed sends immutable snapshots, Actions are functions given to it, and the model alone owns all state, a
-// component for each pane. One file, snapshot.go, turns internal/render's document and internal/matrix into plain data, so that the dashboard never
-// says anything else than `status`.
+// Package ui is the dashboard on a terminal: the live matrix with a cursor, details, blockers and recent changes. It owns the event loop, the keys and the drawing, and is the
+// only importer of the terminal framework. It reaches no API server and starts nothing by itself: a Feed sends immutable snapshots, Actions are functions given to it, and the
+// model alone owns all state, with a component for each pane. One file, snapshot.go, turns internal/render's document and internal/matrix into plain data, so that the
+// dashboard and `status` never disagree.
 package ui

@@ -37,7 +37,7 @@ type facts struct {
 	verdict, summary string
 	source           string            // where the rows come from
 	reason           string            // why from there
-	coordinator      string            // who coordinates topology; empty when not known
+	coordinator      string            // the topology coordinator; empty when not known
 	view             *render.ViewStamp // which view the controller has; nil where it keeps none
 	partial          []string
 	partition        [][]int
@@ -61,7 +61,7 @@ type node struct {
 	index                                           int // in the matrix; -1 when it is not in it
 	reports, joined, ghost, newcomer, gossip, known bool
 	coordinates                                     bool // topology: its view decides a join
-	flag                                            byte // what is not ordinary, in one character; help explains it
+	flag                                            byte // anything out of the ordinary, in one character; help explains it
 	seen                                            seen
 	row                                             row
 	notUp                                           []pair // what its own row says of others
@@ -69,7 +69,7 @@ type node struct {
 	replacements                                    []string
 }
 
-// seen is how the rows of the other nodes see a node. of is the number of these rows.
+// seen is the node's state in the rows of the other nodes. of is the number of these rows.
 type seen struct {
 	status mark
 	of     int
@@ -107,7 +107,7 @@ type waits struct {
 	since       time.Time
 }
 
-// blocker is one reason why a newcomer must wait, with every node that says so.
+// blocker is one reason why a newcomer must wait, with every node whose row shows it.
 type blocker struct {
 	key       string // the same in every snapshot
 	observed  int    // -1 when it is about no node

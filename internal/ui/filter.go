@@ -94,7 +94,7 @@ func (f *filter) apply(of *facts) (rows, columns []int) {
 	return rows, columns
 }
 
-// saying keeps the rows that say is of a node in columns, and the columns of which a node in rows says it.
+// saying keeps the rows in which some node of columns has the state is, and the columns that have it in some row.
 func (f *facts) saying(is mark, rows, columns []int) (by, of []int) {
 	inColumn, says, said := make([]bool, len(f.nodes)), make([]bool, len(f.nodes)), make([]bool, len(f.nodes))
 	for _, j := range columns {

@@ -24,7 +24,7 @@ import (
 // start is the moment of every first snapshot.
 var start = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-// world is what the cluster looks like; every word in it is said by somebody.
+// world describes a cluster as its nodes report it.
 type world struct {
 	racks, members int
 	datacenters    []string
@@ -194,7 +194,7 @@ func (w *world) snapshot() *cluster.Cluster {
 	return cluster.New(s, cluster.SourceReport, w.readAt)
 }
 
-// goingClaim is the claim of a Pod that somebody has deleted: it goes when the Pod ends.
+// goingClaim is the claim of a Pod that is being deleted: it goes when the Pod ends.
 func goingClaim(labels map[string]string, pod *corev1.Pod) corev1.PersistentVolumeClaim {
 	deleted := metav1.NewTime(start.Add(-3 * time.Minute))
 	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{

@@ -88,7 +88,7 @@ func (p *prompt) draw(v *view, w int) string {
 	return text + look.of(v.fitted(hint, w-len(p.input.Value())-3))
 }
 
-// footer is the filter being typed, what was just done, or the keys.
+// footer is the filter being typed, the result of the last action, or the keys.
 func (m *Model) footer(v *view) string {
 	t := v.fresh
 	switch {
@@ -106,7 +106,7 @@ func (m *Model) footer(v *view) string {
 	return v.short(m.keys.shortHelp(m.offered()), m.width)
 }
 
-// offered is what can be done here: an archive can be looked at and no more.
+// offered lists the possible actions: an archive can only be viewed.
 func (m *Model) offered() offered {
 	may := m.opts.Actions.Why == ""
 	return offered{force: may, replace: may && m.snap != nil && m.snap.mayReplace, pod: m.opts.Actions.WhyNoPod == ""}

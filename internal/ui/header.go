@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// silence is how long nothing may be heard from the feed before the screen says so by itself.
+// silence is how long the feed may be silent before the screen reports it.
 const silence = 30 * time.Second
 
 // link is the connection to the feed.
@@ -19,8 +19,8 @@ type link struct {
 	live    bool      // a feed sends: then silence is suspicious
 	contact time.Time // last word of the feed
 	lost    *Lost
-	// quiet is for how long the dashboard has listened and heard nothing. Time in which it does not listen, because a command has the terminal
-	// or the machine sleeps, does not count.
+	// quiet is for how long the feed has been silent while the dashboard listened. Time in which it does not listen, because a command has the terminal or the machine sleeps,
+	// does not count.
 	quiet  time.Duration
 	ticked time.Time
 }
@@ -34,7 +34,7 @@ func (l *link) tick(now time.Time) {
 	l.ticked = now
 }
 
-// stale is true when what is shown may be old: the feed says so, or it says nothing for too long.
+// stale is true when the screen may be old: the feed says so, or has been silent for too long.
 func (l *link) stale() bool { return l.lost != nil || l.live && l.quiet > silence }
 
 // lose notes that the cluster cannot be read; it returns nil when that was known.
@@ -58,7 +58,7 @@ func (l *link) loaded(now time.Time) (c *Change) {
 	return c
 }
 
-// banner says that the connection is lost; empty while it is not.
+// banner is the text that the connection is lost; empty while it is not.
 func (l *link) banner(v *view) string {
 	switch {
 	case l.lost != nil:
@@ -83,7 +83,7 @@ func reason(err error) string {
 	return clean(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// header says the verdict, where it comes from, and what must not be overlooked.
+// header is the verdict, the source of the rows, and the warnings.
 func (s *Snapshot) header(v *view, l *link, w, h int) []string {
 	lines := append(s.verdictLines(v, w), s.originLine(v, w))
 	if text := l.banner(v); text != "" {

@@ -14,7 +14,7 @@ import (
 type Change struct {
 	At   time.Time
 	Text string
-	// Good and Bad say which way it went; neither for what is neutral.
+	// Good and Bad say whether the change is an improvement or not; neither for a neutral one.
 	Good, Bad bool
 }
 
@@ -40,7 +40,7 @@ func (l *changeLog) add(good, bad bool, format string, args ...any) {
 	l.all = append(l.all, Change{At: l.at, Text: fmt.Sprintf(format, args...), Good: good, Bad: bad})
 }
 
-// diff tells what is different in next.
+// diff lists the differences between s and next.
 func (s *Snapshot) diff(next *Snapshot) []Change {
 	log := &changeLog{at: next.at}
 	if a, b := s.verdict, next.verdict; a != b {
@@ -93,7 +93,7 @@ func (s *Snapshot) diffController(next *Snapshot, log *changeLog) {
 	log.add(next.controllerOK, !next.controllerOK, "%s", next.controller)
 }
 
-// same finds a node as it was: by host ID, or by member name while one of the two had no host ID; -1 when it is new.
+// same finds a node of another snapshot: by host ID, or by member name while one of the two had no host ID; -1 when it is new.
 func (f *facts) same(n *node) int {
 	if i, ok := f.byID[n.id]; ok && n.id != "" {
 		return i
@@ -130,7 +130,7 @@ func (l *changeLog) node(was, is *node) {
 	}
 }
 
-// diffPairs joins what several rows now say differently of the same node.
+// diffPairs joins the equal changes of several rows about the same node.
 func (s *Snapshot) diffPairs(next *Snapshot, log *changeLog) {
 	type key struct {
 		of       int // in next
@@ -187,8 +187,8 @@ func (f *facts) names(nodes []int) string {
 	return text
 }
 
-// past returns what the objects of a first snapshot say about earlier times, the oldest first: since when a node is not UP, a row is stale, a
-// newcomer waits, and which containers ended with an error.
+// past returns the earlier changes that the objects of a first snapshot record, the oldest first: since when a node is not UP, a row is stale, a newcomer waits, and which
+// containers ended with an error.
 func (f *facts) past() []Change {
 	log := &changeLog{}
 	type key struct {
@@ -223,7 +223,7 @@ func (f *facts) past() []Change {
 	return log.all[max(0, len(log.all)-maxChanges):]
 }
 
-// WithPast is the snapshot with changes from before it, for what is not watched.
+// WithPast is the snapshot with the changes before it, for a cluster that is not watched.
 func (s *Snapshot) WithPast(past Past) *Snapshot {
 	p := changesPane{log: slices.Clone(s.changes)}
 	p.before(past.Changes)

@@ -18,7 +18,7 @@ type KeyMap struct {
 	Help, Quit, Interrupt                                             key.Binding
 }
 
-// DefaultKeyMap has arrows for everybody and letters for those who know vi. ascii writes the arrows in words.
+// DefaultKeyMap has arrows, and letters for users of vi. ascii writes the arrows in words.
 func DefaultKeyMap(ascii bool) KeyMap {
 	bind := func(help, what string, keys ...string) key.Binding {
 		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, what))

@@ -106,7 +106,7 @@ func (m *Model) below(v *view, l *layout, body int) {
 	h = min(h, avail-head-1)
 	l.rects[paneMatrix] = rect{0, top, m.width, avail - h}
 	l.rects[shown] = rect{0, top + avail - h, m.width, h + 1}
-	// What is left below the details shows what matters next.
+	// The room below the details goes to the next most important pane.
 	if also := m.also(); also != paneMatrix && h-need >= 3 {
 		l.rects[shown].h = need + 1
 		l.rects[also] = rect{0, top + avail - h + 1 + need, m.width, h - need}

@@ -17,7 +17,7 @@ type lister interface {
 	// full is an item with everything, short in one line.
 	full(v *view, i, w int, focused bool) []line
 	short(v *view, i, w int) line
-	// none is said of an empty list.
+	// none is the text of an empty list.
 	none() string
 }
 
@@ -37,7 +37,7 @@ func (l *list) update(msg tea.KeyPressMsg, k *KeyMap, _ *view, _, h int) {
 	l.at = max(0, min(l.at+by, n-1))
 }
 
-// manyItems are too many to write out each of them in full.
+// manyItems is the number of items above which only the chosen one is written in full.
 const manyItems = 12
 
 // need is the number of lines that the list could fill.
@@ -91,7 +91,7 @@ type blockersPane struct {
 	jumps int
 }
 
-// title counts what there is to read, not pairs: two halves of 504 nodes are 95,256 pairs and 504 nodes that are seen DOWN.
+// title counts lines to read, not pairs: two halves of 504 nodes are 95,256 pairs and 504 nodes that are seen DOWN.
 func (b *blockersPane) title() string { return fmt.Sprintf("Blockers %d", b.len()) }
 func (b *blockersPane) len() int      { return len(b.s.blockers) }
 
@@ -170,7 +170,7 @@ func (c *changesPane) short(v *view, i, w int) line {
 	return line{v.fitted(ch.stamp(v)+" "+ch.Text, w), ch.look(v)}
 }
 
-// add takes changes in. A person who looks at an older one keeps it.
+// add appends changes. The selection stays on an older change that is selected.
 func (c *changesPane) add(focused bool, changes ...Change) {
 	c.log = append(c.log, changes...)
 	if n := len(c.log) - maxHistory; n > 0 {
@@ -181,7 +181,7 @@ func (c *changesPane) add(focused bool, changes ...Change) {
 	}
 }
 
-// before takes in changes that are older than the dashboard, each at its time. A person who looks at one keeps it.
+// before inserts changes that are older than the dashboard, each at its time. The selection stays on the same change.
 func (c *changesPane) before(past []Change) {
 	var shown Change
 	if c.at < len(c.log) {

@@ -28,7 +28,7 @@ type scope struct {
 	row, column string // keys
 }
 
-// matrixPane shows who sees whom, at one level, with a cursor.
+// matrixPane shows the matrix, at one level, with a cursor.
 type matrixPane struct {
 	s             *Snapshot
 	level         int
@@ -165,7 +165,7 @@ func (m *matrixPane) setLevel(level int) {
 	})
 }
 
-// fit chooses the finest level whose columns all have room in w cells, unless the person has chosen.
+// fit chooses the finest level whose columns all fit in w cells, unless the user has chosen a level.
 func (m *matrixPane) fit(w int) {
 	if m.chosen || len(m.scopes) > 0 {
 		return

@@ -81,7 +81,7 @@ func (l *level) factsText(n int, value func(i int) string) string {
 	return b.String()
 }
 
-// title says what is shown, and how much of it.
+// title names the part of the matrix that is shown, and how much of it.
 func (m *matrixPane) title(v *view, g geometry) string {
 	parts := []string{m.axis().base().title}
 	if n := len(m.scopes); n > 0 {

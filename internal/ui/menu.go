@@ -11,7 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Actions change things. They get the terminal for themselves, ask and say how it went; a nil one cannot be done, and Why says why not.
+// Actions change the cluster. They get the terminal for themselves, ask and report the result; a nil one is unavailable, and Why is the reason.
 type Actions struct {
 	ForceProceed, Replace func(target string) error
 	Why                   string
@@ -43,7 +43,7 @@ type menu struct {
 	at          int
 }
 
-// forceMenu offers the nodes that wait.
+// forceMenu offers the members that have not joined or have an unknown state.
 func forceMenu(run func(string) error) *menu {
 	waiting := func(n *node) bool { return n.member != "" && (n.newcomer || !n.known) }
 	return &menu{

@@ -26,13 +26,13 @@ const (
 // Loaded brings a snapshot. It ends a lost connection.
 type Loaded struct{ Snapshot *Snapshot }
 
-// Past brings what was before the first snapshot, and not to be read from its objects: Events, conditions, replacements.
+// Past brings the changes before the first snapshot that are not in its objects: Events, conditions, replacements.
 type Past struct{ Changes []Change }
 
-// Contact says that the API server has answered; it does not say that what is shown is new.
+// Contact says that the API server has answered; the objects on the screen may still be old.
 type Contact struct{}
 
-// Lost says that the API server cannot be reached since a moment. What is shown is old until Loaded comes.
+// Lost says since when the API server cannot be reached. The screen is old until Loaded comes.
 type Lost struct {
 	Since time.Time
 	Err   error
@@ -61,7 +61,7 @@ type Model struct {
 	opts          Options
 	keys          KeyMap
 	glyphs        glyphs
-	look, grey    *theme // of what is fresh, and of what is old
+	look, grey    *theme // of fresh data, and of old data
 	width, height int
 	snap          *Snapshot
 	link          link
@@ -241,7 +241,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.interrupted = true
 		return tea.Quit
 	}
-	if m.small() { // nobody should act on what cannot be seen
+	if m.small() { // no action on a node that the screen has no room to show
 		if key.Matches(msg, k.Quit) {
 			return tea.Quit
 		}
@@ -308,7 +308,7 @@ func (m *Model) command(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// enter goes into what is chosen: a blocker's pair, two racks, the page of a node.
+// enter opens the selection: a blocker's pair, two racks, the page of a node.
 func (m *Model) enter() tea.Cmd {
 	switch {
 	case m.focus == paneBlockers:

@@ -145,7 +145,7 @@ func TestCursorStaysOnItsNodes(t *testing.T) {
 	}
 }
 
-// Until somebody touches the keys the cursor follows the trouble.
+// Until a key is pressed the cursor follows the trouble.
 func TestUntouchedCursorFollowsTrouble(t *testing.T) {
 	w := newWorld(3, 1)
 	s := newScreen(t, w, 80, 24)

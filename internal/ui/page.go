@@ -14,14 +14,14 @@ import (
 // pageEvery is how often an open page is read again, where what it shows can change.
 const pageEvery = 10 * time.Second
 
-// Page is all that is known of one node, as `describe` says it.
+// Page is the description of one node, as `describe` prints it.
 type Page struct {
 	Lines []PageLine
 	// Command is that of the next step, as it can be pasted; empty where there is none.
 	Command string
 }
 
-// pageRead is a page that was read, for the node of that key.
+// pageRead is the result of reading the page of the node with that key.
 type pageRead struct {
 	key  string
 	page *Page
@@ -43,7 +43,7 @@ type pagePane struct {
 // PageTarget is a node that has a page.
 type PageTarget struct {
 	key, name string
-	// target is what the commands call it: its member, or its host ID where it has none.
+	// target is its name in commands: its member, or its host ID where it has none.
 	target, member string
 }
 
@@ -57,7 +57,7 @@ func (p *pagePane) ask(now time.Time) tea.Cmd {
 	}
 }
 
-// take keeps what was read, if it is of the shown node. An error leaves what was read before.
+// take keeps the result, if it is of the shown node. After an error the earlier page stays.
 func (p *pagePane) take(msg pageRead) {
 	if msg.key != p.nodes[0].key {
 		return

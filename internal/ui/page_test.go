@@ -158,7 +158,7 @@ func TestKeysOfThePod(t *testing.T) {
 	}
 }
 
-// What was before the dashboard comes later, and stands where it belongs; who looks at a change keeps it.
+// Changes from before the dashboard arrive later and are inserted by time; the selection stays on the same change.
 func TestPastIsPutInItsPlace(t *testing.T) {
 	w := newWorld(3, 1).down("demo-dc1-rack3-0").down("demo-dc1-rack2-0")
 	s := newScreen(t, w, 120, 40)

@@ -72,7 +72,7 @@ func TestProgramFrames(t *testing.T) {
 	}
 }
 
-// reader gives nothing until it is closed, as a terminal where nobody types.
+// terminalOf is a terminal that sends keys and then nothing until it is closed.
 func terminalOf(keys string) (Terminal, io.Closer) {
 	r, w := io.Pipe()
 	go func() { _, _ = io.WriteString(w, keys) }()
@@ -102,7 +102,7 @@ func TestRunEnds(t *testing.T) {
 					cancel()
 				}
 				<-ctx.Done()
-				send(Contact{}) // nobody listens any more, and nobody must wait
+				send(Contact{}) // no receiver is left, and send must not block
 				ended = true
 			})
 			if closer.Close() != nil || !ended {

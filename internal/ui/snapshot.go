@@ -24,7 +24,7 @@ import (
 // This file turns what was loaded and judged into facts. It alone knows the types of other packages, and it takes control characters out of every
 // text.
 
-// rows tell who sees whom.
+// rows is the matrix that the snapshot is made from.
 type rows = matrix.Matrix
 
 // PageLine is one line of a page: a fact that was made from the document of `describe`.
@@ -176,7 +176,7 @@ func controllerWords(s *cluster.Cluster, looked, saved bool) (words string, ok b
 			return "controller not known (its Lease may not be read)", true
 		}
 	}
-	// Annotations and the nodes themselves need no controller; a report that nobody keeps is old.
+	// Annotations and the nodes themselves need no controller; a report without a controller is old.
 	return "no controller", s.Source != cluster.SourceReport
 }
 

@@ -14,8 +14,8 @@ import (
 
 // view is what a pane needs to draw: looks, characters and the clock.
 type view struct {
-	*theme        // of what is shown: grey while that may be old
-	fresh  *theme // of what is never old
+	*theme        // of the snapshot: grey while that may be old
+	fresh  *theme // of parts that are never old
 	glyphs
 	color, stale bool
 	wall         time.Time
@@ -140,7 +140,7 @@ func (c *canvas) at(x, y int, text string) {
 	}
 }
 
-// wide is at for a text whose width is known: measuring long lines is most of the work of a frame.
+// wide is at for a text of known width: measuring long lines is most of the work of a frame.
 func (c *canvas) wide(x, y int, text string, w int) {
 	if y < 0 || y >= len(c.lines) {
 		return

@@ -168,7 +168,7 @@ func TestCrosshairIn256Colours(t *testing.T) {
 	}
 }
 
-// On 80x24 the last line has the keys that act on what is under the cursor; the one that replaces only while there is something to replace.
+// On 80x24 the last line has the keys that act on the node under the cursor; the key of replace only while there is a node to replace.
 func TestFooterHasTheKeysThatAct(t *testing.T) {
 	cut := demo()
 	for _, a := range cut.places() {

@@ -23,7 +23,7 @@ func join(catalogues ...map[code.Code]string) map[code.Code]string {
 	return all
 }
 
-// facts are what blockers and groups of blockers say.
+// facts are the sentences of blockers and groups of blockers.
 var facts = map[code.Code]string{
 	code.Code(matrix.ReasonSplitCluster):         "there are two clusters of one name[: {why}]",
 	code.Code(matrix.ReasonNodeDown):             "{observer} sees {observed} DOWN[: {why}][ (and so do {more} more nodes)][; {coordinator} is the topology coordinator]",
@@ -144,7 +144,7 @@ var facts = map[code.Code]string{
 		"remove the annotations " + api.AnnotationNodeJoined + " and " + api.AnnotationHostID + " from its Service",
 }
 
-// steps are what a person can do.
+// steps are the next steps for an administrator.
 var steps = map[code.Code]string{
 	matrix.StepTellApart: "start, replace, remove and delete nothing here before it is known which of them has your data[; the ID of group 0 tells them apart: {1}][; {2}]. A node of " +
 		"the other one can join only with an empty volume, and loses what it has",

@@ -78,7 +78,7 @@ var findingWords = map[code.Code]string{
 	"SaveVolumeAndData":  "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. First let volume {volume} outlive its claim: {1}; then, while every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {2}",
 	"MendKubernetesNode": "see why, and bring Kubernetes node {kubernetesNode} back: {1}",
 
-	// What is to be done after an operation.
+	// Tasks after an operation.
 	"AfterReplaced":        "{node} has replaced {original}",
 	"AfterJoined":          "{node} has joined",
 	"AfterRepair":          "repair {node}: ScyllaDB does not tell whether that was done",

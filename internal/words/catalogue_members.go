@@ -4,7 +4,7 @@ package words
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
 
-// memberWords say why a member's state is what it is, and what its Pod waits for.
+// memberWords are the reasons for a member's state, and for its Pod's waiting.
 var memberWords = map[code.Code]string{
 	"DecommissionAsked":   "its decommission is asked for",
 	"IsDecommissioned":    "it is decommissioned",

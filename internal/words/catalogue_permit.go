@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// permitWords say permits, and why members wait for theirs. The codes of internal/view are written out here, as in viewWords.
+// permitWords are about permits, and the reasons why members wait for theirs. The codes of internal/view are written out here, as in viewWords.
 var permitWords = map[code.Code]string{
 	bootstrap.QueuePod:            "its Pod has not come to its barrier",
 	bootstrap.QueueTurn:           "{nodes&} {nodes?goes|go} first",

@@ -6,8 +6,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// preflightSentences say what `kubectl scylla check` has found, and what to do about it. They belong to internal/preflight, which imports internal/cluster, whose own
-// tests import this package: its codes are written out here.
+// preflightSentences are the findings of `kubectl scylla check` and their cures. The codes belong to internal/preflight, which imports internal/cluster, whose own tests import
+// this package: its codes are written out here.
 var preflightSentences = map[code.Code]string{
 	"AllNodesUpNow":         "every node sees every node UP",
 	"NobodyThereNow":        "no ScyllaDB node of this namespace is on it",

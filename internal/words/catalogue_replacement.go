@@ -137,7 +137,7 @@ var replacementSentences = map[code.Code]string{
 	"OperationsLookYourself":  "look yourself (nodetool status, nodetool tasks list node_ops) and go on with --skip-check={check}",
 	"NoOperation":             "no replacement, join, decommission or removenode is under way",
 
-	// What makes the new node.
+	// The objects and processes that make the new node.
 	"VersionByHostID":           "ScyllaDB {version} replaces by host ID",
 	"VersionByAddress":          "ScyllaDB {version} cannot replace by host ID; the deprecated procedure by address is used",
 	"VersionUnknown":            "the ScyllaDB version is not known[: {why}]",

@@ -4,7 +4,7 @@ package words
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
 
-// resetWords say why a cluster must not be founded anew.
+// resetWords are the reasons why a cluster must not be founded anew.
 var resetWords = map[code.Code]string{
 	"ResetOfOperator":  "the Scylla Operator keeps this cluster, and nothing of it says that it was initialised",
 	"ResetNotKnown":    "not everything could be read, and a member that nobody sees may run: {why}",

@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// rowSentences say why a row is missing, or may be old.
+// rowSentences are the reasons why a row is missing, or may be old.
 var rowSentences = map[code.Code]string{
 	matrix.TroubleScyllaDB:       "ask the local ScyllaDB: {words}",
 	matrix.TroubleMalformed:      "{words}",

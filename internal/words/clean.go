@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text from outside safe to show on one line: line breaks, tabs and the other control characters of ASCII become spaces, and characters that
-// nobody sees, or that change the order of others, are written as <U+202E>. Use it on whatever goes to a terminal, an Event, a condition or a log.
+// Clean makes text from outside safe to show on one line: line breaks, tabs and the other control characters of ASCII become spaces, and characters that are invisible or
+// change the order of others are written as <U+202E>. Use it on everything that goes to a terminal, an Event, a condition or a log.
 func Clean(s string) string { return visible(s, "", "<", ">") }
 
 // Visible is Clean for text of several lines: line breaks and tabs stay.
@@ -21,8 +21,8 @@ func Visible(s string) string { return visible(s, "\n\t", "<", ">") }
 // VisibleMarkup is Visible for HTML and XML.
 func VisibleMarkup(s string) string { return visible(s, "\n\t", "&lt;", "&gt;") }
 
-// VisibleJSON is a JSON document that says the same with nothing hidden in it: an encoder leaves the control characters beyond ASCII, and those that change the order
-// of others, as they are, and a terminal obeys them. Outside its strings JSON has none of them.
+// VisibleJSON is a JSON document with the same values and no hidden characters: an encoder leaves the control characters beyond ASCII, and those that change the order of
+// others, as they are, and a terminal obeys them. Outside its strings JSON has none of them.
 func VisibleJSON(data []byte) []byte {
 	if !bytes.ContainsFunc(data, hidden) {
 		return data
@@ -43,7 +43,7 @@ func VisibleJSON(data []byte) []byte {
 // hidden is unsafe but for the characters below the space: within JSON they are line breaks and tabs between its parts.
 func hidden(r rune) bool { return r >= ' ' && unsafe(r) }
 
-// visible writes what is not safe between open and end, and leaves the characters of stay.
+// visible writes each unsafe character between open and end, and leaves the characters of stay.
 func visible(s, stay, open, end string) string {
 	if !strings.ContainsFunc(s, unsafe) && utf8.ValidString(s) {
 		return s

@@ -6,22 +6,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// Message is a message as documents have it: the code and parameters for programs, the text for people.
+// Message is a message in a document: the code and parameters for programs, the text for people.
 type Message struct {
 	Code   code.Code   `json:"code"`
 	Params code.Params `json:"params,omitempty"`
 	Text   string      `json:"text"`
-	// Commands do what a next step says, in this order.
+	// Commands carry out a next step, in this order.
 	Commands []Command `json:"commands,omitempty"`
 }
 
-// Command is a command as documents have it: the arguments for programs, and shell text that is safe to paste.
+// Command is a command in a document: the arguments for programs, and shell text that is safe to paste.
 type Command struct {
 	Args  []string `json:"args"`
 	Shell string   `json:"shell"`
 }
 
-// Document is the message as documents have it; nil for one that says nothing.
+// Document is the message in a document; nil for an empty one.
 func (p Printer) Document(m code.Message) *Message {
 	if m.IsZero() {
 		return nil
@@ -34,7 +34,7 @@ func (p Printer) Document(m code.Message) *Message {
 	return out
 }
 
-// Documents are the messages as documents have them.
+// Documents are the messages in a document.
 func (p Printer) Documents(messages []code.Message) []Message {
 	var out []Message
 	for _, m := range messages {
@@ -45,7 +45,7 @@ func (p Printer) Documents(messages []code.Message) []Message {
 	return out
 }
 
-// Message is the message that the document was made of; zero for nil.
+// Message is the message that the document was made from; zero for nil.
 func (d *Message) Message() code.Message {
 	if d == nil {
 		return code.Message{}

@@ -48,7 +48,7 @@ func (p Printer) listed(name string, m code.Message) (parts []Part, ok bool) {
 	return []Part{{Text: text}}, true
 }
 
-// number is how many a parameter is or lists; it knows parameters as they come back from JSON too.
+// number is the number in a parameter, or the length of its list; it accepts parameters decoded from JSON too.
 func number(v any) int {
 	switch v := v.(type) {
 	case int:

@@ -15,8 +15,8 @@ import (
 // mentioned is a command of kubectl within a sentence, up to its verb.
 var mentioned = pattern.Lazy(`\bkubectl( scylla)? ([a-z][a-z-]*)( --help\b)?`)
 
-// Mentioned is a sentence whose commands of kubectl have the flags, too: for errors and hints, which are written where nobody knows the flags. Commands that ask
-// for help or look at the kubeconfig stay as they are, and so does one that has the flags already.
+// Mentioned is a sentence whose commands of kubectl have the flags, too: for errors and hints, which are written without access to the flags. Commands that ask for help or
+// look at the kubeconfig stay as they are, and so does one that has the flags already.
 func (p Printer) Mentioned(text string) string {
 	if len(p.Flags) == 0 || !strings.Contains(text, "kubectl ") {
 		return text
@@ -32,7 +32,7 @@ func (p Printer) Mentioned(text string) string {
 	})
 }
 
-// Repeat puts the flags into every Command of a document, and says every Message again with them. Fields that are texts with commands have the tag
+// Repeat puts the flags into every Command of a document, and makes the text of every Message again with them. Fields that are texts with commands have the tag
 // `words:"mentions"`. doc is a pointer.
 func (p Printer) Repeat(doc any) {
 	if len(p.Flags) > 0 {
@@ -40,7 +40,7 @@ func (p Printer) Repeat(doc any) {
 	}
 }
 
-// flagged is the message with the flags in its commands, and in those of the messages that it is made of.
+// flagged is the message with the flags in its commands, and in those of the messages among its parameters.
 func (p Printer) flagged(m code.Message) code.Message {
 	out := m
 	if len(m.Commands) > 0 {

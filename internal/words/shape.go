@@ -63,5 +63,5 @@ func Shape(c code.Code, commands []string, name func(string) string) (string, bo
 	return strings.TrimRight(strings.TrimSpace(b.String()), ":"), true
 }
 
-// Rows lists the codes that say why a row is missing, or may be old.
+// Rows lists the codes of the reasons why a row is missing, or may be old.
 func Rows() []code.Code { return slices.Sorted(maps.Keys(rowSentences)) }

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// Shell is a command as a POSIX shell reads it: what the shell parses back are exactly the arguments. Whatever is not plainly safe is quoted, so that
-// an argument that came from a Pod cannot run anything on the machine of the person who pastes it.
+// Shell is a command as text for a POSIX shell, which parses it back to exactly the arguments. Every argument that is not plainly safe is quoted, so that an argument that came
+// from a Pod cannot run anything on the machine of the person who pastes it.
 func Shell(c code.Command) string {
 	var b strings.Builder
 	for i, arg := range c {
@@ -29,7 +29,7 @@ func quote(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// special is true for all but the characters that no shell gives a meaning to, at the beginning of a word or within it.
+// special is false only for characters without a meaning in any shell, at the beginning of a word or within it.
 func special(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
@@ -38,8 +38,8 @@ func special(r rune) bool {
 	return !strings.ContainsRune("@%_+=:,./-", r)
 }
 
-// Printer says messages with commands that work where they are pasted. The zero value adds nothing to a command, as is right where the commands are
-// for the machine of somebody else: in a log, an Event, an archive.
+// Printer says messages with commands that work where they are pasted. The zero value adds nothing to a command, as is right where the commands are for another machine: in a
+// log, an Event, an archive.
 type Printer struct {
 	// Flags are the kubectl flags that were given, to be repeated in every command of kubectl: --context, --kubeconfig, --as. Each is one
 	// argument: "--context=test".

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package words makes English of codes and parameters, and shell text of commands. It is the one place where sentences about a cluster are written;
-// what it returns is shown to people and never parsed. It must not decide anything, talk to anything, or know a clock: ages come from the
-// time that is handed in.
+// Package words makes English of codes and parameters, and shell text of commands. It is the one place where sentences about a cluster are written; its results are shown to
+// people and never parsed. It must not decide anything, use a client, or read a clock: ages come from the time that is passed in.
 package words
 
 import (
@@ -16,10 +15,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// Text says a message in one line without a full stop, as the zero Printer does.
+// Text is a message in one line without a full stop, as by the zero Printer.
 func Text(m code.Message) string { return Printer{}.Text(m) }
 
-// Texts says each message.
+// Texts are the texts of the messages.
 func Texts(messages []code.Message) []string {
 	var out []string
 	for _, m := range messages {
@@ -28,9 +27,9 @@ func Texts(messages []code.Message) []string {
 	return out
 }
 
-// Text says a message in one line without a full stop. In the catalogue's sentence {name} is a parameter, {q:name} the parameter in quotes, {1} the first
-// command as shell text (see also listed); what stands in [brackets] is left out where one of its parameters or commands is missing. A code without a sentence
-// gives the code itself and the parameter "why", so that nothing is lost. Whatever comes from outside is shown as Clean does.
+// Text is a message in one line without a full stop. In the catalogue's sentence {name} is a parameter, {q:name} the parameter in quotes, {1} the first command as shell text
+// (see also listed); a part in [brackets] is left out where one of its parameters or commands is missing. A code without a sentence gives the code itself and the parameter
+// "why", so that nothing is lost. Text from outside is cleaned as by Clean.
 func (p Printer) Text(m code.Message) string {
 	var b strings.Builder
 	for _, part := range p.Parts(m) {
@@ -131,7 +130,7 @@ func merge(parts []Part) []Part {
 	return out
 }
 
-// value says a parameter. It knows parameters as they are made, and as they come back from JSON.
+// value is the text of a parameter. It accepts parameters as they are made, and as they are decoded from JSON.
 func (p Printer) value(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -177,10 +176,10 @@ func message(v map[string]any) code.Message {
 	return m
 }
 
-// Moment is a point in time as every output shows it: to the second, in UTC.
+// Moment is a point in time in the form of every output: to the second, in UTC.
 func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// Age is a length of time in its two largest units: "12s", "5m3s", "2h0m", "3d4h". The one spelling of every age.
+// Age is a duration in its two largest units: "12s", "5m3s", "2h0m", "3d4h". Every output writes ages by this function.
 func Age(d time.Duration) string {
 	d = max(0, d)
 	switch {
@@ -202,7 +201,7 @@ func Ago(from, now time.Time) string {
 	return Age(now.Sub(from))
 }
 
-// Aged is a message with the age of what it says: where its sentence has a place for it, else at the end.
+// Aged is a message with an age: where its sentence has a place for it, else at the end.
 func Aged(m code.Message, age string) string {
 	if age == "" {
 		return Text(m)

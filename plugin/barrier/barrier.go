@@ -21,7 +21,7 @@ import (
 )
 
 type options struct {
-	// The member as typed; empty asks who waits.
+	// The member as typed; empty lists the members that wait.
 	cli.Argument
 	cli.ShowFlags
 	d *cli.Deps
@@ -66,7 +66,7 @@ Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 1 error.
 	return cmd
 }
 
-// Validate refuses what does not go together.
+// Validate refuses arguments and flags that do not fit together.
 func (o *options) Validate(cmd *cobra.Command) error {
 	if o.Name == "" && o.Wait.Wait {
 		return exit.Usagef("--wait waits for one member: name it")
@@ -74,7 +74,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return o.ShowFlags.Validate(cmd)
 }
 
-// Run says why one member waits, or who waits.
+// Run explains why one member waits, or lists the members that wait.
 func (o *options) Run(ctx context.Context) error {
 	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[document]{
 		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: o.subject, Wished: o.free,
@@ -160,7 +160,7 @@ func (o *options) subject(_ document, snapshots []*cluster.Cluster) string {
 	return fmt.Sprintf("member %s/%s to be free to start", snapshots[0].Namespace, o.Name)
 }
 
-// free is what --wait waits for.
+// free is the condition of --wait.
 func (o *options) free(doc document) (bool, string, error) {
 	d, ok := doc.(*render.BarrierVerdict)
 	if !ok {

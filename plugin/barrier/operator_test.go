@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// TestBesideOperator3ThePluginSaysWhatItCannotKnow: a member whose Pod stands at its barrier may have lost its volume. From outside nobody can tell, and
-// nobody is told that it opens within seconds.
+// TestBesideOperator3ThePluginSaysWhatItCannotKnow: a member whose Pod is at its barrier may have lost its volume. The plugin cannot know that, so it must not say that the
+// barrier opens within seconds.
 func TestBesideOperator3ThePluginSaysWhatItCannotKnow(t *testing.T) {
 	c := plugintest.New(3, 1).Down("demo-dc1-rack3-0")
 	name := c.Newcomer("dc1", "rack3", 0) // its Pod made anew

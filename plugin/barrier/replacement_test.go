@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// A member past its barrier whose replacement failed must not be told only that it may start.
+// The output for a member past its barrier whose replacement failed must say more than that it may start.
 func TestBarrierOfReplacements(t *testing.T) {
 	const member = "demo-dc1-rack3-0"
 	failed := plugintest.New(4, 1).Replacing(member).Exited(member, 1).Objects()

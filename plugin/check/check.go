@@ -250,7 +250,7 @@ func newSuite(results []preflight.Result) *suite {
 	return s
 }
 
-// text has one line per result, the verdict first, and the step under what needs one.
+// text has one line per result, the verdict first, and the next step below each result that has one.
 func text(results []preflight.Result) string {
 	count := map[preflight.State]int{}
 	for _, r := range results {

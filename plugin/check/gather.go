@@ -203,7 +203,7 @@ func (o *options) installation(ctx context.Context, c client.Client, in *preflig
 	}
 }
 
-// right is one that somebody needs.
+// right is a permission that the user or the controller needs.
 type right struct{ verb, group, resource, sub, name, namespace, what string }
 
 func (r right) String() string {
@@ -216,7 +216,7 @@ func (r right) String() string {
 
 const own = "scylla.scylladb.com"
 
-// Of whoever types.
+// The user's rights.
 var (
 	toRead = []right{
 		{verb: "list", resource: "services", what: "status"}, {verb: "list", resource: "pods", what: "status"},
@@ -296,7 +296,7 @@ func accounts(sets []appsv1.StatefulSet) []string {
 	return all
 }
 
-// review asks whether a user may do something; an empty user is whoever asks.
+// review asks whether a user may do something; an empty user is the caller.
 func review(ctx context.Context, c client.Client, user string, r right, a *preflight.Access) {
 	attributes := &authorizationv1.ResourceAttributes{Namespace: r.namespace, Verb: r.verb, Group: r.group, Resource: r.resource, Subresource: r.sub, Name: r.name}
 	var err error

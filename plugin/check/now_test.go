@@ -33,7 +33,7 @@ func scene(allowed int32) *plugintest.Cluster {
 		})
 }
 
-// live has every node say what its annotation says, but for those whose Pods do not answer.
+// live is a live read in which every node reports the row of its annotation, except nodes whose Pods do not answer.
 func live(silent ...string) func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error) {
 	return func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
 		rows := map[string]*api.NodeStatusReport{}

@@ -41,7 +41,7 @@ func newBench(t *testing.T, in io.Reader, term cli.Terminal, environ ...string) 
 	return b
 }
 
-// eventually polls: what is tested happens in another goroutine.
+// eventually polls until ok is true: the condition is met in another goroutine.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
@@ -310,7 +310,7 @@ func TestCompletionGivesUpInTime(t *testing.T) {
 	}
 }
 
-// Whoever follows the defaults must have the CLI look where the controller is.
+// The default namespace of the CLI must be that of the controller.
 func TestDefaultControllerNamespace(t *testing.T) {
 	if cli.DefaultControllerNamespace != barrier.DefaultLeaseNamespace {
 		t.Errorf("the CLI looks in %s, barriers in %s", cli.DefaultControllerNamespace, barrier.DefaultLeaseNamespace)

@@ -47,7 +47,7 @@ func parseColumns(spec string) (*Columns, error) {
 	return c, nil
 }
 
-// none is what kubectl shows where a path leads nowhere.
+// none is kubectl's text for a path without a value.
 const none = "<none>"
 
 // Print draws one line per item, each of which is seen as its JSON.
@@ -95,7 +95,7 @@ func (f *TableFlags) AddFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("sort-by", cobra.FixedCompletions(render.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Validate refuses what does nothing with the format.
+// Validate refuses flags that have no effect on the output format.
 func (f *TableFlags) Validate(out *OutputFlags) error {
 	if f.NoHeaders && !out.Text() {
 		return exit.Usagef("--no-headers is for tables: documents have none")

@@ -112,7 +112,7 @@ func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*clust
 	return complete(cmd, toComplete, func(ctx context.Context) []string { return d.candidates(ctx, names, load) })
 }
 
-// complete gives those candidates that begin as typed, each once. Whoever makes them has little time.
+// complete returns the candidates that begin with the typed text, each once, within completionTimeout.
 func complete(cmd *cobra.Command, toComplete string, candidates func(context.Context) []string) ([]string, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {

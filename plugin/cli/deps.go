@@ -32,7 +32,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Terminal is what is known of the streams.
+// Terminal describes the standard streams.
 type Terminal struct {
 	In, Out, Err bool // is a terminal
 	// Width and Height of standard output in cells; 0 when it is not a terminal.
@@ -47,23 +47,23 @@ type Deps struct {
 	Clock clock.WithTicker
 	// Environ has the form of os.Environ.
 	Environ []string
-	// Terminal is asked each time: windows change their size.
+	// Terminal is called each time: windows change their size.
 	Terminal func() Terminal
 	// ReadsFiles is true while a verb runs that has --from.
 	ReadsFiles bool
 	// RESTConfig, NewClient, ReadLive and WhoAmI reach the API server; tests replace them.
 	RESTConfig func() (*rest.Config, error)
 	NewClient  func() (client.WithWatch, error)
-	// ReadLive is the same cluster with what each node's own API says.
+	// ReadLive is the same cluster with the rows and facts of each node's own API.
 	ReadLive func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
-	// Replication is where every keyspace's data is, by the word of the first of these Pods that answers.
+	// Replication is the replication of every keyspace, from the first of these Pods that answers.
 	Replication func(ctx context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error)
 	// FlushLocal has the ScyllaDB of a Pod write system.local to its disk.
 	FlushLocal func(ctx context.Context, pod corev1.Pod) error
 	// Exec runs a command in a container; Raw takes the terminal over until restore is called.
 	Exec func(ctx context.Context, e kube.Exec) error
 	Raw  func() (restore func(), err error)
-	// WhoAmI is the user's name as the API server knows it, for events; never empty.
+	// WhoAmI is the user's name as the API server has it, for events; never empty.
 	WhoAmI func(ctx context.Context) string
 
 	// NotRepeated is a kubeconfig that printed commands do not name, that of a test.
@@ -151,7 +151,7 @@ func (d *Deps) ways(err error) error {
 	return err
 }
 
-// kubeconfigCause is without client-go's word that it is a config file, which the sentence around it says.
+// kubeconfigCause removes client-go's prefix, which the sentence around it repeats.
 func kubeconfigCause(err error) error {
 	if rest, ok := strings.CutPrefix(err.Error(), "error loading config file "); ok {
 		return errors.New(rest)
@@ -204,7 +204,7 @@ func (d *Deps) Given() []string {
 	return out
 }
 
-// Words says messages whose commands have the flags that were given.
+// Words says messages with commands that repeat the user's flags.
 func (d *Deps) Words() words.Printer { return words.Printer{Flags: d.Given()} }
 
 // foreignContext is the context that is used where it is not the kubeconfig's current one.
@@ -287,7 +287,7 @@ func (d *Deps) Print(text string, o render.Options) error {
 // Warn writes one line to standard error.
 func (d *Deps) Warn(format string, args ...any) {
 	w := render.NewWriter(d.Streams.ErrOut, render.Profile(d.Streams.ErrOut, d.Color, d.Environ))
-	// A standard error that is closed leaves nobody to tell.
+	// A closed standard error cannot be reported anywhere.
 	_, _ = io.WriteString(w, render.Warn.Paint("warning:")+" "+d.Words().Mentioned(words.Visible(fmt.Sprintf(format, args...)))+"\n")
 }
 
@@ -297,10 +297,10 @@ func (d *Deps) Say(text string) {
 	_, _ = io.WriteString(w, text)
 }
 
-// maxAnswer is how many bytes of an answer are read: what is longer is another answer than any that is wanted.
+// maxAnswer is the maximum number of bytes of an answer that are read: a longer answer is wrong in any case.
 const maxAnswer = 4096
 
-// Confirm asks a question that must be answered by typing want. Errors: exit.Refused when there is nobody to ask or the answer is another.
+// Confirm asks a question that must be answered by typing want. Errors: exit.Refused when standard input is no terminal or the answer differs.
 func (d *Deps) Confirm(ctx context.Context, question, want string) error {
 	if !d.Terminal().In {
 		return exit.WithHint(exit.Refusedf("not confirmed: standard input is not a terminal, so nobody can be asked"), "add --yes if you are sure")
@@ -322,7 +322,7 @@ func (d *Deps) Confirm(ctx context.Context, question, want string) error {
 		return exit.Interrupted(ctx.Err())
 	case a := <-got:
 		if errors.Is(a.err, io.EOF) {
-			d.Say("\n") // nobody pressed Enter
+			d.Say("\n") // the prompt is still open: Enter was not pressed
 		}
 		if text := strings.TrimSpace(a.text); text != want {
 			if a.err != nil && !errors.Is(a.err, io.EOF) {

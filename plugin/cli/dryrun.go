@@ -33,7 +33,7 @@ func (f *DryRunFlag) Set(text string) error {
 // Type implements pflag.Value.
 func (*DryRunFlag) Type() string { return "none|client|server" }
 
-// Suffix follows what is said to be done: nothing where it is done.
+// Suffix is the text after an action in the output: empty where it is really done.
 func (f DryRunFlag) Suffix() string {
 	switch f {
 	case DryRunClient:

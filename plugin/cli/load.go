@@ -97,7 +97,7 @@ func (f *ReadFlags) Validate() error {
 	return nil
 }
 
-// Live is true when rows are asked for from each node: nothing then tells of changes.
+// Live is true when rows are read from each node itself: there is then nothing to watch.
 func (f *ReadFlags) Live() bool { return f.Source == SourceFlag(cluster.SourceLive) }
 
 // Reader loads snapshots as the flags ask, again and again: saved objects are read once.
@@ -108,11 +108,11 @@ type Reader struct {
 	saved *bundle.Saved
 	// machines are remembered from one reading to the next.
 	machines kube.Machines
-	// Logs looks for errors in the logs that belong to what is read.
+	// Logs looks for errors in the logs of the clusters that are read.
 	Logs LogReader
 }
 
-// NewReader opens the file or makes the client. Reading a file ends with ctx, even where it is a pipe that nobody writes to.
+// NewReader opens the file or makes the client. Reading a file ends with ctx, even for a pipe without a writer.
 func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) {
 	r := &Reader{d: d, flags: flags}
 	r.Logs = LogReader{Deps: d, Archived: r.Archived}
@@ -141,7 +141,7 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 	return r, nil
 }
 
-// Quiet is another Reader of the same, which tells of its progress nowhere: for whoever has the terminal for himself. It may be used beside this one.
+// Quiet is a second Reader of the same source without progress output, for callers that own the terminal. Both may be used at the same time.
 func (r *Reader) Quiet() *Reader {
 	d := r.d
 	quiet := &Deps{
@@ -233,7 +233,7 @@ type NoClusterError struct{ In string }
 
 func (e *NoClusterError) Error() string { return "there is no ScyllaDB cluster in " + e.In }
 
-// none says that there is no cluster, and where there are some.
+// none is the error that there is no cluster; it names the namespaces that have one.
 func (r *Reader) none(ctx context.Context, ns string) error {
 	if r.flags.selector != nil {
 		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns), r.flags.Selector), "leave --selector out to see all")
@@ -243,7 +243,7 @@ func (r *Reader) none(ctx context.Context, ns string) error {
 	if ns == "" {
 		return exit.WithHint(err, byLabel)
 	}
-	// Most often the namespace is forgotten. Whoever may not list all namespaces is not bothered with that.
+	// The most common cause is a forgotten namespace. A user without the right to list all namespaces gets the plain error.
 	elsewhere, lerr := kube.ListClusters(ctx, r.c, "", nil)
 	switch {
 	case lerr != nil:
@@ -333,7 +333,7 @@ func (d *Deps) Load(ctx context.Context, c client.Reader, key cluster.Key, opts 
 	return cluster.New(objects, opts.Source, now), nil
 }
 
-// load reads one cluster, and asks its nodes when that is wanted or nothing else says anything.
+// load reads one cluster, and asks its nodes when the user wants that or when no other source has a row.
 func (r *Reader) load(ctx context.Context, key cluster.Key) (*cluster.Cluster, error) {
 	p := r.d.Busy("reading cluster " + key.String())
 	s, err := r.d.Load(ctx, r.c, key, r.options())
@@ -361,7 +361,7 @@ func (r *Reader) options() kube.LoadOptions {
 	}
 }
 
-// silent is true when nothing in the snapshot says who sees whom.
+// silent is true when the snapshot has no row of any member, not even an invalid one.
 func silent(s *cluster.Cluster) bool {
 	return !slices.ContainsFunc(s.Members(), func(m cluster.Member) bool { return m.Reported || !m.RowTrouble.IsZero() })
 }
@@ -405,7 +405,7 @@ func (r *Reader) Watch(ctx context.Context, snapshots []*cluster.Cluster) <-chan
 // Saved is true when saved objects are read: they never change.
 func (r *Reader) Saved() bool { return r.c == nil }
 
-// Now is the moment that saved objects are looked at as of: when they were saved, where they say it.
+// Now is the time of reading for saved objects that have one, else the clock's.
 func (r *Reader) Now() time.Time {
 	if r.saved != nil && !r.saved.TakenAt.IsZero() {
 		return r.saved.TakenAt

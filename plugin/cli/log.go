@@ -31,7 +31,7 @@ const (
 // LogReader looks for known errors in the logs of ScyllaDB containers, and remembers what it found. The zero value but for Deps is ready.
 type LogReader struct {
 	Deps *Deps
-	// Archived gives what an archive holds of a cluster, whose logs are then not read again; nil when nothing is archived (see Reader.Archived).
+	// Archived returns the archived data of a cluster, whose logs are then not read again; nil when nothing is archived (see Reader.Archived).
 	Archived func(*cluster.Cluster) *bundle.Cluster
 
 	read map[string]logged // by Pod UID
@@ -43,8 +43,8 @@ type logged struct {
 	at    time.Time
 }
 
-// FirstError is the first known error in the log of a Pod's ScyllaDB, nil when there is none or the log cannot be read. Of an archive it is what was
-// found when that was packed; plain saved objects have none. What was found once stays: a log is only added to.
+// FirstError is the first known error in the log of a Pod's ScyllaDB, nil when there is none or the log cannot be read. For an archive it is the error found when the archive
+// was packed; plain saved objects have none.
 func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid string, restarts int32) *scylla.Diagnosis {
 	if l.Archived != nil {
 		if c := l.Archived(s); c != nil {
@@ -91,7 +91,7 @@ func Failure(pod string, d *scylla.Diagnosis) *replacement.Diagnosis {
 	return &replacement.Diagnosis{Code: code.Code(d.Code), Text: code.New(replacement.SaysScyllaDBSaid, "pod", pod, "text", d.Text)}
 }
 
-// Replacements reads the logs of new nodes whose replacement has failed or may have; nil when there is none, and then nothing is read.
+// Replacements reads the logs of new nodes whose replacement has failed or may have; it returns nil, and reads nothing, when there is none.
 func (l *LogReader) Replacements(ctx context.Context, s *cluster.Cluster, open []render.Replacement) render.Logs {
 	ctx, cancel := context.WithTimeout(ctx, logPatience)
 	defer cancel()
@@ -114,8 +114,8 @@ func (l *LogReader) Replacements(ctx context.Context, s *cluster.Cluster, open [
 	return logs
 }
 
-// Banned reads the logs of newcomers whose ScyllaDB has run, and gives the same cluster with what they say where ScyllaDB will never let one join. Whoever may
-// not read logs sees what the objects say.
+// Banned reads the logs of newcomers whose ScyllaDB has run, and returns the same cluster with the log's error where ScyllaDB will never let one join. Without the right to
+// read logs the cluster is returned unchanged.
 func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Cluster {
 	ctx, cancel := context.WithTimeout(ctx, logPatience)
 	defer cancel()

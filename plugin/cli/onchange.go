@@ -21,8 +21,8 @@ type Changed struct {
 	Stdin []byte
 }
 
-// onChange runs the command of --exec in a shell. What it is about goes through the environment and standard input, never through the command line: names and
-// errors come from the cluster. A command that fails is told, and the watch goes on.
+// onChange runs the command of --exec in a shell. The change is passed by the environment and standard input, never by the command line: names and errors come from the
+// cluster. A failure of the command is reported, and the watch continues.
 func (d *Deps) onChange(ctx context.Context, command string, c Changed) {
 	shell := []string{"/bin/sh", "-c"}
 	if runtime.GOOS == "windows" {

@@ -102,7 +102,7 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 				shown = u
 			}
 		}
-		// A template that fails writes all that it was given, three times, before its error: none of that is an answer.
+		// A template that fails writes its data three times before its error: none of that is an answer.
 		var out bytes.Buffer
 		if err := f.printer.PrintObj(shown, &out); err != nil {
 			return exit.WithHint(fmt.Errorf("print %s as -o asks: %w", doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)
@@ -120,7 +120,7 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 	return nil
 }
 
-// wholeNumbers is the same document whose numbers stay whole when a JSONPath prints them, as those of kubectl's objects: 13314398617 and not 1.3314398617e+10.
+// wholeNumbers is the same document with numbers that a JSONPath prints whole, as those of kubectl's objects: 13314398617 and not 1.3314398617e+10.
 func wholeNumbers(doc runtime.Object) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(doc)
 	if err != nil {
@@ -133,7 +133,7 @@ func wholeNumbers(doc runtime.Object) (*unstructured.Unstructured, error) {
 // seeFields is the cure of a path that leads nowhere.
 const seeFields = "see which fields there are: use -o json"
 
-// templateError is what is wrong with a template, without the template itself and without the document, both of which cli-runtime repeats.
+// templateError is the cause of a template's error, without the template itself and without the document, both of which cli-runtime repeats.
 func templateError(err error) error {
 	text := err.Error()
 	for _, kind := range []string{"error executing template ", "error executing jsonpath "} {

@@ -17,8 +17,8 @@ const (
 	progressRepeat = 30 * time.Second       // of the plain line while nothing changes
 )
 
-// Progress tells on standard error what is going on: on a terminal in one live line, elsewhere in plain lines when the text changes and now and
-// then when it does not.
+// Progress shows the current activity on standard error: on a terminal in one live line, elsewhere in plain lines when the text changes, and from time to time when it does
+// not.
 type Progress struct {
 	d      *Deps
 	start  time.Time
@@ -34,11 +34,11 @@ type Progress struct {
 
 	stop chan struct{}
 	done chan struct{}
-	// silent is set while another one tells already: two live lines would write over each other.
+	// silent is set while another Progress is shown: two live lines would overwrite each other.
 	silent bool
 }
 
-// NewProgress starts telling after quiet; zero tells at once. While another one tells, this one keeps quiet. Stop must be called.
+// NewProgress starts output after quiet; zero starts at once. While another Progress is shown, this one is silent. Stop must be called.
 func (d *Deps) NewProgress(text string, quiet time.Duration) *Progress {
 	return d.newProgress(text, quiet, 0)
 }
@@ -65,7 +65,7 @@ func (d *Deps) newProgress(text string, quiet, limit time.Duration) *Progress {
 	return p
 }
 
-// Busy is NewProgress for work that is usually done within a second.
+// Busy is NewProgress for work that usually takes less than a second.
 func (d *Deps) Busy(text string) *Progress { return d.NewProgress(text, progressQuiet) }
 
 // Update changes the text. On a terminal the live line follows at the next tick.

@@ -23,7 +23,7 @@ import (
 // Remote is the body of a verb that runs a command in members' Pods: exec, nodetool, cqlsh.
 type Remote struct {
 	Targets Targets
-	// Program is put before what is typed; none for exec.
+	// Program is put before the typed arguments; none for exec.
 	Program []string
 	// Bare allows the program without arguments.
 	Bare bool
@@ -54,7 +54,7 @@ func (r *Remote) Complete(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses a command line that names nobody, or nothing to run.
+// Validate refuses a command line without a member, or without a command to run.
 func (r *Remote) Validate(cmd *cobra.Command) error {
 	if err := r.Targets.Validate(); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (d *Deps) attached(ctx context.Context, e kube.Exec, stdin bool) error {
 	}
 	if !t.In || !t.Out {
 		if t.In && !stdin {
-			e.Stdin = nil // its output goes to a file or a pipe: nobody sees what is typed
+			e.Stdin = nil // its output goes to a file or a pipe: the user would not see the typed text
 		}
 		return d.Exec(ctx, e)
 	}
@@ -127,7 +127,7 @@ func (d *Deps) attached(ctx context.Context, e kube.Exec, stdin bool) error {
 	defer restore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The command's end does not end the reading of its input: what is typed next would be lost in it.
+	// The command's end does not end the reading of its input: the next keys that are typed would be lost in it.
 	in, err := cancelreader.NewReader(d.Streams.In)
 	if err != nil {
 		return fmt.Errorf("read the terminal: %w", err)

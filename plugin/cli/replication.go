@@ -23,7 +23,7 @@ const (
 	ringNodes = 3
 )
 
-// errNobodyToAsk is what is said where no Pod could answer.
+// errNobodyToAsk is the error where no other node's Pod can answer.
 var errNobodyToAsk = errors.New("no other node runs that could be asked")
 
 // Witnesses are the Pods that could say where the data is: those that run ScyllaDB, without the member's own, those seen UP first.

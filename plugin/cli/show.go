@@ -58,7 +58,7 @@ func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
 	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
 }
 
-// Validate refuses what does not go together.
+// Validate refuses flags that do not fit together.
 func (f *ShowFlags) Validate(cmd *cobra.Command) error {
 	if f.Read.From != "" && (f.Watch || f.Wait.Wait) {
 		return exit.Usagef("saved objects do not change: --from goes with neither --watch nor --wait")
@@ -79,21 +79,21 @@ func (f *ShowFlags) Validate(cmd *cobra.Command) error {
 type Shown[T any] struct {
 	// Load reads, and makes the document of the snapshots.
 	Load func(context.Context, *Reader) (T, []*cluster.Cluster, error)
-	// Print writes it to standard output, Verdict is what the command ends with then.
+	// Print writes it to standard output, Verdict is the error that the command ends with.
 	Print   func(T) error
 	Verdict func(T) error
 	// Key is the document without the moment at which it was made: two of one key show the same.
 	Key func(T) string
-	// Subject names what --wait waits for, as in Wait; Wished says whether it is so, and why not yet.
+	// Subject names the awaited state, as in Wait; Wished reports whether it is reached, and if not, why.
 	Subject func(T, []*cluster.Cluster) string
 	Wished  func(T) (done bool, why string, err error)
-	// Awaited is the Subject while there is no document yet; empty where nothing waits for what does not exist.
+	// Awaited is the Subject while there is no document yet; empty for a verb that does not wait for a cluster to exist.
 	Awaited string
-	// What says what became different from one document to the next.
+	// What returns the differences between two documents.
 	What func(before, after T) Changed
 }
 
-// Show reads and shows as the flags ask.
+// Show reads and prints as the flags require.
 func Show[T any](ctx context.Context, d *Deps, f *ShowFlags, s Shown[T]) error {
 	reader, err := d.NewReader(ctx, f.Read)
 	if err != nil {

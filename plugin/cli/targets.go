@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Targets choose the members in whose Pods something is done: one by name, or several by --all or -l.
+// Targets choose the members whose Pods a verb works on: one by name, or several by --all or -l.
 type Targets struct {
 	Name      string
 	All       bool
@@ -34,7 +34,7 @@ type Targets struct {
 	selector labels.Selector
 }
 
-// AddFlags binds the flags; what is done there is said in what.
+// AddFlags binds the flags; the parameter what is the verb in their help texts.
 func (t *Targets) AddFlags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
 	f.BoolVar(&t.All, "all", false, what+" every node of the namespace, each line with the member before it.")
@@ -43,10 +43,10 @@ func (t *Targets) AddFlags(cmd *cobra.Command, what string) {
 	cmd.MarkFlagsMutuallyExclusive("all", "selector")
 }
 
-// Several is true where more than one member may be meant: lines then say whose they are.
+// Several is true where more than one member may be chosen: lines then begin with the member.
 func (t *Targets) Several() bool { return t.All || t.Selector != "" }
 
-// Take takes the member from the arguments, and gives what is left: the command. Without --all and -l the first is the member.
+// Take takes the member from the arguments, and returns the rest: the command. Without --all and -l the first argument is the member.
 func (t *Targets) Take(cmd *cobra.Command, args []string) ([]string, error) {
 	dash := cmd.ArgsLenAtDash()
 	switch {
@@ -83,13 +83,13 @@ func (t *Targets) Validate() error {
 type Target struct {
 	Namespace, Member string
 	Pod               *corev1.Pod
-	// Container is the one that was asked for, else empty.
+	// Container is the container from the flag, else empty.
 	Container string
-	// Waiting is what the Pod waits for; empty while ScyllaDB serves.
+	// Waiting is the reason why the Pod is not ready; empty while ScyllaDB serves.
 	Waiting string
 }
 
-// Find reads the members that are meant. One that is named and has no Pod is refused.
+// Find reads the chosen members. A named member without a Pod is refused.
 func (t *Targets) Find(ctx context.Context, d *Deps) ([]Target, error) {
 	r, err := d.NewReader(ctx, ReadFlags{Source: SourceFlag(cluster.SourceAnnotation)})
 	if err != nil {
@@ -213,7 +213,7 @@ type lines struct {
 	mu     *sync.Mutex
 	to     io.Writer
 	prefix string
-	// clean takes out what a terminal would obey: the text comes from a Pod.
+	// clean removes terminal control sequences: the text comes from a Pod.
 	clean bool
 	rest  []byte
 }
@@ -254,7 +254,7 @@ func (l *lines) line(text []byte) error {
 // flush writes a last line that has no end.
 func (l *lines) flush() {
 	if len(l.rest) > 0 {
-		_ = l.line(l.rest) // nobody is left to be told
+		_ = l.line(l.rest) // the output is closed: its error cannot be reported
 		l.rest = nil
 	}
 }

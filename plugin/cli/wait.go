@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// pollInterval is how often a wait looks again when nothing tells it to: watches can be lost, ages grow.
+// pollInterval is how often a wait checks again without a signal: watches can be lost, and ages grow.
 const pollInterval = 5 * time.Second
 
 // WaitFlags are --wait and --timeout.
@@ -24,7 +24,7 @@ type WaitFlags struct {
 	Timeout time.Duration
 }
 
-// AddFlags binds the flags; what is what --wait waits for.
+// AddFlags binds the flags; what completes "Wait until" in the help text.
 func (f *WaitFlags) AddFlags(cmd *cobra.Command, what string) {
 	cmd.Flags().BoolVar(&f.Wait, "wait", f.Wait, "Wait until "+what+"; exit code 4 when that takes longer than --timeout.")
 	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "How long --wait waits. Zero looks once, negative waits for a week.")
@@ -40,19 +40,19 @@ func (f *WaitFlags) Validate(cmd *cobra.Command) error {
 
 // Wait is one wait for one thing.
 type Wait struct {
-	// Subject names what is waited for, for the error of a time-out: "demo/demo to be healthy".
+	// Subject names the awaited state, for the error of a time-out: "demo/demo to be healthy".
 	Subject string
 	Timeout time.Duration
-	// Changed gives a sign when it is worth looking again; may be nil.
+	// Changed signals that a new check is useful; may be nil.
 	Changed <-chan struct{}
 	// Every is how often it looks again without a sign; five seconds when zero.
 	Every time.Duration
-	// Check looks once. activity says in a few words why it is not done yet. An error ends the wait at the first look; later ones are
-	// told and tried again, as a connection may come back.
+	// Check is one check. activity says in a few words why the state is not reached yet. An error of the first check ends the wait; later errors are reported and tried again,
+	// as a connection may come back.
 	Check func(ctx context.Context) (done bool, activity string, err error)
 }
 
-// Wait looks, tells why it is not done yet, and looks again. Errors: exit.TimedOut, exit.Interrupted, or that of the first look.
+// Wait checks, reports why the state is not reached yet, and checks again. Errors: exit.TimedOut, exit.Interrupted, or that of the first check.
 func (d *Deps) Wait(ctx context.Context, w Wait) error {
 	done, activity, err := w.Check(ctx)
 	switch {

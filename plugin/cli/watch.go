@@ -17,7 +17,7 @@ import (
 // redraw is how often a watched screen is drawn again so that ages grow.
 const redraw = 2 * time.Second
 
-// Frame is one state of what is watched.
+// Frame is one state of a watched cluster.
 type Frame struct {
 	// Draw writes it to standard output.
 	Draw func() error
@@ -25,7 +25,7 @@ type Frame struct {
 	Key string
 	// Changed, when not nil, replaces the signal that was used so far.
 	Changed <-chan struct{}
-	// What says what became different since the frame before; nil where nobody can tell.
+	// What returns the differences from the frame before; nil where they cannot be determined.
 	What func() Changed
 	// Dated puts the time and what changed before every state in a file; false for documents, which a program reads.
 	Dated bool
@@ -44,8 +44,8 @@ func dateline(at time.Time, texts []string) string {
 	return line + "\n"
 }
 
-// Watch draws frame after frame until ctx ends, runs the command, where there is one, at every change, and then gives exit.Interrupted. The first frame that cannot be made ends it; later ones
-// are told on standard error and tried again.
+// Watch draws frame after frame until ctx ends, runs the command, if any, at every change, and then returns exit.Interrupted. An error of the first frame ends it; later errors
+// are reported on standard error, and the frame is tried again.
 func (d *Deps) Watch(ctx context.Context, command string, next func(ctx context.Context) (Frame, error)) error {
 	tty := d.Terminal().Out && d.env("TERM") != "dumb"
 	every := pollInterval
@@ -83,7 +83,7 @@ func (d *Deps) Watch(ctx context.Context, command string, next func(ctx context.
 					_, _ = fmt.Fprint(d.Streams.Out, dateline(d.Clock.Now(), what.Texts))
 				}
 				if tty {
-					// Home, draw, clear what is left below: no flicker as clearing first would have.
+					// Cursor home, draw, then clear the rest below: clearing first would flicker.
 					_, _ = fmt.Fprint(d.Streams.Out, "\x1b[H\x1b[2J")
 				}
 				if err := f.Draw(); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cqlsh is `kubectl scylla cqlsh`: the CQL shell on a member. It knows nothing of what is asked there.
+// Package cqlsh is `kubectl scylla cqlsh`: the CQL shell on a member. It does not interpret the statements.
 package cqlsh
 
 import (

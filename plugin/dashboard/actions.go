@@ -75,8 +75,8 @@ func (o *options) describe(ctx context.Context, reader *cli.Reader, target strin
 	return page, nil
 }
 
-// act runs a command on the terminal that the dashboard has left to it, and waits until the person has read what it said. Namespace, context
-// and credentials are those of the dashboard: both read the same flags.
+// act runs a command on the terminal that the dashboard has left to it, and waits until the user has read its output. Namespace, context and credentials are those of the
+// dashboard: both read the same flags.
 func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command, args ...string) error {
 	root := &cobra.Command{Use: "kubectl-scylla", SilenceUsage: true, SilenceErrors: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl scylla"}}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dashboard is `kubectl scylla dashboard`: who sees whom, live on the whole terminal. It loads and watches one cluster and sends what it
-// finds to internal/ui, which draws; what changes the cluster are the commands of the same name, run with the terminal handed over to them.
+// Package dashboard is `kubectl scylla dashboard`: the matrix, live on the whole terminal. It loads and watches one cluster and sends the result to internal/ui, which draws;
+// changes of the cluster are made by the commands of the same name, run with the terminal handed over to them.
 package dashboard
 
 import (
@@ -79,7 +79,7 @@ Exit code: 0 after q, 130 after Ctrl-C; with --once that of status: 0 healthy, 3
 	return cmd
 }
 
-// Validate refuses what does not go together, and a dashboard without a terminal.
+// Validate refuses flags that do not fit together, and a dashboard without a terminal.
 func (o *options) Validate(cmd *cobra.Command) error {
 	if err := o.read.Validate(); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (o *options) Run(ctx context.Context) error {
 	if reader.Saved() {
 		snapshot = ui.NewSavedSnapshot(first, looked, o.d.Clock.Now())
 	}
-	if o.once || reader.Saved() { // what is watched is told later, and holds nobody up
+	if o.once || reader.Saved() { // the changes of the past are loaded later, and delay nothing
 		snapshot = snapshot.WithPast(past(ctx, reader, first, cluster.Source(o.read.Source)))
 	}
 	opts := ui.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII, Words: look.Words, Context: look.Context}

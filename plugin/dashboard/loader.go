@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// heartbeat is how often the API server is asked for one name, to know that it answers.
+	// heartbeat is how often the API server is asked for one name, to see whether it answers.
 	heartbeat = 5 * time.Second
 	// answer is how long the API server may take for that.
 	answer = 5 * time.Second
@@ -43,7 +43,7 @@ const (
 
 var errNoAnswer = errors.New("the API server has not answered")
 
-// loader keeps the dashboard up to date: it reads when something has changed, and tells when the API server does not answer.
+// loader keeps the dashboard up to date: it reads when something has changed, and reports when the API server does not answer.
 type loader struct {
 	clock    clock.WithTicker
 	readLive func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error)
@@ -51,7 +51,7 @@ type loader struct {
 	key      cluster.Key
 	source   cluster.Source
 	leases   string // namespace of the controller's Lease
-	// banned adds what the logs of newcomers say for which they can never join; nil reads none.
+	// banned adds the log errors of newcomers that can never join; nil reads no logs.
 	banned   func(context.Context, *cluster.Cluster) *cluster.Cluster
 	machines kube.Machines // remembered from one reading to the next
 	looked   bool
@@ -188,7 +188,7 @@ func (l *loader) tell(msg any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	if l.heard = l.heard.Add(now.Sub(begun)); l.heard.After(now) { // both who read and who ask were held up
+	if l.heard = l.heard.Add(now.Sub(begun)); l.heard.After(now) { // both the watch and the reading were held up
 		l.heard = now
 	}
 }
@@ -228,7 +228,7 @@ func (l *loader) hear() {
 	}
 }
 
-// lost tells that the API server cannot be reached, since it was last heard.
+// lost reports that the API server cannot be reached, since its last answer.
 func (l *loader) lost(err error) {
 	l.mu.Lock()
 	l.deaf = true
@@ -238,8 +238,8 @@ func (l *loader) lost(err error) {
 	l.tell(ui.Lost{Since: since, Err: exit.Describe(err), Reached: !unreachable && !errors.Is(err, errNoAnswer) && !isTimeout(err)})
 }
 
-// beat asks the API server for one object's name again and again. A watch may be silent because nothing happens or because nothing arrives any
-// more; only an answer tells which.
+// beat asks the API server for one object's name again and again. A watch is silent when nothing happens, and also when the connection is broken; only an answer tells the two
+// apart.
 func (l *loader) beat(ctx context.Context, nudge chan<- struct{}) {
 	for l.sleep(ctx, heartbeat) {
 		bctx, cancel := context.WithTimeout(ctx, answer)

@@ -325,7 +325,7 @@ func TestReturnWaitsForALine(t *testing.T) {
 	d.Flags.Namespace = &ns
 	ended := make(chan error, 1)
 	go func() { ended <- (&options{d: d}).actions(t.Context(), nil).ForceProceed("x") }()
-	// A pipe takes a line only when somebody reads it.
+	// The write returns only when the line is read.
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/events"
 )
 
-// past is what `events` lists of the cluster, but for what a snapshot tells itself: rows and containers. What could not be read is said.
+// past returns the changes that `events` lists, except rows and containers, which the snapshot itself has. Parts that could not be read are listed.
 func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cluster.Source) ui.Past {
 	quiet := reader.Quiet()
 	h, err := events.Read(ctx, quiet.Deps(), quiet, s, source, page.HistoryChoice{})
@@ -33,7 +33,7 @@ func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cl
 	return out
 }
 
-// withPast sends what was before beside what comes.
+// withPast sends the changes of the past while the feed runs.
 func withPast(feed ui.Feed, read func(context.Context) ui.Past) ui.Feed {
 	return func(ctx context.Context, send func(any)) {
 		var wg sync.WaitGroup

@@ -87,7 +87,7 @@ func (o *options) Run(ctx context.Context) error {
 		show = status.NewCmd
 	}
 	cmd := show(o.d)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true // whoever runs this command says it
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true // the caller prints it
 	cmd.SetArgs([]string{"--from", samples.Prefix + o.name})
 	return cmd.ExecuteContext(ctx)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package describe is `kubectl scylla describe`: everything that is known of one node, on one screen. It reads and changes nothing; what is wrong is said by
-// package diagnosis, and nowhere here.
+// Package describe is `kubectl scylla describe`: everything known about one node, on one screen. It reads and changes nothing; the diagnosis is that of package diagnosis, and
+// nothing is judged here.
 package describe
 
 import (
@@ -86,7 +86,7 @@ func (o *options) Run(ctx context.Context) error {
 	return o.d.Print(render.Facts(doc.Facts(opts)), opts)
 }
 
-// Read is all that is known of the member that typed names. What could not be read is in the document; errors: no such member, or the cluster cannot be read.
+// Read describes the member that typed names. Parts that could not be read are listed in the document; errors: no such member, or the cluster cannot be read.
 func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string) (*Document, error) {
 	s, m, err := reader.Member(ctx, typed)
 	if err != nil {

@@ -58,7 +58,7 @@ func scene() *plugintest.Cluster {
 	)
 }
 
-// logs is an API server whose containers have written a line that says why they ended.
+// logs is an API server whose containers have logged the error that ended them.
 func logs(t *testing.T) func(*cli.Deps) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -110,7 +110,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Every node that somebody sees is described, in every sample, and no description is empty.
+// Every node that other nodes list is described, in every sample, and no description is empty.
 func TestDescribeEveryNodeOfTheSamples(t *testing.T) {
 	for _, sample := range []string{"healthy", "incident", "partition", "replacement", "multi-dc"} {
 		status := plugintest.Run{Args: []string{"status", "--from", "sample:" + sample, "-o", "json"}}.Do(t)

@@ -27,12 +27,12 @@ import (
 // Kind of the document, of render.APIVersion.
 const Kind = "NodeDescription"
 
-// Document is all that is known of one node.
+// Document is the description of one node.
 type Document struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	GeneratedAt       metav1.Time `json:"generatedAt"`
-	// TakenAt is when the objects were read; absent for saved objects whose age nobody knows.
+	// TakenAt is when the objects were read; absent for saved objects, whose age is unknown.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	Cluster string       `json:"cluster"`
 	Source  string       `json:"source,omitempty"`
@@ -44,24 +44,24 @@ type Document struct {
 	Findings      []render.Finding `json:"findings,omitempty"`
 	OtherProblems int              `json:"otherProblems,omitempty"`
 	NextStep      *words.Message   `json:"nextStep,omitempty"`
-	// SeenBy is what every other node's row says of this one, Sees what its own row says of the others.
+	// SeenBy is the node's state in every other node's row, Sees the other nodes' states in its own row.
 	SeenBy []Opinion `json:"seenBy,omitempty"`
 	Sees   []Opinion `json:"sees,omitempty"`
 	// Pod, Claim and KubernetesNode are absent where there is none.
 	Pod            *Pod            `json:"pod,omitempty"`
 	Claim          *Claim          `json:"claim,omitempty"`
 	KubernetesNode *KubernetesNode `json:"kubernetesNode,omitempty"`
-	// Newcomer is what a member that has not joined waits for, Replacement the open one of this member.
+	// Newcomer is the reason for which a member that has not joined waits, Replacement this member's open replacement.
 	Newcomer    *render.Newcomer    `json:"newcomer,omitempty"`
 	Replacement *render.Replacement `json:"replacement,omitempty"`
 	Log         *Log                `json:"log,omitempty"`
 	// Events about its Pod, Service and claim, the newest last.
 	Events []Event `json:"events,omitempty"`
-	// Partial is what could not be read.
+	// Partial lists the parts that could not be read.
 	Partial []string `json:"partial,omitempty"`
 }
 
-// Opinion is what one node says of another.
+// Opinion is the state of one node in another's row.
 type Opinion struct {
 	matrix.Ref `json:",inline"`
 	// Status is UP, DOWN, UNKNOWN or MISSING; NOROW where the node has no row that counts.
@@ -69,7 +69,7 @@ type Opinion struct {
 	Since  *metav1.Time `json:"since,omitempty"`
 }
 
-// noRow is the status of a node that says nothing.
+// noRow is the status for a node without a row.
 const noRow = "NOROW"
 
 // Pod of the member.
@@ -78,7 +78,7 @@ type Pod struct {
 	State   string       `json:"state"`
 	IP      string       `json:"ip,omitempty"`
 	Created *metav1.Time `json:"created,omitempty"`
-	// Waiting is what it waits for; empty while ScyllaDB serves.
+	// Waiting is the reason why it is not ready; empty while ScyllaDB serves.
 	Waiting  string       `json:"waiting,omitempty"`
 	Since    *metav1.Time `json:"waitingSince,omitempty"`
 	Restarts int32        `json:"restarts"`
@@ -114,11 +114,11 @@ type KubernetesNode struct {
 	State    string       `json:"state"`
 	Cordoned bool         `json:"cordoned,omitempty"`
 	Since    *metav1.Time `json:"since,omitempty"`
-	// Why is the kubelet's own word where it is not ready.
+	// Why is the kubelet's reason where it is not ready.
 	Why string `json:"why,omitempty"`
 }
 
-// Log is what the container that tells how the node is says: the first and the last line that report an error, and what they mean.
+// Log is the first and the last line that report an error in the log of the container that explains the node's state, and their meaning.
 type Log struct {
 	Container string            `json:"container"`
 	First     *bundle.LogError  `json:"firstError,omitempty"`
@@ -199,7 +199,7 @@ func (d *Document) find(status *render.ClusterStatus, m *cluster.Member) {
 		mine := slices.ContainsFunc(f.Scope.Nodes, about)
 		for _, i := range f.Explains {
 			if i < len(status.Blockers) {
-				// Who sees another DOWN is well: only the node that it is about is meant.
+				// A node that sees another DOWN may itself be well: only the observed node is meant.
 				mine = mine || len(f.Scope.Nodes) == 0 && about(status.Blockers[i].Observed)
 			}
 		}
@@ -328,7 +328,7 @@ func machineOf(s *cluster.Cluster, m *cluster.Member, a *around) *KubernetesNode
 			k.Why = cmp.Or(ready.Message, ready.Reason)
 		}
 	default:
-		// Its state may be known where the object is not, and the findings go by it.
+		// The state may be known although the object is not, and the findings use it.
 		state, about, _ := strings.Cut(s.KubernetesNode(m.Pod).State, ",")
 		k.State, k.Cordoned = cmp.Or(state, k.State), about != ""
 	}

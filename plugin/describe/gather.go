@@ -25,13 +25,13 @@ const (
 	eventPage, eventPages = 500, 20
 )
 
-// around is what belongs to a member beside the cluster's own objects.
+// around is the member's data beside the cluster's own objects.
 type around struct {
 	node     *corev1.Node
 	nodeGone bool
 	events   []corev1.Event
 	log      *bundle.Container
-	// missing says what could not be read.
+	// missing lists the parts that could not be read.
 	missing []string
 }
 
@@ -56,7 +56,7 @@ func gather(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Clu
 	return a
 }
 
-// archived is what an archive holds; plain saved objects hold none of it.
+// archived is the data of an archive; plain saved objects have none of it.
 func archived(c *bundle.Cluster, m *cluster.Member) *around {
 	a := &around{}
 	if c == nil {

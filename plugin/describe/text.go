@@ -27,7 +27,8 @@ type page struct {
 	now   time.Time
 }
 
-// Facts are the document on one screen: the cause first, then who sees whom, then Kubernetes' side. The verb prints them, the dashboard has them as a page.
+// Facts are the document on one screen: the cause first, then the node's states in the rows, then the Kubernetes objects. The verb prints them, the dashboard has them as a
+// page.
 func (d *Document) Facts(o render.Options) []render.Fact {
 	p := &page{o: o, now: render.TimeOf(d.TakenAt)}
 	d.head(p)
@@ -125,7 +126,7 @@ func placeText(n *render.Node) string {
 	return strings.TrimPrefix(place, "/")
 }
 
-// processText is what the node said of its process and data, empty where it was not asked.
+// processText is the node's report on its process and data, empty where it was not asked.
 func processText(n *render.Node) string {
 	var parts []string
 	up, load, tokens := render.VitalsTexts(n.Vitals)
@@ -162,7 +163,7 @@ func (d *Document) seen(p *page) {
 	p.opinions("It sees", d.Sees, "it has no row that counts")
 }
 
-// opinions sums up by status, the gravest first, and names those that do not say UP.
+// opinions counts the nodes by status, the gravest first, and names those that do not see it UP.
 func (p *page) opinions(name string, all []Opinion, none string) {
 	if len(all) == 0 {
 		p.line(render.Dim, name, none)
@@ -283,7 +284,7 @@ func (d *Document) pod(p *page) {
 	}
 }
 
-// said is what its log and Kubernetes say.
+// said is the evidence from its log and from Kubernetes.
 func (d *Document) said(p *page) {
 	if d.Log != nil {
 		d.log(p)

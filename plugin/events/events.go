@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events is `kubectl scylla events`: what became different in a cluster, and when. It reads and changes nothing; what counts as a change is
-// internal/bundle/page, so that the report and this verb list the same.
+// Package events is `kubectl scylla events`: the changes in a cluster, with their times. It reads and changes nothing; internal/bundle/page decides which differences are
+// changes, so that the report and this verb list the same.
 package events
 
 import (
@@ -69,7 +69,7 @@ Exit code: 0 listed, 2 no such cluster or member, 1 error.`,
 	return cmd
 }
 
-// Validate refuses what does not go together.
+// Validate refuses flags that do not fit together.
 func (o *options) Validate(*cobra.Command) error {
 	if err := o.read.Validate(); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (o *options) Run(ctx context.Context) error {
 	return o.show(list)
 }
 
-// Read is the history of one cluster. An error is that of ctx: what could not be read is in the history.
+// Read is the history of one cluster. An error is that of ctx: parts that could not be read are listed in the history.
 func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Cluster, source cluster.Source, choice page.HistoryChoice) (*page.History, error) {
 	c := reader.Archived(s)
 	if c == nil {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exec is `kubectl scylla exec`: a command in a member's ScyllaDB container, or in those of several. It knows which Pod and container, and nothing of
-// what is run.
+// Package exec is `kubectl scylla exec`: a command in a member's ScyllaDB container, or in those of several. It chooses Pod and container, and does not interpret the command.
 package exec
 
 import (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package forceproceed is `kubectl scylla force-proceed`: it lets a member start although its barrier would hold it back. It shows what will be
-// ignored, asks, sets the documented annotation where the barrier or a controller reads it, and leaves a record of who and why.
+// Package forceproceed is `kubectl scylla force-proceed`: it lets a member start although its barrier would hold it back. It shows the blockers that will be ignored, asks,
+// sets the documented annotation where the barrier or a controller reads it, and records the user and the reason in an Event.
 package forceproceed
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// Reasons of the events that record who and why.
+// Reasons of the events that record the user and the reason.
 const (
 	EventForced    = "ForceProceedRequested"
 	EventWithdrawn = "ForceProceedWithdrawn"
@@ -113,7 +113,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses what does not go together.
+// Validate refuses arguments and flags that do not fit together.
 func (o *options) Validate(*cobra.Command) error {
 	wide := o.datacenter != "" || o.cluster != ""
 	switch {
@@ -168,7 +168,7 @@ func (o *options) Run(ctx context.Context) error {
 	return o.apply(ctx, p, docs)
 }
 
-// show tells what will be ignored and warns; the documents are the verdicts shown.
+// show lists the blockers that will be ignored and warns; the documents are the shown verdicts.
 func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
 	opts := o.d.Options(false)
 	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
@@ -222,7 +222,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d blockers", n)
 }
 
-// apply annotates or clears every target, then records who and why.
+// apply annotates or clears every target, then records the user and the reason.
 func (o *options) apply(ctx context.Context, p *plan, docs []*render.BarrierVerdict) error {
 	who := ""
 	if o.dryRun == cli.DryRunNone {
@@ -275,7 +275,7 @@ func (o *options) annotate(ctx context.Context, obj client.Object) (changed bool
 	}
 	c := o.reader.Client()
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		// Read again each time: the snapshot may be as old as the person's thinking.
+		// Read again each time: the person may have taken long to answer.
 		if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 			return err
 		}
@@ -313,7 +313,7 @@ func (o *options) say(obj client.Object, changed bool) error {
 	return nil
 }
 
-// record leaves an Event. Whoever may not write events has forced all the same: that is said and no error.
+// record writes an Event. Without the right to write events the force stays in place: the user gets a warning and no error.
 func (o *options) record(ctx context.Context, obj client.Object, who string, docs []*render.BarrierVerdict) {
 	e := kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Action: "ForceProceed", Now: o.d.Clock.Now()}
 	e.Note = fmt.Sprintf("%s forced the bootstrap with kubectl scylla", who)

@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// planOperator annotates what the Scylla Operator reads.
+// planOperator annotates the object that the Scylla Operator reads.
 func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan, services []client.Object) error {
 	dc, err := o.metadata(ctx, api.ScyllaDBDatacenterGVK, s)
 	if err != nil {

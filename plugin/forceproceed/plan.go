@@ -17,17 +17,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// plan is what is to be annotated.
+// plan lists the objects to annotate.
 type plan struct {
 	snapshot *cluster.Cluster
-	// title names what is forced, for people.
+	// title names the member, datacenter or cluster that is forced, in output.
 	title   string
 	targets []client.Object
-	// members whose blockers will be ignored.
+	// members are those with blockers that will be ignored.
 	members []string
-	// warnings are said before asking.
+	// warnings are printed before asking.
 	warnings []string
-	// restarts is set where taking the force back restarts Pods, which is asked about.
+	// restarts is set where withdrawing the force restarts Pods, which is asked about.
 	restarts bool
 }
 
@@ -130,7 +130,7 @@ func (o *options) noDatacenter(where string, known []string) error {
 	return exit.WithHint(exit.Refusedf("no datacenter %q in %s", o.datacenter, where), "there are: "+strings.Join(known, ", "))
 }
 
-// datacenters whose members have their Services here.
+// datacenters are those of the members with a Service here.
 func datacenters(s *cluster.Cluster) []string {
 	var names []string
 	for _, m := range s.Members() {

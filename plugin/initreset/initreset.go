@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package initreset is `kubectl scylla init reset`: it forgets that a cluster was initialised, so that a cluster whose disks are all lost can be founded anew. What
-// speaks against it, internal/cluster says; here it is shown, confirmed by typing, and written.
+// Package initreset is `kubectl scylla init reset`: it deletes the record that a cluster was initialised, so that a cluster whose disks are all lost can be founded anew.
+// internal/cluster gives the reasons against it; this package shows them, asks for confirmation by typing, and writes.
 package initreset
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// EventReset is the reason of the Event that records who and why.
+// EventReset is the reason of the Event that records the user and the reason.
 const EventReset = "InitReset"
 
 // attempts is how often it is looked again, where something has changed between looking and writing.
@@ -132,7 +132,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses what does not go together.
+// Validate refuses arguments and flags that do not fit together.
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.cluster == "":
@@ -145,7 +145,7 @@ func (o *options) Validate(*cobra.Command) error {
 	return nil
 }
 
-// Run shows, asks, and writes. Where something has changed meanwhile it looks again, and what was typed still counts.
+// Run shows, asks, and writes. Where an object has changed meanwhile it reads again; the confirmation stays valid.
 func (o *options) Run(ctx context.Context) error {
 	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation), ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
@@ -178,13 +178,13 @@ func (o *options) Run(ctx context.Context) error {
 	}
 }
 
-// plan is what is to be forgotten.
+// plan lists the records to delete.
 type plan struct {
 	services []*corev1.Service
 	report   *api.ScyllaDBStatusReport // nil where there is none
 }
 
-// plan refuses, or says that there is nothing to forget: nil then.
+// plan refuses, or reports that there is nothing to forget: nil then.
 func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 	r := s.StatusReport
 	if r != nil && r.Name != s.Name {
@@ -211,7 +211,7 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 	return p, nil
 }
 
-// ask shows what will be forgotten and has it confirmed.
+// ask shows the records that will be deleted and has the deletion confirmed.
 func (o *options) ask(ctx context.Context, s *cluster.Cluster, p *plan) error {
 	if o.group0 {
 		o.d.Say(fmt.Sprintf("Cluster %s is recorded with group 0 %s. Forget it only if a lost majority was recovered: else its nodes are of two clusters.\n", s.Key, p.report.Status.Group0ID))
@@ -254,7 +254,7 @@ func how(i *api.StatusReportInitialization) string {
 	return text
 }
 
-// apply writes. The report goes last: until then nobody founds anything, and what was not done is done the next time.
+// apply writes. The report goes last: until then no member founds a cluster, and a second run does the rest after an error.
 func (o *options) apply(ctx context.Context, s *cluster.Cluster, p *plan) error {
 	if o.group0 {
 		return o.forgetGroup0(ctx, p.report)
@@ -320,7 +320,7 @@ func (o *options) forgetGroup0(ctx context.Context, r *api.ScyllaDBStatusReport)
 	return err
 }
 
-// write does one thing, or not, and says so.
+// write makes one change, only on trial with --dry-run, and reports it.
 func (o *options) write(do func(dry bool) error, done string) error {
 	if o.dryRun != cli.DryRunClient {
 		if err := do(o.dryRun == cli.DryRunServer); err != nil {
@@ -333,7 +333,7 @@ func (o *options) write(do func(dry bool) error, done string) error {
 	return nil
 }
 
-// record leaves an Event. Whoever may not write events has done it all the same: that is said and no error.
+// record writes an Event. Without the right to write events the reset stays in place: the user gets a warning and no error.
 func (o *options) record(ctx context.Context, obj client.Object, what string) {
 	if o.dryRun != cli.DryRunNone {
 		return

@@ -34,7 +34,7 @@ func report() *api.ScyllaDBStatusReport {
 	}
 }
 
-// objects of a cluster; lost is whether every disk is: its Pods wait in their barriers, nobody has a row, and the Services say that all have joined.
+// objects of a cluster; lost is true when every disk is lost: its Pods wait in their barriers, no member has a row, and the Services say that all have joined.
 func objects(lost bool, change func(*plugintest.Cluster)) []client.Object {
 	c := plugintest.New(2, 1).NoReports()
 	r := report()
@@ -57,7 +57,7 @@ func objects(lost bool, change func(*plugintest.Cluster)) []client.Object {
 	return c.Objects()
 }
 
-// state is what is left.
+// state lists the remaining records.
 func state(t *testing.T, c client.Client) string {
 	t.Helper()
 	var b strings.Builder
@@ -137,7 +137,7 @@ func TestInitReset(t *testing.T) {
 	}
 }
 
-// fresh is a member Service of a cluster that nobody has founded.
+// fresh is a member Service of a cluster that was never founded.
 func fresh(namespace, name string) client.Object {
 	c := plugintest.NewNamed(namespace, name, "dc1", 1, 1)
 	svc := c.Service(c.Nodes[0].Name)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inject is `kubectl scylla inject`: it adds what guards joins to the StatefulSets of a manifest, or takes it out again, and prints the manifest; or it does
-// so in a cluster that runs, and rolls its nodes one after the other. What is added, and what is done next, is decided by package internal/inject; this
-// package reads, prints, writes and waits.
+// Package inject is `kubectl scylla inject`: it adds the guards of joins to the StatefulSets of a manifest, or removes them again, and prints the manifest; or it does so in a
+// running cluster, and rolls its nodes one after the other. Package internal/inject decides the changes and the next step; this package reads, prints, writes and waits.
 package inject
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// limit is what a manifest may be; Helm's own is 1 MiB for a whole release.
+// limit is the maximum size of a manifest; Helm's own is 1 MiB for a whole release.
 var limit = bounded.Limit{Bytes: 16 << 20, Cure: "give the manifest of the ScyllaDB cluster only"}
 
 type options struct {
@@ -139,7 +138,7 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses what does not go together.
+// Validate refuses arguments and flags that do not fit together.
 func (o *options) Validate(cmd *cobra.Command) error {
 	switch {
 	case len(o.files) == 0 && o.cluster == "":
@@ -181,7 +180,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// Run prints the changed manifest, or changes what runs.
+// Run prints the changed manifest, or changes the running cluster.
 func (o *options) Run(ctx context.Context) error {
 	if o.cluster != "" {
 		return o.runLive(ctx)
@@ -241,7 +240,7 @@ func (o *options) read(name string) ([]byte, error) {
 	return b, nil
 }
 
-// tell says on standard error what was done, and what to know before it is applied.
+// tell reports the changes on standard error, with warnings about applying them.
 func (o *options) tell(m *inject.Manifest) {
 	done, none := "injected", "was injected before, nothing changes"
 	if o.undo {

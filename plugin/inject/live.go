@@ -32,7 +32,7 @@ import (
 // checkData is the one check that may be skipped: data of a replication factor of 1 or 2 is not served while its node restarts.
 const checkData = "data"
 
-// kinds of what an injection adds.
+// kinds of added objects.
 var (
 	serviceAccounts = corev1.SchemeGroupVersion.WithKind("ServiceAccount")
 	roleBindings    = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"}
@@ -90,7 +90,7 @@ func (o *options) runLive(ctx context.Context) error {
 	return l.goOn(l.roll(ctx))
 }
 
-// goOn says with an error how to go on and how to go back.
+// goOn adds to an error the commands that continue and that undo.
 func (l *live) goOn(err error) error {
 	if err == nil {
 		return nil
@@ -185,8 +185,8 @@ func untyped(s *appsv1.StatefulSet) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// configMaps are those that the StatefulSet's Pods mount: ScyllaDB's configuration may be in them. One that is not there, or may not be read, says nothing:
-// what is missing then is refused with the flag that says it.
+// configMaps are those that the StatefulSet's Pods mount: ScyllaDB's configuration may be in them. One that is absent, or may not be read, is left out: a setting that is then
+// missing is refused with the flag that gives it.
 func (l *live) configMaps(ctx context.Context, s *appsv1.StatefulSet) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, name := range inject.ConfigMaps(s) {
@@ -227,7 +227,7 @@ func (l *live) missing(ctx context.Context, sets []set) ([]*unstructured.Unstruc
 	return out, nil
 }
 
-// show prints what changes, and says whether there is anything to do.
+// show prints the changes, and reports whether there are any.
 func (l *live) show(ctx context.Context, sets []set, added []*unstructured.Unstructured) (todo bool, err error) {
 	var changes []inject.Change
 	for _, s := range sets {
@@ -344,7 +344,7 @@ func (l *live) apply(ctx context.Context, u *unstructured.Unstructured, more ...
 	return nil
 }
 
-// update writes a StatefulSet as it was planned. It fails where somebody has changed it since it was read: whoever planned by the older one looks again.
+// update writes a StatefulSet as it was planned. It fails where the object has changed since it was read: the caller then plans again.
 func (l *live) update(ctx context.Context, u *unstructured.Unstructured, more ...client.UpdateOption) error {
 	if err := l.c.Update(ctx, u, append([]client.UpdateOption{client.FieldOwner(manifests.FieldOwner)}, more...)...); err != nil {
 		return fmt.Errorf("update %s: %w", inject.Name(u), err)

@@ -45,7 +45,7 @@ type stage struct {
 	flushed map[string]bool
 	held    bool // a disruption budget forbids every eviction
 	noPod   bool // an evicted Pod does not come back
-	taken   bool // somebody else writes every StatefulSet first
+	taken   bool // another writer updates every StatefulSet first
 	evicted func()
 	uid     int // of the Pod that was made last
 	t       *testing.T

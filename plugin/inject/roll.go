@@ -26,10 +26,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// often is how often it looks whether the next step may be taken: every node is asked each time.
+// often is how often the roll checks whether the next step may be taken: every node is asked each time.
 const often = 2 * time.Second
 
-// roll takes one step after the other, each by what is there then, until there is none left. Any of them may be its last: see internal/inject.
+// roll takes one step after the other, each by the current state, until none is left. It may be interrupted after any step: see internal/inject.
 func (l *live) roll(ctx context.Context) error {
 	subject := l.key.String() + " to be guarded"
 	if l.undo {
@@ -50,7 +50,7 @@ func (l *live) roll(ctx context.Context) error {
 	return nil
 }
 
-// step does the one next thing, or says why it cannot be done yet.
+// step does the next step, or returns the reason why it cannot be done yet.
 func (l *live) step(ctx context.Context) (why string, err error) {
 	sets, err := l.look(ctx)
 	if err != nil {
@@ -112,8 +112,8 @@ func (l *live) told(err error, format string, args ...any) {
 	}
 }
 
-// template has every node's host ID recorded and its system.local flushed, and writes the template. One that is held already, or that takes the guards out, needs
-// no record: it was made, or nobody asks for it.
+// template has every node's host ID recorded and its system.local flushed, and writes the template. A template that is held already, or that removes the guards, needs no
+// record: it was made, or it is not needed.
 func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Pod) (why string, err error) {
 	if l.undo {
 		if err := l.labelPods(ctx, s, pods); err != nil {
@@ -139,8 +139,8 @@ func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Po
 	return "", err
 }
 
-// labelPods gives the Pods of a StatefulSet that run without guards the labels of the cluster, or takes them away again, so that whoever looks meanwhile sees all of
-// them as one cluster. It restarts nothing. It comes before the write of the StatefulSet, which says that it was done.
+// labelPods gives the Pods of a StatefulSet that run without guards the labels of the cluster, or removes them again, so that readers find all of them as one cluster
+// meanwhile. It restarts nothing. It comes before the write of the StatefulSet, which records that it was done.
 func (l *live) labelPods(ctx context.Context, s set, pods []corev1.Pod) error {
 	for i := range pods {
 		p := &pods[i]
@@ -190,10 +190,10 @@ func (l *live) objects(ctx context.Context, sets []set) (cluster.Objects, error)
 	return kube.LoadSets(ctx, l.c, l.key, typed)
 }
 
-// ask is the cluster of these objects with what every node says itself.
+// ask is the cluster of these objects with the live rows of all nodes.
 func (l *live) ask(ctx context.Context, objects cluster.Objects) (*cluster.Cluster, error) {
 	for i := range objects.StatefulSets {
-		// The rollout that holds up everybody else is this very one, or the one that this one turns back; its Pods are looked at one by one.
+		// The only rollout that holds up others is this one, or the one that this one reverts; its Pods are checked one by one.
 		if _, ours := objects.StatefulSets[i].Annotations[api.AnnotationRolling]; ours {
 			objects.StatefulSets[i].Status.UpdateRevision = ""
 		}
@@ -229,7 +229,7 @@ func (l *live) well(ctx context.Context, objects cluster.Objects, purpose, membe
 	return sentence(bad[0]), nil
 }
 
-// unsafe is what speaks against it, as `check --for` has it.
+// unsafe are the reasons against it, as `check --for` finds them.
 func (l *live) unsafe(ctx context.Context, now *cluster.Cluster, purpose string, stopped []cluster.Member) []preflight.Result {
 	in := &preflight.Now{For: purpose, Cluster: now, Stopped: stopped}
 	if purpose != preflight.ForScale {

@@ -84,7 +84,7 @@ func (w *world) Record(ctx context.Context, id adopt.Identity) error {
 	})
 }
 
-// clean ends the roll: of an undo it removes what nobody needs any more.
+// clean ends the roll: for an undo it removes objects that are no longer needed.
 func (l *live) clean(ctx context.Context, sets []set) error {
 	if !l.undo {
 		l.d.Say(fmt.Sprintf("%s is guarded: a newcomer waits until every node sees every node UP\n", l.key))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install is `kubectl scylla install`: the kinds, the rights and the controller, applied to a Kubernetes cluster or printed. What is
-// applied comes from package manifests; this package looks at what is there, refuses, asks, sends and waits.
+// Package install is `kubectl scylla install`: the kinds, the rights and the controller, applied to a Kubernetes cluster or printed. The objects come from package manifests;
+// this package reads the installed ones, refuses, asks, sends and waits.
 package install
 
 import (
@@ -167,7 +167,7 @@ func (o *options) Run(ctx context.Context) error {
 	return o.untilItLeads(ctx, c, before)
 }
 
-// look refuses what would take something away from what is installed, and finds what is somebody else's: name of the definition -> by whom.
+// look refuses an installation that would remove something from the installed one, and finds definitions of other owners: name of the definition -> owner.
 func (o *options) look(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) (foreign map[string]string, err error) {
 	foreign = map[string]string{}
 	for _, u := range objects {
@@ -217,10 +217,10 @@ func (o *options) refuseVersion(installed string) error {
 }
 
 func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
-	// Everything that is applied here is ours by name; the shared kind is not when it comes here as somebody else's.
+	// Everything that is applied here is ours by name, except the shared kind when another owner has installed it.
 	opts := []client.ApplyOption{client.FieldOwner(manifests.FieldOwner), client.ForceOwnership}
 	if u.GetKind() == "CustomResourceDefinition" {
-		opts = opts[:1] // whoever has taken a field of it meanwhile keeps it
+		opts = opts[:1] // another manager that has meanwhile taken a field of it keeps it
 	}
 	if o.dryRun == cli.DryRunServer {
 		if u.GetNamespace() == manifests.Namespace && !o.namespaceExists(ctx, c) {
@@ -245,8 +245,7 @@ func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Un
 	return nil
 }
 
-// release gives the fields of the kind that is the Scylla Operator's too to whoever applies it next: its documented installation and upgrade, which do not force,
-// would fail at fields that are ours.
+// release gives up the fields of the kind that is the Scylla Operator's too: its documented installation and upgrade apply without force, and would fail at fields that we own.
 func release(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		have := &unstructured.Unstructured{}

@@ -61,7 +61,7 @@ func get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, nam
 	return nil
 }
 
-// notRolledOut says what a Deployment lacks, as `kubectl rollout status` sees it; empty when it lacks nothing.
+// notRolledOut is the missing part of a Deployment's rollout, as `kubectl rollout status` sees it; empty when it is complete.
 func notRolledOut(d *appsv1.Deployment) string {
 	want := int32(1)
 	if d.Spec.Replicas != nil {

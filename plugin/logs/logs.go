@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package logs is `kubectl scylla logs`: the log of the container that tells how a member is, or of those of several. It shows and judges nothing.
+// Package logs is `kubectl scylla logs`: the log of the container that explains a member's state, or those of several members. It shows and judges nothing.
 package logs
 
 import (
@@ -77,7 +77,7 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// Validate refuses what is no number of lines, and no age.
+// Validate refuses values that are no number of lines, or no age.
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.tail < -1:
@@ -129,7 +129,7 @@ func (o *options) Run(ctx context.Context) error {
 	})
 }
 
-// copyLines copies a log; for a terminal, without what that would obey: the text comes from a Pod.
+// copyLines copies a log; for a terminal, without control sequences: the text comes from a Pod.
 func copyLines(to io.Writer, from io.Reader, clean bool) error {
 	if !clean {
 		_, err := io.Copy(to, from)

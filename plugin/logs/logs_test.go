@@ -19,8 +19,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// run is one against an API server that has a log of each container, but for rack1's Pod, whose log may not be read.
-// The second value is the request that was served last, empty for none.
+// run executes the verb against an API server that has a log of each container, except rack1's Pod, whose log may not be read. The second value is the request that was served
+// last, empty for none.
 func run(t *testing.T, term cli.Terminal, args ...string) (plugintest.Result, string) {
 	t.Helper()
 	var asked atomic.Pointer[string] // the logs of several nodes are asked for side by side

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodetool is `kubectl scylla nodetool`: nodetool on a member, or on several. It knows nothing of what nodetool does.
+// Package nodetool is `kubectl scylla nodetool`: nodetool on a member, or on several. It does not interpret the command.
 package nodetool
 
 import (

@@ -42,7 +42,7 @@ type Cluster struct {
 	// not maps observer to observed host IDs that it does not see UP.
 	not     map[string]map[string]api.ObservedNodeStatusReport
 	missing map[string]bool   // members without a row in the report
-	failed  map[string]string // members whose reporter says why it has none
+	failed  map[string]string // members whose reporter gives an error instead of a row
 	says    []func(Node, *api.NodeStatusReport)
 	reports bool
 	order   []string
@@ -112,7 +112,7 @@ func (c *Cluster) newService(name, dc, rack string, ordinal int32) *corev1.Servi
 	}
 }
 
-// podSpec is a member's. Its barrier goes by the reports alone: these clusters show who sees whom, and have no view.
+// podSpec is a member's. Its barrier decides by the reports alone: these clusters show rows, and have no view.
 func podSpec(name string) corev1.PodSpec {
 	return corev1.PodSpec{
 		NodeName: "worker-1",

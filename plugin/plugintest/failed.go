@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Replacing is a member whose dead node is being replaced by our controller: claim and Pod are new, and ScyllaDB on it runs but has not joined.
+// Replacing is a member whose dead node our controller is replacing: claim and Pod are new, and ScyllaDB on it runs but has not joined.
 func (c *Cluster) Replacing(name string) *Cluster {
 	c.Down(name)
 	n, svc, pod := c.Node(name), c.Service(name), c.Pod(name)

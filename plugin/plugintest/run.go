@@ -71,7 +71,7 @@ type Run struct {
 	Live func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
 	// Setup changes the dependencies before the run.
 	Setup func(*cli.Deps)
-	// Stdout and Stderr, when set, also get what is written there, as it is written.
+	// Stdout and Stderr, when set, also receive the output as it is written.
 	Stdout, Stderr io.Writer
 }
 

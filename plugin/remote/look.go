@@ -132,7 +132,7 @@ func (o *options) check(ctx context.Context) error {
 	return nil
 }
 
-// try does what the controller does, as far as it changes nothing.
+// try repeats the controller's requests, as far as they change nothing.
 func try(ctx context.Context, c shared.Config) (reports int, err error) {
 	cfg, err := c.RESTConfig()
 	if err != nil {

@@ -86,7 +86,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses what cannot be.
+// Validate refuses invalid flags.
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.name != "" && len(validation.IsDNS1123Label(o.name)) > 0:
@@ -101,7 +101,7 @@ func (o *options) Validate(*cobra.Command) error {
 	return nil
 }
 
-// Run does what the command is for.
+// Run executes the command.
 func (o *options) Run(ctx context.Context) error { return o.act(ctx) }
 
 func (o *options) bindRemote(cmd *cobra.Command) {
@@ -132,7 +132,7 @@ func plain(cfg *rest.Config) (client.Client, error) {
 	return c, nil
 }
 
-// there is how a person reaches the remote.
+// there is the configuration of the remote Kubernetes cluster from the user's flags.
 func (o *options) there() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if k := o.d.Flags.KubeConfig; k != nil {
@@ -148,7 +148,7 @@ func (o *options) there() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// home is the UID of the controller's namespace, by which accounts elsewhere are told apart.
+// home is the UID of the controller's namespace, which identifies the controller in accounts of other Kubernetes clusters.
 func home(ctx context.Context, c client.Client) (string, error) {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("v1")

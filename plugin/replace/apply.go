@@ -53,7 +53,7 @@ func (o *options) apply(ctx context.Context, s *subject, patch *replacement.Patc
 	return o.say("service/" + s.member() + " " + operation)
 }
 
-// say prints what was done as kubectl does: on standard output, unless a document goes there.
+// say reports a change as kubectl does: on standard output, unless a document goes there.
 func (o *options) say(what string) error {
 	what += o.dryRun.Suffix()
 	if !o.output.Text() {
@@ -63,7 +63,7 @@ func (o *options) say(what string) error {
 	return o.d.Print(what+"\n", o.d.Options(false))
 }
 
-// record leaves an Event about who asked. Whoever may not write events has asked all the same: that is said and no error.
+// record writes an Event about the user that asked. Without the right to write events the request stays in place: the user gets a warning and no error.
 func (o *options) record(ctx context.Context, s *subject, reason, note string) {
 	svc := s.reading.Cluster.Service(s.member())
 	err := kube.Emit(ctx, o.reader.Client(), svc, kube.Event{Type: corev1.EventTypeNormal, Reason: reason, Action: "ReplaceNode", Note: note, Now: o.d.Clock.Now()})

@@ -42,7 +42,7 @@ func TestNothingElseFromSavedObjects(t *testing.T) {
 	}
 }
 
-// What is over is listed where it is asked for.
+// A replacement that has ended is listed where the user asks for it.
 func TestStatusOfWhatIsOver(t *testing.T) {
 	c := prepared()
 	c.Service(target).Annotations[api.AnnotationReplaceLast] = `{"request":"r","outcome":"Replaced","hostID":"00000000-0000-4000-8000-000000000001","newHostID":"` + oldID +

@@ -41,11 +41,11 @@ type options struct {
 	resume                 bool // the command is `replace resume`
 	list                   bool // the command is `replace status`, which needs no node
 	plans                  bool // the command shows a plan, which --dry-run=client makes of saved objects too
-	all                    bool // `replace status` lists also what is over
+	all                    bool // `replace status` also lists replacements that have ended
 
 	// newID makes identities of requests.
 	newID func() string
-	// act is what the command does.
+	// act is the action of the command.
 	act func(context.Context) error
 
 	reader *cli.Reader
@@ -199,7 +199,7 @@ Exit code: 0 withdrawn, 2 too late, 4 not withdrawn within --timeout.`,
 	return cmd
 }
 
-// bind adds what all commands have. many is set for a command that only reads.
+// bind adds the flags that all commands have. many is set for a command that only reads.
 func (o *options) bind(cmd *cobra.Command, many bool) {
 	cmd.Args, cmd.DisableFlagsInUseLine = cli.AtMost(1), true
 	cmd.ValidArgsFunction, cmd.RunE = o.d.CompleteMembers, cli.Run(o)
@@ -268,7 +268,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// Run does what the command is for.
+// Run executes the command.
 func (o *options) Run(ctx context.Context) error {
 	if o.read.Source == "" {
 		o.read.Source = cli.SourceFlag(cluster.SourceAuto)

@@ -27,19 +27,19 @@ const (
 	KindStatusList = "ReplacementStatusList"
 )
 
-// PlanDocument is what a replacement would do, and whether it would be allowed.
+// PlanDocument is the plan of a replacement, and whether it is allowed.
 type PlanDocument struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	GeneratedAt       metav1.Time `json:"generatedAt"`
 	Cluster           string      `json:"cluster"`
-	// Member whose node would be replaced; its hostID is the one that is replaced.
+	// Member whose node would be replaced; its hostID is the replaced one.
 	Member matrix.Ref `json:"member"`
 	// Allowed is true when no check holds it up.
 	Allowed bool `json:"allowed"`
 	// Resume is true for another attempt after a failed one.
 	Resume bool `json:"resume,omitempty"`
-	// ManagedBy is who would do it: kubectl-scylla or scylla-operator.
+	// ManagedBy is the controller that would do it: kubectl-scylla or scylla-operator.
 	ManagedBy string `json:"managedBy"`
 	Version   string `json:"version,omitempty"`
 	// Procedure is host-id or address; Address is that of the dead node in the latter.
@@ -53,11 +53,11 @@ type PlanDocument struct {
 	StreamsKnown bool        `json:"streamsKnown"`
 	Banned       []hostid.ID `json:"banned"`
 	Checks       []CheckInfo `json:"checks"`
-	// Partial is what could not be read.
+	// Partial lists the parts that could not be read.
 	Partial []cluster.Problem `json:"partial,omitempty"`
 }
 
-// CheckInfo is one check. Evidence is the fact, Cure what can be done; it is absent when the result is ok.
+// CheckInfo is one check. Evidence is the fact, Cure the action for an administrator; it is absent when the result is ok.
 type CheckInfo struct {
 	Name      string             `json:"name"`
 	Result    replacement.Result `json:"result"`
@@ -100,7 +100,7 @@ type StatusDocument struct {
 	// Held is true while a check holds it up, or the API server refuses what comes next; Refused has its words, since when, and the next try.
 	Held    bool                 `json:"held,omitempty"`
 	Refused *replacement.Refusal `json:"refused,omitempty"`
-	// Message is the state in one sentence, Waiting what it waits for, Cure what a person can do.
+	// Message is the state in one sentence, Waiting the condition for which it waits, Cure the action for an administrator.
 	Message *words.Message  `json:"message"`
 	Waiting []words.Message `json:"waiting,omitempty"`
 	Cure    *words.Message  `json:"cure,omitempty"`
@@ -112,9 +112,9 @@ type StatusDocument struct {
 	// Diagnosis is why the attempt failed.
 	Diagnosis *DiagnosisInfo `json:"diagnosis,omitempty"`
 	Checks    []CheckInfo    `json:"checks,omitempty"`
-	// Conditions are the Scylla Operator's own words.
+	// Conditions are the Scylla Operator's own messages.
 	Conditions []string `json:"conditions,omitempty"`
-	// Afterwards is what ScyllaDB's documentation asks for next, for a day after the replacement has ended.
+	// Afterwards are the tasks that ScyllaDB's documentation asks for next, for a day after the replacement has ended.
 	Afterwards *render.Afterwards `json:"afterwards,omitempty"`
 }
 
@@ -174,7 +174,7 @@ func (d *StatusDocument) GetObjectKind() schema.ObjectKind { return &d.TypeMeta 
 // GetObjectKind as for PlanDocument.
 func (d *StatusList) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
 
-// deepCopy goes through JSON: a document is what its JSON says.
+// deepCopy goes through JSON: a document is fully described by its JSON.
 func deepCopy[T any](d *T) *T {
 	out := new(T)
 	if data, err := json.Marshal(d); err == nil {
@@ -198,14 +198,14 @@ func managedBy(operator bool) string {
 	return "kubectl-scylla"
 }
 
-// addAfterwards adds what is to be done next, where the replacement has ended not long ago.
+// addAfterwards adds the tasks that follow, where the replacement has ended not long ago.
 func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
 	if d.Phase != replacement.PhaseDone {
 		return
 	}
 	list := diagnosis.After(s.reading.Cluster, now)
 	if s.in.Operator {
-		// It keeps no record of what has ended; this command has seen it end.
+		// The Scylla Operator keeps no record of an ended replacement; this command has seen it end.
 		list = []diagnosis.Afterwards{diagnosis.AfterReplacement(s.reading.Cluster, s.in.Self, d.OriginalHostID, now)}
 	}
 	for _, a := range render.NewAfterwards(list) {

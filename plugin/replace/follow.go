@@ -25,16 +25,15 @@ import (
 )
 
 const (
-	// lookAgain is how often a wait looks without being told that something changed.
+	// lookAgain is how often a wait checks again without a signal.
 	lookAgain = 2 * time.Second
-	// patience is how long nobody may take up a request before that is said.
+	// patience is how long a request may stay without an answer of a controller before the user is told.
 	patience = 20 * time.Second
 	// eventsEvery is how often Events are listed.
 	eventsEvery = 6 * time.Second
 )
 
-// showPlan prints the plan where it belongs: as the document that was asked for when it is the end of the run, else as text, on standard error
-// when a document will follow.
+// showPlan prints the plan: as the requested document at the end of the run, else as text, on standard error when a document will follow.
 func (o *options) showPlan(d *PlanDocument, last bool) error {
 	opts := o.d.Options(false)
 	switch {
@@ -48,7 +47,7 @@ func (o *options) showPlan(d *PlanDocument, last bool) error {
 	return nil
 }
 
-// follow shows phases until the request is over. It is bound to the request by its identity: an older outcome, or somebody else's, is not taken for it.
+// follow shows phases until the request is over. It is bound to the request by its identity: the outcome of another request is not taken for it.
 func (o *options) follow(ctx context.Context, s *subject, id string, original hostid.ID) error {
 	f := &follower{o: o, s: s, id: id, original: original, start: o.d.Clock.Now()}
 	return f.run(ctx, f.check)
@@ -75,7 +74,7 @@ type follower struct {
 	before string
 }
 
-// verdict is what one look gives.
+// verdict is the result of one look.
 type verdict struct {
 	done     bool
 	phase    string // title of the phase; a new one gets a line of its own
@@ -219,7 +218,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 		activity = strings.Join(words.Texts(step.Waiting), "; ")
 	}
 	if step.Refused != nil && !f.said[message] {
-		// The API server's words in full: a live line has no room for them.
+		// The API server's message in full: a live line has no room for it.
 		f.said[message] = true
 		f.stop()
 		text := render.Clean(message)
@@ -240,7 +239,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	return verdict{phase: title(step), activity: activity}, nil
 }
 
-// warnings repeats the controller's Warning events of this request as they come, but those whose fact the phases and the end tell.
+// warnings repeats the controller's Warning events of this request as they come, except those about facts that the phases and the end show.
 func (f *follower) warnings(ctx context.Context, s *subject) {
 	now := f.o.d.Clock.Now()
 	if now.Sub(f.eventsAt) < eventsEvery {
@@ -249,7 +248,7 @@ func (f *follower) warnings(ctx context.Context, s *subject) {
 	f.eventsAt = now
 	var list eventsv1.EventList
 	if err := f.o.reader.Client().List(ctx, &list, client.InNamespace(s.key.Namespace)); err != nil {
-		return // whoever may not read events sees the phases all the same
+		return // without the right to read events the phases are shown all the same
 	}
 	for i := range list.Items {
 		e := &list.Items[i]
@@ -293,7 +292,7 @@ func (o *options) print(d *StatusDocument) error {
 	return o.d.Print(d.Text(o.d.Clock.Now(), opts), opts)
 }
 
-// finalDocument prints the state after asking, when a document was asked for.
+// finalDocument prints the state after the request, when a document was asked for.
 func (o *options) finalDocument(ctx context.Context, s *subject) error {
 	if o.output.Text() {
 		return nil

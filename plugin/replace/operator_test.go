@@ -21,10 +21,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// putBack is the one command that records again whom the new node replaces.
+// putBack is the one command that records the replaced host ID again.
 var putBack = "kubectl label service " + target + " scylla/replace= internal.scylla-operator.scylladb.com/replacing-node-hostid=" + oldID + " -n demo"
 
-// terminating marks the target's claim as deleted by somebody.
+// terminating marks the target's claim as being deleted.
 func terminating(objects []client.Object) []client.Object {
 	for _, o := range objects {
 		if o.GetName() == "data-"+target {
@@ -35,7 +35,7 @@ func terminating(objects []client.Object) []client.Object {
 	return objects
 }
 
-// TestBesideOperator5CancelPastThePointOfNoReturn: once the claim is being deleted, by whoever, the label must stay.
+// TestBesideOperator5CancelPastThePointOfNoReturn: once the claim is being deleted, by any actor, the label must stay.
 func TestBesideOperator5CancelPastThePointOfNoReturn(t *testing.T) {
 	asked := func(operator bool) *plugintest.Cluster {
 		c := dead()
@@ -141,7 +141,7 @@ func TestAttack8ChecksAnewRightBeforeTheLabel(t *testing.T) {
 	}
 }
 
-// TestBesideOperator8StatusWhileTheOperatorIsHeld: a disruption budget, or nobody at work, is a condition that is not met; and nothing is said to be done that is
+// TestBesideOperator8StatusWhileTheOperatorIsHeld: a disruption budget, or an operator that does not run, is a condition that is not met; and no step is shown as done that is
 // not done.
 func TestBesideOperator8StatusWhileTheOperatorIsHeld(t *testing.T) {
 	asked := func(more ...client.Object) []client.Object {
@@ -207,8 +207,8 @@ func TestBesideOperator8StatusWhileTheOperatorIsHeld(t *testing.T) {
 	}
 }
 
-// TestBesideOperator5AServiceThatIsMadeAnewHasLostItsLabel: the operator makes a member Service that somebody deleted anew, without the request and without the host
-// ID, while the claim is being deleted. What nobody else is tells whom the new node replaces.
+// TestBesideOperator5AServiceThatIsMadeAnewHasLostItsLabel: after a member Service was deleted, the operator makes it anew, without the request and without the host ID, while
+// the claim is being deleted. The one host ID in the rows that belongs to no other member is the replaced one.
 func TestBesideOperator5AServiceThatIsMadeAnewHasLostItsLabel(t *testing.T) {
 	anew := func(also func(*plugintest.Cluster)) []client.Object {
 		c := dead().Operator()
@@ -237,7 +237,7 @@ func TestBesideOperator5AServiceThatIsMadeAnewHasLostItsLabel(t *testing.T) {
 	}
 }
 
-// second adds to every row another host ID that nobody has and that is DOWN: which of the two was the member's, nothing tells.
+// second adds to every row another DOWN host ID of no member: nothing tells which of the two was the member's.
 func second(objects []client.Object) []client.Object {
 	const id = "c0ffee00-5ea1-4d00-8000-000000000099"
 	for _, o := range objects {

@@ -71,11 +71,11 @@ func wrap(text string, room int) []string {
 func (d *PlanDocument) Text(o render.Options) string {
 	b := &lines{}
 	if !d.Allowed {
-		// What a person needs first; the reasons stand below, with their evidence.
+		// The most needed parts first; the reasons are below, with their evidence.
 		b.line("%s", render.Bad.Paint(fmt.Sprintf("Refused: %s (%s).", d.heldUp(), strings.Join(d.blocking(), ", "))))
 		b.line("")
 	}
-	// Whatever comes from objects is cleaned: a terminal obeys what it is sent.
+	// All text from objects is cleaned: it may hold terminal control sequences.
 	title := "Replace"
 	if d.Resume {
 		title = "Resume the replacement of"
@@ -122,7 +122,7 @@ type lines struct{ strings.Builder }
 
 func (l *lines) line(format string, args ...any) { _, _ = fmt.Fprintf(l, format+"\n", args...) }
 
-// deleted lists what goes.
+// deleted lists the objects that are deleted.
 func (d *PlanDocument) deleted(b *lines) {
 	b.line("%s", render.Strong.Paint("Would be deleted"))
 	for _, c := range d.Claims {
@@ -144,7 +144,7 @@ func (d *PlanDocument) deleted(b *lines) {
 	}
 }
 
-// outcome says what holds it up, and whether it would be allowed.
+// outcome is whether the replacement would be allowed, and if not, the reason.
 func (d *PlanDocument) outcome(b *lines, o render.Options) {
 	for _, c := range d.Checks {
 		if !c.blocks() {

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// Reasons of the events that record who asked for what.
+// Reasons of the events that record the user and the request.
 const (
 	EventRequested = "ReplacementRequested"
 	EventWithdrawn = "ReplacementWithdrawn"
@@ -103,7 +103,7 @@ func (o *options) runReplace(ctx context.Context) error {
 	return o.follow(ctx, s, id, plan.Original)
 }
 
-// stillAllowed makes every check anew on what is read now: a node may have come back while a person read the plan and typed.
+// stillAllowed repeats every check on objects read now: a node may have come back while a person read the plan and typed.
 func (o *options) stillAllowed(ctx context.Context, s *subject, shown replacement.Plan, request *replacement.Patch) error {
 	now, err := o.find(ctx)
 	if err != nil {

@@ -313,7 +313,7 @@ func TestFailedThenResumed(t *testing.T) {
 	}
 }
 
-// An attempt that was given up succeeds before the next one begins: whoever asked for that one is told how it ended.
+// A superseded attempt succeeds before the next one begins: the command that asked for the next one reports the outcome.
 func TestResumedAndTheAttemptSucceedsAfterAll(t *testing.T) {
 	s, r := newStage(t, dead())
 	s.fail = true
@@ -365,7 +365,7 @@ func TestCancel(t *testing.T) {
 	golden(t, "cancelled.txt", transcript(r.Args, res))
 }
 
-// What an open replacement waits for is named, whoever makes it wait.
+// The condition that an open replacement waits for is named, for each actor that may cause it.
 func TestGoldenStatus(t *testing.T) {
 	pending := func(p *corev1.Pod) {
 		p.Spec.NodeName, p.Status = "", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
@@ -414,7 +414,7 @@ func TestGoldenStatus(t *testing.T) {
 	golden(t, "status_budget_json.txt", run(t, budget, "status", "-o", "json").Transcript(t))
 }
 
-// Under the Scylla Operator nobody reports ScyllaDB's operations: the nodes themselves are asked, and their words are in the status.
+// Under the Scylla Operator no reporter gives ScyllaDB's operations: the nodes themselves are asked, and the status quotes their answer.
 func TestOperatorsFailureIsInTheTaskManager(t *testing.T) {
 	c := plugintest.New(4, 1).Replacing(target).Operator()
 	c.Service(target).Annotations[api.AnnotationHostID] = newID(1)

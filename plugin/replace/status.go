@@ -63,7 +63,7 @@ func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
 	return step
 }
 
-// conditions are the Scylla Operator's own words; whoever may not read them sees the labels' story.
+// conditions are the Scylla Operator's own messages; without the right to read them the status rests on the labels.
 func (o *options) conditions(ctx context.Context, s *subject) []string {
 	if archived := o.reader.Archived(s.reading.Cluster); archived != nil {
 		return archived.Conditions
@@ -177,7 +177,7 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 	return d
 }
 
-// troubled is true for what needs a person.
+// troubled is true for a state that needs an administrator.
 func (d *StatusDocument) troubled() bool { return d.Held || d.Phase == replacement.PhaseFailed }
 
 // Text is the status for people.

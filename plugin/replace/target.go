@@ -43,7 +43,7 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 	return &subject{reading: r, in: r.Input(m.Member, o.reader.Now(), o.newID()), key: s.Key}, nil
 }
 
-// noService explains a target that is no member: most often a ghost.
+// noService is the error for a target that is no member: most often a ghost.
 func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 	if m.HostID == "" {
 		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller makes member Services; see whether it runs: kubectl scylla status -n "+s.Namespace)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report is `kubectl scylla report`: the assembled report of one cluster in every form, and the archive that an expert elsewhere needs. It
-// reads, it changes nothing in the cluster, and it decides nothing: what is collected, redacted and opened is internal/bundle, what is drawn is
-// internal/bundle/page.
+// Package report is `kubectl scylla report`: the assembled report of one cluster in every form, and the archive for an expert without access to the cluster. It reads, changes
+// nothing in the cluster, and decides nothing: internal/bundle collects, redacts and opens, internal/bundle/page draws.
 package report
 
 import (
@@ -307,7 +306,7 @@ func (o *options) show(reports []*page.Report) error {
 	return nil
 }
 
-// nameLines begins each line without a header with its cluster, where there are several: nothing else tells whose it is.
+// nameLines begins each line without a header with its cluster, where there are several: nothing else in the line names it.
 func (o *options) nameLines(reports []*page.Report, texts []string) {
 	if !o.several() {
 		return
@@ -345,7 +344,7 @@ func (o *options) document(reports []*page.Report) error {
 	return o.output.Document(o.d, page.NewList(reports))
 }
 
-// items are what -o custom-columns has a line for: the nodes of a cluster, or several clusters.
+// items are the lines of -o custom-columns: the nodes of a cluster, or several clusters.
 func (o *options) items(reports []*page.Report) []any {
 	var out []any
 	if o.several() {
@@ -397,7 +396,7 @@ func (o *options) write(a *bundle.Archive, reports []*page.Report) error {
 	return o.d.Print(summary(&a.Manifest, o.archive, names, n), opts)
 }
 
-// summary says where the archive is, how big, what is in it, and what is not.
+// summary gives the path of the archive, its size, its contents, and the parts left out.
 func summary(m *bundle.Manifest, name string, pages []string, size int64) string {
 	var b strings.Builder
 	given := name

@@ -564,7 +564,7 @@ func TestArchiveTellsWhyAReplacementFailed(t *testing.T) {
 	}
 }
 
-// Plain saved objects have no logs, and nobody looks for them in whatever cluster the kubeconfig happens to name.
+// Plain saved objects have no logs, and the command must not read them from the cluster of the kubeconfig.
 func TestSavedObjectsSendNobodyToACluster(t *testing.T) {
 	const replaced = "demo-dc1-rack3-0"
 	file := plugintest.Save(t, plugintest.New(4, 1).Replacing(replaced).Exited(replaced, 0).Objects())
@@ -611,7 +611,7 @@ func TestArchiveReplacesOnlyWhenForced(t *testing.T) {
 	}
 }
 
-// Saved objects can be packed too: they are then redacted, and what nobody saved stays unknown.
+// Saved objects can be packed too: they are then redacted, and parts that were not saved stay unknown.
 func TestArchiveOfSavedObjects(t *testing.T) {
 	objects := troubled().Objects()
 	for name, objects := range map[string][]client.Object{
@@ -627,7 +627,7 @@ func TestArchiveOfSavedObjects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "demo.zip")
-			// Events are no part of what is read from saved objects.
+			// Events are not read from saved objects.
 			objects = slices.DeleteFunc(slices.Clone(objects), func(o client.Object) bool { _, e := o.(*corev1.Event); return e })
 			from := plugintest.Save(t, objects)
 			if res := (plugintest.Run{Args: []string{"report", "--from", from, "--archive", file}}).Do(t); res.Code != 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// TestAttack8AClaimThatIsDeletedUnderALiveNode: every node is UP and Ready, and the volume of one goes when its Pod ends. Whoever looks is told, is told how to save
-// the data, and is not told to restart or to replace anything.
+// TestAttack8AClaimThatIsDeletedUnderALiveNode: every node is UP and Ready, and the volume of one is deleted when its Pod ends. The output says so, says how to save the data,
+// and does not advise to restart or replace anything.
 func TestAttack8AClaimThatIsDeletedUnderALiveNode(t *testing.T) {
 	const target = "demo-dc1-rack2-0"
 	objects := func(operator, asked bool) []client.Object {

@@ -131,7 +131,7 @@ func TestBesideOperator4AFrozenReportIsNotHealthy(t *testing.T) {
 	}
 }
 
-// TestBesideOperator4AReportThatIsOnItsWay: an annotation of a moment ago counts at once, and is no sign that nobody keeps the report.
+// TestBesideOperator4AReportThatIsOnItsWay: a new annotation counts at once, and is no sign that the report is not kept up to date.
 func TestBesideOperator4AReportThatIsOnItsWay(t *testing.T) {
 	c := plugintest.New(3, 1)
 	c.Newcomer("dc1", "rack1", 1)

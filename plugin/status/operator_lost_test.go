@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// TestBesideOperator10ALostHostIDDeletesNoClaim: a Service that says that its node has joined and has lost its host ID; nobody is told to delete the claim.
+// TestBesideOperator10ALostHostIDDeletesNoClaim: a Service that says that its node has joined has lost its host ID; no output advises to delete the claim.
 func TestBesideOperator10ALostHostIDDeletesNoClaim(t *testing.T) {
 	objects := plugintest.New(3, 1).Down("demo-dc1-rack3-0").OperatorObjects("dc1", nil)
 	for _, o := range objects {

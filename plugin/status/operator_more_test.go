@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// TestBesideOperator1ARemovenodeNeedsAllTheSigns: signs of another datacenter that stand in one place only, and members whose record of their host ID is wrong.
+// TestBesideOperator1ARemovenodeNeedsAllTheSigns: signs of another datacenter that only one source has, and members whose recorded host ID is wrong.
 func TestBesideOperator1ARemovenodeNeedsAllTheSigns(t *testing.T) {
 	cutOff := func() *plugintest.Cluster {
 		c := plugintest.New(3, 1).AddDatacenter("dc2", 1, 2).Down("demo-dc2-rack1-0").Down("demo-dc2-rack1-1")

@@ -83,7 +83,7 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 	}
 }
 
-// withoutHostID is a cluster whose fourth member runs and has not told its host ID, while the others list one that nobody has.
+// withoutHostID is a cluster whose fourth member runs and has not reported its host ID, while the others list one of no member.
 func withoutHostID(c *plugintest.Cluster) []client.Object {
 	objects := c.Objects()
 	for _, o := range objects {
@@ -142,7 +142,7 @@ func emptyVolume(objects []client.Object) []client.Object {
 	return objects
 }
 
-// unrecordedReplacement is a cluster whose fourth member has replaced its node, which no row lists any more, while nobody recorded the new one's host ID.
+// unrecordedReplacement is a cluster whose fourth member has replaced its node, which no row lists any more, while the new host ID was not recorded.
 func unrecordedReplacement(c *plugintest.Cluster) []client.Object {
 	const old = "99990000-7777-4777-8777-777777777777"
 	objects := withoutHostID(c)
@@ -155,7 +155,7 @@ func unrecordedReplacement(c *plugintest.Cluster) []client.Object {
 	return objects
 }
 
-// onlyClaim is a cluster whose fourth member has nothing left but its volume.
+// onlyClaim is a cluster whose fourth member has only its volume left.
 func onlyClaim(c *plugintest.Cluster) []client.Object {
 	objects := c.Leftover("demo-dc1-rack4-0")
 	for _, o := range objects {

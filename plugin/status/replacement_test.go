@@ -57,7 +57,7 @@ func TestSavedReplacementsShowTheSame(t *testing.T) {
 	}
 }
 
-// The reason is in the log of the run before the last one, and is nobody's business while nothing is replaced.
+// The reason is in the log of the run before the last one, which is read only during a replacement.
 func TestLogsAreReadOfReplacementsOnly(t *testing.T) {
 	var asked atomic.Int32
 	logs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

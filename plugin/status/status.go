@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status is `kubectl scylla status`: who sees whom, is the cluster healthy, and what stands in a newcomer's way. It reads, it changes
-// nothing, and it decides nothing: the document of internal/render says it all.
+// Package status is `kubectl scylla status`: the matrix, the cluster's health, and the blockers of a newcomer. It reads, changes nothing, and decides nothing: all of it is in
+// the document of internal/render.
 package status
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// The screen that is assumed where standard output is none: whatever the size of a cluster, its status can be read at a glance.
+// The assumed screen where standard output is no terminal: the status of a cluster of any size fits it.
 const (
 	plainWidth  = 80
 	plainHeight = 24
@@ -32,7 +32,7 @@ type options struct {
 	cli.ShowFlags
 	table cli.TableFlags
 	d     *cli.Deps
-	// all draws what does not fit the screen too.
+	// all also draws the parts that do not fit the screen.
 	all bool
 }
 
@@ -135,7 +135,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) ([]render.Cluste
 	return docs, snapshots, nil
 }
 
-// single is true when one document stands for itself: a script that asks for all always gets a list.
+// single is true for one document that was asked for alone: a script that asks for all always gets a list.
 func (o *options) single(docs []render.ClusterStatus) bool {
 	return len(docs) == 1 && !o.Read.AllNamespaces && o.Read.Selector == ""
 }
@@ -147,7 +147,7 @@ func (o *options) print(docs []render.ClusterStatus) error {
 	if o.Output.Text() {
 		opts := o.table.Options(o.d.Options(o.Output.Format() == "wide"))
 		opts.All = o.all
-		// A file or a pipe has no size. A list of clusters, what asks for everything, and lines for a script are left whole.
+		// A file or a pipe has no size. A list of clusters, a full output, and lines for a script are not shortened.
 		if opts.Width <= 0 && o.single(docs) && !opts.All && !opts.Wide && !opts.NoHeaders {
 			opts.Width, opts.Height = o.d.Columns(plainWidth), plainHeight
 		}
@@ -180,7 +180,7 @@ func (o *options) choose(docs []render.ClusterStatus) []render.ClusterStatus {
 	return out
 }
 
-// items are what -o custom-columns has a line for: the nodes of a cluster, or several clusters.
+// items are the lines of -o custom-columns: the nodes of a cluster, or several clusters.
 func (o *options) items(docs []render.ClusterStatus) []any {
 	var out []any
 	docs = o.choose(docs)
@@ -239,7 +239,7 @@ func key(docs []render.ClusterStatus) string {
 	return b.String()
 }
 
-// healthy is what --wait waits for.
+// healthy is the condition of --wait.
 func healthy(docs []render.ClusterStatus) (bool, string, error) {
 	for i := range docs {
 		if !docs[i].Healthy {
@@ -249,7 +249,7 @@ func healthy(docs []render.ClusterStatus) (bool, string, error) {
 	return true, "", nil
 }
 
-// awaited is what --wait waits for while there is no cluster yet.
+// awaited is the subject of --wait while there is no cluster yet.
 func (o *options) awaited() string {
 	if o.Name == "" {
 		return "a cluster to exist and to be healthy"
@@ -257,7 +257,7 @@ func (o *options) awaited() string {
 	return "cluster " + o.Name + " to exist and to be healthy"
 }
 
-// what is different from one look to the next.
+// what returns the differences between two looks.
 func (o *options) what(before, after []render.ClusterStatus) cli.Changed {
 	var c cli.Changed
 	old := map[string]*render.ClusterStatus{}

@@ -40,7 +40,7 @@ func demoDown() *plugintest.Cluster {
 	return c
 }
 
-// stabilising is a cluster in which all is UP, with a newcomer whose barrier waits for that to last.
+// stabilising is a cluster in which all nodes are UP, with a newcomer whose barrier waits until that has lasted long enough.
 func stabilising(t *testing.T) *plugintest.Cluster {
 	t.Helper()
 	c := plugintest.New(3, 1)
@@ -130,7 +130,7 @@ func TestStatus(t *testing.T) {
 	for name, run := range cases {
 		t.Run(name, func(t *testing.T) {
 			text := run.Transcript(t)
-			// Where the test keeps its kubeconfig is nobody's business.
+			// The path of the test's kubeconfig must not be in a golden file.
 			plugintest.Golden(t, fileName(name), text)
 		})
 	}
@@ -164,7 +164,7 @@ func older(c *plugintest.Cluster) []client.Object {
 	return all
 }
 
-// kept is a cluster whose controller was last heard that long ago.
+// kept is a cluster whose controller renewed its Lease that long ago.
 func kept(c *plugintest.Cluster, ago time.Duration) []client.Object {
 	return append(c.Objects(), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: cli.DefaultControllerNamespace, Name: api.LeaseName,

@@ -115,7 +115,7 @@ func TestWaitForAClusterThatIsNotThereYet(t *testing.T) {
 	}
 }
 
-// watched runs a watch over a cluster of which a node dies after the first state, until the file told has what is expected.
+// watched runs a watch over a cluster in which a node dies after the first state, until the file told has the expected contents.
 func watched(t *testing.T, told, expected string, args ...string) plugintest.Result {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -178,8 +178,8 @@ func TestWatchIntoAFile(t *testing.T) {
 	}
 }
 
-// TestTheCommandOfAWatchGetsTheWholeDocument, whatever is shown: flags of what is read apply to it, those of what is shown do not. A document on standard output stays
-// one, without dates between, and what the command prints goes to standard error.
+// TestTheCommandOfAWatchGetsTheWholeDocument, whatever is shown: flags that select the data apply to it, flags that select the output do not. A document on standard output has
+// no dates in between, and the command's output goes to standard error.
 func TestTheCommandOfAWatchGetsTheWholeDocument(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

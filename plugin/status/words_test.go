@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// TestBesideOperator10AJoiningMemberIsWaitedFor: under the operator a node has no row before it has joined, while its peers list it. Nobody is told that its
-// reporter should write.
+// TestBesideOperator10AJoiningMemberIsWaitedFor: under the operator a node has no row before it has joined, while its peers list it. The output must not say that its reporter
+// should write.
 func TestBesideOperator10AJoiningMemberIsWaitedFor(t *testing.T) {
 	c := plugintest.New(3, 1)
 	const member = "demo-dc1-rack3-0"

@@ -70,7 +70,7 @@ the controller its Pods would wait for ever. Take the barrier out of the manifes
 // Complete has nothing to fill in.
 func (*options) Complete(*cobra.Command, []string) error { return nil }
 
-// Validate refuses what does nothing.
+// Validate refuses flags without effect.
 func (o *options) Validate(*cobra.Command) error {
 	if o.d.NamespaceGiven() != "" {
 		return exit.Usagef("--namespace does nothing here: the controller is in namespace %s", manifests.Namespace)
@@ -133,12 +133,12 @@ func (o *options) say(stay []string) error {
 	return nil
 }
 
-// refuse names what still needs the controller.
+// refuse is the error that names the users of the controller, nil without any.
 func refuse(ctx context.Context, c client.Client) error {
 	var open, guarded []string
 	services := &metav1.PartialObjectMetadataList{}
 	services.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
-	// A value that is empty is a request by address; the Scylla Operator's own clusters do not need our controller.
+	// An empty value is a request by address; the Scylla Operator's own clusters do not need our controller.
 	if err := c.List(ctx, services, client.HasLabels{api.LabelReplace}); err != nil {
 		return fmt.Errorf("list Services: %w", err)
 	}

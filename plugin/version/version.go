@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version is `kubectl scylla version`: what this binary is. It asks nobody.
+// Package version is `kubectl scylla version`: the version of this binary. It asks no API server.
 package version
 
 import (

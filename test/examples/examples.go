@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package examples makes of docs/examples/scylladb.yaml, which is for the real ScyllaDB, what the demo and the end-to-end tests inject and run: so that what is
-// tested is what people copy. Its tests check both.
+// Package examples adapts docs/examples/scylladb.yaml, which is for the real ScyllaDB, for the demo and the end-to-end tests, so that they test the manifest that users copy.
+// Its tests check both.
 package examples
 
 import (

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golden compares what a test made with a file of testdata, and writes that file with -update. For tests of every package; it knows
-// nothing of the product.
+// Package golden compares a test's output with a file of testdata, and writes that file with -update. For tests of every package; it imports nothing of the product.
 package golden
 
 import (
@@ -62,7 +61,7 @@ func JSON(t testing.TB, name string, v any) {
 	Text(t, name, string(b)+"\n")
 }
 
-// Screen compares what was drawn on a terminal with testdata/NAME. Escape sequences are written as \x1b, so that a reader sees them.
+// Screen compares the output to a terminal with testdata/NAME. Escape sequences are written as \x1b, so that a reader sees them.
 func Screen(t testing.TB, name, text string) {
 	t.Helper()
 	Text(t, name, strings.ReplaceAll(text, "\x1b", `\x1b`))

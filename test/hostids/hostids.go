@@ -22,7 +22,7 @@ func UUID(text string) string {
 	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
 }
 
-// hostIDs are the places in JSON, and in JSON inside JSON, where a host ID stands: a field, the annotation of a Service, and a value of ScyllaDB's list.
+// hostIDs are the places in JSON, and in JSON inside JSON, that hold a host ID: a field, the annotation of a Service, and a value of ScyllaDB's list.
 var hostIDs = regexp.MustCompile(`(?i)((?:hostID|host-id|coordinator|\\"value)\\*": ?\\*")([a-z][-_a-z0-9]{0,15})(\\*")`)
 
 // UUIDs puts the UUID of each short text in JSON that stands for a host ID in its place: the recorded cases of the Scylla Operator have short ones, which it

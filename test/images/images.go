@@ -23,7 +23,7 @@ const DefaultVersion = "2026.2.0"
 // ScyllaRef is the name of the simulated ScyllaDB's image of one version.
 func ScyllaRef(version string) string { return "localhost/scylla:" + version }
 
-// Set is what Build made.
+// Set is the result of Build.
 type Set struct {
 	// Plugin, Agent and Scylla are paths of static binaries.
 	Plugin, Agent, Scylla string
@@ -67,7 +67,7 @@ func Build(ctx context.Context, root, dir string, versions ...string) (*Set, err
 	return s, nil
 }
 
-// Agent is scylla-agent's image: the binary, and a user who is not root.
+// Agent is scylla-agent's image: the binary, and a user other than root.
 func Agent(binary string) image.Spec {
 	return image.Spec{
 		Ref:        AgentRef,
@@ -90,7 +90,7 @@ func Scylla(binary, version string) image.Spec {
 			{Path: "/bin/sh", Link: "/usr/bin/scylla"},
 			{Path: "/docker-entrypoint.py", Link: "/usr/bin/scylla"},
 			{Path: "/etc/scyllasim/version", Content: []byte(version + "\n")},
-			// The simulated entrypoint looks for scylla.yaml and does not read it; ScyllaDB's defaults go for a key that is not there.
+			// The simulated entrypoint looks for scylla.yaml and does not read it; ScyllaDB's defaults apply to an absent key.
 			{Path: "/etc/scylla/scylla.yaml", Content: []byte("# simulated ScyllaDB: all settings are defaults\n")},
 			{Path: "/etc/scylla.d", Dir: true},
 			{Path: "/var/lib/scylla", Dir: true, Mode: 0o755, UID: 999, GID: 999},

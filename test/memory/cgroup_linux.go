@@ -125,7 +125,7 @@ func (g *Group) Command(t *testing.T, program string, args ...string) *exec.Cmd 
 	return cmd
 }
 
-// Peak is the most memory in bytes that the group has held, files that its processes have read included. Zero where the kernel does not say.
+// Peak is the most memory in bytes that the group has held, including files that its processes have read. Zero where the kernel does not report it.
 func (g *Group) Peak() int64 {
 	name := "memory.max_usage_in_bytes"
 	if g.v2 {

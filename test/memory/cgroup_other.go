@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Group is a control group, which Linux alone has.
+// Group is a control group, which only Linux has.
 type Group struct{}
 
 // NewGroup skips the test.

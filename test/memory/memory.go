@@ -19,9 +19,9 @@ const childEnv = "TEST_MEMORY_CHILD"
 // raceFactor is how much more memory a binary with the race detector may take: the detector keeps a shadow of all memory.
 const raceFactor = 4
 
-// Under runs f in a child process and fails when the process's resident memory ever went above most bytes, the test binary itself (some 30 to 60 MiB)
-// included. Go's memory limit is set below that, so that garbage is collected in time and only what is really held counts. With the race detector the
-// bound is raceFactor times as high, and proves little: `make test` runs the tests named ...LittleMemory without it.
+// Under runs f in a child process and fails when the process's resident memory ever went above most bytes, the test binary itself (some 30 to 60 MiB) included. Go's memory
+// limit is set below that, so that garbage is collected in time and only live memory counts. With the race detector the bound is raceFactor times as high, and proves little:
+// `make test` runs the tests named ...LittleMemory without it.
 func Under(t *testing.T, most int64, f func(t *testing.T)) {
 	t.Helper()
 	if raceDetector {

@@ -57,9 +57,9 @@ type Options struct {
 	Versions []string
 }
 
-// Start builds what is needed and starts three Kubernetes nodes with it. Stop the World's Cluster when done.
+// Start builds the binaries and images and starts three Kubernetes nodes with them. Stop the World's Cluster when done.
 func Start(ctx context.Context, o Options) (*World, error) {
-	ctrllog.SetLogger(logr.Discard()) // otherwise the client complains on stderr that nobody listens
+	ctrllog.SetLogger(logr.Discard()) // otherwise controller-runtime complains on stderr that no logger is set
 	say := func(format string, args ...any) { fmt.Fprintf(o.Out, format+"\n", args...) }
 	say("building Kubernetes (minutes the first time, then kept in the cache folder)")
 	if _, err := cluster.Build(ctx, o.Out); err != nil {

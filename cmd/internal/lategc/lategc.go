@@ -25,7 +25,7 @@ var usual chan struct{}
 
 func init() {
 	if os.Getenv("GOGC") != "" {
-		return // the person who set it knows better
+		return // a limit set by the user stays
 	}
 	usual = make(chan struct{})
 	debug.SetGCPercent(percentAtStart)

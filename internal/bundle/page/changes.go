@@ -21,19 +21,19 @@ import (
 // maxChanges bounds the list of changes; the newest are kept.
 const maxChanges = 500
 
-// Change is one thing that became different.
+// Change is one difference over time.
 type Change struct {
 	Time metav1.Time `json:"time"`
-	// Kind is Row (what a node says of another), Event, Condition, Container or Replacement.
+	// Kind is Row (one node's state in another's row), Event, Condition, Container or Replacement.
 	Kind string `json:"kind"`
 	// Warning is true for a change for the worse.
 	Warning bool `json:"warning"`
-	// About is what changed, Text what happened to it.
+	// About is the changed object, Text the change.
 	About string `json:"about"`
 	Text  string `json:"text"`
 	// Count is how often, when more than once; Time is then the last.
 	Count int32 `json:"count,omitempty"`
-	// Routine is true for what the scheduler and the kubelet say of every Pod that starts.
+	// Routine is true for the events of the scheduler and the kubelet about every Pod that starts.
 	Routine bool `json:"routine,omitempty"`
 }
 
@@ -91,7 +91,7 @@ func (r *Report) addChanges(c *bundle.Cluster) {
 	r.cutChanges()
 }
 
-// cutChanges keeps the newest; what is routine goes first.
+// cutChanges keeps the newest changes; routine changes are dropped first.
 func (r *Report) cutChanges() {
 	more := len(r.Changes) - maxChanges
 	if more <= 0 {

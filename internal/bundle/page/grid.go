@@ -11,16 +11,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
-// maxCells is how many nodes get a row and a column of their own; beyond, racks do, and beyond that datacenters.
+// maxCells is the largest number of nodes with a row and a column of their own; above it racks are drawn, and then datacenters.
 const maxCells = 48
 
 // statuses of cells, the gravest first.
 var statuses = []string{"DOWN", "UNKNOWN", "MISSING", "UP"}
 
-// up is the place of UP among the statuses.
+// up is the index of UP in statuses.
 const up = 3
 
-// statusIndex is the place of a status; one that is not known counts as UNKNOWN.
+// statusIndex is the index of a status; an unknown one counts as UNKNOWN.
 func statusIndex(status string) int {
 	switch status {
 	case "DOWN":
@@ -46,7 +46,7 @@ type line struct {
 	nodes  int
 }
 
-// pairs is what the rows of one line say of the nodes of another.
+// pairs counts the states of the nodes of one line in the rows of another.
 type pairs struct {
 	counts [4]int // as statuses
 	self   bool   // one node and itself
@@ -65,7 +65,7 @@ func (p pairs) worst() string {
 	return "none"
 }
 
-// gravest is how many have the gravest status.
+// gravest is the number of pairs with the gravest status.
 func (p pairs) gravest() int {
 	for _, n := range p.counts {
 		if n > 0 {
@@ -89,7 +89,7 @@ func (p pairs) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// grid is the matrix as it is drawn.
+// grid is the matrix ready to be drawn.
 type grid struct {
 	by    string // "node", "rack" or "datacenter"
 	lines []line
@@ -131,7 +131,7 @@ func (x *rows) observer(row render.Row) (int, bool) {
 	return i, ok
 }
 
-// seen are the nodes that can be seen: those that have a host ID and somebody asked about.
+// seen are the nodes that other nodes can list: those with a host ID and an opinion or a row.
 func (x *rows) seen() []int {
 	var out []int
 	for i, n := range x.r.Nodes {
@@ -254,7 +254,7 @@ func (g *grid) title(i, j int) string {
 	return a + " sees " + b + ": " + p.text()
 }
 
-// summary is the picture in one sentence, for people who cannot see it.
+// summary describes the picture in one sentence, for readers without the picture.
 func (g *grid) summary(r *Report) string {
 	var all pairs
 	for i := range g.cells {

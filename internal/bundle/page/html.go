@@ -32,13 +32,13 @@ func pageTemplate() (*template.Template, error) {
 	return t, nil
 }
 
-// commandWord is a word of a command. A whole one is not to be broken at its hyphens and slashes.
+// commandWord is a word of a command. A whole one must not be broken at its hyphens and slashes.
 type commandWord struct {
 	Text  string
 	Whole bool
 }
 
-// commandWords are the words of a command, between which alone a page may break it. Nothing is added to the text: what is copied from the page is what runs.
+// commandWords are the words of a command; a page may break the command between them only. Nothing is added to the text: text copied from the page runs as it is.
 func commandWords(text string) []commandWord {
 	other := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	var out []commandWord
@@ -72,7 +72,7 @@ func proseParts(text string) []commandWord {
 	return out
 }
 
-// allNodes is up to how many nodes the page lists each; beyond, racks and nodes with trouble, and all of them folded away.
+// allNodes is the largest number of nodes that the page lists one by one; above it the page lists racks and nodes with trouble, and all nodes folded away.
 const allNodes = 100
 
 // node is one line of the table of nodes.
@@ -125,7 +125,7 @@ type objectLine struct {
 	Age, UsedText string
 }
 
-// HTML writes the report as one page that needs nothing else: no script, no font, no picture from anywhere.
+// HTML writes the report as one self-contained page: no script, no font, no picture from elsewhere.
 func HTML(w io.Writer, r *Report) error {
 	t, err := pageTemplate()
 	if err != nil {
@@ -135,20 +135,20 @@ func HTML(w io.Writer, r *Report) error {
 	if err := t.Execute(&b, newPage(r)); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
-	// Escaped texts may still hold what nobody sees, or what changes the order of others; the page itself has none of it.
+	// Escaped texts may still hold invisible characters, or ones that change the order of others; the page itself has none.
 	if _, err := io.WriteString(w, words.VisibleMarkup(b.String())); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
 }
 
-// manyTroubled is up to how many nodes with trouble are listed apart when racks stand for the rest.
+// manyTroubled is the largest number of nodes with trouble that are listed one by one when racks stand for the others.
 const manyTroubled = 50
 
-// fewBlockers is up to how many lines of blockers are open; more are folded, as the findings say it in few.
+// fewBlockers is the largest number of lines of blockers that are open; more are folded, as the findings summarise them.
 const fewBlockers = 10
 
-// newPage is what the template needs.
+// newPage is the data for the template.
 func newPage(r *Report) *pageData {
 	v := r.verdict()
 	g := newGrid(r)
@@ -213,7 +213,7 @@ func (r *Report) changeLines(list []Change) []change {
 	return out
 }
 
-// troubled says whether a node is listed when racks stand for the rest. Where nobody could be asked no node is known to have trouble.
+// troubled is true for a node that is listed although racks stand for the others. Where no node could be asked, no node is known to have trouble.
 func (r *Report) troubled(n render.Node) bool {
 	return !r.Unread() && (n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != render.RowOK || n.Seen == nil || n.Seen.Status != "UP")
 }

@@ -12,13 +12,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// md makes a text plain in Markdown.
+// md escapes a text for Markdown.
 func md(s string) string {
 	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]", "#", "\\#").Replace(render.Clean(s))
 }
 
-// code makes a text Markdown's code, in which nothing is special. The fence is longer than any run of its own mark in the text, so that a command stays
-// what it is.
+// code makes a text Markdown's code, in which nothing is special. The fence is longer than any run of its own mark in the text, so that a command stays unchanged.
 func code(s string) string {
 	s = render.Clean(s)
 	fence := "`"

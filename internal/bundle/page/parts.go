@@ -77,7 +77,7 @@ func (r *Report) partitionText() string {
 	}
 	const cure = " Mend the network; replace no node."
 	if slices.ContainsFunc(r.Partition, func(part []hostid.ID) bool { return len(part) > maxNamed }) {
-		// Four names of hundreds tell nothing: the finding names datacenters and racks.
+		// Four names of hundreds are of no use: the finding names datacenters and racks.
 		for i := range r.Findings {
 			if f := &r.Findings[i]; f.Partition() {
 				return f.Text(r.taken()) + "." + cure
@@ -132,7 +132,7 @@ func (r *Report) findings() []finding {
 
 const maxBlockers = 100
 
-// blockers are the lines, and how many there would be: a line stands for all that say the same of one node.
+// blockers are the lines, and their number without the limit: one line stands for all blockers with the same text about one node.
 func (r *Report) blockers() ([]blocker, int) {
 	groups, _ := matrix.GroupBlockers(r.Blockers)
 	lines := len(groups)
@@ -155,7 +155,7 @@ func (r *Report) blockers() ([]blocker, int) {
 	return out, lines
 }
 
-// list is a short list of what is not ordinary.
+// list is a short list of exceptional items.
 type list struct {
 	Title string
 	Items []string

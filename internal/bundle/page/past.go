@@ -22,27 +22,27 @@ const (
 	KindHistoryList = "ClusterHistoryList"
 )
 
-// History is what became different in one cluster, the oldest first.
+// History lists the changes of one cluster, the oldest first.
 type History struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	// TakenAt is when the objects were read; absent for saved objects that carry no time.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	Items   []Change     `json:"items"`
-	// Routine counts what the scheduler and the kubelet say of every Pod that starts, where that is left out; Older counts what there was no room for.
+	// Routine counts the left-out events of the scheduler and the kubelet about every Pod that starts; Older counts changes left out for want of room.
 	Routine int `json:"routineLeftOut,omitempty"`
 	Older   int `json:"olderLeftOut,omitempty"`
-	// LeftOut is what could not be read.
+	// LeftOut lists the parts that could not be read.
 	LeftOut []bundle.LeftOut `json:"leftOut,omitempty"`
 }
 
-// HistoryChoice says which changes are wanted.
+// HistoryChoice selects changes.
 type HistoryChoice struct {
-	// Since is how far back; zero is as far as anything is known.
+	// Since is how far back; zero means everything known.
 	Since time.Duration
 	// Names, when there are any, are those of the objects that a change must be about or name.
 	Names []string
-	// Routine takes in what every Pod has when it starts.
+	// Routine includes the events that every Pod has when it starts.
 	Routine bool
 }
 

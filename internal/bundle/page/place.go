@@ -18,7 +18,7 @@ type Place struct {
 	State          string `json:"kubernetesNodeState,omitempty"`
 }
 
-// machine is the Kubernetes node with its state where that is not ordinary.
+// machine is the Kubernetes node, with its state where that is abnormal.
 func (p Place) machine() string {
 	return cmp.Or(cluster.KubernetesNode{Name: p.KubernetesNode, State: p.State}.String(), "-")
 }

@@ -18,7 +18,7 @@ type rack struct {
 	Datacenter, Name             string
 	Nodes, In, Up, Rows, Trouble int
 	Kind, Glyph                  string
-	Unread                       bool // nobody could be asked
+	Unread                       bool // no node could be asked
 	List                         []node
 	// Picture shows how each of its nodes sees each rack; empty without rows, or with too many different ones.
 	Picture template.HTML
@@ -112,7 +112,7 @@ func drawRacks(r *Report, g *grid, list []*rack) string {
 	return defs.String()
 }
 
-// rackPicture draws the rows of one rack by what is defined already.
+// rackPicture draws the rows of one rack from shapes that are already defined.
 func (d *drawing) rackPicture(k *rack, rows map[int][]pairs, ids map[string]int) string {
 	var b, body strings.Builder
 	labels, y := 0, d.y0

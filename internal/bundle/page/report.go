@@ -29,13 +29,13 @@ type Report struct {
 	Places []Place `json:"places,omitempty"`
 	// Reports are the objects that the report is assembled from.
 	Reports []Object `json:"reports"`
-	// Changes, the newest first: what became different when, as far as rows, events and conditions tell.
+	// Changes, the newest first, as far as rows, events and conditions tell.
 	Changes []Change `json:"changes"`
 	// ChangesLeftOut counts older changes that the list has no room for.
 	ChangesLeftOut int `json:"changesLeftOut,omitempty"`
-	// Waiting are containers that are not well, with the errors of their logs.
+	// Waiting are containers in trouble, with the errors of their logs.
 	Waiting []bundle.Container `json:"waitingContainers,omitempty"`
-	// LeftOut is what could not be read beyond what Partial says: events, logs.
+	// LeftOut lists the parts that could not be read beyond Partial: events, logs.
 	LeftOut []bundle.LeftOut `json:"leftOut,omitempty"`
 	// Versions of everything that has one.
 	Versions Versions `json:"versions"`

@@ -203,7 +203,7 @@ func (d *drawing) finish() {
 	}
 }
 
-// head is what the picture is about, by lines: whose it is, the verdict with its cause as every output begins, and when.
+// head is the heading of the picture, by lines: the cluster, the verdict with its cause as in every output, and the time.
 func (d *drawing) head() []string {
 	v := d.r.verdict()
 	head := []string{d.r.Namespace + "/" + d.r.Name + ": who sees whom"}
@@ -216,7 +216,7 @@ func (d *drawing) head() []string {
 	return head
 }
 
-// title is the head in one line, for whoever cannot see the picture.
+// title is the heading in one line, for readers without the picture.
 func (d *drawing) title() string {
 	text := d.r.Namespace + "/" + d.r.Name + ": " + d.r.verdict().text + ": " + d.r.Summary
 	if t := d.r.taken(); !t.IsZero() {
