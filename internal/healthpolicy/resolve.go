@@ -96,6 +96,18 @@ func fields() map[string]field {
 			keep: func(p, from *api.StatusReportHealthPolicy) { p.MinQuorum = from.MinQuorum },
 			show: func(p *api.StatusReportHealthPolicy) any { return int(p.MinQuorum) },
 		},
+		FieldTrailing: {
+			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+				n, err := strconv.ParseInt(text, 10, 64)
+				if err != nil || n < 1 || n > mostBehind {
+					return code.New(CureNumber, "most", mostBehind)
+				}
+				p.Trailing = n
+				return code.Message{}
+			},
+			keep: func(p, from *api.StatusReportHealthPolicy) { p.Trailing = from.Trailing },
+			show: func(p *api.StatusReportHealthPolicy) any { return int(p.Trailing) },
+		},
 		FieldSilent: {
 			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
 				switch v := api.WhenSilent(text); v {
@@ -177,7 +189,7 @@ func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
 	}
 	r.field(FieldMinQuorum)
 	r.out.CleanUpDeadReports = r.out.MinQuorum >= CleanUpFrom
-	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldSilent} {
+	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldTrailing, FieldSilent} {
 		r.field(name)
 	}
 	slices.Sort(r.out.Overridden)
