@@ -50,10 +50,19 @@ A node that has been DOWN for as long is named by condition ` + "`NodeReplaceabl
 when most of the other members say so in fresh rows and none says otherwise, it has no row of its own that counts, the cluster is not in parts, and nothing
 else is known of it that forbids it. No controller replaces or removes a node by itself: ScyllaDB bans a removed host ID for ever.
 
-## What is not judged: how far a node is behind
+## How far a node is behind
 
-There is no limit for how many entries of group 0's log a node is behind its leader ("trailing", 1000 elsewhere). No call of ScyllaDB's REST API tells the log's indexes; they are in its metrics alone (port
-9180, ` + "`scylla_raft_commit_index`" + ` and ` + "`scylla_raft_apply_index`" + `), which nothing here reads. A node that is behind and UP holds nobody back here: that is left to ScyllaDB.
+A node can be UP and not know yet what the others have decided: topology and schema are entries of group 0's log, and a node applies them one after the other. Each reporter reads
+` + "`scylla_raft_commit_index`" + `, ` + "`scylla_raft_apply_index`" + ` and ` + "`scylla_raft_state`" + ` of its own ScyllaDB's metrics (since ScyllaDB 6.1, flag ` + "`scylla-agent reporter --scylla-metrics-url`" + `) at each poll, and says
+them beside its heartbeat; nothing is written for it. A member is behind by the commit index of the leader less its own apply index. The two are of polls that may be some seconds apart.
+
+A member that is further behind than ` + "`trailing`" + ` in two looks in a row is UNKNOWN with cause ` + "`Trailing`" + `, and UP again after two looks in which it is not. While it is UNKNOWN nobody gets a permit, and a
+permit that was given is withdrawn; the queue of permits says ` + "`PermitWaitsForLog`" + `, with the member, its leader and the number. It is not DOWN, and does not count as dead.
+
+How far a member is behind is not known where its ScyllaDB is older than 6.1, its metrics are not served in its Pod, its reporter is older or serves no heartbeat, or where not exactly one member
+with a heartbeat says that it leads group 0: for example where the leader is in another Kubernetes cluster. Then schema agreement counts instead: all members whose heartbeats tell a schema version have to tell
+the same one, else nobody gets a permit to join or to replace a node (` + "`PermitWaitsForSchema`" + `). Just after a schema has changed they may differ for the time between two polls. Where no member tells a schema
+version either, there is nothing to judge by, and only UP, DOWN and UNKNOWN count. So it is for a barrier with the policy reports, and for one that goes by the members because no controller leads: heartbeats are the controller's.
 `
 
 // policyPage is docs/health-policy.md.

@@ -46,6 +46,10 @@ var proofs = []proof{
 	{"I14", "what a look goes by may be 10 s old", []string{"controller/views TestWhatIsLookedAtGrowsOld", "controller/views TestHeartbeatsGrowOld"}},
 	{"I15", "all has to hold for 10 s without a break", []string{
 		"internal/barrier TestA3StabilisationWindow", "internal/barrier TestA3StabilisationBeginsAnewAfterABreak", "internal/view TestAPermitIsGivenAfterTheWindowAndNotBefore"}},
+	{"I16", "a member that is more than 1000 entries of group 0's log behind is UNKNOWN, and nobody joins; where that is not known, schemas have to agree", []string{
+		"internal/view TestLogOf", "internal/view TestAMemberThatTrailsHoldsNewcomers", "internal/view TestSchemasThatDifferHoldNewcomersWhileTheIndexesAreNotKnown",
+		"controller/views TestAMemberThatTrailsIsUnknownAndHoldsNewcomers", "controller/views TestSchemasCountWhereTheIndexesAreNotKnown",
+		"controller/views TestTrailingIsTheOneOfTheHealthPolicy", "internal/scylla TestReadLog", "internal/reporter TestTheLogIsSaidAndNotWritten"}},
 	{"I17", "the minimum quorum is the floor of the clean-up, by profile, and no gate of joins", []string{
 		"internal/healthpolicy TestResolve", "controller/reports TestDeadReportsThatAreKept"}},
 	{"I18", "the row of a node that no member lists is cleaned up, off below a quorum of 3, and no node is ever removed", []string{
@@ -91,9 +95,8 @@ var proofs = []proof{
 
 // unbuilt are the rows of the specification that nothing does yet, or nothing will.
 var unbuilt = []struct{ row, what string }{
-	{"I9", "the root credential: nothing makes, keeps or checks the superuser's password"},
-	{"I12", "the initial settings of a new cluster: nothing changes a keyspace's replication, or any other setting, after the first node"},
-	{"I16", "how many entries of group 0's log a node is behind: no call of ScyllaDB's REST API tells it ([health-policy.md](health-policy.md#what-is-not-judged-how-far-a-node-is-behind))"},
+	{"I9", "the root credential comes later: nothing makes, keeps or checks the superuser's password"},
+	{"I12", "the initial settings of a new cluster come later: nothing changes a keyspace's replication, or any other setting, after the first node"},
 }
 
 // proofsTable is the table of all. Error: a test that does not exist.

@@ -166,7 +166,7 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	asked := p.o.Clock.Now()
 	one, cancel := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancel()
-	number, err := p.number(one, m.client, t)
+	answer, err := p.answer(one, m.client, t)
 	if ctx.Err() != nil {
 		p.ended(m)
 		return
@@ -174,7 +174,7 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m.asking = false
-	why := m.judge(number, err, t.Digest, asked)
+	why := m.judge(answer, err, t.Digest, asked)
 	if why == "" {
 		if m.missed >= view.MissedLimit {
 			p.o.Log.Info("a heartbeat is back", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "missed", m.missed)
@@ -191,14 +191,14 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	}
 }
 
-// number asks the reporter, or reads its Lease. What is read may be older than the moment of reading: the limit of a number that stands still is for that, too.
-func (p *Poller) number(ctx context.Context, c *http.Client, t Target) (int64, error) {
+// answer asks the reporter, or reads its Lease. What is read may be older than the moment of reading: the limit of a number that stands still is for that, too.
+func (p *Poller) answer(ctx context.Context, c *http.Client, t Target) (heartbeat.Answer, error) {
 	if !t.Lease || p.o.Leases == nil {
 		return heartbeat.Ask(ctx, c, t.Address, t.Digest)
 	}
 	var l coordinationv1.Lease
 	if err := p.o.Leases.Get(ctx, types.NamespacedName{Namespace: t.Pod.Namespace, Name: heartbeat.LeaseName(t.Pod.Name)}, &l); err != nil {
-		return 0, err
+		return heartbeat.Answer{}, err
 	}
 	return heartbeat.Read(&l, t.UID, t.Digest)
 }
@@ -210,17 +210,18 @@ func (p *Poller) ended(m *member) {
 }
 
 // judge takes an answer, and says why it is none; empty when it is one.
-func (m *member) judge(number int64, err error, digest string, asked time.Time) Why {
+func (m *member) judge(answer heartbeat.Answer, err error, digest string, asked time.Time) Why {
 	if err != nil {
 		m.pulse.Miss()
 		return whyNot(err)
 	}
-	switch m.pulse.Hear(number, digest, asked, m.target.Limit) {
+	switch m.pulse.Hear(answer.Number, digest, asked, m.target.Limit) {
 	case view.BeatWentBack:
 		return WentBack
 	case view.BeatStoodStill:
 		return Stopped
 	default:
+		m.pulse.Tell(answer.Log)
 		return ""
 	}
 }

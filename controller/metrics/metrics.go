@@ -43,6 +43,9 @@ type Heartbeats struct {
 	Missing, None int
 	// Oldest is how long ago the one that is silent for longest was last heard to advance, of those that ever were.
 	Oldest time.Duration
+	// Trailing is how many entries of the log of group 0 the member is behind that is furthest, where that is known of any.
+	Trailing      int64
+	TrailingKnown bool
 }
 
 // View is what is known of the view of a cluster that is served. The zero value: none is.
@@ -65,7 +68,7 @@ type Metrics struct {
 	remoteReachable                                                      *prometheus.GaugeVec
 	permits, permitQueue                                                 *prometheus.GaugeVec
 	reportWrites, permitChanges                                          *prometheus.CounterVec
-	heartbeatAge, heartbeatsMissing, heartbeatsNone                      *prometheus.GaugeVec
+	heartbeatAge, heartbeatsMissing, heartbeatsNone, trailing            *prometheus.GaugeVec
 	heartbeatsMissed                                                     *prometheus.CounterVec
 	viewAge, viewEpoch, members, initialized, split, replacements        *prometheus.GaugeVec
 	lastAssembly                                                         prometheus.Gauge
@@ -98,6 +101,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	gauge(&m.heartbeatsNone, "cluster_members_without_heartbeat", "Members whose reporter serves no heartbeat: their rows count as long as their Pods say that it runs.", namespace, cluster)
 	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "heartbeats_missed_total", Help: "Looks at members that missed their heartbeat, by why: see view.md."}, []string{namespace, cluster, why}), &m.heartbeatsMissed))
+	gauge(&m.trailing, "cluster_trailing_entries", "Entries of the log of group 0 that the member which is furthest behind is behind the leader; absent while no heartbeat tells it.", namespace, cluster)
 	gauge(&m.viewAge, "cluster_view_age_seconds", "How long ago the controller last found the view that is stored to say what is so; absent while none is stored.", namespace, cluster)
 	gauge(&m.viewEpoch, "cluster_view_epoch", "Epoch of the view that is stored: it grows with each controller that takes over.", namespace, cluster)
 	gauge(&m.members, "cluster_members", "Members that have joined, by datacenter and by their state in the view: UP, DOWN, UNKNOWN.", namespace, cluster, dc, state)
@@ -154,7 +158,7 @@ func (m *Metrics) Set(ns, name string, c Cluster) {
 // Forget takes a cluster that is gone out of the series.
 func (m *Metrics) Forget(ns, name string) {
 	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.replaceable, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable,
-		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone, m.permits, m.permitQueue,
+		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone, m.trailing, m.permits, m.permitQueue,
 		m.viewAge, m.viewEpoch, m.members, m.initialized, m.split, m.replacements} {
 		v.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 	}
@@ -167,6 +171,10 @@ func (m *Metrics) SetHeartbeats(ns, name string, h Heartbeats) {
 	m.heartbeatAge.WithLabelValues(ns, name).Set(h.Oldest.Seconds())
 	m.heartbeatsMissing.WithLabelValues(ns, name).Set(float64(h.Missing))
 	m.heartbeatsNone.WithLabelValues(ns, name).Set(float64(h.None))
+	m.trailing.DeleteLabelValues(ns, name)
+	if h.TrailingKnown {
+		m.trailing.WithLabelValues(ns, name).Set(float64(h.Trailing))
+	}
 }
 
 // HeartbeatMissed counts a look at a member of a cluster that missed its heartbeat.

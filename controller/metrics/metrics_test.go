@@ -50,6 +50,7 @@ func TestSeriesComeAndGoWithTheirCluster(t *testing.T) {
 	m.SetView("ns", "demo", metrics.View{Served: true, Epoch: 3, Age: time.Second, Members: map[metrics.Place]int{{"dc1", "UP"}: 2, {"dc1", "DOWN"}: 1, {"dc2", "UP"}: 3}})
 	m.SetStanding("ns", "demo", true, false)
 	m.SetReplacements("ns", "demo", map[string]int{"Join": 1})
+	m.SetHeartbeats("ns", "demo", metrics.Heartbeats{Trailing: 7, TrailingKnown: true})
 	got := series(t, r)
 	for _, want := range []string{
 		"kubectl_scylla_cluster_nodes{cluster=demo,namespace=ns}", "kubectl_scylla_cluster_blockers{cluster=demo,namespace=ns,reason=NodeDown}",
@@ -59,6 +60,7 @@ func TestSeriesComeAndGoWithTheirCluster(t *testing.T) {
 		"kubectl_scylla_cluster_view_age_seconds{cluster=demo,namespace=ns}", "kubectl_scylla_cluster_view_epoch{cluster=demo,namespace=ns}",
 		"kubectl_scylla_cluster_members{cluster=demo,datacenter=dc1,namespace=ns,state=DOWN}", "kubectl_scylla_cluster_members{cluster=demo,datacenter=dc2,namespace=ns,state=UP}",
 		"kubectl_scylla_cluster_initialized{cluster=demo,namespace=ns}", "kubectl_scylla_cluster_split{cluster=demo,namespace=ns}",
+		"kubectl_scylla_cluster_trailing_entries{cluster=demo,namespace=ns}",
 		"kubectl_scylla_replacements{cluster=demo,namespace=ns,stage=Join}",
 	} {
 		if !slices.Contains(got, want) {
@@ -77,6 +79,11 @@ func TestSeriesComeAndGoWithTheirCluster(t *testing.T) {
 	if got := series(t, r); slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "NodeDown") || strings.Contains(s, "remote=eu") }) {
 		t.Errorf("what is no longer so is still there: %q", got)
 	}
+	m.SetHeartbeats("ns", "demo", metrics.Heartbeats{})
+	if got := series(t, r); slices.Contains(got, "kubectl_scylla_cluster_trailing_entries{cluster=demo,namespace=ns}") {
+		t.Errorf("nobody tells how far a member is behind: %q", got)
+	}
+	m.SetHeartbeats("ns", "demo", metrics.Heartbeats{TrailingKnown: true})
 	m.Forget("ns", "demo")
 	if got := series(t, r); slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "demo") }) {
 		t.Errorf("the cluster is gone: %q", got)

@@ -31,6 +31,7 @@ func (t *Tracker) Window() time.Duration { return t.o.Window }
 func (s *state) policy(r *api.ScyllaDBStatusReport) {
 	if r != nil && r.Status.HealthPolicy != nil {
 		p := healthpolicy.Of(r)
+		s.trailing = p.Trailing
 		s.window, s.well, s.contact = p.Stabilisation.Duration, healthpolicy.First(r), p.Contact.Duration
 	}
 }
@@ -46,7 +47,7 @@ func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, 
 func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 	v := s.summary(now)
 	p := s.permits.granter.Next(&s.permits.scene, view.Standing{
-		Members: v.Members, Old: now.Sub(s.read) > s.contact, Stored: s.permits.from, Most: t.o.MaxPermits, Window: s.window, Now: now,
+		Members: v.Members, Old: now.Sub(s.read) > s.contact, Stored: s.permits.from, Most: t.o.MaxPermits, Log: s.log, Window: s.window, Now: now,
 	})
 	v.Policy, v.Permits, v.Queue, v.Waiting, v.Founder = api.PolicyPermits, p.Permits, p.Queue, p.Waiting, p.Founder
 	if s.permits.open = p.Open; p.Open {

@@ -94,6 +94,9 @@ type state struct {
 
 	// By the cluster's health policy: how long all must hold, how long the first node must be well, and how old what a look goes by may be.
 	window, well, contact time.Duration
+	// How far behind a member may be in the log of group 0, and what the last look says of it.
+	trailing int64
+	log      view.Log
 
 	initialised bool       // by what is stored
 	first       matrix.Ref // the node by which it may come to be, without a break since
@@ -214,7 +217,7 @@ func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) 
 	s := t.clusters[key]
 	if s == nil {
 		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now(), seq: t.least.Seq,
-			window: t.o.Window, well: view.Stabilisation, contact: view.ContactLimit}
+			window: t.o.Window, well: view.Stabilisation, contact: view.ContactLimit, trailing: view.Trailing}
 		if stored != nil {
 			for _, m := range stored.Members {
 				e := view.Evidence{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}
@@ -356,11 +359,16 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 	s.seq++
 	s.looked = now
 	old := now.Sub(s.read) > s.contact
+	s.log = view.LogOf(s.evidence, heard, now)
+	h.Trailing, h.TrailingKnown = s.log.Most()
 	for i := range s.evidence {
 		e := &s.evidence[i]
 		l, beat := view.Missed, heard(e.Member)
 		if !old {
 			l = e.Seen(beat, now)
+		}
+		if l == view.Heard && s.log.Behind[e.Key()] > s.trailing {
+			l = view.Trails
 		}
 		switch {
 		case e.Heartbeat == nil:
@@ -371,7 +379,7 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 		if e.Heartbeat != nil && !beat.Advanced.IsZero() {
 			h.Oldest = max(h.Oldest, now.Sub(beat.Advanced))
 		}
-		if old || l == view.Missed && e.Heartbeat != nil && e.Member == s.first.Member {
+		if old || (l == view.Missed || l == view.Trails) && e.Heartbeat != nil && e.Member == s.first.Member {
 			s.first = matrix.Ref{} // nobody knows whether it was well in between
 		}
 		s.members[e.Key()] = s.members[e.Key()].Next(l, now)
@@ -393,6 +401,9 @@ func (s *state) summary(now time.Time) *api.StatusReportView {
 		if since := d.DownSince(); !since.IsZero() {
 			at := metav1.NewTime(since.UTC().Truncate(time.Second))
 			m.DownSince = &at
+		}
+		if d.Trailing() {
+			m.Cause = api.CauseTrailing
 		}
 		// Nobody has looked for as long as it takes to call a member UNKNOWN.
 		if stalled && m.State == api.NodeStatusUp {

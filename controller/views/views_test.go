@@ -37,6 +37,7 @@ type bench struct {
 	err    error
 	stored *api.StatusReportView
 	writes int
+	report *api.ScyllaDBStatusReport // with the health policy; nil for none
 	// poller asks for heartbeats, over real TLS; nil asks nobody.
 	poller   *heartbeats.Poller
 	seen     metrics.View // what the last look told
@@ -61,7 +62,7 @@ func (b *bench) restart() {
 }
 
 func (b *bench) cluster() *cluster.Cluster {
-	o := cluster.Objects{Key: cluster.Key(key)}
+	o := cluster.Objects{Key: cluster.Key(key), StatusReport: b.report}
 	for _, name := range slices.Sorted(maps.Keys(b.stage.Services)) {
 		o.Services = append(o.Services, *b.stage.Services[name])
 	}

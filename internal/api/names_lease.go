@@ -38,8 +38,10 @@ func KeepMark(namespace, cluster string) string {
 
 // LeaseHeartbeatPrefix begins the name of a Lease with a member's heartbeat, for networks in which the controller cannot reach the reporter; the
 // Pod's name follows. AnnotationHeartbeat on it is the running number, a blank, and the digest of the row that it confirms. Written by the member's
-// own reporter, which an admission policy enforces, read by the controller.
+// own reporter, which an admission policy enforces, read by the controller. AnnotationRaft beside it is the node's place in the log of group 0 and its
+// schema version, as far as they are known.
 const (
 	LeaseHeartbeatPrefix = "scylla-heartbeat-"
 	AnnotationHeartbeat  = "kubectl-scylla.scylladb.com/heartbeat"
+	AnnotationRaft       = "kubectl-scylla.scylladb.com/raft"
 )

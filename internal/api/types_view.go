@@ -102,6 +102,11 @@ type StatusReportViewWaiting struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=3
 	Nodes []string `json:"nodes,omitempty"`
+	// Entries of the log of group 0 by which the first of nodes was behind the second one, when this view was written. The view is not written again
+	// because the number changes.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Entries int64 `json:"entries,omitempty"`
 }
 
 // StatusReportViewMember is one member in a view.
@@ -118,6 +123,10 @@ type StatusReportViewMember struct {
 	// State is UP, DOWN or UNKNOWN, debounced: DOWN as soon as one fresh row has it, UNKNOWN after three looks without an answer, UP after two in a row
 	// with one.
 	State NodeStatus `json:"state"`
+	// Cause of the state where it is not the rows or the heartbeat: Trailing for a member that is UNKNOWN because it is too far behind in the log of group 0.
+	// +optional
+	// +kubebuilder:validation:Enum=Trailing
+	Cause ViewCause `json:"cause,omitempty"`
 	// DownSince is when the member went DOWN, by the clock of the controller that saw it; a controller that takes over keeps it.
 	// +optional
 	DownSince *metav1.Time `json:"downSince,omitempty"`
@@ -129,6 +138,12 @@ type StatusReportViewMember struct {
 	// +optional
 	Contact ViewContact `json:"contact,omitempty"`
 }
+
+// ViewCause is the cause of a member's state in a view.
+type ViewCause string
+
+// CauseTrailing is that the member is more entries of the log of group 0 behind its leader than the health policy allows.
+const CauseTrailing ViewCause = "Trailing"
 
 // ViewContact is the evidence that a member's row is still true.
 type ViewContact string
@@ -187,6 +202,9 @@ type StatusReportHealthPolicy struct {
 	// MinQuorum is the floor of the clean-up of dead reports: it never leaves fewer members that report.
 	// MinQuorum is the floor of the clean-up of dead reports: it never leaves fewer members that report.
 	MinQuorum int32 `json:"minQuorum"`
+	// Trailing is the most entries of the log of group 0 that a member may be behind the leader and count as UP. Reports of older controllers have none.
+	// +optional
+	Trailing int64 `json:"trailing,omitempty"`
 	// CleanUpDeadReports takes the row of a node that no member lists any more out of the reports. No node is ever removed.
 	CleanUpDeadReports bool `json:"cleanUpDeadReports"`
 	// WhenControllerSilent is what barriers with the policy permits do while no controller leads, unless a flag of theirs sets it; empty is Wait.

@@ -172,7 +172,8 @@ func (b *barrier) heartbeatOf(ctx context.Context, e *view.Evidence, h beat, ask
 	ask := b.AskHeartbeat
 	if ask == nil {
 		ask = func(ctx context.Context, _ string) (int64, error) {
-			return heartbeat.Ask(ctx, h.client, h.address, e.Digest)
+			answer, err := heartbeat.Ask(ctx, h.client, h.address, e.Digest)
+			return answer.Number, err
 		}
 	}
 	number, err := ask(ctx, e.Member)

@@ -57,6 +57,8 @@ const (
 	QueueFirstNode     code.Code = "PermitWaitsForFirstNode"     // nodes
 	QueueLeaving       code.Code = "PermitWaitsForLeaving"       // nodes
 	QueueOld           code.Code = "PermitWaitsForReading"       // nodes
+	QueueTrailing      code.Code = "PermitWaitsForLog"           // nodes: the member and the leader; entries
+	QueueSchema        code.Code = "PermitWaitsForSchema"        // nodes
 	QueueRefused       code.Code = "PermitWaitsForReason"        // nodes, reason: one of package matrix
 	queueUnknown       code.Code = "PermitWaitsForUnknownReason" // reason
 )
@@ -179,8 +181,18 @@ func (p *Permission) queued(member string) code.Message {
 func Waits(w api.StatusReportViewWaiting) code.Message {
 	reason := code.Code(w.Reason)
 	switch reason {
-	case QueuePod, QueueTurn, QueueOnItsWay, QueueMembersNotUp, QueueTargetNotDown, QueueStabilising, QueueFounder, QueueFirstNode, QueueLeaving, QueueOld:
+	case QueuePod, QueueTurn, QueueOnItsWay, QueueMembersNotUp, QueueTargetNotDown, QueueStabilising, QueueFounder, QueueFirstNode, QueueLeaving, QueueOld, QueueSchema:
 		return code.Message{Code: reason, Params: code.Params{"nodes": w.Nodes}}
+	}
+	if reason == QueueTrailing && len(w.Nodes) > 0 {
+		m := code.New(reason, "node", w.Nodes[0])
+		if len(w.Nodes) > 1 {
+			m.Params["leader"] = w.Nodes[1]
+		}
+		if w.Entries > 0 {
+			m.Params["entries"] = int(w.Entries)
+		}
+		return m
 	}
 	if slices.Contains(matrix.Reasons(), matrix.Reason(w.Reason)) {
 		return code.New(QueueRefused, "reason", w.Reason, "nodes", w.Nodes)

@@ -20,6 +20,8 @@ const (
 	Stabilisation = 10 * time.Second
 	// MinQuorum is the least number of members that a production cluster's clean-up leaves, whatever its size.
 	MinQuorum = 3
+	// Trailing is the most entries of the log of group 0 that a member may be behind its leader.
+	Trailing = 1000
 	// CleanUpFrom is the minQuorum from which dead reports are cleaned up where no annotation sets it.
 	CleanUpFrom = 3
 )
@@ -30,6 +32,7 @@ const (
 	mostContact = time.Minute
 	most        = 24 * time.Hour
 	mostQuorum  = 1000
+	mostBehind  = 1_000_000
 	shown       = 60 // bytes of a value that cannot be used
 )
 
@@ -40,6 +43,7 @@ const (
 	FieldContact       = "contact"
 	FieldStabilisation = "stabilisation"
 	FieldMinQuorum     = "min-quorum"
+	FieldTrailing      = "trailing"
 	FieldCleanUp       = "clean-up-dead-reports"
 	FieldSilent        = "when-controller-silent"
 )
@@ -52,7 +56,7 @@ func Standard(window time.Duration, members int) *api.StatusReportHealthPolicy {
 	p := &api.StatusReportHealthPolicy{
 		Profile: api.ProfileProduction, Dead: metav1.Duration{Duration: Dead}, Contact: metav1.Duration{Duration: Contact},
 		Stabilisation: metav1.Duration{Duration: window}, MinQuorum: quorum(api.ProfileProduction, members),
-		WhenControllerSilent: api.WhenSilentWait,
+		Trailing: Trailing, WhenControllerSilent: api.WhenSilentWait,
 	}
 	p.CleanUpDeadReports = p.MinQuorum >= CleanUpFrom
 	return p
@@ -81,6 +85,9 @@ func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 	}
 	p.Stabilisation.Duration = max(0, p.Stabilisation.Duration)
 	p.MinQuorum = max(1, p.MinQuorum)
+	if p.Trailing < 1 || p.Trailing > mostBehind {
+		p.Trailing = out.Trailing
+	}
 	if p.WhenControllerSilent != api.WhenSilentPeers {
 		p.WhenControllerSilent = api.WhenSilentWait
 	}

@@ -77,6 +77,18 @@ func TestResolve(t *testing.T) {
 		"a word that is not known leaves them waiting": {
 			in: Input{Members: 3, Said: []Said{said("a", FieldSilent, "peers")}}, want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseBadValue)},
 		},
+		"how far a member may be behind": {
+			in:   Input{Members: 3, Said: []Said{said("a", FieldTrailing, "50")}},
+			want: with(func(p *api.StatusReportHealthPolicy) { p.Trailing, p.Overridden = 50, []string{FieldTrailing} }),
+		},
+		"a bad number keeps what it was": {
+			in: Input{
+				Members: 3, Said: []Said{said("a", FieldTrailing, "0")},
+				Stored: with(func(p *api.StatusReportHealthPolicy) { p.Trailing, p.Overridden = 50, []string{FieldTrailing} }),
+			},
+			want: with(func(p *api.StatusReportHealthPolicy) { p.Trailing, p.Overridden = 50, []string{FieldTrailing} }),
+			bad:  []string{string(CauseBadValue)},
+		},
 		"two that disagree leave them waiting": {
 			in:   Input{Members: 3, Said: []Said{said("a", FieldSilent, "Peers"), said("b", FieldSilent, "Wait")}},
 			want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseDiffers)},
@@ -157,6 +169,7 @@ func TestBounds(t *testing.T) {
 		FieldContact:       {good: []string{"10s", "1m"}, bad: []string{"9s", "61s", "0s"}},
 		FieldStabilisation: {good: []string{"1s", "10m"}, bad: []string{"0", "25h"}},
 		FieldMinQuorum:     {good: []string{"1", "1000"}, bad: []string{"0", "-1", "1001", "three", "1.5", "99999999999999999999"}},
+		FieldTrailing:      {good: []string{"1", "1000000"}, bad: []string{"0", "-1", "1000001", "off", "1e3", ""}},
 		FieldCleanUp:       {good: []string{"true", "false"}, bad: []string{"yes", "TRUE", "1", ""}},
 		FieldProfile:       {good: []string{"production", "development"}, bad: []string{"prod", ""}},
 	} {
@@ -191,8 +204,13 @@ func TestOf(t *testing.T) {
 		}
 	}
 	got := Of(report(&api.StatusReportHealthPolicy{Stabilisation: metav1.Duration{Duration: -1}}))
-	if got.Dead != standard.Dead || got.Contact != standard.Contact || got.Stabilisation.Duration != 0 || got.MinQuorum != 1 {
+	if got.Dead != standard.Dead || got.Contact != standard.Contact || got.Stabilisation.Duration != 0 || got.MinQuorum != 1 || got.Trailing != Trailing {
 		t.Errorf("an empty policy is %+v", got)
+	}
+	for stored, want := range map[int64]int64{-1: Trailing, 0: Trailing, 1: 1, mostBehind: mostBehind, mostBehind + 1: Trailing} {
+		if got := Of(report(&api.StatusReportHealthPolicy{Trailing: stored})); got.Trailing != want {
+			t.Errorf("trailing %d counts as %d, want %d", stored, got.Trailing, want)
+		}
 	}
 	p := Standard(0, 3)
 	if w := First(report(p)); w != Stabilisation {

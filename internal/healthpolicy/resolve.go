@@ -84,18 +84,8 @@ func fields() map[string]field {
 		FieldDead:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Dead }, least, most),
 		FieldContact:       duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Contact }, Contact, mostContact),
 		FieldStabilisation: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Stabilisation }, least, most),
-		FieldMinQuorum: {
-			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
-				n, err := strconv.ParseInt(text, 10, 32)
-				if err != nil || n < 1 || n > mostQuorum {
-					return code.New(CureNumber, "most", mostQuorum)
-				}
-				p.MinQuorum = int32(n)
-				return code.Message{}
-			},
-			keep: func(p, from *api.StatusReportHealthPolicy) { p.MinQuorum = from.MinQuorum },
-			show: func(p *api.StatusReportHealthPolicy) any { return int(p.MinQuorum) },
-		},
+		FieldMinQuorum:     number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MinQuorum }, mostQuorum),
+		FieldTrailing:      number(func(p *api.StatusReportHealthPolicy) *int64 { return &p.Trailing }, mostBehind),
 		FieldSilent: {
 			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
 				switch v := api.WhenSilent(text); v {
@@ -138,6 +128,22 @@ func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, 
 	}
 }
 
+// number describes a field that holds a whole number from 1.
+func number[N int32 | int64](of func(p *api.StatusReportHealthPolicy) *N, most N) field {
+	return field{
+		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+			n, err := strconv.ParseInt(text, 10, 32)
+			if err != nil || n < 1 || n > int64(most) {
+				return code.New(CureNumber, "most", int(most))
+			}
+			*of(p) = N(n)
+			return code.Message{}
+		},
+		keep: func(p, from *api.StatusReportHealthPolicy) { *of(p) = *of(from) },
+		show: func(p *api.StatusReportHealthPolicy) any { return int(*of(p)) },
+	}
+}
+
 // short formats a duration as a person writes it: 24h and not 24h0m0s.
 func short(d time.Duration) string {
 	text := strings.TrimSuffix(d.String(), "0s")
@@ -177,7 +183,7 @@ func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
 	}
 	r.field(FieldMinQuorum)
 	r.out.CleanUpDeadReports = r.out.MinQuorum >= CleanUpFrom
-	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldSilent} {
+	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldTrailing, FieldSilent} {
 		r.field(name)
 	}
 	slices.Sort(r.out.Overridden)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 )
 
 // The wire: GET Path answers with the row. Its ETag is the row's digest, so that who knows the row asks with If-None-Match and gets no body; Header has the
@@ -25,6 +26,9 @@ const (
 	Header = "Scylla-Heartbeat"
 )
 
+// LogHeader is in the answer where the node's place in the log of group 0, or its schema version, is known: see package raftlog. Reporters of before do not send it.
+const LogHeader = "Scylla-Raft"
+
 // RowHeader is in the answer to the question whether a reporter is ready: the digest of its row of now, empty before the first. Reporters of before do not send it.
 const RowHeader = "Scylla-Row"
 
@@ -33,6 +37,14 @@ type Beat struct {
 	mu     sync.Mutex
 	number int64
 	row    string
+	log    raftlog.Said
+}
+
+// Answer is what one look at a reporter has told.
+type Answer struct {
+	Number int64
+	// Log says nothing where the reporter, or its ScyllaDB, does not tell it.
+	Log raftlog.Said
 }
 
 // Say takes the row of now. alive is true when ScyllaDB was asked and answered since the last time: then the number advances.
@@ -43,6 +55,13 @@ func (b *Beat) Say(row string, alive bool) {
 	if alive {
 		b.number++
 	}
+}
+
+// Tell takes the node's place in the log of group 0 of now. It is no part of the row, so that nothing is written when it changes.
+func (b *Beat) Tell(log raftlog.Said) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.log = log
 }
 
 // ServeHTTP answers GET Path.
@@ -56,7 +75,7 @@ func (b *Beat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b.mu.Lock()
-	number, row := b.number, b.row
+	number, row, log := b.number, b.row, b.log.String()
 	b.mu.Unlock()
 	if row == "" {
 		http.Error(w, "no row yet", http.StatusServiceUnavailable)
@@ -65,6 +84,9 @@ func (b *Beat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tag := quote(api.ReportDigest(row))
 	w.Header().Set("ETag", tag)
 	w.Header().Set(Header, strconv.FormatInt(number, 10))
+	if log != "" {
+		w.Header().Set(LogHeader, log)
+	}
 	if r.Header.Get("If-None-Match") == tag {
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -85,39 +107,44 @@ var (
 	ErrGarbled = errors.New("its answer is garbled")
 )
 
-// Ask returns the number of the reporter at address, host and port, if it still says the row with that digest. The client pins its certificate; ctx bounds the
+// Ask returns what is said by the reporter at address, host and port; it must still say the row with that digest. The client pins its certificate; ctx bounds the
 // time, and no body is read. Errors: ErrOtherRow, ErrRefused, ErrGarbled, and those of the connection.
-func Ask(ctx context.Context, c *http.Client, address, digest string) (int64, error) {
+func Ask(ctx context.Context, c *http.Client, address, digest string) (Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+Path, http.NoBody)
 	if err != nil {
-		return 0, err
+		return Answer{}, err
 	}
 	req.Header.Set("If-None-Match", quote(digest))
 	resp, err := c.Do(req)
 	if err != nil {
-		return 0, err
+		return Answer{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch resp.StatusCode {
 	case http.StatusNotModified:
 	case http.StatusOK:
-		return 0, ErrOtherRow
+		return Answer{}, ErrOtherRow
 	default:
 		const enough = 200
 		said, _ := bounded.Head(resp.Body, enough) // its status is the answer, its words are for people
-		return 0, fmt.Errorf("%w: %s: %q", ErrRefused, resp.Status, strings.TrimSpace(string(said)))
+		return Answer{}, fmt.Errorf("%w: %s: %q", ErrRefused, resp.Status, strings.TrimSpace(string(said)))
 	}
 	// A number has one spelling, and an answer one number.
 	all := resp.Header.Values(Header)
 	if len(all) != 1 {
-		return 0, fmt.Errorf("%w: it has %d numbers", ErrGarbled, len(all))
+		return Answer{}, fmt.Errorf("%w: it has %d numbers", ErrGarbled, len(all))
 	}
 	number, err := strconv.ParseInt(all[0], 10, 64)
 	if err != nil || number < 0 || strconv.FormatInt(number, 10) != all[0] {
-		return 0, fmt.Errorf("%w: its number is %.40q", ErrGarbled, all[0])
+		return Answer{}, fmt.Errorf("%w: its number is %.40q", ErrGarbled, all[0])
 	}
 	if tag := resp.Header.Get("ETag"); tag != quote(digest) {
-		return 0, ErrOtherRow
+		return Answer{}, ErrOtherRow
 	}
-	return number, nil
+	// A log that cannot be read is one that is not known: a later version may say it in another way.
+	var log raftlog.Said
+	if said := resp.Header.Values(LogHeader); len(said) == 1 {
+		log, _ = raftlog.Parse(said[0])
+	}
+	return Answer{Number: number, Log: log}, nil
 }

@@ -32,8 +32,8 @@ func TestABeatAdvancesWithEachSuccessfulPollAndNotOtherwise(t *testing.T) {
 	const row = `{"hostID":"a"}`
 	ask := func(want int64) {
 		t.Helper()
-		if got, err := heartbeat.Ask(t.Context(), c, address, api.ReportDigest(row)); err != nil || got != want {
-			t.Errorf("%d, %v; want %d", got, err, want)
+		if got, err := heartbeat.Ask(t.Context(), c, address, api.ReportDigest(row)); err != nil || got.Number != want {
+			t.Errorf("%d, %v; want %d", got.Number, err, want)
 		}
 	}
 	b.Say(row, true)
@@ -104,8 +104,8 @@ func TestGarbledAnswersConfirmNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address, client := serve(t, c.answer)
 			got, err := heartbeat.Ask(t.Context(), client, address, digest)
-			if !errors.Is(err, c.want) || c.want == nil && got != 7 {
-				t.Errorf("%d, %v; want %v", got, err, c.want)
+			if !errors.Is(err, c.want) || c.want == nil && got.Number != 7 {
+				t.Errorf("%d, %v; want %v", got.Number, err, c.want)
 			}
 		})
 	}
@@ -135,8 +135,8 @@ func TestAnyHeaderIsTakenOrRefused(t *testing.T) {
 			w.Code = code
 			return w.Result()
 		}), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-		if got, err := heartbeat.Ask(context.Background(), c, "a:1", "d"); err == nil && (code != http.StatusNotModified || tag != `"d"` || got < 0) {
-			t.Errorf("%q %q %d was taken as %d", number, tag, code, got)
+		if got, err := heartbeat.Ask(context.Background(), c, "a:1", "d"); err == nil && (code != http.StatusNotModified || tag != `"d"` || got.Number < 0) {
+			t.Errorf("%q %q %d was taken as %d", number, tag, code, got.Number)
 		}
 	})
 }

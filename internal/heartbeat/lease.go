@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 )
 
 // The other wire, where a network forbids the question: the reporter writes number and digest to a Lease of its Pod, api.LeaseHeartbeatPrefix with the Pod's name, in
@@ -29,8 +30,23 @@ func (b *Beat) Now() (number int64, digest string, ok bool) {
 	return b.number, api.ReportDigest(b.row), b.row != ""
 }
 
+// Log is what there is to say of the log of group 0.
+func (b *Beat) Log() raftlog.Said {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log
+}
+
 // LeaseName is the name of a Pod's Lease.
 func LeaseName(pod string) string { return api.LeaseHeartbeatPrefix + pod }
+
+// FillLog adds what is said of the log of group 0, in an annotation of its own, which controllers of before do not read.
+func FillLog(l *coordinationv1.Lease, log raftlog.Said) {
+	delete(l.Annotations, api.AnnotationRaft)
+	if text := log.String(); text != "" {
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationRaft, text)
+	}
+}
 
 // Fill makes l the heartbeat of a Pod; what else it has stays.
 func Fill(l *coordinationv1.Lease, pod types.NamespacedName, uid types.UID, cluster string, number int64, digest string, now metav1.MicroTime, seconds int32) {
@@ -48,19 +64,20 @@ func Fill(l *coordinationv1.Lease, pod types.NamespacedName, uid types.UID, clus
 	l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds, l.Spec.RenewTime = &holder, &seconds, &now
 }
 
-// Read is the number of a Lease that confirms the row with that digest, of the Pod with that UID. Errors: ErrOtherPod, ErrOtherRow, ErrGarbled. Its times count for
+// Read is what is said by a Lease that confirms the row with that digest, of the Pod with that UID. Errors: ErrOtherPod, ErrOtherRow, ErrGarbled. Its times count for
 // nothing: they are of another clock.
-func Read(l *coordinationv1.Lease, uid types.UID, digest string) (int64, error) {
+func Read(l *coordinationv1.Lease, uid types.UID, digest string) (Answer, error) {
 	if len(l.OwnerReferences) != 1 || l.OwnerReferences[0].Kind != "Pod" || l.OwnerReferences[0].UID != uid || uid == "" {
-		return 0, ErrOtherPod
+		return Answer{}, ErrOtherPod
 	}
 	text, of, _ := strings.Cut(l.Annotations[api.AnnotationHeartbeat], " ")
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 0 || strconv.FormatInt(number, 10) != text {
-		return 0, fmt.Errorf("%w: the number of Lease %s/%s is %.40q", ErrGarbled, l.Namespace, l.Name, text)
+		return Answer{}, fmt.Errorf("%w: the number of Lease %s/%s is %.40q", ErrGarbled, l.Namespace, l.Name, text)
 	}
 	if of != digest || digest == "" {
-		return 0, ErrOtherRow
+		return Answer{}, ErrOtherRow
 	}
-	return number, nil
+	log, _ := raftlog.Parse(l.Annotations[api.AnnotationRaft])
+	return Answer{Number: number, Log: log}, nil
 }

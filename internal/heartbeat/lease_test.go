@@ -41,8 +41,8 @@ func TestWhatALeaseConfirms(t *testing.T) {
 		if c.change != nil {
 			c.change(l)
 		}
-		if n, err := heartbeat.Read(l, c.uid, c.digest); !errors.Is(err, c.want) || c.want == nil && n != 7 {
-			t.Errorf("%s: %d, %v; want %v", name, n, err, c.want)
+		if n, err := heartbeat.Read(l, c.uid, c.digest); !errors.Is(err, c.want) || c.want == nil && n.Number != 7 {
+			t.Errorf("%s: %+v, %v; want %v", name, n, err, c.want)
 		}
 	}
 }

@@ -115,8 +115,8 @@ func TestTheAnnotationSaysWhereTheHeartbeatIsServed(t *testing.T) {
 			t.Errorf("%s is served, the annotation says port %d", address, h.Port)
 		}
 		c := pinned.NewClient(h.Fingerprint)
-		if n, err := heartbeat.Ask(t.Context(), c, address, api.ReportDigest(w.annotation())); err != nil || n < 1 {
-			t.Errorf("%d, %v", n, err)
+		if n, err := heartbeat.Ask(t.Context(), c, address, api.ReportDigest(w.annotation())); err != nil || n.Number < 1 {
+			t.Errorf("%+v, %v", n, err)
 		}
 		c.CloseIdleConnections()
 		if err := stop(); err != nil {

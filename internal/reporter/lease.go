@@ -71,6 +71,7 @@ func (r *reporter) writeLease(ctx context.Context, number int64, digest string, 
 	own := types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}
 	fill := func(l *coordinationv1.Lease) *coordinationv1.Lease {
 		heartbeat.Fill(l, own, r.PodUID, r.relay.question().Cluster.Name, number, digest, metav1.NewMicroTime(now), int32(3*beatInterval/time.Second))
+		heartbeat.FillLog(l, r.beat.Log())
 		return l
 	}
 	l := &r.leaseBeat

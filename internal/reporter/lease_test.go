@@ -50,8 +50,8 @@ func TestALeaseIsRenewed(t *testing.T) {
 		}
 		step()
 		l := w.lease()
-		if n, err := heartbeat.Read(l, "uid-1", api.ReportDigest(w.annotation())); n != 1 || err != nil {
-			t.Errorf("%d, %v: %+v", n, err, l)
+		if n, err := heartbeat.Read(l, "uid-1", api.ReportDigest(w.annotation())); n.Number != 1 || err != nil {
+			t.Errorf("%d, %v: %+v", n.Number, err, l)
 		}
 		if l.Labels[api.LabelCluster] != "demo" || *l.Spec.HolderIdentity != pod || !l.Spec.RenewTime.Time.Equal(time.Now()) {
 			t.Errorf("%+v", l)
@@ -90,8 +90,8 @@ func TestALeaseIsTakenOverAndMadeAgain(t *testing.T) {
 			if err := r.step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := heartbeat.Read(w.lease(), "uid-1", api.ReportDigest(w.annotation())); n != number || err != nil {
-				t.Errorf("%s: %d, %v, want %d", what, n, err, number)
+			if n, err := heartbeat.Read(w.lease(), "uid-1", api.ReportDigest(w.annotation())); n.Number != number || err != nil {
+				t.Errorf("%s: %d, %v, want %d", what, n.Number, err, number)
 			}
 		}
 		wants("of the Pod before", 1)

@@ -25,6 +25,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
@@ -59,6 +60,8 @@ type Options struct {
 	Interval time.Duration
 	// ScyllaDB of this Pod.
 	ScyllaDB *scylla.Client
+	// Metrics of it, for its place in the log of group 0; nil asks for none.
+	Metrics *scylla.Client
 	// Group0File has the answer of the Pod's query for the ID of the node's group 0; empty where nobody asks for it.
 	Group0File string
 	// Listener serves /healthz, /readyz and /metrics; nil serves nothing. Run closes it.
@@ -113,6 +116,9 @@ func Run(ctx context.Context, o Options) error {
 		defer func() { stop(); wg.Wait() }()
 	}
 	defer o.ScyllaDB.CloseIdleConnections()
+	if o.Metrics != nil {
+		defer o.Metrics.CloseIdleConnections()
+	}
 	return r.loop(ctx)
 }
 
@@ -203,6 +209,7 @@ func (r *reporter) step(ctx context.Context) error {
 	}
 	row.Heartbeat, row.Group0ID = r.where, r.group0(&row)
 	r.flush(ctx, row)
+	r.tell(ctx, &row)
 	if !r.restored && !r.due() {
 		r.pending(nil)
 		return nil
@@ -288,6 +295,15 @@ func (r *reporter) group0(row *api.NodeStatusReport) string {
 		return "" // of a Pod that does not ask, or on its first start: the ID is not known
 	}
 	return bootstrap.ParseGroup0ID(out)
+}
+
+// tell has the heartbeat say the node's place in the log of group 0, which nobody asks for without one.
+func (r *reporter) tell(ctx context.Context, row *api.NodeStatusReport) {
+	var said raftlog.Said
+	if r.where != nil && row.Error == nil {
+		said = scylla.ReadLog(ctx, r.ScyllaDB, r.Metrics)
+	}
+	r.beat.Tell(said)
 }
 
 // stamp fills in since when each node has not been UP, and remembers it through polls that could not see.

@@ -15,12 +15,15 @@ const (
 	Missed   Look = iota // no fresh row of its own, or a fresh row that cannot say whether it is UP
 	Heard                // its own row is fresh, and every fresh row sees it UP
 	SaidDown             // a fresh row sees it DOWN
+	Trails               // Heard, and too far behind in the log of group 0
 )
 
 // Debounced is a member's state. The zero value is UNKNOWN.
 type Debounced struct {
 	up, down      bool
 	missed, heard int
+	trailed       int  // looks in a row at which it was too far behind
+	trailing      bool // it is UNKNOWN since it was; until it is UP or DOWN, or nothing is heard of it
 	downSince     time.Time
 }
 
@@ -36,21 +39,30 @@ func Restored(m api.StatusReportViewMember) Debounced {
 
 // Next is the state after one more look.
 func (d Debounced) Next(l Look, now time.Time) Debounced {
+	if l != Trails {
+		d.trailed = 0
+	}
 	switch l {
 	case SaidDown:
 		if !d.down {
 			d.downSince = now
 		}
-		d.up, d.down, d.missed, d.heard = false, true, 0, 0
+		d.up, d.down, d.missed, d.heard, d.trailing = false, true, 0, 0, false
 	case Heard:
 		d.missed, d.heard = 0, min(d.heard+1, RecoveryLimit)
 		if d.heard == RecoveryLimit {
-			d.up, d.down, d.downSince = true, false, time.Time{}
+			d.up, d.down, d.trailing, d.downSince = true, false, false, time.Time{}
+		}
+	case Trails:
+		// It is no look that heard it well: one that is now silent and now behind is UNKNOWN too.
+		d.heard, d.missed, d.trailed = 0, min(d.missed+1, MissedLimit), min(d.trailed+1, TrailingLimit)
+		if d.trailed == TrailingLimit || d.missed == MissedLimit {
+			d.up, d.down, d.trailing, d.downSince = false, false, true, time.Time{}
 		}
 	default:
 		d.heard, d.missed = 0, min(d.missed+1, MissedLimit)
 		if d.missed == MissedLimit {
-			d.up, d.down, d.downSince = false, false, time.Time{}
+			d.up, d.down, d.trailing, d.downSince = false, false, false, time.Time{}
 		}
 	}
 	return d
@@ -66,6 +78,9 @@ func (d Debounced) State() api.NodeStatus {
 	}
 	return api.NodeStatusUnknown
 }
+
+// Trailing is true for a member that is UNKNOWN because it is too far behind in the log of group 0.
+func (d Debounced) Trailing() bool { return d.trailing }
 
 // DownSince is when the member went DOWN; zero when it is not, or when that is not known.
 func (d Debounced) DownSince() time.Time { return d.downSince }

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 )
 
 // Evidence is what a cluster, taken once, says of a member.
@@ -40,6 +41,8 @@ type Heartbeat struct {
 	Digest string
 	// Advanced is when the running number was last seen to advance, by the receiver's own clock; zero while it was not.
 	Advanced time.Time
+	// Log is what the last answer said of the log of group 0; it says nothing when that look was missed.
+	Log raftlog.Said
 }
 
 // Pulse is what is remembered of one reporter's running number; another certificate, address or Pod is another one's. The zero value has heard nothing.
@@ -62,7 +65,7 @@ const (
 // Hear takes the number of an answer that confirms the report with that digest, and when it was asked for: what it says is not younger than that. The first number
 // advances nothing, because a reporter that hangs serves one, too. A limit of zero is ContactLimit.
 func (p *Pulse) Hear(number int64, digest string, asked time.Time, limit time.Duration) Beat {
-	p.is.Digest = ""
+	p.Miss()
 	switch {
 	case p.since.IsZero():
 		p.number, p.since = number, asked
@@ -78,7 +81,10 @@ func (p *Pulse) Hear(number int64, digest string, asked time.Time, limit time.Du
 }
 
 // Miss takes a look that had no answer, or one about another report.
-func (p *Pulse) Miss() { p.is.Digest = "" }
+func (p *Pulse) Miss() { p.is.Digest, p.is.Log = "", raftlog.Said{} }
+
+// Tell takes what an answer that counts says of the log of group 0.
+func (p *Pulse) Tell(log raftlog.Said) { p.is.Log = log }
 
 // Heartbeat is what is known by what was heard.
 func (p *Pulse) Heartbeat() Heartbeat { return p.is }

@@ -153,7 +153,9 @@ type Standing struct {
 	// persisted was never given.
 	Stored *api.StatusReportView
 	// Most is how many may join at once where their versions allow it; Window how long all must hold without a break before a permit is given.
-	Most   int
+	Most int
+	// Log is what the last look says of the log of group 0.
+	Log    Log
 	Window time.Duration
 	Now    time.Time
 }
@@ -304,7 +306,12 @@ func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
 	case a.Kind != api.PermitForm && len(t.by.Members) == 0:
 		return waits(a, code.Code(matrix.ReasonReportMissing))
 	case len(notUp) > 0:
+		if behind, ok := t.behind(a, dead); ok {
+			return behind
+		}
 		return waits(a, t.notAsNeeded(dead), notUp...)
+	case a.Kind != api.PermitForm && len(t.by.Log.Differ) > 0:
+		return waits(a, bootstrap.QueueSchema, t.by.Log.Differ...)
 	case len(t.scene.Leaving) > 0:
 		return waits(a, bootstrap.QueueLeaving, t.scene.Leaving...)
 	case !a.Waits:
@@ -324,6 +331,28 @@ func (t *turn) notAsNeeded(dead []hostid.ID) code.Code {
 		return bootstrap.QueueTargetNotDown
 	}
 	return bootstrap.QueueMembersNotUp
+}
+
+// behind is that the members which are not as needed are too far behind in the log of group 0; false where one of them is not as needed for another cause.
+func (t *turn) behind(a *Applicant, dead []hostid.ID) (api.StatusReportViewWaiting, bool) {
+	var out api.StatusReportViewWaiting
+	for i := range t.by.Members {
+		m := &t.by.Members[i]
+		if len(bootstrap.NotUp(t.by.Members[i:i+1], dead)) == 0 {
+			continue
+		}
+		if m.Cause != api.CauseTrailing || slices.Contains(dead, hostid.Known(m.HostID)) {
+			return out, false
+		}
+		ref := matrix.Ref{Member: m.Name, HostID: hostid.Known(m.HostID)}
+		if n := t.by.Log.Behind[key(ref.HostID, ref.Member)]; out.Reason == "" || n > out.Entries {
+			out = waits(a, bootstrap.QueueTrailing, ref.Name())
+			if out.Entries = n; t.by.Log.Leader != "" {
+				out.Nodes = append(out.Nodes, t.by.Log.Leader)
+			}
+		}
+	}
+	return out, true
 }
 
 // before are those whose turn comes before the applicant's.

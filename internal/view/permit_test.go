@@ -28,6 +28,7 @@ type play struct {
 	stored  *api.StatusReportView
 	most    int
 	old     bool
+	log     view.Log
 	now     time.Time
 }
 
@@ -61,7 +62,7 @@ func joins(members ...string) *play {
 
 // next settles once more and persists it.
 func (p *play) next() view.Permits {
-	got := p.granter.Next(&p.scene, view.Standing{Members: p.members, Old: p.old, Stored: p.stored, Most: p.most, Window: window, Now: p.now})
+	got := p.granter.Next(&p.scene, view.Standing{Members: p.members, Old: p.old, Stored: p.stored, Most: p.most, Log: p.log, Window: window, Now: p.now})
 	p.stored = &api.StatusReportView{Policy: api.PolicyPermits, Permits: got.Permits, Queue: got.Queue, Waiting: got.Waiting, Founder: got.Founder}
 	return got
 }
@@ -289,7 +290,7 @@ func TestPermitsAreSafe(t *testing.T) {
 				a.Refused = rapid.SampledFrom([]string{"", "", string(matrix.ReasonFirstNodePending)}).Draw(t, "refused")
 			}
 			before := p.stored
-			got := p.granter.Next(&p.scene, view.Standing{Members: p.members, Stored: p.stored, Most: p.most, Window: window, Now: p.now})
+			got := p.granter.Next(&p.scene, view.Standing{Members: p.members, Stored: p.stored, Most: p.most, Log: p.log, Window: window, Now: p.now})
 			most := 1
 			if p.scene.Parallel && !form {
 				most = p.most

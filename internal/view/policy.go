@@ -26,6 +26,9 @@ const (
 	// Stabilisation is how long a first node must have been well without a break before its cluster counts as initialised, and by default how long all must
 	// stay UP before a barrier opens.
 	Stabilisation = healthpolicy.Stabilisation
+	// Trailing is how many entries a member may be behind the leader in the log of group 0, TrailingLimit after how many looks in a row beyond that it is UNKNOWN.
+	Trailing      = healthpolicy.Trailing
+	TrailingLimit = 2
 	// Dead is how long a node must have been DOWN before anything suggests to replace it.
 	Dead = healthpolicy.Dead
 )
@@ -55,6 +58,7 @@ const (
 	LimitQuorum        code.Code = "LimitQuorum"
 	LimitCleanUp       code.Code = "LimitCleanUp"
 	LimitDead          code.Code = "LimitDead"
+	LimitTrailing      code.Code = "LimitTrailing"
 	LimitSilent        code.Code = "LimitSilent"
 )
 
@@ -69,6 +73,7 @@ func Policy() []Limit {
 		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: LimitStabilisation, Field: healthpolicy.FieldStabilisation},
 		{Name: "stabilisation of a permit", Value: Stabilisation, Meaning: LimitPermit, Flag: "scylla-agent controller --stabilisation", Field: healthpolicy.FieldStabilisation},
 		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: LimitBarrier, Flag: "scylla-agent barrier --stabilisation", Field: healthpolicy.FieldStabilisation},
+		{Name: "trailing", Value: standard.Trailing, Meaning: LimitTrailing, Field: healthpolicy.FieldTrailing},
 		{Name: "dead", Value: Dead, Meaning: LimitDead, Field: healthpolicy.FieldDead},
 		{Name: "profile", Value: standard.Profile, Meaning: LimitProfile, Field: healthpolicy.FieldProfile},
 		{Name: "minimum quorum", Value: standard.MinQuorum, Meaning: LimitQuorum, Field: healthpolicy.FieldMinQuorum},

@@ -3,6 +3,7 @@
 package view_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -69,7 +70,7 @@ func TestTheAgeOfAView(t *testing.T) {
 	}
 }
 
-var genLook = rapid.SampledFrom([]view.Look{view.Missed, view.Heard, view.SaidDown})
+var genLook = rapid.SampledFrom([]view.Look{view.Missed, view.Heard, view.SaidDown, view.Trails})
 
 // The state is what the last looks say: DOWN at once, UNKNOWN after three that heard nothing, UP after two in a row that did; and nothing else changes it.
 func TestDebounce(t *testing.T) {
@@ -86,6 +87,13 @@ func TestDebounce(t *testing.T) {
 			}
 			return n
 		}
+		// looks in a row, up to look i, that did not hear it well
+		silent := func(i int) int {
+			n := 0
+			for ; n <= i && (looks[i-n] == view.Missed || looks[i-n] == view.Trails); n++ {
+			}
+			return n
+		}
 		for i, l := range looks {
 			was, since := d.State(), d.DownSince()
 			now := start.Add(time.Duration(i) * view.Interval)
@@ -96,8 +104,11 @@ func TestDebounce(t *testing.T) {
 				want = api.NodeStatusDown
 			case l == view.Heard && run(i) >= view.RecoveryLimit:
 				want = api.NodeStatusUp
-			case l == view.Missed && run(i) >= view.MissedLimit:
+			case l == view.Trails && run(i) >= view.TrailingLimit, silent(i) >= view.MissedLimit:
 				want = api.NodeStatusUnknown
+			}
+			if d.Trailing() && (want != api.NodeStatusUnknown || !slices.Contains(looks[:i+1], view.Trails)) {
+				t.Fatalf("look %d of %v: %s because it is behind", i, looks, want)
 			}
 			if d.State() != want {
 				t.Fatalf("look %d of %v: %s, want %s", i, looks, d.State(), want)

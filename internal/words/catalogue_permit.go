@@ -19,6 +19,8 @@ var permitWords = map[code.Code]string{
 	bootstrap.QueueFirstNode:      "the first node must be well for a while, until the cluster counts as initialised",
 	bootstrap.QueueLeaving:        "{nodes&} {nodes?leaves|leave} the cluster",
 	bootstrap.QueueOld:            "the controller has not read the cluster for too long",
+	bootstrap.QueueTrailing:       "{node} is [{entries} entries of group 0's log ]behind[ {leader}], more than trailing of the health policy allows",
+	bootstrap.QueueSchema:         "{nodes&} have different schema versions, and how far they are behind in group 0's log is not known",
 	bootstrap.QueueRefused:        "{reason}[ ({nodes&})]",
 	"PermitWaitsForUnknownReason": "{reason}",
 

@@ -51,6 +51,7 @@ var viewWords = map[code.Code]string{
 	"LimitQuorum":        "the clean-up of dead reports leaves no fewer members that report. By default 3, or as many as there are members if that is more; in profile development as many as there are members",
 	"LimitSilent":        "what a barrier that goes by permits does while no controller leads. Wait: for one; Peers: a plain join goes by the members alone, without permit, hold or turn",
 	"LimitCleanUp":       "takes the row of a node that no member lists any more out of the reports, once that has been so for as long as dead says. By default off where the minimum quorum is below 3",
+	"LimitTrailing":      "how many entries of the log of group 0 a member may be behind the leader; beyond it in two looks in a row it is UNKNOWN",
 	"LimitDead":          "how long a node must have been DOWN before anything suggests to replace it",
 
 	"ControllerView": "view {epoch}.{seq} of the controller: {up} of {members} members UP[, DOWN: {down}][, UNKNOWN: {unknown}][; held: {hold}]" +

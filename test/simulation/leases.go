@@ -93,7 +93,8 @@ func (w *world) onLease(t *heartbeats.Target) (int64, bool) {
 	if l == nil {
 		return 0, false
 	}
-	number, err := heartbeat.Read(l, t.UID, t.Digest)
+	answer, err := heartbeat.Read(l, t.UID, t.Digest)
+	number := answer.Number
 	if err == nil && w.Rule == LeaseStands {
 		number = int64(w.now.Sub(start)) // a planted bug
 	}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heartbeat_test
+
+import (
+	"net/http"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
+)
+
+// What is known of the log of group 0 travels beside the number, and the row is the same: nothing is written because of it.
+func TestTheLogTravelsBesideTheNumber(t *testing.T) {
+	const row = `{"hostID":"a"}`
+	var b heartbeat.Beat
+	address, c := serve(t, &b)
+	b.Say(row, true)
+	for _, want := range []raftlog.Said{{}, {Known: true, Leader: true, Commit: 123, Apply: 120}, {Schema: "59adb24e-f3cd-3e02-97f0-5b395827453f"}, {}} {
+		b.Tell(want)
+		if got, err := heartbeat.Ask(t.Context(), c, address, api.ReportDigest(row)); err != nil || got.Log != want || got.Number != 1 {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+		l := &coordinationv1.Lease{}
+		heartbeat.Fill(l, types.NamespacedName{Namespace: "db", Name: "demo-0"}, "uid-1", "demo", 7, "d1", metav1.MicroTime{}, 15)
+		heartbeat.FillLog(l, raftlog.Said{Schema: "00000000-0000-4000-8000-000000000001"})
+		heartbeat.FillLog(l, want) // what was said before is gone
+		if got, err := heartbeat.Read(l, "uid-1", "d1"); err != nil || got.Log != want || got.Number != 7 {
+			t.Errorf("by the Lease: %+v, %v; want %+v", got, err, want)
+		}
+	}
+}
+
+// A log that cannot be read is one that is not known. The number counts all the same: it is of a later version, or of nobody that can hide more than a log.
+func TestALogThatCannotBeReadIsNotKnown(t *testing.T) {
+	for name, all := range map[string][]string{
+		"none": nil, "another spelling": {"leader=true commit=+1 apply=1"}, "two": {"leader=true commit=1 apply=1", "leader=true commit=2 apply=2"}, "text": {"x"},
+	} {
+		address, c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("ETag", `"d"`)
+			w.Header().Set(heartbeat.Header, "7")
+			for _, text := range all {
+				w.Header().Add(heartbeat.LogHeader, text)
+			}
+			w.WriteHeader(http.StatusNotModified)
+		}))
+		if got, err := heartbeat.Ask(t.Context(), c, address, "d"); err != nil || got != (heartbeat.Answer{Number: 7}) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}

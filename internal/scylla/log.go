@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scylla
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
+)
+
+// DefaultMetricsURL is where ScyllaDB serves its metrics in the own Pod.
+const DefaultMetricsURL = "http://127.0.0.1:9180/metrics"
+
+// limitMetrics is for the metrics of Raft, which are some 5 KiB. A ScyllaDB that does not select by name sends all of them: those are not read.
+var limitMetrics = bounded.Limit{Bytes: 64 << 10, Cure: "this version does not select metrics by name: --scylla-metrics-url= turns the question off"}
+
+// logTimeout bounds the questions about the log: the row is not to wait for them.
+const logTimeout = time.Second
+
+// ReadLog asks a node for its place in the log of group 0: metrics is a client of its metrics, nil asks for none. What it does not tell is absent, whatever the cause:
+// before 6.1 there are no such metrics, and the port may be closed.
+func ReadLog(ctx context.Context, c, metrics *Client) raftlog.Said {
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	schema := ""
+	if version, err := c.SchemaVersion(ctx); err == nil {
+		schema = raftlog.Schema(version)
+	}
+	var said raftlog.Said
+	if metrics != nil {
+		err := metrics.get(ctx, "?"+raftlog.Query, func(r io.Reader) error {
+			text, err := limitMetrics.Read(r, "answer")
+			said = raftlog.Metrics(string(text))
+			return err
+		})
+		if err != nil {
+			said = raftlog.Said{} // of a part of an answer
+		}
+	}
+	said.Schema = schema
+	return said
+}
+
+// SchemaVersion is the version of the schema that the node itself has.
+func (c *Client) SchemaVersion(ctx context.Context) (string, error) {
+	return c.string(ctx, "/storage_service/schema_version")
+}
