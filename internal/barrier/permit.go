@@ -65,7 +65,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	p.From(known.StatusReport, key.Name)
 	if p.View != nil {
 		now := b.Clock.Now()
-		if b.permits.views.Of(known.StatusReport.UID, known.StatusReport.CreationTimestamp.Time, now) {
+		if b.permits.views.Of(known.StatusReport.UID, known.StatusReport.CreationTimestamp.Time) {
 			b.relays.of(known.StatusReport.UID)
 			b.permits.views.Adopt(p.View, now)
 			p.Back = b.wentBack(p.View, now)

@@ -52,7 +52,7 @@ func sample(line string) (name, value string, ok bool) {
 	}
 	name, rest := line[:end], line[end:]
 	if rest[0] == '{' {
-		shard := ""
+		var shard string
 		if shard, rest, ok = labels(rest[1:]); !ok {
 			return name, "", false
 		}

@@ -77,13 +77,13 @@ func (r *relay) of(key types.NamespacedName) {
 func (r *relay) handed(v *viewwire.View, asked time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.views.Of(v.ReportUID, time.Time{}, asked) && r.views.Handed(&v.StatusReportView, v.Age(), asked)
+	return r.views.Of(v.ReportUID, time.Time{}) && r.views.Handed(&v.StatusReportView, v.Age(), asked)
 }
 
 func (r *relay) read(report types.UID, created time.Time, v *api.StatusReportView, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.views.Of(report, created, now) && r.views.Adopt(v, now)
+	return r.views.Of(report, created) && r.views.Adopt(v, now)
 }
 
 // question is what to ask the controller next; of no cluster while that is not known.

@@ -31,7 +31,10 @@ func TestReadLog(t *testing.T) {
 		"all metrics of a node": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(gauges + strings.Repeat("# x\n", 1<<15)))
 		}, schema, raftlog.Said{Schema: schema}},
-		"an error with a body": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500); _, _ = w.Write([]byte(gauges)) }, schema, raftlog.Said{Schema: schema}},
+		"an error with a body": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write([]byte(gauges))
+		}, schema, raftlog.Said{Schema: schema}},
 		"an answer that ends": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "900")
 			_, _ = w.Write([]byte(gauges))

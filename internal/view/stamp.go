@@ -43,7 +43,6 @@ type Receiver struct {
 	report   types.UID   // of the report that the views are of; views of one report have one order
 	former   []types.UID // of reports that were deleted, the latest ones
 	created  time.Time   // the report's creation, by the API server; zero where it is not known
-	read     time.Time   // when the report was last named by Of
 	latest   *api.StatusReportView
 	advanced time.Time // when a newer view was seen after an older one, or the latest one was confirmed; zero before
 	looked   time.Time // the last look by Adopt
@@ -52,31 +51,20 @@ type Receiver struct {
 // mostFormer is how many reports that were deleted are remembered: a view of an older one has been under way for longer than anything is.
 const mostFormer = 16
 
-// returnAfter is how long the latest report must not have been read before a former one counts again: longer than any API server's answer is behind.
-const returnAfter = 2 * time.Minute
-
-// Of names the cluster report of the views that come next, by its UID and its creation by the API server's clock, zero where that is not known; now is of the receiver's
-// own clock. A report that was deleted and made anew begins a new order, however low it counts: the known view is forgotten, and no view has an age until it is seen to
-// advance. Of returns false for a report that another one has followed, and for one that was created before the latest one, as an API server that is behind may still
-// answer: a late view of it must not be taken. UIDs have no order, so where a creation is not known the two can be mistaken for each other; therefore a former report
-// counts again once the latest one has not been read for returnAfter.
-func (r *Receiver) Of(report types.UID, created, now time.Time) bool {
-	if report == r.report {
-		if r.read = now; r.created.IsZero() {
+// Of names the cluster report of the views that come next, by its UID and its creation by the API server's clock, zero where that is not known. A report that was deleted
+// and made anew begins a new order, however low it counts: the known view is forgotten, and no view has an age until it is seen to advance. Of returns false for a report
+// that another one has followed, and for one that was created before the latest one: an API server that is behind may still answer with it, and no late view of it may be
+// taken. UIDs have no order: without the creations, a receiver that first reads such an answer second would take the deleted report for the new one.
+func (r *Receiver) Of(report types.UID, created time.Time) bool {
+	switch {
+	case report == r.report:
+		if r.created.IsZero() {
 			r.created = created
 		}
 		return true
-	}
-	if !created.IsZero() && created.Before(r.created) && now.Sub(r.read) < returnAfter {
+	case slices.Contains(r.former, report), !created.IsZero() && created.Before(r.created):
 		return false
 	}
-	if at := slices.Index(r.former, report); at >= 0 {
-		if now.Sub(r.read) < returnAfter {
-			return false
-		}
-		r.former = slices.Delete(slices.Clone(r.former), at, at+1)
-	}
-	r.read = now
 	if r.report != "" || r.latest != nil {
 		r.former = append(slices.Clone(r.former), r.report)
 		r.former = r.former[max(0, len(r.former)-mostFormer):]

@@ -42,7 +42,7 @@ func (w *world) newest(p *pod, status *api.ScyllaDBStatusReport) (*api.StatusRep
 	var age time.Duration
 	v, seen := read, true
 	report := w.reportOf(status.UID)
-	if w.Rule != EveryViewCounts && !l.views.Of(report, status.CreationTimestamp.Time, w.now) {
+	if w.Rule != EveryViewCounts && !l.views.Of(report, status.CreationTimestamp.Time) {
 		return read, code.New(bootstrap.CauseViewUnseen) // of a report that was deleted
 	}
 	l.relays.of(report)
@@ -211,7 +211,7 @@ func (w *world) consume(l *leader) {
 	asked := w.now.Add(-w.net.between(0, time.Second))
 	if served, err := l.tracker.Served(clusterKey); err == nil {
 		v := served.StatusReportView
-		if c.views.Of(w.reportOf(served.ReportUID), time.Time{}, asked) {
+		if c.views.Of(w.reportOf(served.ReportUID), time.Time{}) {
 			c.views.Handed(&v, served.Age(), asked)
 		}
 	}
@@ -225,7 +225,7 @@ func (w *world) follow() {
 		w.consume(l)
 		return
 	}
-	if r := w.read(); r != nil && c.views.Of(w.reportOf(r.UID), r.CreationTimestamp.Time, w.now) {
+	if r := w.read(); r != nil && c.views.Of(w.reportOf(r.UID), r.CreationTimestamp.Time) {
 		c.views.Adopt(r.Status.View, w.now)
 	}
 	w.seen()

@@ -67,13 +67,13 @@ func (w *world) followView(p *pod) {
 		if served, err := l.tracker.Served(clusterKey); err == nil {
 			v := served.StatusReportView
 			asked := w.now.Add(-n.between(0, time.Second))
-			if r.views.Of(w.reportOf(served.ReportUID), time.Time{}, asked) {
+			if r.views.Of(w.reportOf(served.ReportUID), time.Time{}) {
 				r.views.Handed(&v, served.Age(), asked)
 			}
 			return
 		}
 	}
-	if status := w.read(); status != nil && !w.away(p) && r.views.Of(w.reportOf(status.UID), status.CreationTimestamp.Time, w.now) {
+	if status := w.read(); status != nil && !w.away(p) && r.views.Of(w.reportOf(status.UID), status.CreationTimestamp.Time) {
 		r.views.Adopt(status.Status.View, w.now)
 	}
 }
