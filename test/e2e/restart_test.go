@@ -15,7 +15,7 @@ const (
 	// rounds are restarts, made one after the other; each is planned against for so long. A slow machine ends after roundsTime, with roundsAtLeast.
 	rounds        = 20
 	roundsAtLeast = 6
-	roundsTime    = 4 * time.Minute
+	roundsTime    = 8 * time.Minute
 	planAfter     = 6 * time.Second
 )
 
