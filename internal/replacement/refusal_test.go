@@ -415,6 +415,11 @@ func TestNothingIsLeftToReplace(t *testing.T) {
 			if want := []string{"annotate service", "label service", "delete pvc", "delete pod"}; !slices.Equal(order, want) {
 				t.Errorf("%v, want %v", order, want)
 			}
+			for _, key := range recordKeys {
+				if !slices.Contains(got.Commands[0], key+"-") {
+					t.Errorf("annotation %s stays", key)
+				}
+			}
 		})
 	}
 }
