@@ -36,6 +36,7 @@ const (
 	saysDatacenterCannotBeAsked    code.Code = "DatacenterCannotBeAsked"
 	saysGhostListed                code.Code = "GhostListed"
 	saysGhostNoNodeToRemoveFrom    code.Code = "GhostNoNodeToRemoveFrom"
+	saysGhostOthersMayReturn       code.Code = "GhostOthersMayReturn"
 	saysIgnoredAreDown             code.Code = "IgnoredAreDown"
 	saysIgnoredIsTarget            code.Code = "IgnoredIsTarget"
 	saysIgnoredIsUp                code.Code = "IgnoredIsUp"

@@ -3,10 +3,13 @@
 package replacement
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
@@ -57,32 +60,40 @@ func ghosts(in Input, stranger func(hostID hostid.ID) code.Message) []Ghost {
 		}
 		g := Ghost{HostID: id, Evidence: code.New(saysGhostListed, "by", v.labels(t.Listers()), "hostID", id)}
 		if g.Why = stranger(id); g.Why.IsZero() {
-			if g.Command = v.removeNode(id); g.Command == nil {
-				g.Why = code.New(saysGhostNoNodeToRemoveFrom)
-			}
+			g.Command, g.Why = v.removeNode(id)
 		}
 		out = append(out, g)
 	}
 	return out
 }
 
-// removeNode returns the exact command, run on a member that every row has UP, with every other dead node named; nil when there is no such member.
-func (v *opinions) removeNode(id hostid.ID) code.Command {
+// removeNode returns the exact command, run on a member that every row has UP, with every other dead node named; else why there is none. ScyllaDB bans each
+// node that is named, and never takes it back. One that is DOWN in a single row, or only while it restarts, is therefore not named, and nothing is
+// removed while there is one.
+func (v *opinions) removeNode(id hostid.ID) (code.Command, code.Message) {
 	var dead []hostid.ID
+	var living []string
 	from := ""
 	for _, other := range v.expected() {
 		if other == id {
 			continue
 		}
 		t := v.of(other)
-		if len(t.Down) > 0 {
+		switch {
+		case len(t.Down) > 0 && v.dead(other):
 			dead = append(dead, other)
-		} else if from == "" && t.Total() == len(t.Up) && v.names[other].Member != "" {
+		case len(t.Down) > 0:
+			living = append(living, v.name(other))
+		case from == "" && t.Total() == len(t.Up) && v.names[other].Member != "":
 			from = v.names[other].Member
 		}
 	}
-	if from == "" {
-		return nil
+	switch {
+	case len(living) > 0:
+		slices.Sort(living)
+		return nil, code.New(saysGhostOthersMayReturn, "least", v.leastDown(), "nodes", living)
+	case from == "":
+		return nil, code.New(saysGhostNoNodeToRemoveFrom)
 	}
 	c := code.Kubectl(v.in.Namespace, "exec", from)
 	c = append(c, "-c", api.ContainerScyllaDB, "--", "nodetool", "removenode")
@@ -90,5 +101,14 @@ func (v *opinions) removeNode(id hostid.ID) code.Command {
 		slices.Sort(dead)
 		c = append(c, "--ignore-dead-nodes", hostid.Join(dead))
 	}
-	return append(c, string(id))
+	return append(c, string(id)), code.Message{}
 }
+
+// dead is what a node has to be before a command may ban it: DOWN for a majority for the health policy's time, and UP for nobody.
+func (v *opinions) dead(id hostid.ID) bool {
+	t := v.of(id)
+	since, known := t.DownSince()
+	return len(t.Up)+len(t.Contradict) == 0 && t.MajorityDown() && known && v.in.Now.Sub(since) >= v.leastDown()
+}
+
+func (v *opinions) leastDown() time.Duration { return cmp.Or(v.in.Dead, healthpolicy.Dead) }

@@ -460,6 +460,30 @@ func TestGhosts(t *testing.T) {
 	}
 }
 
+// removenode bans for good every node that it is told to ignore: the command that removes a ghost names none that only restarts.
+func TestGhostStaysWhileAnotherNodeMayReturn(t *testing.T) {
+	none := func(hostid.ID) code.Message { return code.Message{} }
+	for name, change := range map[string]func(in Input) Input{
+		"one row has it DOWN": func(in Input) Input {
+			return setCell(setCell(in, "*", hostOld, matrix.Up, matrix.StateNormal), "demo-b-0", hostOld, matrix.Down, matrix.StateNormal)
+		},
+		"one row has it UP":    func(in Input) Input { return setCell(in, "demo-b-0", hostOld, matrix.Up, matrix.StateNormal) },
+		"it has just gone":     func(in Input) Input { in.Now = t0.Add(-9 * time.Minute); return in },
+		"longer by the policy": func(in Input) Input { in.Dead = time.Hour; return in },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := setCell(setCell(base(), "*", hostNew, matrix.Down, matrix.StateNormal), "*", hostOld, matrix.Down, matrix.StateNormal)
+			if got := ghosts(in, none); len(got) != 1 || got[0].Command == nil || !got[0].Why.IsZero() {
+				t.Fatalf("before the change: %+v, want a command", got)
+			}
+			got := ghosts(change(in), none)
+			if len(got) != 1 || got[0].Command != nil || got[0].Why.Code != saysGhostOthersMayReturn || !strings.Contains(words.Text(got[0].Why), "demo-d-0") {
+				t.Errorf("got %+v, want no command while demo-d-0 may return", got)
+			}
+		})
+	}
+}
+
 // recordedAs is a member whose Service has a text that is no host ID in place of one.
 func recordedAs(text string) func(*Input) {
 	return func(in *Input) {

@@ -286,6 +286,7 @@ var replacementSentences = map[code.Code]string{
 	// Ghosts.
 	"GhostListed":             "{by&} {by?lists|list} {hostID}, which no member here has",
 	"GhostNoNodeToRemoveFrom": "no node is seen UP by everyone, from which it could be removed",
+	"GhostOthersMayReturn":    "{nodes&} {nodes?is|are} DOWN too and may come back: not DOWN for a majority for {least} yet, and removenode would ban {nodes?it|them} for good; wait, or start {nodes?it|them}",
 
 	// Phases.
 	"PhaseVerify":       "verifying and recording the host ID",
