@@ -19,9 +19,9 @@ const ViewLimit = 20 * time.Second
 
 // Permission is what is known of a member's permit.
 type Permission struct {
-	// View is the newest one that is known; nil where there is none.
+	// View is the newest known view; nil where there is none.
 	View *api.StatusReportView
-	// Override is the report that an override names in place of the cluster's own; empty without one. It is another cluster's, and its permits are too.
+	// Override is the report that an override names in place of the cluster's own; empty without one. It is another cluster's report, with another cluster's permits.
 	Override string
 	// Old is the reason why the view is too old to be used; zero where it is fresh, and where its age is not known, as outside the Pod.
 	Old code.Message
