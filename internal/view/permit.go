@@ -45,7 +45,7 @@ type Scene struct {
 	Applicants []Applicant
 	// Strangers are joining nodes that have no member Service here, Leaving are leaving nodes.
 	Strangers, Leaving []string
-	// Parallel is true where every node that runs takes several joins at once.
+	// Parallel is true where every running node supports several joins at once.
 	Parallel bool
 	// Founding is true while a member here has joined, and the cluster does not count as initialised yet.
 	Founding bool
