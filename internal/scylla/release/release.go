@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release knows ScyllaDB's release numbers: how they are written, how they compare, and which features each release has. It must not
-// talk to anything; packages that only decide may import it.
+// Package release knows ScyllaDB's release numbers: their form, their order, and the features of each release. It must not talk to anything; packages that only decide may import
+// it.
 package release
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
-// Support answers whether a version has a feature. The zero value is unknown, which is neither yes nor no.
+// Support is whether a version has a feature. The zero value is unknown, which is neither yes nor no.
 type Support uint8
 
-// The answers.
+// Values of Support.
 const (
 	Unknown Support = iota
 	No
