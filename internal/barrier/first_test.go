@@ -129,8 +129,8 @@ func TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode(t *testing.T) {
 	})
 }
 
-// TestAttack4NobodyIsFirstWithoutALiveController: a barrier knows a new cluster only by the permit of a controller that has read the whole namespace; that controller must be alive
-// and keep this cluster's reports.
+// TestAttack4NobodyIsFirstWithoutALiveController: a barrier can judge a new cluster only by the reports of a controller that has read the whole namespace; that controller
+// must be alive and keep this cluster's reports.
 func TestAttack4NobodyIsFirstWithoutALiveController(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lease func(*coordinationv1.Lease)

@@ -124,8 +124,8 @@ func TestAViewThatDoesNotPermitNeverOpens(t *testing.T) {
 	}
 }
 
-// Without a flag for the policy the barrier needs a permit, except where the Scylla Operator manages its member: it gives no permits. Kinds of permit that no controller gives are
-// named with their cure.
+// Without a flag for the policy the barrier needs a permit, except where the Scylla Operator manages its member: it gives no permits. A missing view is reported with its
+// cure.
 func TestTheDefaultPolicy(t *testing.T) {
 	mine := append(others(), service(newcomer, "rack3", nil), byOperator(allUp()))
 	managed := service(newcomer, "rack3", nil)

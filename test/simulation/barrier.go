@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// query is what the init containers before the barrier found on the volume. It stays in the Pod's emptyDir when a container is started again.
+// query is the answer of the init containers before the barrier about the volume. It stays in the Pod's emptyDir when a container is restarted.
 type query struct {
 	disk   bootstrap.Bootstrapped
 	volume bootstrap.Volume
