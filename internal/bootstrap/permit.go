@@ -17,7 +17,7 @@ import (
 // ViewLimit is the greatest age of a view that lets a member start, by the receiver's clock.
 const ViewLimit = 20 * time.Second
 
-// Permission is what is known of a member's permit.
+// Permission is the known state of a member's permit.
 type Permission struct {
 	// View is the newest known view; nil where there is none.
 	View *api.StatusReportView

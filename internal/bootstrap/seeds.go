@@ -51,7 +51,7 @@ type SeedInput struct {
 type SeedChoice struct {
 	// Code is one of the Seeds codes.
 	Code code.Code `json:"code"`
-	// Seeds are what to start with; empty when Self must not start.
+	// Seeds are the seeds to start with; empty when Self must not start.
 	Seeds []string `json:"seeds,omitempty"`
 	// Names are the members or datacenters that Code is about.
 	Names []string `json:"names,omitempty"`

@@ -16,7 +16,7 @@ type NotFoundError struct {
 	In      string   // "namespace demo", "cluster demo/scylla"
 	Nearest []string // at most three, nearest first
 	Known   int      // how many there are at all
-	Cure    string   // what to do; empty for the ordinary texts
+	Cure    string   // the remedy; empty for the ordinary texts
 }
 
 // AmbiguousError means that a text fits several objects.
@@ -95,7 +95,7 @@ func Nearest(typed string, known []string) []string {
 	return slices.Compact(out)
 }
 
-// maxTyped bounds what is compared; no Kubernetes name is longer.
+// maxTyped bounds the typed texts that are compared; no Kubernetes name is longer.
 const maxTyped = 253
 
 // leastWord is the least length of a part of a name that still identifies one.

@@ -36,7 +36,7 @@ type Options struct {
 	Namespace string
 	// Settled is the moment before which a node must have gone DOWN so that a next step may name a replacement; with zero none ever does.
 	Settled time.Time
-	// Fates hold by host ID what is known of nodes beside the rows.
+	// Fates are the known facts about nodes from outside the rows, by host ID.
 	Fates map[hostid.ID]Fate
 	// Identity is the ID of the cluster's group 0 as it was recorded, empty where it was not: a node that serves and has another one is of another cluster. Forget
 	// is the command that forgets it.
@@ -44,7 +44,7 @@ type Options struct {
 	Forget   code.Command
 }
 
-// Fate is what Services, Pods and logs tell of a node. Whoever reads less leaves out what he does not know: the next step is then a plainer one.
+// Fate is the facts about a node from Services, Pods and logs. A caller that has read less leaves the field empty: the next step is then less specific.
 type Fate struct {
 	// Member is the member for which a replacement of the node is requested or open.
 	Member string
@@ -134,7 +134,7 @@ type line struct {
 	row      *Row
 	node     int32
 	up, seen bitset // shared between equal lines; never written after New
-	extra    []pair // what is not plainly UP, ordered by node
+	extra    []pair // cells other than plain UP, ordered by node
 	nameless bool   // lists a node without host ID
 	// Used by every judgement of the row; independent of Options.
 	reports   bool // the row is there, is fresh and could be read

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// Next steps: what a person can do about a blocker. {node} is the node's name.
+// Next steps: the actions that cure a blocker. {node} is the node's name.
 const (
 	StepRestartReporter   code.Code = "RestartReporter"      // node
 	StepStartMember       code.Code = "StartMember"          // node

@@ -111,7 +111,7 @@ func notUp(base *Membership, cells []api.ObservedNode) []Observation {
 	return list
 }
 
-// share finds the membership that cells list in its own order, or starts a new one, and returns what is not plainly UP.
+// share finds the membership that cells list in its own order, or starts a new one, and returns the cells other than plain UP.
 func share(cells []api.ObservedNodeStatusReport, shared []*Membership) (*Membership, []Observation, []*Membership) {
 	if m := listing(cells, shared, sameCell); m != nil {
 		return m, exceptions(cells), shared

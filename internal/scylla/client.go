@@ -221,7 +221,7 @@ func errorMessage(body []byte, status int) string {
 	return "no message"
 }
 
-// clip bounds a text at a rune's border and drops what cannot stand in JSON as it is.
+// clip bounds a text at a rune's border and drops characters that are invalid in JSON.
 func clip(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxErrorMessage {

@@ -212,8 +212,8 @@ func (v Version) SupportsNodeOperations() Support {
 	return v.since(&o, &e)
 }
 
-// KnowsTopologyByRaft: topology may be managed by Raft, and the node says whether it is. Open source 6.0.0; on Enterprise at the latest 2025.1.0, the only
-// question that is left to this number being what a version means that does not answer.
+// KnowsTopologyByRaft: topology may be managed by Raft, and the node answers whether it is. Open source 6.0.0; on Enterprise at the latest 2025.1.0. This number is only used where
+// a version does not answer.
 func (v Version) KnowsTopologyByRaft() Support {
 	v.Pre = ""
 	o, e := number(6, 0), number(2025, 1)
