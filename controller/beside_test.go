@@ -64,8 +64,8 @@ func (p *place) older() {
 	}
 }
 
-// TestBesideOperator2And7OnARealAPIServer: with the Scylla Operator's definition of its kind, an older one of our own, and a report of the operator's that carries
-// our label, as its ScyllaDBDatacenter does. What is pruned of our kind is said; when the cluster goes, our reports go and the operator's stays.
+// TestBesideOperator2And7OnARealAPIServer: with the Scylla Operator's definition of its kind, an older one of our own, and a report of the operator's that carries our label, as
+// its ScyllaDBDatacenter does. Fields of our kind that are pruned are reported; when the cluster is deleted, our reports are deleted and the operator's stays.
 func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a control plane")
@@ -110,7 +110,7 @@ func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 		},
 		DatacenterName: "dc9",
 	}
-	// The same without any owner, which somebody wrote by hand.
+	// The same without any owner, written by hand.
 	byHand := operators.DeepCopy()
 	byHand.Name, byHand.DatacenterName, byHand.OwnerReferences = "demo-by-hand", "dc8", nil
 	for manager, o := range map[string]client.Object{"scylla-operator": operators, "kubectl-create": byHand} {
@@ -124,7 +124,7 @@ func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"demo-rack1", "demo-rack2"} {
-		// Without garbage collection only our controller can delete what was theirs.
+		// Without garbage collection only our controller can delete the cluster's objects.
 		orphan := client.PropagationPolicy(metav1.DeletePropagationOrphan)
 		if err := p.client.Delete(t.Context(), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}}, orphan); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller is what runs as controller, in the cluster from the image and out of it from the plugin: the wiring of one package per
-// reconciler, leader election, health, metrics. It must not import the plugin, and holds no rule of ScyllaDB itself.
+// Package controller runs as controller, in the cluster from the image and outside it from the plugin: the wiring of one package per reconciler, leader election, health, metrics.
+// It must not import the plugin, and holds no rule of ScyllaDB itself.
 package controller
 
 import (
@@ -46,7 +46,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// Requests per second to the API server and their burst, when the caller does not say.
+// Requests per second to the API server and their burst, where the caller sets none.
 const (
 	qps   = 50
 	burst = 100
@@ -89,7 +89,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	return nil
 }
 
-// cacheOptions say what is held in memory: objects of clusters alone, and of them what is read.
+// cacheOptions restrict the cache to clusters' objects, and of these to the fields that are read.
 func cacheOptions(v validated) (cache.Options, error) {
 	ours, err := labels.NewRequirement(api.LabelCluster, selection.Exists, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func cacheOptions(v validated) (cache.Options, error) {
 		&corev1.Pod{}:         {Label: ofCluster, Transform: slimPod},
 		&corev1.Service{}:     {Label: ofCluster}, // which are written: they are kept but for their field managers
 		&appsv1.StatefulSet{}: {Label: ofCluster, Transform: slimSet},
-		// Heartbeats of members whose network forbids the question; watched once there is one.
+		// Heartbeats of members whose network forbids the request; watched once there is one.
 		&coordinationv1.Lease{}: {Label: ofCluster},
 	}
 	if v.remoteSelector != nil {
@@ -144,9 +144,9 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Ma
 		RetryPeriod:                   &v.RetryPeriod,
 		GracefulShutdownTimeout:       ptr.To(shutdownTimeout),
 		Controller: config.Controller{
-			// A second controller in one process, as a test of the election has it, is no mistake.
+			// A second controller in one process, as in a test of the election, is not an error.
 			SkipNameValidation: ptr.To(true),
-			// One that waits for its turn has its caches ready when it comes.
+			// A controller that waits for its turn has its caches ready when it becomes leader.
 			EnableWarmup:          ptr.To(true),
 			ReconciliationTimeout: reconcileTimeout,
 			Logger:                logr.FromSlogHandler(v.Log.Handler()),
@@ -154,7 +154,7 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Ma
 	})
 }
 
-// installed makes sure that our kinds are there: without them every watch would fail again and again.
+// installed returns an error unless our kinds are installed: without them every watch would fail again and again.
 func installed(mgr ctrl.Manager) error {
 	for _, kind := range []string{"ScyllaDBDatacenterNodesStatusReport", "ScyllaDBStatusReport"} {
 		gk := api.GroupVersion.WithKind(kind).GroupKind()
@@ -169,7 +169,7 @@ func installed(mgr ctrl.Manager) error {
 	return nil
 }
 
-// holder is this process's name in the Lease; a Pod's name says where its log is.
+// holder is this process's name in the Lease; a Pod's name leads to its log.
 func holder() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -178,7 +178,7 @@ func holder() string {
 	return host + "_" + string(uuid.NewUUID())
 }
 
-// epoch reads which term of the leadership this is, from 1. Without an election there is one, and each process continues after the stored view's.
+// epoch reads the number of this term of the leadership, from 1. Without an election there is one, and each process continues after the stored view's.
 func epoch(live client.Reader, v validated) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		if !v.LeaderElect {
@@ -194,7 +194,7 @@ func epoch(live client.Reader, v validated) func(context.Context) (int64, error)
 	}
 }
 
-// Long: one registration after the other, with what each needs.
+// Long: one registration after the other, with its dependencies.
 func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 	m, err := metrics.New(crmetrics.Registry)
 	if err != nil {

@@ -57,7 +57,7 @@ func start(t *testing.T) *place {
 	return &place{t: t, Cluster: c, client: cl}
 }
 
-// install applies what is shipped: the kinds and the rights, without the Deployment.
+// install applies the shipped kinds and rights, without the Deployment.
 func (p *place) install() {
 	p.t.Helper()
 	objs, err := manifests.Objects(manifests.Options{})
@@ -102,7 +102,7 @@ func (p *place) create(objs ...client.Object) {
 	}
 }
 
-// eventually waits for what must become true. Without an error it says what is still wrong.
+// eventually waits until the check returns no error; at the end it fails with the last one.
 func (p *place) eventually(what string, cond func(ctx context.Context) error) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)

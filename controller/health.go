@@ -25,16 +25,15 @@ const (
 	reconcileTimeout = time.Minute
 	deadAfter        = 3 * time.Minute
 	syncTimeout      = time.Second
-	// stalledAfter is when a controller whose loop is silent ends itself, and so gives its Lease back: a new one, or the one that waits, does what it cannot. It is
-	// longer than one reconciliation may take, and shorter than the kubelet's patience, which outside a cluster nobody has.
+	// stalledAfter is when a controller whose loop is silent ends itself, and so releases its Lease: a new controller, or the waiting one, takes over. It is longer than one
+	// reconciliation may take, and shorter than the time after which the kubelet restarts the container; outside a cluster there is no kubelet.
 	stalledAfter = reconcileTimeout + notReadyAfter
 )
 
 // errStalled ends a controller whose loop stalls.
 var errStalled = errors.New("the controller ends itself so that another one can lead")
 
-// pulse sends an empty request through the queue of the reports' loop at intervals: what comes out at the other end shows that the loop
-// lives, not only the process.
+// pulse sends an empty request through the queue of the reports' loop at intervals: a request that is processed shows that the loop lives, not only the process.
 type pulse struct {
 	clock   clock.WithTicker
 	elected <-chan struct{}
@@ -44,7 +43,7 @@ type pulse struct {
 	last  time.Time
 }
 
-// source hands the loop's queue to the pulse.
+// source gives the loop's queue to the pulse.
 func (p *pulse) source() source.Source {
 	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		p.mu.Lock()
@@ -61,8 +60,8 @@ func (p *pulse) beat() {
 	p.last = p.clock.Now()
 }
 
-// Start sends until ctx ends, and ends with an error, and so the manager with it, when nothing has come out at the other end for stalledAfter. The manager starts it on the
-// leader only. A process that is frozen as a whole renews no Lease; one of which only the loop is frozen would hold it for ever.
+// Start sends until ctx ends, and ends with an error, and so the manager with it, when no request has been processed for stalledAfter. The manager starts it on the leader only. A
+// process that is frozen as a whole renews no Lease; one whose loop alone is frozen would hold it for ever.
 func (p *pulse) Start(ctx context.Context) error {
 	p.beat() // the loop has had no chance yet
 	t := p.clock.NewTicker(pulseInterval)
@@ -85,8 +84,7 @@ func (p *pulse) Start(ctx context.Context) error {
 	}
 }
 
-// check fails when this controller leads and the loop has been silent for longer than limit. A controller that waits for its turn has
-// no loop to be asked about.
+// check fails when this controller leads and the loop has been silent for longer than limit. A controller that waits for its turn has no loop to check.
 func (p *pulse) check(limit time.Duration) func(*http.Request) error {
 	return func(*http.Request) error {
 		select {
@@ -111,7 +109,7 @@ func (p *pulse) silent(limit time.Duration) error {
 	return nil
 }
 
-// synced fails until the caches have everything.
+// synced fails until the caches are filled.
 func synced(c cache.Cache) func(*http.Request) error {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), syncTimeout)

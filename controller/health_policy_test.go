@@ -19,8 +19,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 )
 
-// What initialises a cluster and what is known of it afterwards, on a real API server, with the kinds and the rights that are shipped: one member until it is
-// initialised, a Secret that is missing, the health policy, the ID of group 0, and the second rack.
+// The initialisation of a cluster and its later state, on a real API server, with the shipped kinds and rights: one member until it is initialised, a Secret that is missing, the
+// health policy, the ID of group 0, and the second rack.
 func TestInitialiseThenScaleOnARealAPIServer(t *testing.T) {
 	const group = "11111111-1111-1111-8111-111111111111"
 	p := start(t)

@@ -67,8 +67,8 @@ func TestThePulseGoesThroughTheQueue(t *testing.T) {
 	}
 }
 
-// A controller whose loop stalls ends itself, so that it does not hold the Lease of the election for ever: later than one reconciliation may take, and before the kubelet
-// loses its patience.
+// A controller whose loop stalls ends itself, so that it does not hold the Lease of the election for ever: later than one reconciliation may take, and before the kubelet restarts
+// it.
 func TestAControllerWhoseLoopStallsEndsItself(t *testing.T) {
 	if stalledAfter <= reconcileTimeout || stalledAfter >= deadAfter {
 		t.Errorf("ends itself after %v: a reconciliation may take %v, the kubelet waits for %v", stalledAfter, reconcileTimeout, deadAfter)
@@ -96,7 +96,7 @@ func TestAControllerWhoseLoopStallsEndsItself(t *testing.T) {
 	for range 2 * int(stalledAfter/pulseInterval) {
 		pass(true)
 	}
-	for range int(stalledAfter/pulseInterval) - 1 { // what is taken from the queue is never done
+	for range int(stalledAfter/pulseInterval) - 1 { // requests that are taken from the queue are never done
 		pass(false)
 		select {
 		case err := <-done:

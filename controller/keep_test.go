@@ -43,8 +43,8 @@ func (p *place) kept(what string, want bool) {
 	})
 }
 
-// TestAttack1And2BarriersTrustOnlyWhatIsKept puts a proxy between the controller and the API server. What barriers read says that the reports are kept while
-// they are, and not while they are not, whatever else of the controller lives.
+// TestAttack1And2BarriersTrustOnlyWhatIsKept puts a proxy between the controller and the API server. The Lease that barriers read shows that the reports are kept while they are,
+// and not while they are not, whatever other part of the controller lives.
 func TestAttack1And2BarriersTrustOnlyWhatIsKept(t *testing.T) {
 	p := start(t)
 	p.install()

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// lean reads from the API server as the reader within does, but for lists of Pods: those are read page by page, slimmed as in the cache, and a row that the cache has
-// as well is held once. A replacement in a large cluster lists all Pods at every step, and two copies of all rows are more than the controller may hold.
+// lean reads from the API server as its client.Reader does, except lists of Pods: those are read page by page, slimmed as in the cache, and a row that the cache has as well is
+// held once. A replacement in a large cluster lists all Pods at every step, and two copies of all rows are more than the controller may hold.
 type lean struct {
 	client.Reader
 	cache client.Reader

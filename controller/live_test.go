@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// pages is an API server with so many fat Pods: it sends pages as asked, and everything at once to whoever asks for any state.
+// pages is an API server with that many fat Pods: it sends pages as asked, and all Pods at once to a client that accepts any state.
 type pages struct {
 	t       *testing.T
 	pods    []corev1.Pod
@@ -65,7 +65,7 @@ func (p *pages) page(limit int64, from string) (*corev1.PodList, error) {
 	return l, nil
 }
 
-// slimmedPods are what must come of it.
+// slimmedPods are the expected Pods.
 func (p *pages) slimmedPods() (out []corev1.Pod) {
 	for i := range p.pods {
 		out = append(out, *slimmed(p.pods[i].DeepCopy()))

@@ -24,18 +24,17 @@ import (
 
 // Options of the controller. DefaultOptions has the defaults; the zero value is not usable.
 type Options struct {
-	// Namespaces to look after; none means all.
+	// Namespaces to manage; none means all.
 	Namespaces []string
-	// LeaderElect makes one of several controllers the one that acts. Only then the Lease is renewed by which barriers know that somebody
-	// keeps the reports.
+	// LeaderElect makes one of several controllers the active one. Only then the Lease is renewed by which barriers know that a controller keeps the reports.
 	LeaderElect    bool
 	LeaseNamespace string
 	// LeaseDuration, RenewDeadline and RetryPeriod are those of Kubernetes' own components.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// MetricsBindAddress and HealthProbeBindAddress are host:port; "0" or empty turns the endpoint off.
 	MetricsBindAddress, HealthProbeBindAddress string
-	// ViewBindAddress is where views are served by TLS, host:port; "0" or empty serves none. PodIP is the address by which others reach it; empty where there is
-	// none, as outside a cluster: then the Lease says nothing of it.
+	// ViewBindAddress is where views are served by TLS, host:port; "0" or empty serves none. PodIP is the address by which reporters reach it; empty where there is none, as
+	// outside a cluster: then the Lease has no address.
 	ViewBindAddress, PodIP string
 	// Concurrency is how many objects of a kind are reconciled at once.
 	Concurrency int
@@ -44,8 +43,8 @@ type Options struct {
 	// RemoteKubeconfigSelector selects the Secrets with kubeconfigs of remote Kubernetes clusters; empty turns remotes off, and no
 	// right on Secrets is needed. RemoteKubeconfigNamespace is where they are; the Lease's namespace when empty.
 	RemoteKubeconfigSelector, RemoteKubeconfigNamespace string
-	// MaxPermits is how many nodes may join at once where their versions allow it. Stabilisation is how long all must hold without a break before a permit
-	// is given.
+	// MaxPermits is how many nodes may join at once where their versions allow it. Stabilisation is how long all conditions must hold without interruption before a permit is
+	// given.
 	MaxPermits    int
 	Stabilisation time.Duration
 	// RemoteStaleAfter is how long a remote may be silent before its rows count as old.
@@ -96,20 +95,20 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.RemoteStaleAfter, "remote-stale-after", o.RemoteStaleAfter, "how long a remote may be silent before its rows count as old and block")
 }
 
-// validated are options that were looked at.
+// validated are options that have passed Validate.
 type validated struct {
 	Options
 	synchronise    bool
 	remoteSelector labels.Selector // nil when remotes are off
 }
 
-// maxPermits is what a view has room for.
+// maxPermits is the number of permits that fit into a view.
 const maxPermits = 64
 
 // minStaleAfter leaves room for the interval at which remotes are asked, twice.
 const minStaleAfter = 20 * time.Second
 
-// Validate says what is wrong with the options, before anything is asked of a cluster (exit.CodeUsage).
+// Validate returns what is wrong with the options, before any request to a cluster (exit.CodeUsage).
 func (o Options) Validate() error {
 	_, err := o.validate()
 	return err

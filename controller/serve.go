@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
-// viewServer answers GET /view. It runs in every controller, and only the leader's tells anything.
+// viewServer answers GET /view. It runs in every controller, and only the leader's returns a view.
 type viewServer struct {
 	listener net.Listener
 	key      *pinned.Key
@@ -39,7 +39,7 @@ func newViewServer(address string, elected <-chan struct{}, of viewwire.Source, 
 	return &viewServer{listener: l, key: key, elected: elected, of: of, log: log}, nil
 }
 
-// at is what the Lease says of it; empty for an address that nobody knows.
+// at is the server's address for the Lease; empty where others cannot reach it.
 func (s *viewServer) at(podIP string) string {
 	if s == nil || podIP == "" {
 		return ""
@@ -51,10 +51,10 @@ func (s *viewServer) at(podIP string) string {
 	return net.JoinHostPort(podIP, port) + " " + s.key.Fingerprint
 }
 
-// NeedLeaderElection is false: who does not lead says so.
+// NeedLeaderElection is false: a controller that does not lead answers that it does not.
 func (s *viewServer) NeedLeaderElection() bool { return false }
 
-// Start answers until ctx ends. That nobody can ask is no reason to end: the views are in the reports, too.
+// Start answers until ctx ends. A failing server does not end the controller: the views are in the reports, too.
 func (s *viewServer) Start(ctx context.Context) error {
 	if err := pinned.Serve(ctx, s.listener, s.key, viewwire.Handler(s.view), s.log); err != nil {
 		s.log.ErrorContext(ctx, "views are not served any more", "error", err)

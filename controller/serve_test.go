@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
-// The leader alone answers, at the address and with the certificate that the Lease says; who reads slowly keeps nobody waiting.
+// The leader alone answers, at the address and with the certificate in the Lease; a slow client blocks no other.
 func TestTheLeaderAloneServesViews(t *testing.T) {
 	elected := make(chan struct{})
 	of := func(types.NamespacedName) (*viewwire.View, error) {

@@ -16,13 +16,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// slimPod keeps of a Pod in the cache what the reconcilers and package cluster read. Nobody writes a Pod: the controller's rights have no verb for it, so
-// nothing that is left out here can be lost there. What is left out may be as much as the rest of a Pod of a small cluster, and is held once per Pod.
+// slimPod keeps of a Pod in the cache the fields that the reconcilers and package cluster read. The controller never writes a Pod: its rights have no verb for it, so that no
+// dropped field can be lost there. The dropped fields may be as large as the rest of a Pod of a small cluster, and would be held once per Pod.
 func slimPod(obj any) (any, error) {
 	if p, ok := obj.(*corev1.Pod); ok {
 		return slimmed(p), nil
 	}
-	return obj, nil // what the informer tells of an object whose deletion it missed
+	return obj, nil // the informer's record of an object whose deletion it missed
 }
 
 func slimmed(p *corev1.Pod) *corev1.Pod {
@@ -50,7 +50,7 @@ func slimmed(p *corev1.Pod) *corev1.Pod {
 	}
 }
 
-// slimContainers keeps names, images, command lines, ports (where a reporter answers), mounts (which volume is ScyllaDB's) and what tells a sidecar.
+// slimContainers keeps names, images, command lines, ports (of the reporter), mounts (to find ScyllaDB's volume) and the fields of a sidecar.
 func slimContainers(all []corev1.Container) []corev1.Container {
 	if all == nil {
 		return nil
@@ -76,7 +76,7 @@ func claimsOf(all []corev1.Volume) []corev1.Volume {
 	return out
 }
 
-// slimStatuses leaves out what a kubelet adds for in-place resizing and mounts.
+// slimStatuses drops the fields that a kubelet adds for in-place resizing and mounts.
 func slimStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	if all == nil {
 		return nil
@@ -92,7 +92,7 @@ func slimStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return out
 }
 
-// slimSet leaves out of a StatefulSet in the cache what kubectl keeps of the last apply. Nobody writes a StatefulSet either; its template is read.
+// slimSet drops kubectl's record of the last apply from a StatefulSet in the cache. The controller writes no StatefulSet from the cache; its template is read.
 func slimSet(obj any) (any, error) {
 	if s, ok := obj.(*appsv1.StatefulSet); ok {
 		s.ManagedFields = nil
@@ -106,8 +106,8 @@ var _, _ cache.TransformFunc = slimPod, slimSet
 // podsAtOnce is how many Pods one answer may have. A row may have 200 kB.
 const podsAtOnce = 50
 
-// newInformer is client-go's, but that a list of Pods is read page by page, each of which is slimmed before the next is asked for. An API server that streams what a
-// cache begins with is not asked for a list; an older one answers with all Pods at once, of which the controller would hold the bytes and every object.
+// newInformer is client-go's, except that a list of Pods is read page by page, each of which is slimmed before the next is requested. An API server that streams the initial
+// objects of a cache is not asked for a list; an older one answers with all Pods at once, of which the controller would hold the bytes and every object.
 func newInformer(lw cache.ListerWatcher, of runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
 	if _, pods := of.(*corev1.Pod); pods {
 		inner := cache.ToListerWatcherWithContext(lw)
@@ -121,8 +121,8 @@ func newInformer(lw cache.ListerWatcher, of runtime.Object, resync time.Duration
 	return cache.NewSharedIndexInformer(lw, of, resync, indexers)
 }
 
-// listPods returns all Pods, whatever pages o asks for. They are those of now: the pages of an older state may be gone already, and an API server that is asked for
-// any state sends no pages.
+// listPods returns all Pods, whatever pages o asks for. They are the present ones: the pages of an older state may be gone already, and an API server that is asked for any state
+// sends no pages.
 func listPods(ctx context.Context, from cache.ListerWatcherWithContext, o metav1.ListOptions) (runtime.Object, error) {
 	o.ResourceVersion, o.ResourceVersionMatch, o.Limit, o.Continue = "", "", 0, ""
 	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

@@ -30,7 +30,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
 )
 
-// fat is a Pod as the API server has it: what is read of it, and besides what nobody reads.
+// fat is a Pod as the API server has it: with the fields that are read, and others.
 func fat(t *testing.T, name string, row []api.ObservedNodeStatusReport, hostID string) *corev1.Pod {
 	t.Helper()
 	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(hostID), OperationMode: "NORMAL", ObservedNodes: row})
@@ -87,7 +87,7 @@ func fat(t *testing.T, name string, row []api.ObservedNodeStatusReport, hostID s
 	}
 }
 
-// What is judged of a Pod in the cache is what is judged of the Pod, and what nobody reads is not held.
+// A Pod in the cache is judged as the whole Pod is, and the fields that are never read are not held.
 func TestThePodInTheCacheSaysTheSame(t *testing.T) {
 	t.Parallel()
 	row := []api.ObservedNodeStatusReport{{HostID: "11111111-1111-4111-8111-111111111111", Status: api.NodeStatusUp}}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heartbeats asks the members' reporters whether they still ask their ScyllaDBs and still say what their Pods' annotations say. It keeps what was heard
-// and when, by its own clock; what that means for a member, internal/view decides. Nobody waits for it: a member that is slow, silent or hostile costs itself.
+// Package heartbeats asks the members' reporters whether they still poll their ScyllaDBs and still have the rows of their Pods' annotations. It keeps the answers and their times,
+// by its own clock; internal/view judges them. No caller waits for it: a member that is slow, silent or hostile costs only its own state.
 package heartbeats
 
 import (
@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// Timeout bounds one look at a member, with all that belongs to it. It is shorter than the pause between two.
+	// Timeout bounds one look at a member, with everything that belongs to it. It is shorter than the pause between two.
 	Timeout = 1500 * time.Millisecond
 	// together is how many members are asked at the same time. Those that missed the last look have as many places of their own, so that they never keep the
 	// others waiting.
@@ -39,7 +39,7 @@ type Target struct {
 	Address, Fingerprint, Digest string
 	// Limit is how long its number may stand still; view.ContactLimit when zero.
 	Limit time.Duration
-	// Lease is true where its number is on a Lease of its Pod, which has this UID, and nobody is asked.
+	// Lease is true where its number is on a Lease of its Pod, which has this UID, and no reporter is asked.
 	Lease bool
 	UID   types.UID
 }
@@ -49,7 +49,7 @@ type Why string
 
 // Values of Why.
 const (
-	Certificate Why = "Certificate" // somebody else answers
+	Certificate Why = "Certificate" // another server answers
 	OtherRow    Why = "OtherRow"    // its row is not the annotation's
 	Refused     Why = "Refused"     // it answers that it has no row
 	Garbled     Why = "Garbled"     // no answer of a reporter
@@ -64,13 +64,13 @@ const (
 // Whys are all of them, for metrics.
 var Whys = []Why{Certificate, OtherRow, Refused, Garbled, OtherPod, NoLease, WentBack, Stopped, TimedOut, Unreachable}
 
-// Options are what a Poller needs.
+// Options of a Poller.
 type Options struct {
 	Clock clock.PassiveClock
 	Log   *slog.Logger
 	// Leases reads the Leases of members whose numbers are there; nil where there are none.
 	Leases client.Reader
-	// Missed is told of every look that was missed; nil tells nobody. It must not wait.
+	// Missed is called for every missed look; nil calls nothing. It must not wait.
 	Missed func(t Target, why Why)
 	// Timeout of one look; the constant when zero.
 	Timeout time.Duration
@@ -87,7 +87,7 @@ type Poller struct {
 	members map[types.NamespacedName]*member
 }
 
-// member is what is remembered of one.
+// member is the state of one member.
 type member struct {
 	target Target
 	client *http.Client
@@ -97,7 +97,7 @@ type member struct {
 	pulse  view.Pulse
 }
 
-// New returns a Poller that has heard of nobody.
+// New returns a Poller that has heard no member.
 func New(o Options) *Poller {
 	if o.Timeout == 0 {
 		o.Timeout = Timeout
@@ -105,7 +105,7 @@ func New(o Options) *Poller {
 	return &Poller{o: o, well: make(chan struct{}, together), sick: make(chan struct{}, together), members: map[types.NamespacedName]*member{}}
 }
 
-// Ask begins to ask all of them but for those that have not answered yet, and forgets every other one. It returns at once.
+// Ask begins to ask all of them but those that have not answered yet, and forgets every other one. It returns at once.
 func (p *Poller) Ask(ctx context.Context, all []Target) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +113,7 @@ func (p *Poller) Ask(ctx context.Context, all []Target) {
 	for _, t := range all {
 		wanted[t.Pod] = true
 		m := p.members[t.Pod]
-		// Another address or certificate is another reporter: nothing that was heard before is about it.
+		// Another address or certificate is another reporter: earlier answers are not its own.
 		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint || m.target.Lease != t.Lease || m.target.UID != t.UID {
 			if m != nil {
 				m.client.CloseIdleConnections()
@@ -140,7 +140,7 @@ func (p *Poller) Ask(ctx context.Context, all []Target) {
 	}
 }
 
-// Heard is what is known of a member's heartbeat now.
+// Heard is a member's heartbeat as known now.
 func (p *Poller) Heard(pod types.NamespacedName) view.Heartbeat {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,10 +150,10 @@ func (p *Poller) Heard(pod types.NamespacedName) view.Heartbeat {
 	return view.Heartbeat{}
 }
 
-// Wait ends when nobody is asked any more. Until Ask is called again, that is so within the timeout of a look.
+// Wait returns when no request is under way. Unless Ask is called again, that is within the timeout of a look.
 func (p *Poller) Wait() { p.running.Wait() }
 
-// look asks one member when there is a place for it.
+// look asks one member when a place is free.
 func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Target) {
 	select {
 	case lane <- struct{}{}:
@@ -162,7 +162,7 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 		p.ended(m)
 		return
 	}
-	// When it was asked, not when it answered: what it says is not younger than that.
+	// The time of asking, not of the answer: its content may be no younger than that.
 	asked := p.o.Clock.Now()
 	one, cancel := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancel()
@@ -191,7 +191,7 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	}
 }
 
-// answer asks the reporter, or reads its Lease. What is read may be older than the moment of reading: the limit of a number that stands still is for that, too.
+// answer asks the reporter, or reads its Lease. The content may be older than the moment of reading: the limit of a number that stands still covers that, too.
 func (p *Poller) answer(ctx context.Context, c *http.Client, t Target) (heartbeat.Answer, error) {
 	if !t.Lease || p.o.Leases == nil {
 		return heartbeat.Ask(ctx, c, t.Address, t.Digest)
@@ -209,7 +209,7 @@ func (p *Poller) ended(m *member) {
 	m.asking = false
 }
 
-// judge takes an answer, and says why it is none; empty when it is one.
+// judge takes an answer, and returns why it does not count; empty when it does.
 func (m *member) judge(answer heartbeat.Answer, err error, digest string, asked time.Time) Why {
 	if err != nil {
 		m.pulse.Miss()

@@ -25,7 +25,7 @@ import (
 
 const row = `{"hostID":"a"}`
 
-// bench is a poller, and what it said of missed looks.
+// bench is a poller, with its missed looks.
 type bench struct {
 	*heartbeats.Poller
 	t     *testing.T
@@ -172,7 +172,7 @@ func TestOnlyWhatIsSeenToAdvanceCounts(t *testing.T) {
 	}
 }
 
-// Another certificate or address is another reporter: what was heard of the one before says nothing of it.
+// Another certificate or address is another reporter: answers of the one before do not count for it.
 func TestAReporterThatWasStartedAnew(t *testing.T) {
 	b := newBench(t, long)
 	b.round(b.serve("a", script(5)))
@@ -217,7 +217,7 @@ func TestMembersThatHangHoldUpNobody(t *testing.T) {
 	hang.Store(true)
 	for range 10 {
 		b.clock.Step(view.Interval)
-		// It is asked again only when what it said before has been taken.
+		// It is asked again only when its earlier answer has been taken.
 		for was := heard.Load(); heard.Load() < was+2; runtime.Gosched() {
 			b.Ask(t.Context(), all)
 		}

@@ -31,7 +31,7 @@ func TestALeaseIsAHeartbeat(t *testing.T) {
 		Missed: func(_ heartbeats.Target, why heartbeats.Why) { whys = append(whys, why) }})
 	pod := types.NamespacedName{Namespace: "db", Name: "demo-0"}
 	digest := api.ReportDigest(row)
-	// Nobody answers there: the network forbids it.
+	// No server answers there: the network forbids it.
 	target := heartbeats.Target{Pod: pod, Cluster: "demo", Address: "192.0.2.1:1", Fingerprint: "f", Digest: digest, Lease: true, UID: "uid-1"}
 	number := int64(0)
 	is := &coordinationv1.Lease{}

@@ -37,22 +37,22 @@ const (
 	others          = "(others)"
 )
 
-// Heartbeats is what is known of a cluster's heartbeats.
+// Heartbeats is the state of a cluster's heartbeats.
 type Heartbeats struct {
 	// Missing are members whose heartbeat is served and was not heard, None those that serve none.
 	Missing, None int
-	// Oldest is how long ago the one that is silent for longest was last heard to advance, of those that ever were.
+	// Oldest is the longest time since a heartbeat was last seen to advance, of those that ever were.
 	Oldest time.Duration
-	// Trailing is how many entries of the log of group 0 the member is behind that is furthest, where that is known of any.
+	// Trailing is the largest number of entries of the log of group 0 that a member is behind, where one is known.
 	Trailing      int64
 	TrailingKnown bool
 }
 
-// View is what is known of the view of a cluster that is served. The zero value: none is.
+// View is the state of a cluster's served view. The zero value: none is served.
 type View struct {
 	Served bool
 	Epoch  int64
-	// Age is how long ago it was last found to say what is so.
+	// Age is the time since its content was last found to be true.
 	Age time.Duration
 	// Members are how many there are by datacenter and state.
 	Members map[Place]int
@@ -130,7 +130,7 @@ func register[C prometheus.Collector](r prometheus.Registerer, c C, to *C) error
 	return err
 }
 
-// Cluster is what is known of one cluster.
+// Cluster is the state of one cluster.
 type Cluster struct {
 	Nodes, Up, RowsStale, RowsMalformed int
 	AllUp                               bool
@@ -155,7 +155,7 @@ func (m *Metrics) Set(ns, name string, c Cluster) {
 	}
 }
 
-// Forget takes a cluster that is gone out of the series.
+// Forget removes a deleted cluster from the series.
 func (m *Metrics) Forget(ns, name string) {
 	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.replaceable, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable,
 		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone, m.trailing, m.permits, m.permitQueue,
@@ -166,7 +166,7 @@ func (m *Metrics) Forget(ns, name string) {
 	m.permitChanges.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 }
 
-// SetHeartbeats publishes what was heard of a cluster's members.
+// SetHeartbeats publishes the state of a cluster's heartbeats.
 func (m *Metrics) SetHeartbeats(ns, name string, h Heartbeats) {
 	m.heartbeatAge.WithLabelValues(ns, name).Set(h.Oldest.Seconds())
 	m.heartbeatsMissing.WithLabelValues(ns, name).Set(float64(h.Missing))
@@ -182,7 +182,7 @@ func (m *Metrics) HeartbeatMissed(ns, name, why string) {
 	m.heartbeatsMissed.WithLabelValues(ns, name, why).Inc()
 }
 
-// SetPermits says how many members of a cluster have a permit, and how many wait for one.
+// SetPermits publishes how many members of a cluster have a permit, and how many wait for one.
 func (m *Metrics) SetPermits(ns, name string, permits, queue int) {
 	m.permits.WithLabelValues(ns, name).Set(float64(permits))
 	m.permitQueue.WithLabelValues(ns, name).Set(float64(queue))
@@ -193,7 +193,7 @@ func (m *Metrics) Permit(ns, name, kindName, became string) {
 	m.permitChanges.WithLabelValues(ns, name, kindName, became).Inc()
 }
 
-// SetView publishes what is known of a cluster's view after a look.
+// SetView publishes the state of a cluster's view after a look.
 func (m *Metrics) SetView(ns, name string, v View) {
 	of := prometheus.Labels{namespace: ns, cluster: name}
 	m.members.DeletePartialMatch(of)
@@ -217,13 +217,13 @@ func (m *Metrics) SetView(ns, name string, v View) {
 	}
 }
 
-// SetStanding says whether a cluster has had its first node, and whether it is in fact two.
+// SetStanding publishes whether a cluster has had its first node, and whether its nodes are of two clusters.
 func (m *Metrics) SetStanding(ns, name string, initialized, split bool) {
 	m.initialized.WithLabelValues(ns, name).Set(number(initialized))
 	m.split.WithLabelValues(ns, name).Set(number(split))
 }
 
-// SetReplacements says how many replacements of a cluster are at which stage.
+// SetReplacements publishes how many replacements of a cluster are at which stage.
 func (m *Metrics) SetReplacements(ns, name string, stages map[string]int) {
 	m.replacements.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 	for s, n := range stages {
@@ -231,12 +231,12 @@ func (m *Metrics) SetReplacements(ns, name string, stages map[string]int) {
 	}
 }
 
-// SetReplaceable says how many nodes of a cluster may be replaced.
+// SetReplaceable publishes how many nodes of a cluster may be replaced.
 func (m *Metrics) SetReplaceable(ns, name string, n int) {
 	m.replaceable.WithLabelValues(ns, name).Set(float64(n))
 }
 
-// SetForced says how many members of a cluster are told to start whatever the reports say.
+// SetForced publishes how many members of a cluster are forced to start whatever the reports contain.
 func (m *Metrics) SetForced(ns, name string, n int) {
 	m.forced.WithLabelValues(ns, name).Set(float64(n))
 }
@@ -244,7 +244,7 @@ func (m *Metrics) SetForced(ns, name string, n int) {
 // Wrote counts a report written.
 func (m *Metrics) Wrote(kindName string) { m.reportWrites.WithLabelValues(kindName).Inc() }
 
-// Assembled says when reports were last assembled, in seconds since the epoch.
+// Assembled publishes when reports were last assembled, in seconds since the epoch.
 func (m *Metrics) Assembled(unix int64) { m.lastAssembly.Set(float64(unix)) }
 
 func number(b bool) float64 {

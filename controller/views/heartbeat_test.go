@@ -79,9 +79,8 @@ func (b *bench) live(times int, all []*reporter) {
 	}
 }
 
-// The hole: a row is written when its content changes, so "all UP" stays for as long as nobody writes otherwise. All rows are UP, the reporters of all peers are
-// cut off, and a node dies. By rows alone the view says UP for ever; with heartbeats it says UNKNOWN after three missed looks and one, and never UP
-// again before two good looks.
+// The gap: a row is written when its content changes, so "all UP" stays for as long as no reporter writes another row. All rows are UP, the reporters of all peers are cut off, and
+// a node dies. By rows alone the view has UP for ever; with heartbeats it has UNKNOWN after three missed looks and one, and never UP again before two good looks.
 func TestTheHoleRowsAllUpReportersCutOffANodeDies(t *testing.T) {
 	t.Run("by rows alone it stays UP", func(t *testing.T) {
 		b := newBench(t)
@@ -111,7 +110,7 @@ func TestTheHoleRowsAllUpReportersCutOffANodeDies(t *testing.T) {
 		b.want("UNKNOWN UNKNOWN UNKNOWN")
 	}
 
-	// The first two come back, as other processes; the third is dead. One good look makes nobody UP.
+	// The first two come back, as other processes; the third is dead. One good look makes no member UP.
 	back := []*reporter{b.serve("demo-rack1-0"), b.serve("demo-rack2-0")}
 	b.live(2, back) // a first number, and one that is higher: nothing was looked at since
 	b.want("UNKNOWN UNKNOWN UNKNOWN")
@@ -156,7 +155,7 @@ func TestARowThatCouldNotBeWritten(t *testing.T) {
 	b.want("UNKNOWN UP UP")
 }
 
-// That a row says DOWN counts at once, whether or not anybody stands by it: the safe direction.
+// DOWN in a row counts at once, with or without a heartbeat: the safe direction.
 func TestDownNeedsNoHeartbeat(t *testing.T) {
 	b, all := withHeartbeats(t)
 	b.live(5, all)
@@ -196,7 +195,7 @@ func TestAMemberWithoutHeartbeat(t *testing.T) {
 	b.want("UNKNOWN UP UP")
 }
 
-// A controller that takes over has heard nobody: who was UP is UNKNOWN until a number has been seen to advance, and two looks after.
+// A controller that takes over has heard no member: one that was UP is UNKNOWN until its number has been seen to advance, and for two looks after.
 func TestHeartbeatsAfterATakeOver(t *testing.T) {
 	b, all := withHeartbeats(t)
 	b.live(5, all)
@@ -212,7 +211,7 @@ func TestHeartbeatsAfterATakeOver(t *testing.T) {
 	b.want("UP UP UP")
 }
 
-// A heartbeat is of a moment. Where the loop that asks stands still, what was heard grows old.
+// A heartbeat is of a moment. While the loop that asks stands still, earlier answers grow old.
 func TestHeartbeatsGrowOld(t *testing.T) {
 	b, all := withHeartbeats(t)
 	b.live(5, all)

@@ -12,22 +12,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// permits is what is remembered of those who want to join. Who has a permit is not among it: that is what the API server has.
+// permits is the state of the members that want to join. Given permits are not part of it: those are in the API server.
 type permits struct {
 	granter view.Granter
 	scene   view.Scene
 	from    *api.StatusReportView // as it was read last
-	open    bool                  // somebody may start by a permit and has not
+	open    bool                  // a member may start by a permit and has not
 	made    time.Time             // the last view
 }
 
 // MaxPermits is how many may join at once.
 func (t *Tracker) MaxPermits() int { return max(1, t.o.MaxPermits) }
 
-// Window is how long all must hold without a break before a permit is given, where a cluster's health policy does not say otherwise.
+// Window is how long all conditions must hold without interruption before a permit is given, where a cluster's health policy does not set it.
 func (t *Tracker) Window() time.Duration { return t.o.Window }
 
-// policy takes the health policy that a report has; one without leaves everything as it is.
+// policy takes over the health policy of a report; a report without one changes nothing.
 func (s *state) policy(r *api.ScyllaDBStatusReport) {
 	if r != nil && r.Status.HealthPolicy != nil {
 		p := healthpolicy.Of(r)
@@ -36,7 +36,7 @@ func (s *state) policy(r *api.ScyllaDBStatusReport) {
 	}
 }
 
-// Scene takes what a cluster that was just assembled says of those who want to join; the view that is made next goes by it.
+// Scene sets the scene of a cluster that was just assembled; the next view is made from it.
 func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, s view.Scene) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,13 +51,13 @@ func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 	})
 	v.Policy, v.Permits, v.Queue, v.Waiting, v.Founder = api.PolicyPermits, p.Permits, p.Queue, p.Waiting, p.Founder
 	if s.permits.open = p.Open; p.Open {
-		// It keeps nobody out who may go: what holds the others is why they wait in the queue.
+		// The view's hold must not block a permitted member: it holds the others, and is the reason in their queue.
 		v.Hold = ""
 	}
 	return v
 }
 
-// renew is true where a view must be written although it says the same, because somebody may start by it who has to see it advance.
+// renew is true where a view must be written without a change, because a member may start by it whose barrier has to see it advance.
 func (s *state) renew(v *api.StatusReportView, now time.Time) bool {
 	return s.permits.open && s.shown != nil && len(v.Permits) > 0 && now.Sub(s.permits.made) >= view.Renewal
 }

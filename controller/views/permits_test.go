@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
-// permitted is who has a permit in the view that is written now.
+// permitted are the members with a permit in the view that is written now.
 func (b *bench) permitted() []string {
 	b.t.Helper()
 	stored := &api.ScyllaDBStatusReportStatus{View: b.stored.DeepCopy(), Initialized: !b.founding}
@@ -38,7 +38,7 @@ func (b *bench) newcomer(rack, ordinal int) string {
 	return name
 }
 
-// The hole that permits close: all rows say UP for as long as nobody can write otherwise. The reporters are cut off and a node dies: who waits gets no permit, and
+// The gap that permits close: all rows have UP for as long as no reporter can write another row. The reporters are cut off and a node dies: a waiting member gets no permit, and
 // one that was given is withdrawn.
 func TestNoPermitWhileAllRowsSayUPAndReportersAreCutOff(t *testing.T) {
 	b := newBench(t)
@@ -67,8 +67,8 @@ func TestNoPermitWhileAllRowsSayUPAndReportersAreCutOff(t *testing.T) {
 	}
 }
 
-// Nodes have joined, and the cluster does not count as initialised yet: nobody else begins, however long all are UP. A member of a cluster that began elsewhere, or whose
-// rows tell no mode, waits for no such thing: nobody here could ever say that the first node is well.
+// Nodes have joined, and the cluster does not count as initialised yet: no other node begins, however long all are UP. A member of a cluster that began elsewhere, or whose rows
+// have no mode, does not wait for that: it could never be known here that the first node is well.
 func TestNobodyJoinsBeforeTheClusterIsInitialised(t *testing.T) {
 	b := newBench(t)
 	b.founding = true
@@ -107,7 +107,7 @@ func TestNewcomersGoRackByRack(t *testing.T) {
 	if got := b.permitted(); !slices.Equal(got, []string{first}) {
 		t.Fatalf("permits of %v, want %s; queue %+v", got, first, b.stored.Queue)
 	}
-	// Its barrier has opened, and another controller leads: nobody else begins.
+	// Its barrier has opened, and another controller leads: no other node begins.
 	pod := b.stage.Pods[first]
 	pod.Status.InitContainerStatuses[2] = b.stage.Pods["demo-rack1-0"].Status.InitContainerStatuses[2]
 	b.epoch++
@@ -122,7 +122,7 @@ func TestNewcomersGoRackByRack(t *testing.T) {
 	}
 }
 
-// While somebody may start, the view advances although it says the same; otherwise it does not.
+// While a member may start, the view advances without a change; otherwise it does not.
 func TestTheViewAdvancesWhileSomebodyMayStart(t *testing.T) {
 	b := newBench(t)
 	b.permitted()

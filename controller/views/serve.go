@@ -13,9 +13,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
-// Written is told which view a cluster's report has now, as it was read back. Only that is served: whoever takes over must not know less than was said. A view that
-// came back with less in it, because the kind that is installed is an older one, is not, and nor is any before it.
-// report is the UID of the report that it is in.
+// Written sets the view that a cluster's report has now, as it was read back. Only that view is served: a controller that takes over must not know less than was served. A view
+// that came back with fewer fields, because the installed kind is an older one, is not served, nor is any before it. report is the UID of its report.
 func (t *Tracker) Written(key types.NamespacedName, report types.UID, stored *api.StatusReportView) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -32,14 +31,14 @@ func (t *Tracker) Written(key types.NamespacedName, report types.UID, stored *ap
 	}
 }
 
-// confirm makes the served view young again while v, the last look's, says the same. One that does not grows old until the next one is written.
+// confirm sets the served view's age to zero while v, the last look's, has the same content. Otherwise it grows old until the next one is written.
 func (s *state) confirm(v *api.StatusReportView, now time.Time) {
 	if s.offered != nil && view.Same(v, s.offered) {
 		s.held = now
 	}
 }
 
-// measure is what there is to say of the served view.
+// measure is the state of the served view for metrics.
 func (s *state) measure(now time.Time) metrics.View {
 	if s.offered == nil || !s.leads {
 		return metrics.View{}
@@ -52,7 +51,7 @@ func (s *state) measure(now time.Time) metrics.View {
 	return out
 }
 
-// Served is the view of a cluster that is in its report, the caller's own copy, and how long ago it was last found to say what is so, by this process's clock. Errors:
+// Served is the view of a cluster that is in its report, the caller's own copy, and the time since its content was last found to be true, by this process's clock. Errors:
 // viewwire.ErrNotLeading, viewwire.ErrUnknown, viewwire.ErrNone.
 func (t *Tracker) Served(key types.NamespacedName) (*viewwire.View, error) {
 	t.mu.Lock()

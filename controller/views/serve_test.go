@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
-// served is the stamp and age of what is served.
+// served is the stamp and age of the served view.
 func (b *bench) served(wantErr error) (view.Stamp, time.Duration) {
 	b.t.Helper()
 	v, err := b.Served(key)
@@ -54,7 +54,7 @@ func TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock(t *testing.T) {
 		t.Errorf("the view is said to be of report %q, %v", v.ReportUID, err)
 	}
 
-	// It says something else now, and that is not written yet: what is served grows old, however often it is looked at.
+	// Its content has changed, and is not written yet: the served view grows old, however often it is looked at.
 	b.row("demo-rack1-0", stage.HostID(3, 0), api.NodeStatusDown)
 	b.assemble()
 	for range 3 {
@@ -83,7 +83,7 @@ func TestAFormerLeaderServesNoView(t *testing.T) {
 	b.served(viewwire.ErrNotLeading)
 }
 
-// An older kind that is installed takes the permits off the view. What was not kept is not served, and nor is what was served before it.
+// An older installed kind drops the permits from the view. An incomplete view is not served, nor is the one that was served before it.
 func TestAViewThatWasNotKeptWholeIsNotServed(t *testing.T) {
 	b := newBench(t)
 	b.permitted()
@@ -103,7 +103,7 @@ func TestAViewThatWasNotKeptWholeIsNotServed(t *testing.T) {
 	kept.Policy, kept.Permits, kept.Queue, kept.Founder, kept.Waiting = "", nil, nil, "", 0
 	b.Written(key, "report-1", kept)
 	b.served(viewwire.ErrNone)
-	// Kept whole, it is; one of another moment than what was shown last says nothing.
+	// Stored whole, it is served; one of another moment than the view last shown changes nothing.
 	b.Written(key, "report-1", b.stored)
 	b.served(nil)
 	kept.Seq--
@@ -127,7 +127,7 @@ func TestTheServedViewSaysHowOldHeartbeatsAre(t *testing.T) {
 	}
 }
 
-// What is measured of a view is of the one that is stored, and only while this process makes its views.
+// The metrics of a view are of the stored one, and only while this process makes its views.
 func TestWhatIsMeasuredOfTheView(t *testing.T) {
 	b := newBench(t)
 	b.permitted()
@@ -141,7 +141,7 @@ func TestWhatIsMeasuredOfTheView(t *testing.T) {
 	if diff := cmp.Diff(want, b.seen); diff != "" {
 		t.Errorf("measured (-want +got):\n%s", diff)
 	}
-	// What it says is not so any more, and nobody has written another one.
+	// Its content is no longer true, and no other view has been written.
 	b.stage.Pods["demo-rack3-0"].Status.InitContainerStatuses[0].Ready = false
 	b.cluster()
 	b.permitted()

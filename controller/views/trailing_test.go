@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// wait lives until who waits has a permit.
+// wait keeps the members alive until the waiting member has a permit.
 func (b *bench) wait(name string, all []*reporter) {
 	b.t.Helper()
 	b.permitted()
@@ -32,8 +32,8 @@ func behind(all []*reporter, entries int64) {
 	all[2].Tell(raftlog.Said{Known: true, Commit: commit - entries, Apply: commit - entries})
 }
 
-// A member that is further behind than the health policy allows is UNKNOWN after two looks in a row, not DOWN, and nobody joins; one that is at the limit is UP. The
-// number alone writes nothing.
+// A member that is further behind than the health policy allows is UNKNOWN after two looks in a row, not DOWN, and no node joins; one that is at the limit is UP. The number alone
+// writes nothing.
 func TestAMemberThatTrailsIsUnknownAndHoldsNewcomers(t *testing.T) {
 	b, all := withHeartbeats(t)
 	name := b.newcomer(2, 1)
@@ -108,7 +108,7 @@ func TestAControllerThatTakesOverAndAMemberThatTrails(t *testing.T) {
 	b.want("UP UP UNKNOWN")
 }
 
-// Where nobody tells the indexes, or nobody leads, members must have one schema version; where nobody tells one either there is nothing to go by.
+// Where no member has indexes, or none leads, members must have one schema version; where none has a version either there is no condition.
 func TestSchemasCountWhereTheIndexesAreNotKnown(t *testing.T) {
 	const one, other = "59adb24e-f3cd-3e02-97f0-5b395827453f", "00000000-0000-4000-8000-000000000002"
 	b, all := withHeartbeats(t)
@@ -136,7 +136,7 @@ func TestSchemasCountWhereTheIndexesAreNotKnown(t *testing.T) {
 	}
 	b.live(2, all)
 	b.wait(name, all)
-	// Nobody leads.
+	// No member leads.
 	all[0].Tell(raftlog.Said{Known: true, Commit: 7, Apply: 7, Schema: one})
 	b.live(2, all)
 	if got := b.permitted(); len(got) > 0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package views keeps the view of each cluster: it looks at the members at intervals, whatever happens or does not, and hands the view to whoever
-// writes the cluster report. What a look says, and how looks add up, is internal/view's to decide. It must not read or write the API server itself.
+// Package views keeps the view of each cluster: it looks at the members at intervals, with or without a change, and gives the view to the writer of the cluster report.
+// internal/view judges a look and combines looks. It must not read or write the API server itself.
 package views
 
 import (
@@ -27,38 +27,38 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// refresh is how old what was read of a cluster may be before it is read again.
+// refresh is the greatest age of a cluster's data before it is read again.
 const refresh = 6 * time.Second
 
-// Options are what a Tracker needs.
+// Options of a Tracker.
 type Options struct {
 	Clock clock.WithTicker
 	Log   *slog.Logger
-	// Epoch is which term of the leadership this is, from 1, by the Lease of the election.
+	// Epoch reads the number of this term of the leadership, from 1, by the Lease of the election.
 	Epoch func(context.Context) (int64, error)
-	// MaxPermits is how many may join at once where their versions allow it, 1 when zero. Window is how long all must hold without a break before a permit is
+	// MaxPermits is how many may join at once where their versions allow it, 1 when zero. Window is how long all conditions must hold without interruption before a permit is
 	// given.
 	MaxPermits int
 	Window     time.Duration
-	// Heartbeats asks the members' reporters; nil where nobody does, so that no heartbeat is ever heard.
+	// Heartbeats asks the members' reporters; with nil no heartbeat is ever heard.
 	Heartbeats Heartbeats
-	// Observe is told after each look what is known of a cluster's heartbeats; nil tells nobody. It must not wait.
+	// Observe gets the state of a cluster's heartbeats after each look; nil is not called. It must not wait.
 	Observe func(key types.NamespacedName, h metrics.Heartbeats)
-	// ObserveView is told after each look what is known of a cluster's view; nil tells nobody. It must not wait.
+	// ObserveView gets the state of a cluster's view after each look; nil is not called. It must not wait.
 	ObserveView func(key types.NamespacedName, v metrics.View)
 }
 
-// Heartbeats asks reporters for their heartbeats. It must not keep anybody waiting, whatever the members do.
+// Heartbeats asks reporters for their heartbeats. It must not block its caller, whatever the members do.
 type Heartbeats interface {
 	// Ask begins to ask all of them, and forgets every other one.
 	Ask(ctx context.Context, all []heartbeats.Target)
-	// Heard is what is known of a member's heartbeat now.
+	// Heard is a member's heartbeat as known now.
 	Heard(pod types.NamespacedName) view.Heartbeat
-	// Wait ends when nobody is asked any more.
+	// Wait returns when no request is under way.
 	Wait()
 }
 
-// Tracker remembers what was seen of the members of each cluster. It is safe for concurrent use.
+// Tracker keeps the state of the members of each cluster. It is safe for concurrent use.
 type Tracker struct {
 	o Options
 
@@ -67,11 +67,11 @@ type Tracker struct {
 	epoch    int64
 	known    bool // epoch is
 	clusters map[types.NamespacedName]*state
-	// least is the newest stamp of any cluster that was forgotten: one that comes back goes on from there, for somebody may remember its views.
+	// least is the newest stamp of any forgotten cluster: one that comes back continues from there, because a receiver may still know its views.
 	least view.Stamp
 }
 
-// state is what is remembered of a cluster. All of it may be lost but for what the stored view has.
+// state is the state of a cluster. All of it may be lost except what the stored view has.
 type state struct {
 	epoch    int64         // of this process's views of the cluster; zero before the first
 	seq      int64         // of the last look or view
@@ -86,19 +86,19 @@ type state struct {
 	written  view.Stamp // of the latest view of this process that the API server has kept, whole or not
 
 	leads   bool                  // this process made its views at the last assembly
-	offered *api.StatusReportView // what is served: the view that is written; nil for none
+	offered *api.StatusReportView // the served view: the one that is written; nil for none
 	report  types.UID             // of the report that offered is in
-	held    time.Time             // when offered was last found to say what is so
+	held    time.Time             // when the content of offered was last found to be true
 
 	permits permits
 
-	// By the cluster's health policy: how long all must hold, how long the first node must be well, and how old what a look goes by may be.
+	// By the cluster's health policy: how long all conditions must hold, how long the first node must be well, and the greatest age of a look's data.
 	window, well, contact time.Duration
-	// How far behind a member may be in the log of group 0, and what the last look says of it.
+	// How far behind a member may be in the log of group 0, and the log's state at the last look.
 	trailing int64
 	log      view.Log
 
-	initialised bool       // by what is stored
+	initialised bool       // by the stored status
 	first       matrix.Ref // the node by which it may come to be, without a break since
 	since       time.Time
 }
@@ -110,7 +110,7 @@ func New(o Options) *Tracker {
 	return &Tracker{o: o, clusters: map[types.NamespacedName]*state{}}
 }
 
-// Source hands the queue of the loop that writes to the tracker, which asks for a cluster to be assembled when its view would say something else.
+// Source gives the tracker the queue of the writing loop, so that it can have a cluster assembled when its view would change.
 func (t *Tracker) Source() source.Source {
 	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		t.mu.Lock()
@@ -138,7 +138,7 @@ func (t *Tracker) Start(ctx context.Context) error {
 	}
 }
 
-// Ask begins to ask every reporter that serves a heartbeat, and returns at once: the next look goes by what has been heard by then.
+// Ask begins to ask every reporter that serves a heartbeat, and returns at once: the next look uses the answers that have come by then.
 func (t *Tracker) Ask(ctx context.Context) {
 	if t.o.Heartbeats == nil {
 		return
@@ -161,7 +161,7 @@ func (t *Tracker) Ask(ctx context.Context) {
 	t.o.Heartbeats.Ask(ctx, all)
 }
 
-// heard is what is known of a member's heartbeat.
+// heard is a member's heartbeat as known now.
 func (t *Tracker) heard(namespace string) func(member string) view.Heartbeat {
 	return func(member string) view.Heartbeat {
 		if t.o.Heartbeats == nil {
@@ -192,12 +192,12 @@ func (t *Tracker) Look() {
 	}
 }
 
-// View is the view of a cluster that was just assembled, the caller's own copy. It is the stored one while that says the same, and while another
-// controller has written a newer one: then this one leads no more.
+// View is the view of a cluster that was just assembled, the caller's own copy. It is the stored one while its content is the same, and while another controller has written a
+// newer one: then this controller no longer leads.
 func (t *Tracker) View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView {
 	var now epoch
 	if t.unsettled(key, stored) {
-		now.is, now.err = t.o.Epoch(ctx) // without the lock: a silent API server must not keep anybody from looking
+		now.is, now.err = t.o.Epoch(ctx) // without the lock: a silent API server must not block looks
 		now.asked = true
 	}
 	t.mu.Lock()
@@ -205,7 +205,7 @@ func (t *Tracker) View(ctx context.Context, key types.NamespacedName, c *cluster
 	return t.view(t.state(key, stored), c, stored.DeepCopy(), now).DeepCopy()
 }
 
-// epoch is what the API server said of it, where it was asked.
+// epoch is the API server's answer about the term, where it was asked.
 type epoch struct {
 	asked bool
 	is    int64
@@ -244,8 +244,8 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 			s.shown = stored
 			return stored
 		}
-		// What was written has come back with less in it: the kind that is installed is an older one. A view with the same stamp that this process has not seen
-		// written is another process's, whose write was late: readers have that one, and would take no other one of that stamp.
+		// The written view has come back with fewer fields: the installed kind is an older one. A view with the same stamp that this process has not seen written is another
+		// process's, whose write was late: readers have that one, and would take no other one of that stamp.
 		if stamp := view.StampOf(stored); s.shown != nil && stamp == view.StampOf(s.shown) && stamp == s.written && view.Same(v, s.shown) {
 			return s.shown
 		}
@@ -260,7 +260,7 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 	return v
 }
 
-// Initialisation is what becomes of the status of a cluster that was just assembled, as far as it is about the first node.
+// Initialisation is the change of the status of a cluster that was just assembled, as far as it is about the first node.
 func (t *Tracker) Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -287,7 +287,7 @@ func (t *Tracker) Forget(key types.NamespacedName) {
 	delete(t.clusters, key)
 }
 
-// unsettled is true while it must be asked whose turn it is: at first, and where a stored view is not older than this process's.
+// unsettled is true while the term must be read: at first, and where a stored view is not older than this process's.
 func (t *Tracker) unsettled(key types.NamespacedName, stored *api.StatusReportView) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -301,7 +301,7 @@ func (t *Tracker) unsettled(key types.NamespacedName, stored *api.StatusReportVi
 	return max(view.StampOf(stored).Epoch, view.StampOf(s.stored.Latest()).Epoch) > s.epoch
 }
 
-// lead settles the epoch of this process's views of a cluster, and says whether it may make any. The caller holds mu.
+// lead decides the epoch of this process's views of a cluster, and returns whether it may make any. The caller holds mu.
 func (t *Tracker) lead(s *state, now epoch) bool {
 	latest := view.StampOf(s.stored.Latest()).Epoch
 	switch {
@@ -326,7 +326,7 @@ func (t *Tracker) lead(s *state, now epoch) bool {
 	return true
 }
 
-// assembled takes what a cluster says now. What it says of a member that is DOWN counts at once.
+// assembled takes over the present data of a cluster. A row with DOWN counts at once.
 func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 	s.evidence, s.hold, s.read = view.Of(c), view.Hold(c), now
 	there := make(map[string]bool, len(s.evidence))
@@ -380,7 +380,7 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 			h.Oldest = max(h.Oldest, now.Sub(beat.Advanced))
 		}
 		if old || (l == view.Missed || l == view.Trails) && e.Heartbeat != nil && e.Member == s.first.Member {
-			s.first = matrix.Ref{} // nobody knows whether it was well in between
+			s.first = matrix.Ref{} // it is not known whether it was well in between
 		}
 		s.members[e.Key()] = s.members[e.Key()].Next(l, now)
 	}
@@ -405,7 +405,7 @@ func (s *state) summary(now time.Time) *api.StatusReportView {
 		if d.Trailing() {
 			m.Cause = api.CauseTrailing
 		}
-		// Nobody has looked for as long as it takes to call a member UNKNOWN.
+		// No look has been taken for as long as it takes to call a member UNKNOWN.
 		if stalled && m.State == api.NodeStatusUp {
 			m.State = api.NodeStatusUnknown
 		}

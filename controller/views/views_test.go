@@ -38,9 +38,9 @@ type bench struct {
 	stored *api.StatusReportView
 	writes int
 	report *api.ScyllaDBStatusReport // with the health policy; nil for none
-	// poller asks for heartbeats, over real TLS; nil asks nobody.
+	// poller asks for heartbeats, over real TLS; nil asks none.
 	poller   *heartbeats.Poller
-	seen     metrics.View // what the last look told
+	seen     metrics.View // the metrics of the last look
 	founding bool         // the cluster does not count as initialised yet
 }
 
@@ -125,7 +125,7 @@ func (b *bench) want(want string) {
 	}
 }
 
-// row changes what a member says of another.
+// row changes a member's status in the row of another.
 func (b *bench) row(member string, of string, status api.NodeStatus) {
 	b.t.Helper()
 	pod := b.stage.Pods[member]
@@ -145,7 +145,7 @@ func (b *bench) row(member string, of string, status api.NodeStatus) {
 
 func TestStatesAreDebounced(t *testing.T) {
 	b := newBench(t)
-	b.want("UNKNOWN UNKNOWN UNKNOWN") // nobody was heard of yet
+	b.want("UNKNOWN UNKNOWN UNKNOWN") // no member was heard yet
 	b.look(1)
 	b.want("UNKNOWN UNKNOWN UNKNOWN")
 	b.look(1)
@@ -170,7 +170,7 @@ func TestStatesAreDebounced(t *testing.T) {
 	b.look(1)
 	b.want("UP UP UP")
 
-	// Its reporter is not ready any more: what it wrote may be old.
+	// Its reporter is no longer ready: its row may be old.
 	b.stage.Pods["demo-rack2-0"].Status.InitContainerStatuses[0].Ready = false
 	b.want("UP UP UP")
 	b.look(2)
@@ -179,7 +179,7 @@ func TestStatesAreDebounced(t *testing.T) {
 	b.want("UP UNKNOWN UP")
 }
 
-// What nobody can say is never UP, however often it is looked at.
+// A member without evidence is never UP, however often it is looked at.
 func TestUnknownIsNeverUp(t *testing.T) {
 	b := newBench(t)
 	b.row("demo-rack1-0", stage.HostID(3, 0), api.NodeStatusUnknown)
@@ -191,7 +191,7 @@ func TestUnknownIsNeverUp(t *testing.T) {
 	}
 }
 
-// A loop that stands still must not let a view say UP that nobody has looked at.
+// While the loop stands still, a view must not have UP for a member without a look.
 func TestALoopThatStandsStill(t *testing.T) {
 	b := newBench(t)
 	b.assemble()
@@ -203,7 +203,7 @@ func TestALoopThatStandsStill(t *testing.T) {
 	b.want("UNKNOWN UNKNOWN UNKNOWN")
 }
 
-// Looks go by what was assembled. Where nothing is any more, nobody is heard of.
+// Looks use the assembled data. Where there are none any more, no member is heard.
 func TestWhatIsLookedAtGrowsOld(t *testing.T) {
 	b := newBench(t)
 	b.assemble()
@@ -235,7 +235,7 @@ func TestAControllerTakesOver(t *testing.T) {
 	b.want("UP UP DOWN")
 }
 
-// Two that both believe to lead: the one whose term is over must not write.
+// Two controllers both believe to lead: the one whose term is over must not write.
 func TestAFormerLeaderWritesNoView(t *testing.T) {
 	b := newBench(t)
 	b.assemble()
@@ -290,7 +290,7 @@ func TestAViewOfTheSameStampBySomebodyElseIsFollowed(t *testing.T) {
 	}
 }
 
-// An older kind that is installed keeps no permits: what is written comes back with less in it, and is not written for ever.
+// An older kind that is installed drops the permits: the written view comes back with fewer fields, and is not written for ever.
 func TestAViewThatComesBackWithLessIsWrittenOnce(t *testing.T) {
 	b := newBench(t)
 	whole := b.assemble()
@@ -329,7 +329,7 @@ func TestTheDigestOfAReport(t *testing.T) {
 	b.Forget(key)
 }
 
-// While a StatefulSet is rolled nobody may join, whatever the members' states are.
+// While a StatefulSet is rolled no node may join, whatever the members' states are.
 func TestARolloutHolds(t *testing.T) {
 	b := newBench(t)
 	for _, set := range b.stage.Sets {

@@ -41,19 +41,19 @@ const (
 	DefaultDataDir = volume.DefaultDir
 	// DefaultLeaseNamespace is where the controller is installed.
 	DefaultLeaseNamespace = "kubectl-scylla"
-	// DefaultStabilisation is how long all must be UP without a break where neither a flag nor the cluster's report says otherwise.
+	// DefaultStabilisation is how long all nodes must be UP without interruption where neither a flag nor the cluster's report sets it.
 	DefaultStabilisation = view.Stabilisation
-	// DefaultTerminationLog is where Kubernetes reads a container's last words.
+	// DefaultTerminationLog is the file from which Kubernetes reads a container's termination message.
 	DefaultTerminationLog = "/dev/termination-log"
 
 	// reevaluate is how often the cluster is judged again without any sign of a change, repeat how often open blockers are logged.
 	reevaluate = 10 * time.Second
 	repeat     = time.Minute
-	// missingService is how often a member Service that is not there is asked for.
+	// missingService is how often the API server is asked for a missing member Service.
 	missingService = 2 * time.Second
-	// quiet gathers changes: hundreds of members may report the same flip within a second.
+	// quiet gathers changes: hundreds of members may report the same change within a second.
 	quiet = 500 * time.Millisecond
-	// stabilityLook is how often the cluster is judged while all has to stay UP.
+	// stabilityLook is how often the cluster is judged while all nodes have to stay UP.
 	stabilityLook = 2 * time.Second
 	// judgeTimeout bounds one reading of the cluster, with the last look before opening.
 	judgeTimeout = 30 * time.Second
@@ -61,7 +61,7 @@ const (
 
 // Options of Run.
 type Options struct {
-	// NewClient makes the client. It is only called when the API server is needed: a bootstrapped node starts without one.
+	// NewClient makes the client. It is only called when the API server is needed: a bootstrapped node starts without it.
 	NewClient func() (client.WithWatch, error)
 	// Namespace and Service name the member. Pod and PodUID name the own Pod, for Events; Pod is Service when empty.
 	Namespace, Service string
@@ -71,9 +71,9 @@ type Options struct {
 	Cluster string
 	// QueryFile has the query's standard output, QueryFile+".code" its exit code.
 	QueryFile string
-	// DataDir is ScyllaDB's volume, looked at only when it is there.
+	// DataDir is ScyllaDB's volume, read only where it is mounted.
 	DataDir string
-	// PVC is the claim's name for texts; empty lets the cluster say.
+	// PVC is the claim's name for texts; empty takes it from the cluster.
 	PVC string
 	// AllowNonReporting is --single-report-allow-non-reporting-host-ids.
 	AllowNonReporting bool
@@ -81,17 +81,17 @@ type Options struct {
 	LeaseNamespace string
 	// Image of ScyllaDB's container and Version of ScyllaDB, either may be empty; Version wins.
 	Image, Version string
-	// Policy is what the barrier goes by; empty is cluster.DefaultPolicy of the member's Service.
+	// Policy is the barrier's policy; empty is cluster.DefaultPolicy of the member's Service.
 	Policy api.Policy
-	// Stabilisation is how long all must be UP without a break before the barrier opens, 0 opens at once; nil goes by the health policy of the cluster's report.
+	// Stabilisation is how long all nodes must be UP without interruption before the barrier opens, 0 opens at once; nil takes the health policy of the cluster's report.
 	Stabilisation *time.Duration
-	// Ask is nil for a reporter at host:port that is ready and whose row has that digest; over the network when nil.
+	// Ask returns nil when the reporter at host:port is ready and its row has that digest; over the network when nil.
 	Ask func(ctx context.Context, address, digest string) error
-	// WhenSilent is what is done while no controller leads; empty goes by the health policy of the cluster's report.
+	// WhenSilent is the behaviour while no controller leads; empty takes the health policy of the cluster's report.
 	WhenSilent api.WhenSilent
 	// AskHeartbeat asks a member's reporter for the number of its heartbeat; over the network when nil.
 	AskHeartbeat func(ctx context.Context, member string) (int64, error)
-	// AskView asks a member's reporter for the view that it hands on; over the network when nil.
+	// AskView asks a member's reporter for the view that it relays; over the network when nil.
 	AskView func(ctx context.Context, member string, q viewwire.Question) (*viewwire.View, error)
 	// Disabled is feature gate BootstrapSynchronisation switched off.
 	Disabled bool
@@ -104,8 +104,8 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// Run returns nil when ScyllaDB may start. Errors: a refusal (exit code 2), when waiting cannot help, with the cure in its text; wrong
-// options (exit code 2); ctx's error when it ends first. It never returns nil on something that it could not read.
+// Run returns nil when ScyllaDB may start. Errors: a refusal (exit code 2), when waiting cannot help, with the cure in its text; wrong options (exit code 2); ctx's error when it
+// ends first. It never returns nil because of data that it could not read.
 //
 // Long: the whole life of a barrier in one place, in the order in which it happens.
 func Run(ctx context.Context, o Options) error {
@@ -129,7 +129,7 @@ func Run(ctx context.Context, o Options) error {
 		return exit.Usagef("the member is not known: set POD_NAMESPACE and POD_NAME from the downward API, or give --namespace and --service-name")
 	}
 	b.readDisk()
-	// What the disk says for certain needs nobody else: a restart must work while the API server is away.
+	// A certain answer of the disk needs no other source: a restart must work while the API server is unreachable.
 	if b.disk == bootstrap.BootstrappedYes || b.disk == bootstrap.BootstrappedDecommissioned {
 		v := bootstrap.Decide(bootstrap.Input{
 			Self: bootstrap.Place(o.Service, nil), Namespace: o.Namespace, Disk: b.disk, DiskDetail: b.diskDetail, PVC: b.claim(""),
@@ -163,7 +163,7 @@ func Run(ctx context.Context, o Options) error {
 		if stop != nil {
 			stop()
 		}
-		for b.changes != nil { // closed when the watches are at rest
+		for b.changes != nil { // closed when the watches have stopped
 			if _, ok := <-b.changes; !ok {
 				b.changes = nil
 			}
@@ -175,7 +175,7 @@ func Run(ctx context.Context, o Options) error {
 
 type barrier struct {
 	Options
-	last    *slog.Logger // of the line that ends the waiting, which no budget holds back
+	last    *slog.Logger // for the line that ends the waiting, which no budget drops
 	client  client.WithWatch
 	lease   *leaseWatch
 	events  *events
@@ -183,7 +183,7 @@ type barrier struct {
 	said    said
 	started time.Time
 
-	window    time.Duration // for which all must be UP, by what was read last
+	window    time.Duration // how long all must be UP, by the last reading
 	stability stability
 	permits   permits
 	relays    relays
@@ -192,15 +192,15 @@ type barrier struct {
 	disk       bootstrap.Bootstrapped
 	diskDetail code.Message
 	volume     bootstrap.Volume
-	// volumeDetail is why nobody could look into the volume, volumeHostID the host ID that the query found in it.
+	// volumeDetail is why the volume could not be read, volumeHostID the host ID that the query found in it.
 	volumeDetail code.Message
 	volumeHostID hostid.ID
 	notes        []code.Message
 
-	ctx       context.Context // of the watch: it lives as long as the waiting
+	ctx       context.Context // of the watch: it ends with the waiting
 	watching  bool
 	changes   <-chan struct{}
-	shown     string // the verdict that was last logged, without ages
+	shown     string // the last logged verdict, without ages
 	lastShown time.Time
 }
 
@@ -238,13 +238,13 @@ func (b *barrier) wait(ctx context.Context) error {
 	}
 }
 
-// pause is until the next judgement when nothing is heard.
+// pause is the time until the next judgement when no change is seen.
 func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	switch {
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == ReasonServiceMissing }):
 		return missingService
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonControllerSilent }):
-		// A controller that lives renews its Lease every two seconds.
+		// A living controller renews its Lease every two seconds.
 		return time.Second
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
 		return slices.Contains(aboutPermits, x.Reason) || aboutSilence(x) && b.byPermits()
@@ -259,8 +259,8 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	return reevaluate
 }
 
-// judge reads the cluster afresh and decides. Each opening is decided on what was read in the same moment, never on what a watch
-// remembers: a watch that has silently broken looks like a cluster in which nothing happens.
+// judge reads the cluster afresh and decides. Each opening is decided on data read at that moment, never on a watch's cache: a watch that has silently broken looks like a cluster
+// without changes.
 func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service) {
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
 	defer cancel()
@@ -269,7 +269,7 @@ func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service
 		return b.silence(b.blocked(*trouble)), nil
 	}
 	b.watch(key)
-	// Pods cost the square of the cluster's size to read: that is left to the last look.
+	// Reading Pods costs the square of the cluster's size: only the last look reads them.
 	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Member: b.Service})
 	return b.byPeers(ctx, key, b.silence(b.settle(ctx, key, v, known)), known), svc
 }
@@ -298,7 +298,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	}
 	v := bootstrap.Decide(in)
 	v.Notes = append(v.Notes, b.notes...)
-	// Only what rests on the reports being whole is held back by a part that could not be read.
+	// An unreadable part blocks only decisions that depend on complete reports.
 	if err := snap.Incomplete(); err != nil && (v.Decision == bootstrap.DecisionAllUp || v.Decision == bootstrap.DecisionGenesis) {
 		b.metrics.apiErrors.Inc()
 		x := b.blocked(matrix.Blocker{Reason: ReasonIncomplete, Detail: oneLine(err), Step: code.New(stepGrantMember)})
@@ -308,8 +308,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	return v, snap, svc
 }
 
-// input is everything that the decision looks at, with what only this Pod knows. What the barrier itself has said is not among it, nor whether the
-// controller is silent.
+// input is the decision's input, with the facts that only this Pod has. The barrier's own annotation is not part of it, nor whether the controller is silent.
 func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 	in, err := snap.BootstrapInput(b.Service)
 	if err != nil {
@@ -320,10 +319,10 @@ func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 	in.PVC, in.AllowNonReporting = b.claim(in.PVC), b.AllowNonReporting
 	in.Banned = b.banned(snap, in)
 	if v, _, err := b.version(); err == nil {
-		in.Version = v // as it was given to this barrier
+		in.Version = v // the version given to this barrier
 	}
 	in.ControllerSilent, in.ControllerSilentSince, in.Held = code.Message{}, time.Time{}, nil
-	in.Permission = nil // settle asks for it, beside the time for which all must stay UP
+	in.Permission = nil // settle checks it, beside the time for which all must stay UP
 	return in, nil
 }
 
@@ -351,7 +350,7 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 	return cluster.Key{Namespace: b.Namespace, Name: b.Cluster}, nil
 }
 
-// watch begins once, when the cluster is known. A watch that cannot be had only makes the barrier slower: it judges at intervals too.
+// watch begins once, when the cluster is known. Without a watch the barrier is only slower: it also judges at intervals.
 func (b *barrier) watch(key cluster.Key) {
 	if b.watching {
 		return
@@ -397,14 +396,14 @@ func (b *barrier) unread(err error) matrix.Blocker {
 	return matrix.Blocker{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}
 }
 
-// refuse makes the one message of a refusal; whoever runs the barrier prints it.
+// refuse makes the one message of a refusal; the caller prints it.
 func (b *barrier) refuse(v bootstrap.Verdict) error {
 	text := words.Verdict(v)
 	if next := nextStep(v); next != "" {
 		text += "; " + next
 	}
 	if b.TerminationLog != "" {
-		// Only where Kubernetes has made the file: elsewhere /dev is no place to write to.
+		// Only where Kubernetes has created the file: elsewhere /dev must not be written to.
 		if f, err := os.OpenFile(b.TerminationLog, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
 			_, _ = f.WriteString(text)
 			_ = f.Close()
@@ -413,7 +412,7 @@ func (b *barrier) refuse(v bootstrap.Verdict) error {
 	return exit.Refused(errors.New(text))
 }
 
-// opened tells everybody; nothing that fails here keeps ScyllaDB from starting.
+// opened reports the opening in the log and as an Event; a failure here does not keep ScyllaDB from starting.
 func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
 	attrs := []any{"decision", string(v.Decision), "waited", b.Clock.Since(b.started).Round(time.Second).String()}
 	if len(v.Notes) > 0 {
@@ -426,7 +425,7 @@ func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.S
 	b.events.opened(ctx, v, svc)
 }
 
-// forcedBy says who forced and why, as far as the Service tells.
+// forcedBy is the person who forced and the reason, as far as the Service has them.
 func forcedBy(svc *corev1.Service) string {
 	if svc == nil {
 		return "annotation " + api.AnnotationForceProceed
@@ -446,7 +445,7 @@ func forcedBy(svc *corev1.Service) string {
 	return text + ", no reason given"
 }
 
-// fieldManager is whose write an annotation was.
+// fieldManager is the managed-fields entry of the last writer of an annotation.
 func fieldManager(svc *corev1.Service, annotation string) *metav1.ManagedFieldsEntry {
 	for i := range svc.ManagedFields {
 		f := &svc.ManagedFields[i]

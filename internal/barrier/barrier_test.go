@@ -61,7 +61,7 @@ type world struct {
 	// deny holds resources ("services") that may not be read.
 	deny     map[string]bool
 	requests int
-	// silent holds what is wrong with the reporter at an address; asked counts the questions.
+	// silent holds the error of the reporter at an address; asked counts the requests.
 	silent map[string]error
 	asked  map[string]int
 }
@@ -129,7 +129,7 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 		Namespace: ns, Service: newcomer, PodUID: "uid-1",
 		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask,
 		Stabilisation: new(time.Duration(0)),
-		Policy:        api.PolicyReports, // what is asked for beside the reports has its own tests
+		Policy:        api.PolicyReports, // the conditions of permits have their own tests
 		Log:           slog.New(slog.NewJSONHandler(lockedWriter{&w.logMu, w.log}, nil)),
 	}
 	w.query(`[]`, 0)
@@ -236,7 +236,7 @@ func opens(t *testing.T, done <-chan error) {
 	}
 }
 
-// member is a Pod whose reporter runs and sees everybody UP.
+// member is a Pod whose reporter runs and sees every node UP.
 func member(name, rack string) *corev1.Pod {
 	always := corev1.ContainerRestartPolicyAlways
 	return &corev1.Pod{
@@ -255,7 +255,7 @@ func member(name, rack string) *corev1.Pod {
 	}
 }
 
-// carries is the annotation of a Pod whose node sees these.
+// carries is the annotation of a Pod with these cells in its row.
 func carries(id string, cells []api.ObservedNodeStatusReport) map[string]string {
 	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(id), ObservedNodes: cells, OperationMode: "NORMAL"})
 	if err != nil {
@@ -755,7 +755,7 @@ func TestControllerThatFallsSilentWhileWaiting(t *testing.T) {
 		time.Sleep(time.Minute)
 		kill()
 		time.Sleep(time.Minute)
-		// The last thing it wrote says all UP, or somebody else wrote it: nobody keeps it true.
+		// Its last report has all UP, or another writer's has: no controller keeps it true.
 		r := allUp()
 		w.update(r, func() { r.Racks = allUp().Racks })
 		time.Sleep(10 * time.Minute)

@@ -12,17 +12,17 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// What a barrier that waits may write to its log: nodes that go DOWN and come back all the time would fill a disk. At first, and per hour.
+// Limits of a waiting barrier's log, because nodes that go DOWN and come back all the time would fill a disk: at first, and per hour.
 const (
 	logAtOnce  = 80_000
 	logPerHour = 300_000
-	// logLine is how long one text of a line may be; lineRoom is what a line takes beside its texts.
+	// logLine is the largest length of one text in a line; lineRoom is the length of a line beside its texts.
 	logLine  = 2_000
 	lineRoom = 200
 )
 
-// budget is a handler that leaves lines out once they cost more than is allowed, and says in the next one how many were left out. Whoever must be heard
-// writes past it.
+// budget is a handler that drops lines once they exceed the limit, and adds to the next line how many were dropped. Lines that must not be dropped are written to the handler
+// behind it.
 type budget struct {
 	slog.Handler
 	*purse
@@ -64,7 +64,7 @@ func (b *budget) Handle(ctx context.Context, r slog.Record) error {
 		out.AddAttrs(a)
 		return true
 	})
-	skipped, ok := b.pay(cost + cost/8) // quotes and what is escaped
+	skipped, ok := b.pay(cost + cost/8) // quotes and escapes
 	if !ok {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (b *budget) Handle(ctx context.Context, r slog.Record) error {
 	return b.Handler.Handle(ctx, out)
 }
 
-// pay takes the cost of a line where there is enough for it.
+// pay takes the cost of a line where the purse has enough.
 func (p *purse) pay(cost int) (skipped int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Reasons of blockers that are about the asking and not about the cluster, beside those of package matrix.
+// Reasons of blockers about reading, not about the cluster, beside those of package matrix.
 const (
 	ReasonServiceMissing matrix.Reason = "MemberServiceMissing" // the member Service is not there (yet)
 	ReasonAPIUnreachable matrix.Reason = "APIUnreachable"       // the API server does not answer
-	ReasonIncomplete     matrix.Reason = "ReadingIncomplete"    // part of what the decision needs may not be read
+	ReasonIncomplete     matrix.Reason = "ReadingIncomplete"    // part of the decision's input may not be read
 )
 
-// Codes of what the barrier finds out itself. Their parameters are named beside them.
+// Codes of the barrier's own findings. Their parameters are named beside them.
 const (
 	causeNoService       code.Code = "ServiceDoesNotExist" // namespace, service
 	causeNoLease         code.Code = "NoLease"             // lease
@@ -24,7 +24,7 @@ const (
 	causeLeaseNotRenewed code.Code = "LeaseNotRenewed"     // controller, lease
 	causeLeaseNotSeen    code.Code = "LeaseNotSeenRenewed" // controller, lease
 
-	// What other members' reporters say while the API server is not reached.
+	// Answers of other members' reporters while the API server is unreachable.
 	causeRelaysFresh code.Code = "RelaysAreFresh" // answering, error
 	causeRelaysOld   code.Code = "RelaysAreOld"   // answering, error
 

@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// maxQuery bounds what is read of the query's output; the right one has 30 bytes.
+// maxQuery bounds how much of the query's output is read; a correct one has 30 bytes.
 const maxQuery = 1 << 20
 
 var (
@@ -28,7 +28,7 @@ var (
 	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must hold an exit code"}
 )
 
-// readDisk learns what the volume says: by the query's output, by looking into it, and by which version of ScyllaDB was asked.
+// readDisk learns the state of the volume: from the query's output, from the files in it, and from the version of ScyllaDB that ran the query.
 func (b *barrier) readDisk() {
 	version, from, err := b.version()
 	switch {
@@ -76,7 +76,7 @@ func (b *barrier) version() (release.Version, string, error) {
 	return v, from, err
 }
 
-// look finds out whether ScyllaDB's own files are in the volume, or why nobody could look.
+// look returns whether ScyllaDB's own files are in the volume, or why it could not be read.
 func look(dir string) (bootstrap.Volume, code.Message) {
 	if dir == "" {
 		return bootstrap.VolumeUnreadable, code.New(diskNotNamed)
@@ -88,11 +88,11 @@ func look(dir string) (bootstrap.Volume, code.Message) {
 	return v, code.Message{}
 }
 
-// ownVolumePatience is how long the API server is asked whose the volume is before a bootstrapped one starts without its answer.
+// ownVolumePatience is how long the barrier asks the API server for the volume's owner before a bootstrapped volume opens without an answer.
 const ownVolumePatience = 5 * time.Second
 
-// ownVolume compares the host ID in a bootstrapped volume with what the member's Service records and its peers list: one that was bound to the wrong
-// member is no restart. Where nobody answers in time the volume's own word opens: a restart must work while the API server is away.
+// ownVolume compares the host ID in a bootstrapped volume with the one that the member's Service records and its peers list: a volume that was bound to the wrong member is no
+// restart. Without an answer in time the volume alone opens: a restart must work while the API server is unreachable.
 func (b *barrier) ownVolume(ctx context.Context, v bootstrap.Verdict) bootstrap.Verdict {
 	ctx, cancel := context.WithTimeout(ctx, ownVolumePatience)
 	defer cancel()
@@ -140,8 +140,8 @@ func volumeWord(v bootstrap.Volume) string {
 	return "not looked into"
 }
 
-// banned is the evidence that the cluster has banned the host ID of this very volume: an operation that was to make it a member and
-// failed, and nobody who lists it. The recorded host ID may be that of an earlier volume, so nothing is concluded while this one may be new.
+// banned is the evidence that the cluster has banned the host ID of this volume: a failed operation that was to make it a member, and no row that lists it. The recorded host ID
+// may be that of an earlier volume, so nothing is concluded while this one may be new.
 func (b *barrier) banned(s *cluster.Cluster, in bootstrap.Input) code.Message {
 	id := in.Self.HostID
 	if b.volume != bootstrap.VolumeUsed || id == "" || s.StatusReport == nil {

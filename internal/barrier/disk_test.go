@@ -12,7 +12,7 @@ import (
 )
 
 // TestAttack3ALostDiskIsNoRestart: a member that has joined and is DOWN opens as a restart only where ScyllaDB's own files are in its volume, and the host ID
-// in it, where that can be read, is the recorded one. Where nobody could look, it waits and says why.
+// in it, where that can be read, is the recorded one. Where it could not be read, the barrier waits and reports why.
 func TestAttack3ALostDiskIsNoRestart(t *testing.T) {
 	const used = "commitlog/schema/SchemaLog-1.log"
 	for name, tc := range map[string]struct {

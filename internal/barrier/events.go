@@ -28,25 +28,24 @@ const (
 )
 
 const (
-	// eventPause is the least time between two Events about blockers; what changes in between is told by the next one. It doubles with each change up to
-	// eventRepeat: nodes that go DOWN and come back all the time are one fact.
+	// eventPause is the least time between two Events about blockers; a change in between is part of the next one. It doubles with each change up to eventRepeat: nodes that go
+	// DOWN and come back all the time are one fact.
 	eventPause = 30 * time.Second
-	// settling is how long a blocker that is only about seeing the controller's Lease advance is not worth an Event, nor a shorter wait for all to stay UP.
+	// settling is for how long a blocker that only waits to see the controller's Lease advance causes no Event, and no shorter wait for all to stay UP.
 	settling = 10 * time.Second
-	// eventRepeat is how often the same blockers are told again: the API server counts the Event up, and after an hour it has forgotten it.
+	// eventRepeat is how often the same blockers get an Event again: the API server raises the Event's count, and deletes the Event after an hour.
 	eventRepeat  = 10 * time.Minute
 	eventTimeout = 5 * time.Second
 )
 
-// events tells people who look at the Pod. Nothing that fails here changes what the barrier does.
+// events writes Events for people on the Pod. A failure here does not change the barrier's behaviour.
 type events struct {
 	*barrier
 	pod    *corev1.Pod
 	told   string // the blockers of the last Event
 	toldAt time.Time
-	reason string // of the last one: it is told again under the same name
-	// changes is how many Events told of other blockers than the one before, since it was last quiet; differed is when the blockers were last others than
-	// those that were told.
+	reason string // of the last one: a repetition has the same name
+	// changes is how many Events in a row had other blockers than the one before; differed is when the blockers last differed from those of the last Event.
 	changes  int
 	differed time.Time
 	failed   bool
@@ -64,7 +63,7 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	if len(blockers) < len(v.Blockers) {
 		v = v.Only(blockers)
 	}
-	// Which nodes and why; ages and counts change all the time.
+	// Nodes and reasons only; ages and counts change all the time.
 	text := strings.Join(texts(v, time.Time{}), "\n")
 	if text != e.told {
 		e.differed = now
@@ -119,7 +118,7 @@ func (e *events) emit(ctx context.Context, ev kube.Event) {
 		err = kube.Emit(ctx, e.client, pod, ev)
 	}
 	if err != nil && !e.failed {
-		e.failed = true // said once: it is the log's business that matters
+		e.failed = true // logged once: Events are an addition to the log
 		e.Log.Warn("cannot write an Event on the own Pod", "event", ev.Reason, "error", oneLine(err))
 	}
 }

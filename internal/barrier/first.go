@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// notFirst holds back a member that would found a cluster while its seeds, or its StatefulSet, belong to another one. Nobody but the namespace as a whole can
-// tell: of the cluster by its label there is nothing else.
+// notFirst holds back a member that would create a cluster while its seeds, or its StatefulSet, belong to another one. Only the other objects of the namespace show it: no other
+// object has this cluster's label.
 func (b *barrier) notFirst(ctx context.Context, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
 	if v.Decision != bootstrap.DecisionGenesis {
 		return nil

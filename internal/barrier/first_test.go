@@ -24,7 +24,7 @@ func ofSet(p *corev1.Pod, set string) *corev1.Pod {
 	return p
 }
 
-// TestAttack4AMistypedLabelMakesNoFirstNode: the newcomer's label names a cluster that nobody else is of, while a living cluster is in the namespace.
+// TestAttack4AMistypedLabelMakesNoFirstNode: the newcomer's label names a cluster without other members, while a living cluster is in the namespace.
 func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
 	const typo = "dmeo"
 	everybody := func(selector map[string]string) *corev1.Service {
@@ -114,7 +114,7 @@ func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
 	}
 }
 
-// TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode: nobody can tell then what the seeds are.
+// TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode: the cluster of the seeds is not known then.
 func TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, service(newcomer, "rack3", nil), lease("controller-1"))
@@ -129,12 +129,12 @@ func TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode(t *testing.T) {
 	})
 }
 
-// TestAttack4NobodyIsFirstWithoutALiveController: of a new cluster a barrier knows nothing but what somebody who has seen the whole namespace says, and that one must live
-// and keep this cluster's reports.
+// TestAttack4NobodyIsFirstWithoutALiveController: a barrier can judge a new cluster only by the reports of a controller that has read the whole namespace; that controller
+// must be alive and keep this cluster's reports.
 func TestAttack4NobodyIsFirstWithoutALiveController(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lease func(*coordinationv1.Lease)
-		// renews is true when somebody renews the Lease, as it is then.
+		// renews is true when a controller renews the Lease, with its present content.
 		none, renews, opens bool
 	}{
 		"it lives and keeps the cluster":         {renews: true, opens: true},

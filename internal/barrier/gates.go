@@ -11,8 +11,8 @@ import (
 // GateBootstrapSynchronisation is the one feature gate there is, on unless switched off.
 const GateBootstrapSynchronisation = "BootstrapSynchronisation"
 
-// ParseFeatureGates reads "BootstrapSynchronisation=true|false" (a comma-separated list, as Kubernetes' components take; empty is the
-// default) and says whether bootstrap synchronisation is on. The error names what is not known.
+// ParseFeatureGates reads "BootstrapSynchronisation=true|false" (a comma-separated list, in the form of Kubernetes' components; empty is the default) and returns whether bootstrap
+// synchronisation is on. The error names the unknown gate or value.
 func ParseFeatureGates(text string) (enabled bool, err error) {
 	enabled = true
 	for part := range strings.SplitSeq(text, ",") {

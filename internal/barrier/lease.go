@@ -16,20 +16,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// leaseWatch judges whether the controller that keeps the reports is alive. It believes only in renewals that it has seen happen: a
-// report that says all UP is worth nothing when its writer died an hour ago, and two machines' clocks are not to be compared.
+// leaseWatch judges whether the controller that keeps the reports is alive. Only renewals that it has seen happen count: a report with all UP is worthless when its writer died an
+// hour ago, and two machines' clocks cannot be compared.
 type leaseWatch struct {
 	namespace string
 	key       cluster.Key // whose reports must be kept
 	monitor   cluster.LeaseMonitor
-	first     time.Time // first look, own clock
-	renewed   time.Time // the Lease's word at the last look
+	first     time.Time // first reading, own clock
+	renewed   time.Time // the Lease's own time at the last reading
 	looked    bool
 	advanced  bool // a renewal by a holder was seen
-	gone      bool // at the last look nobody held it, or nobody had renewed it for too long
+	gone      bool // at the last reading it had no holder, or had not been renewed for too long
 }
 
-// look reads the Lease; silent is zero when the controller is alive, else it says which is silent or why that cannot be told.
+// look reads the Lease; silent is zero when the controller is alive, else the silent controller or the reason why that is not known.
 func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (silent code.Message, since time.Time) {
 	if w.first.IsZero() {
 		w.first = now
@@ -56,7 +56,7 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 		renewed = l.Spec.RenewTime.Time
 	}
 	w.monitor.Observe(&l, now)
-	// A holder that stops gives the Lease back by renewing it once more in nobody's name.
+	// A holder that stops releases the Lease: it renews it once more with an empty holder.
 	if w.looked && !renewed.Equal(w.renewed) && holder != "" {
 		w.advanced = true
 	}
@@ -73,7 +73,7 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 		return code.New(causeLeaseNotRenewed, "controller", who, "lease", name), since
 	case !w.advanced:
 		return code.New(causeLeaseNotSeen, "controller", holder, "lease", name), w.first
-	// The Lease lives, and its holder may still be unable to write this cluster's reports.
+	// The Lease is renewed, but its holder may be unable to write this cluster's reports.
 	case !cluster.Keeps(&l, w.key):
 		return code.New(cluster.CauseNotKept, "controller", holder, "lease", name), time.Time{}
 	}

@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	// askTimeout bounds the answer of one reporter, askTogether how many are asked at the same time, askAll all of the asking.
+	// askTimeout bounds the answer of one reporter, askTogether how many are asked at the same time, askAll the time for all of them.
 	askTimeout  = 2 * time.Second
 	askTogether = 64
 	askAll      = 15 * time.Second
@@ -38,16 +38,16 @@ const (
 	maxLook   = 15 * time.Second
 )
 
-// stability is what stands between a verdict that opens and the opening itself.
+// stability is the state of the conditions between a verdict that opens and the opening itself.
 type stability struct {
-	since   time.Time         // since when all is UP without a break; zero while it is not
+	since   time.Time         // since when all is UP without interruption; zero while it is not
 	refusal bootstrap.Verdict // of the last look before opening
-	refused int               // how many last looks have refused without a break
+	refused int               // how many last looks in a row have refused
 	next    time.Time         // of the next one
 }
 
-// settle turns a verdict that would open into the one that counts: all must stay UP for a while, and a last look, past the reports and the controller
-// that keeps them, must find nothing either.
+// settle turns a verdict that would open into the final one: all must stay UP for a while, and a last look, independent of the reports and their controller, must find no blocker
+// either.
 func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	s := &b.stability
 	if !v.Satisfied || !v.Decision.Guarded() {
@@ -66,7 +66,7 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 		return s.refusal
 	}
 	if left := b.unstable(v); s.refused == 0 && left > 0 {
-		return b.held(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // no news each second
+		return b.held(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // in steps: a new text each second would be no news
 	}
 	looked := b.lastLook(ctx, key, v, known)
 	now = b.Clock.Now()
@@ -76,7 +76,7 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 		return looked
 	}
 	if s.refused > 0 {
-		// What refused has healed: it has to hold, as everything else.
+		// The cause of the refusal is gone: its absence has to last for the window, as everything else.
 		*s = stability{since: now}
 		if left := b.unstable(v); left > 0 {
 			return b.held(v, bootstrap.Stabilising(b.window, 0))
@@ -88,8 +88,8 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 	return looked
 }
 
-// close is for a member that the controller's view does not let start. All may stay UP meanwhile, and that counts; not so after a permit that was there and is
-// withdrawn, or not fresh any more: then all has to hold anew.
+// close is for a member that the controller's view does not let start. The time of all being UP goes on meanwhile; but after a permit that was there and was withdrawn, or is no
+// longer fresh, it begins anew.
 func (b *barrier) close(v bootstrap.Verdict, blockers []matrix.Blocker) bootstrap.Verdict {
 	if b.permits.had {
 		if view.StampOf(b.permits.views.Latest()).Newer(b.permits.by) {
@@ -100,7 +100,7 @@ func (b *barrier) close(v bootstrap.Verdict, blockers []matrix.Blocker) bootstra
 	return b.held(v, blockers...)
 }
 
-// unstable is how long it must still hold that all is UP.
+// unstable is how much longer all must stay UP.
 func (b *barrier) unstable(v bootstrap.Verdict) time.Duration {
 	if !v.Decision.Stabilises() {
 		return 0
@@ -115,8 +115,8 @@ func (b *barrier) held(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstra
 	return v.Only(blockers)
 }
 
-// lastLook is the one before opening: at the rows that the Pods carry themselves, which no controller has to keep; at the seeds that the member would
-// have; and at the reporters, which have to answer. The graver word counts.
+// lastLook is the check right before opening: of the rows that the Pods carry themselves, which need no controller; of the seeds that the member would have; and of the reporters,
+// which have to answer. The graver status counts.
 func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	b.metrics.evaluations.Inc()
 	digests, decoder := map[string]string{}, &cluster.Decoder{}
@@ -126,7 +126,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	}
 	objects := known.Objects
 	if !ours(known) {
-		// The Scylla Operator may keep the reports: whether it runs is worth reading once.
+		// The Scylla Operator may keep the reports: its state is read once here.
 		objects, err = kube.Load(ctx, b.client, key, kube.LoadOptions{
 			Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Operator: true, Member: b.Service,
 		})
@@ -169,7 +169,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	return v
 }
 
-// unlisted is the blocker of what the last look could not list.
+// unlisted is the blocker of Pods that the last look could not list.
 func (b *barrier) unlisted(err error) matrix.Blocker {
 	b.metrics.apiErrors.Inc()
 	if apierrors.IsForbidden(err) {
@@ -178,7 +178,7 @@ func (b *barrier) unlisted(err error) matrix.Blocker {
 	return matrix.Blocker{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}
 }
 
-// carriesRows is true where Pods other than the member's own carry rows at all: reports of somebody else may be made of something else.
+// carriesRows is true where Pods other than the member's own carry rows at all: reports of another writer may be made from another source.
 func carriesRows(pods []corev1.Pod, member string) bool {
 	for i := range pods {
 		if pods[i].Name != member && len(pods[i].Annotations) > 0 {
@@ -188,7 +188,7 @@ func carriesRows(pods []corev1.Pod, member string) bool {
 	return false
 }
 
-// condense notes the digest of each Pod's row before it is decoded.
+// condense records the digest of each Pod's row before it is decoded.
 func condense(digests map[string]string, decoder *cluster.Decoder) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		digests[pod.Name] = api.ReportDigest(pod.Annotations[api.AnnotationNodeStatusReport])
@@ -196,8 +196,8 @@ func condense(digests map[string]string, decoder *cluster.Decoder) func(*corev1.
 	}
 }
 
-// askReporters asks each whether it still asks its ScyllaDB and has the row that its Pod carries, all at once within limits, and returns a blocker for each that does
-// not say so. A reporter that cannot write has another row as soon as anything changes: what was judged is then not what its ScyllaDB says.
+// askReporters asks each reporter whether it still polls its ScyllaDB and has the row that its Pod carries, in parallel within limits, and returns a blocker for each that does not
+// confirm it. A reporter that cannot write has another row as soon as anything changes: the judged row is then not its ScyllaDB's.
 func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter, digests map[string]string) []matrix.Blocker {
 	ctx, cancel := context.WithTimeout(ctx, askAll)
 	defer cancel()
@@ -254,7 +254,7 @@ func newAsker() *http.Client {
 	}
 }
 
-// askReporter is nil when the reporter at that address says that it is ready, and that its row has that digest. One of before does not say what its row is.
+// askReporter returns nil when the reporter at that address answers that it is ready, and that its row has that digest. An older reporter sends no digest.
 func askReporter(ctx context.Context, c *http.Client, address, digest string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
 	if err != nil {
@@ -275,6 +275,6 @@ func askReporter(ctx context.Context, c *http.Client, address, digest string) er
 		return nil
 	}
 	const enough = 200
-	said, _ := bounded.Head(resp.Body, enough) // its status is the answer, its words are for people
+	said, _ := bounded.Head(resp.Body, enough) // the status code is the answer, the text is for people
 	return fmt.Errorf("%s answers %s: %s", address, resp.Status, strings.TrimSpace(string(said)))
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// ParseWhenSilent reads "Wait", "Peers", or nothing, which leaves it to the cluster's health policy; the error names the choices.
+// ParseWhenSilent reads "Wait", "Peers", or the empty text, which leaves it to the cluster's health policy; the error names the choices.
 func ParseWhenSilent(text string) (api.WhenSilent, error) {
 	switch w := api.WhenSilent(text); w {
 	case "", api.WhenSilentWait, api.WhenSilentPeers:
@@ -32,10 +32,10 @@ func ParseWhenSilent(text string) (api.WhenSilent, error) {
 	return "", fmt.Errorf("%q is not known: give %s or %s", text, api.WhenSilentWait, api.WhenSilentPeers)
 }
 
-// peersPause is how long it takes until the members are looked at again.
+// peersPause is the time between two looks at the members.
 const peersPause = 5 * time.Second
 
-// peering is what is remembered while the members are what is gone by.
+// peering is the state of the barrier while it decides by the members' own rows.
 type peering struct {
 	silent time.Time         // since when the Lease has been seen without a controller; zero while there is one
 	since  time.Time         // since when every member has had a fresh row without a break, and lets the member join; zero while not so
@@ -44,16 +44,16 @@ type peering struct {
 	heard  map[string]beat   // by the name of the member
 }
 
-// beat is what was heard of one reporter's heartbeat.
+// beat is the state of one reporter's heartbeat.
 type beat struct {
 	pulse                view.Pulse
 	address, fingerprint string
 	client               *http.Client
 }
 
-// byPeers turns a verdict that waits for a silent controller alone into the one that the members' own rows give, where a person has asked for it. It is for a plain join:
-// nobody founds a cluster and nobody replaces a node by it. Every node that anybody lists has to have a row that its own reporter confirms by a heartbeat that was seen to
-// advance, all of them see all UP, for as long as all must stay UP; and then the last look, as always.
+// byPeers turns a verdict that waits only for a silent controller into the one by the members' own rows, where an administrator has chosen that. It is for a plain join: it creates
+// no cluster and replaces no node. Every node in any list has to have a row that its own reporter confirms by a heartbeat that was seen to advance, and all of these rows have to
+// have all nodes UP, for as long as all must stay UP; then the last look follows, as always.
 func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	p, now := &b.peers, b.Clock.Now()
 	onlySilent := !v.Satisfied && len(v.Blockers) > 0 && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != matrix.ReasonControllerSilent })
@@ -64,7 +64,7 @@ func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verd
 	if p.silent.IsZero() {
 		p.silent = now
 	}
-	// A view that is still fresh is the controller's word, and a leadership changes hands meanwhile.
+	// A view that is still fresh is the controller's, and a change of leader takes time.
 	if now.Sub(p.silent) <= bootstrap.ViewLimit || now.Sub(b.lastSign(matrix.ReasonControllerSilent, now)) <= bootstrap.ViewLimit {
 		return v
 	}
@@ -119,7 +119,7 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	return looked
 }
 
-// unconfirmed asks every node's reporter for its heartbeat, and has a blocker for each whose row it does not confirm.
+// unconfirmed asks every node's reporter for its heartbeat, and returns a blocker for each whose row it does not confirm.
 func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, digests map[string]string) []matrix.Blocker {
 	p, asked := &b.peers, b.Clock.Now()
 	if p.heard == nil {
@@ -181,11 +181,11 @@ func (b *barrier) heartbeatOf(ctx context.Context, e *view.Evidence, h beat, ask
 		h.pulse.Miss()
 		return h
 	}
-	h.pulse.Hear(number, e.Digest, asked, e.Limit) // what it comes to, Evidence.Seen says
+	h.pulse.Hear(number, e.Digest, asked, e.Limit) // Evidence.Seen judges the result
 	return h
 }
 
-// forgetPeers begins anew: what has held without a break has to be seen without one.
+// forgetPeers begins anew: the conditions have to hold without interruption.
 func (b *barrier) forgetPeers() {
 	for _, h := range b.peers.heard {
 		h.client.CloseIdleConnections()

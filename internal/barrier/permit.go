@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// ParsePolicy reads "permits", "reports", or nothing, which leaves it to cluster.DefaultPolicy; the error names the choices.
+// ParsePolicy reads "permits", "reports", or the empty text, which leaves it to cluster.DefaultPolicy; the error names the choices.
 func ParsePolicy(text string) (api.Policy, error) {
 	switch p := api.Policy(text); p {
 	case "", api.PolicyPermits, api.PolicyReports:
@@ -32,31 +32,31 @@ func ParsePolicy(text string) (api.Policy, error) {
 	return "", fmt.Errorf("policy %q is not known: give %s or %s", text, api.PolicyPermits, api.PolicyReports)
 }
 
-// aboutPermits are the reasons of blockers that the controller's view has.
+// aboutPermits are the reasons of blockers that the controller's view shows.
 var aboutPermits = []matrix.Reason{matrix.ReasonPermitPending, matrix.ReasonPermitOther, matrix.ReasonViewHeld, matrix.ReasonIsolated}
 
-// permits is what the barrier has seen of the controller's views.
+// permits is the barrier's knowledge of the controller's views.
 type permits struct {
 	views view.Receiver
 	// had is true after a judgement that found a permit.
 	had bool
-	// by is the view that it was in.
+	// by is the view with that permit.
 	by view.Stamp
-	// behind is since when the API server has shown older views than the newest one that was seen; zero while it does not.
+	// behind is since when the API server has shown older views than the newest one seen; zero while it does not.
 	behind time.Time
-	// heard is when the API server was last read, by the own clock.
+	// heard is when the API server was last read, by the barrier's own clock.
 	heard time.Time
-	// otherwise is what the barrier goes by where Options.Policy is empty, by the Service that was read last; empty before that.
+	// otherwise is the policy where Options.Policy is empty, by the Service that was read last; empty before that.
 	otherwise api.Policy
 }
 
-// byPermits is true where the member needs a permit. Before anything was read that is assumed: it only makes the barrier wait.
+// byPermits is true where the member needs a permit. It is assumed before anything was read, which only makes the barrier wait.
 func (b *barrier) byPermits() bool {
 	return cmp.Or(b.Policy, b.permits.otherwise, api.PolicyPermits) == api.PolicyPermits
 }
 
-// unpermitted are why the controller's view does not let the member start; none where it does, or where nobody asks for a permit. A start that rests on nobody
-// else, a restart for one, takes none.
+// unpermitted are the reasons why the controller's view does not let the member start; none where it does, or where no permit is needed. A start that does not depend on other
+// nodes, such as a restart, needs none.
 func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
 	if !b.byPermits() || v.Decision.Permit() == "" {
 		return nil
@@ -69,13 +69,13 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 			b.relays.of(known.StatusReport.UID)
 			b.permits.views.Adopt(p.View, now)
 			p.Back = b.wentBack(p.View, now)
-			// What was read last may be older than what was read before: then that counts.
+			// This reading may be older than an earlier one: the newest view counts.
 			p.View = b.permits.views.Latest()
 			p.Old = b.tooOld(now)
 		} else {
-			p.Old = code.New(bootstrap.CauseViewUnseen) // of a report that was deleted: no view of it is seen to advance any more
+			p.Old = code.New(bootstrap.CauseViewUnseen) // of a deleted report: none of its views will be seen to advance
 		}
-		// Where it has not advanced as it does while somebody may start, the other members may have heard more.
+		// A view with an open permit advances at each renewal. Where this one has not, the other members' reporters may have a newer one.
 		if age, seen := b.permits.views.Age(now); !seen || age > view.Renewal {
 			b.askForViews(askRelays)
 		}
@@ -91,7 +91,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	if blockers := blockersOf(&p); len(blockers) > 0 {
 		return blockers
 	}
-	// Only who has a permit has to know its claim.
+	// Only a member with a permit needs its claim's UID.
 	claim := &metav1.PartialObjectMetadata{}
 	claim.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
 	switch err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: p.Claim}, claim); {
@@ -110,7 +110,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	return b.turned(p, blockersOf)
 }
 
-// tooOld says why the newest view may not be what the controller says now: only one that this barrier has seen to advance, by its own clock, counts.
+// tooOld is why the newest view may not be the controller's present one: only a view that this barrier has seen to advance, by its own clock, counts.
 func (b *barrier) tooOld(now time.Time) code.Message {
 	age, seen := b.permits.views.Age(now)
 	switch {
@@ -122,8 +122,8 @@ func (b *barrier) tooOld(now time.Time) code.Message {
 	return code.Message{}
 }
 
-// wentBack says that the API server has shown older views for longer than any reading is late: after a restore they count from where the backup was. Nobody can tell that from
-// an API server that is behind, however its views advance, so that it opens nothing: it is said, and a person decides.
+// wentBack is set when the API server has shown older views for longer than any reading is late: after a restore, views count from the backup's stamp. That looks the same as an
+// API server that is behind, even if its views advance, so the barrier does not open: it reports the state, and a person decides.
 func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) code.Message {
 	p, seen := &b.permits, view.StampOf(b.permits.views.Latest())
 	switch is := view.StampOf(shown); {
@@ -137,7 +137,7 @@ func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) code.Mess
 	return code.Message{}
 }
 
-// permitted asks once more, past what was read before the last look, right before opening: a newer view closes at once.
+// permitted reads the view once more, right before opening and after the last look: a newer view closes at once.
 func (b *barrier) permitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
 	if !b.byPermits() || v.Decision.Permit() == "" {
 		return nil

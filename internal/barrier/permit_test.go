@@ -124,8 +124,8 @@ func TestAViewThatDoesNotPermitNeverOpens(t *testing.T) {
 	}
 }
 
-// Where no flag says what the barrier goes by, it asks for a permit, and not so where the Scylla Operator manages its member: nobody gives permits there. What no controller
-// gives is named with what cures it.
+// Without a flag for the policy the barrier needs a permit, except where the Scylla Operator manages its member: it gives no permits. A missing view is reported with its
+// cure.
 func TestTheDefaultPolicy(t *testing.T) {
 	mine := append(others(), service(newcomer, "rack3", nil), byOperator(allUp()))
 	managed := service(newcomer, "rack3", nil)
@@ -227,7 +227,7 @@ func TestClosingsByANewerViewAreCounted(t *testing.T) {
 	}
 }
 
-// A restored Kubernetes shows older views, of the same report, that advance and permit. Whether it is that, or an API server that is behind, nobody can tell: it never opens, and says
+// A restored Kubernetes shows older views, of the same report, that advance and permit. That looks like an API server that is behind: the barrier never opens, and reports
 // what it sees and what helps. A barrier that begins anew remembers nothing, and opens.
 func TestAViewThatGoesBackOpensNothingAndIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 	})
 }
 
-// A view that permits nobody is not written again, so it says the same for long: that is no silence, and the barrier goes on saying what the member waits for.
+// A view without a permit is not written again, and stays the same for long: that is no silence, and the barrier still reports what the member waits for.
 func TestAViewThatSaysTheSameForLongIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := permittedView()
@@ -295,7 +295,7 @@ func TestAViewThatSaysTheSameForLongIsNoSilence(t *testing.T) {
 	})
 }
 
-// The hole that permits close: every report says UP, for nobody writes otherwise. The controller's view does not say so, and nobody joins.
+// The gap that permits close: every report has UP, because no reporter writes another row. The controller's view has not, and no node joins.
 func TestAllRowsUPWhileReportersAreCutOffAndANodeDies(t *testing.T) {
 	dead := func(v *api.StatusReportView) {
 		v.Members[1].State, v.Permits = api.NodeStatusUnknown, nil
@@ -326,7 +326,7 @@ func TestAllRowsUPWhileReportersAreCutOffAndANodeDies(t *testing.T) {
 	}
 }
 
-// Nobody but newcomers needs a permit, nor a controller.
+// Only newcomers need a permit, or a controller.
 func TestForceAndRestartsNeedNoPermit(t *testing.T) {
 	forced := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true"})
 	back := joinedService(newcomer, "rack3", idNew)
@@ -386,7 +386,7 @@ func (w *world) anew(uid types.UID, v *api.StatusReportView) {
 	}
 }
 
-// Somebody has deleted the report, and the Lease of the leadership with it: the new one counts from the beginning, and a barrier that waits goes by it. Nothing of the
+// The report was deleted, and the Lease of the leadership with it: the new one counts from the beginning, and a waiting barrier uses it. Nothing of the
 // former one opens it, nor holds it back.
 func TestAReportThatIsMadeAnewIsGoneBy(t *testing.T) {
 	high := permittedView()
@@ -446,7 +446,7 @@ func TestALateViewOfAFormerReportNeverOpens(t *testing.T) {
 	})
 }
 
-// advancing hands on a newer view to each who asks.
+// advancing relays a newer view at each request.
 func advancing(epoch int64, change func(*api.StatusReportView)) func(string) (*viewwire.View, error) {
 	var seq atomic.Int64
 	return func(member string) (*viewwire.View, error) { return handsOn(epoch, 1000+seq.Add(1), 0, change)(member) }

@@ -27,29 +27,29 @@ import (
 )
 
 const (
-	// mostRelays is how many members are asked for the view, askRelays how often where the API server's does not let the member start, relearn how often it is looked where
-	// they are.
+	// mostRelays is how many members are asked for the view, askRelays how often while the API server's view does not let the member start, relearn how often their addresses are
+	// read again.
 	mostRelays = 8
 	askRelays  = 5 * time.Second
 	relearn    = time.Minute
 )
 
-// relays are the reporters of other members, which hand on the controller's view where this barrier does not see it advance. Nothing signs a view: what they hand on may
-// close this barrier, and never opens it. What opens comes from the API server alone.
+// relays are the reporters of other members, which relay the controller's view where this barrier does not see it advance. A view has no signature: a relayed one may close this
+// barrier, and never opens it. Only the API server's view opens.
 type relays struct {
-	// views are what each has handed on, by its member: one that is forged, with a stamp as high as it likes, hides what no other says.
+	// views are the relayed views, by member: a forged one, with a stamp of any height, does not hide another member's.
 	views   map[string]*view.Relayed
 	report  types.UID // of the cluster report that the API server has
 	members []relayAt
-	learned time.Time // when it was last looked where they are; zero before
+	learned time.Time // when their addresses were last read; zero before
 	asked   time.Time // when they were last asked; zero before
-	// Of the last asking: how many answered anything, and when the view that they have was last stood by; zero where they have none.
+	// Of the last round: how many answered at all, and when the controller last stood by the view that they have; zero where they have none.
 	answered int
 	stoodBy  time.Time
 	closed   view.Stamp // the view that has closed this barrier, for the metric
 }
 
-// of says which cluster report the API server has now.
+// of names the cluster report that the API server has now.
 func (r *relays) of(report types.UID) {
 	r.report = report
 	for _, v := range r.views {
@@ -57,7 +57,7 @@ func (r *relays) of(report types.UID) {
 	}
 }
 
-// by is what a member has handed on.
+// by is the state of one member's relayed views.
 func (r *relays) by(member string) *view.Relayed {
 	if r.views[member] == nil {
 		if r.views == nil {
@@ -69,13 +69,13 @@ func (r *relays) by(member string) *view.Relayed {
 	return r.views[member]
 }
 
-// relayAt is one of them.
+// relayAt is the address of one relay.
 type relayAt struct {
 	member, address, fingerprint string
 	client                       *http.Client
 }
 
-// learn looks where the other members' reporters are while the API server tells it.
+// learn reads the addresses of the other members' reporters while the API server answers.
 func (b *barrier) learn(ctx context.Context, snap *cluster.Cluster) {
 	r, now := &b.relays, b.Clock.Now()
 	if !b.byPermits() || !r.learned.IsZero() && now.Sub(r.learned) < relearn {
@@ -113,15 +113,14 @@ func (r *relays) close() {
 	}
 }
 
-// askForViews asks all of them at once for the view that they have, unless that was done within pause. Whatever they answer costs this barrier no more than
-// viewwire.RelayTimeout.
+// askForViews asks all of them at once for the view that they have, unless that was done within pause. Their answers take at most viewwire.RelayTimeout of this barrier's time.
 func (b *barrier) askForViews(pause time.Duration) {
 	r, asked := &b.relays, b.Clock.Now()
 	if len(r.members) == 0 || !r.asked.IsZero() && asked.Sub(r.asked) < pause {
 		return
 	}
 	r.asked = asked
-	// Not with the time that is left for the API server: that one may have taken all of it.
+	// A timeout of its own: the API server may have used all of the caller's.
 	ctx, cancel := context.WithTimeout(b.ctx, viewwire.RelayTimeout)
 	defer cancel()
 	direct, of := b.permits.views.Latest(), r.report
@@ -148,7 +147,7 @@ func (b *barrier) askForViews(pause time.Duration) {
 			continue
 		}
 		r.answered++
-		// Of a report that is not there any more, or that the API server has not shown to this barrier yet: it has no order with what that one has.
+		// A view of a report that no longer exists, or that the API server has not shown to this barrier yet, has no order with the present report's views.
 		if of != "" && answers[i].ReportUID != of {
 			continue
 		}
@@ -170,18 +169,18 @@ func (b *barrier) viewOf(ctx context.Context, m relayAt, q viewwire.Question) (*
 	return viewwire.Fetch(ctx, m.client, q)
 }
 
-// relayAnswers is true for an answer that has no view: 404 of an older reporter, 204 of one that has none, 503, and what nobody can read. The connection is with the member
-// all the same: its certificate is pinned.
+// relayAnswers is true for an answer without a view: 404 of an older reporter, 204 of one without a view, 503, and an unreadable body. The connection to the member works all the
+// same: its certificate is pinned.
 func relayAnswers(err error) bool {
 	return bounded.IsTooLarge(err) || slices.ContainsFunc([]error{viewwire.ErrNone, viewwire.ErrUnknown, viewwire.ErrNotLeading, viewwire.ErrGarbled}, func(known error) bool {
 		return errors.Is(err, known)
 	})
 }
 
-// turned are why a view that was handed on, and that the API server has not, does not let the member start; none where nobody hands on such a view. p is by the view that
-// the API server has, which lets it start.
+// turned are the reasons why a relayed view, newer than the API server's, does not let the member start; none where there is no such view. p is by the API server's view, which
+// lets it start.
 func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
-	// What the API server has may be behind, however young it looks: this member is about to start by it.
+	// The API server's view may be behind, however young it looks: this member is about to start by it.
 	b.askForViews(viewwire.AskRelays)
 	direct := p.View
 	p.Old = code.Message{}
@@ -189,7 +188,7 @@ func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Perm
 		if p.View = b.relays.views[member].Against(direct, b.Clock.Now()); p.View == nil {
 			continue
 		}
-		// The graver word counts: one that lets the member start takes back nothing that another says.
+		// The graver view counts: one that lets the member start does not override another that does not.
 		blockers := blockersOf(&p)
 		if len(blockers) == 0 {
 			continue
@@ -203,8 +202,8 @@ func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Perm
 	return nil
 }
 
-// silence tells apart, by what the other members' reporters say, who is silent: the controller, or everybody for this Pod. Both keep it closed. It says so once a view could
-// not be fresh any more.
+// silence distinguishes, by the answers of the other members' reporters, a silent controller from a Pod that reaches nothing. Both keep it closed. The verdict changes once a view
+// can no longer be fresh.
 func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
 	if v.Satisfied || !b.byPermits() || !slices.ContainsFunc(v.Blockers, aboutSilence) {
 		return v
@@ -239,7 +238,7 @@ func aboutSilence(x matrix.Blocker) bool {
 	return x.Reason == ReasonAPIUnreachable || x.Reason == matrix.ReasonControllerSilent
 }
 
-// lastSign is when the API server, or a view that advances, was last heard of, by the own clock.
+// lastSign is when the API server, or an advancing view, was last heard, by the barrier's own clock.
 func (b *barrier) lastSign(r matrix.Reason, now time.Time) time.Time {
 	at := b.started
 	if r == ReasonAPIUnreachable {

@@ -55,7 +55,7 @@ func (n *network) ask(_ context.Context, member string, q viewwire.Question) (*v
 		n.have = append(n.have, fmt.Sprint(q.Have.Epoch, ".", q.Have.Seq))
 	}
 	answer := n.answer
-	n.mu.Unlock() // a slow answer keeps nobody else waiting
+	n.mu.Unlock() // a slow answer blocks no other
 	if q.Path != viewwire.RelayPath || q.Cluster.Namespace != ns || q.Cluster.Name != "demo" || !strings.HasSuffix(q.Address, ":8083") {
 		return nil, fmt.Errorf("a wrong question: %+v", q)
 	}
@@ -167,7 +167,7 @@ func TestAttack1AForgedViewHidesNoOtherRelaysView(t *testing.T) {
 	}
 }
 
-// The same, where nobody hands anything on: what closes above is the relay.
+// The same without any relayed view: the relay alone closes the barrier above.
 func TestWithoutARelayTheViewOfTheAPIServerOpens(t *testing.T) {
 	for name, answer := range map[string]func(string) (*viewwire.View, error){
 		"nobody answers":           silentNetwork,
@@ -228,7 +228,7 @@ func TestARelayedViewNeverOpens(t *testing.T) {
 	}
 }
 
-// What a relay has said ends after 20 seconds, whoever repeats it: a controller that counts from the beginning again must not be shut out for ever.
+// A relayed view expires after 20 seconds, however often it is relayed: a controller that counts from the beginning again must not be shut out for ever.
 func TestARelayedViewThatIsRepeatedGrowsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, n := withRelays(t, permittedView())
@@ -248,7 +248,7 @@ func TestARelayedViewThatIsRepeatedGrowsOld(t *testing.T) {
 	})
 }
 
-// Who is silent: the controller, or everybody for this Pod. Neither ever opens.
+// A silent controller, and a Pod that reaches nothing, are distinguished. Neither ever opens.
 func TestIsolatedAndControllerSilentAreToldApart(t *testing.T) {
 	for name, c := range map[string]struct {
 		unread error
@@ -295,7 +295,7 @@ func TestIsolatedAndControllerSilentAreToldApart(t *testing.T) {
 	}
 }
 
-// A view that lets nobody start is not written anew: that it stands still is no sign that its controller is silent, and says nothing of the network.
+// A view without a permit is not written anew: that it does not advance is no sign of a silent controller or of a broken network.
 func TestAMemberThatWaitsForItsTurnIsNotIsolated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := permittedView()
@@ -326,7 +326,7 @@ func TestAnAPIServerThatHangsDoesNotMakeItIsolated(t *testing.T) {
 	})
 }
 
-// Who is about to start asks each two seconds; who only waits each five, where the view does not advance; by reports nobody ever asks. Each is told what is known.
+// A barrier about to open asks each two seconds; one that waits each five, where the view does not advance; with policy reports none asks. Each sends the view that it has.
 func TestHowOftenReportersAreAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, n := withRelays(t, permittedView())

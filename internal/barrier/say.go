@@ -24,15 +24,15 @@ import (
 // sayPause is the least time between two writes of the annotation, however often nodes go DOWN and come back.
 const sayPause = 5 * time.Second
 
-// said is what the annotation of the own Pod holds.
+// said is the content of the own Pod's annotation.
 type said struct {
 	text   string
 	at     time.Time
 	failed bool
 }
 
-// say keeps in the own Pod's annotation what only this barrier knows: how long all must stay UP still, and what the last look before opening found. So
-// that whoever looks at the cluster from outside can say it too. Nothing that fails here changes what the barrier does.
+// say keeps the facts that only this barrier has in the own Pod's annotation: how much longer all must stay UP, and the result of the last look before opening, so that readers
+// outside the Pod can show them too. A failure here does not change the barrier's behaviour.
 func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
 	text := ""
 	if w := b.heldBy(v); w != nil {
@@ -50,7 +50,7 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
 	b.said.at = now
 	if err := b.annotate(ctx, text); err != nil {
 		if !b.said.failed {
-			b.said.failed = true // said once: it is the log's business that matters
+			b.said.failed = true // logged once: the annotation is an addition to the log
 			b.Log.Warn("cannot write to the own Pod what is waited for", "error", oneLine(err))
 		}
 		return
@@ -58,7 +58,7 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
 	b.said.text = text
 }
 
-// heldBy is what the verdict waits for beyond the reports, nil where it does not.
+// heldBy is the verdict's wait beyond the reports, nil where there is none.
 func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 	if v.Satisfied {
 		return nil
@@ -73,7 +73,7 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 	return w
 }
 
-// heldBeyond is why a verdict waits beyond the reports, nil where the reports tell it.
+// heldBeyond is why a verdict waits beyond the reports, nil where the reports show it.
 func (b *barrier) heldBeyond(v bootstrap.Verdict) *api.BarrierWait {
 	if b.stability.since.IsZero() {
 		return nil
@@ -83,7 +83,7 @@ func (b *barrier) heldBeyond(v bootstrap.Verdict) *api.BarrierWait {
 		return &api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: b.window}}
 	}
 	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonPermitPending }) {
-		return nil // the view says it to everybody
+		return nil // the view is visible to every reader
 	}
 	w := &api.BarrierWait{}
 	for _, x := range v.Blockers[:min(len(v.Blockers), api.MaxBarrierRefusals)] {
@@ -107,7 +107,7 @@ func nameOf(r matrix.Ref) string {
 	return r.Member
 }
 
-// annotate writes the annotation, or takes it away where text is empty.
+// annotate writes the annotation, or removes it where text is empty.
 func (b *barrier) annotate(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
@@ -117,7 +117,7 @@ func (b *barrier) annotate(ctx context.Context, text string) error {
 	}
 	meta := map[string]any{"annotations": map[string]any{api.AnnotationBarrier: value}}
 	if b.PodUID != "" {
-		meta["uid"] = b.PodUID // the API server refuses when the Pod of this name is another one by now
+		meta["uid"] = b.PodUID // the API server refuses when a new Pod has this name by now
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": meta})
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *barrier) annotate(ctx context.Context, text string) error {
 	return b.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch))
 }
 
-// show logs a change of blockers at once, and what still blocks each minute.
+// show logs a change of blockers at once, and the present blockers each minute.
 func (b *barrier) show(v bootstrap.Verdict) {
 	now := b.Clock.Now()
 	fresh := words.Verdict(v) + "\n" + strings.Join(texts(v, time.Time{}), "\n")
@@ -150,7 +150,7 @@ func (b *barrier) show(v bootstrap.Verdict) {
 	b.Log.Info(what+": "+words.Verdict(v), attrs...)
 }
 
-// texts are the blockers, one line per node that is in the way; with the zero time without ages.
+// texts are the blockers, one line per blocking node; with the zero time without ages.
 func texts(v bootstrap.Verdict, now time.Time) []string {
 	groups, total := matrix.GroupBlockers(v.Blockers)
 	const enough = 20

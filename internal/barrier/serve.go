@@ -64,7 +64,7 @@ func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.relays, m.relayed, m.newer, m.info}
 }
 
-// RegisterMetrics registers every metric that is served, without values, for who writes of them.
+// RegisterMetrics registers every metric of the barrier, without values, for the documentation.
 func RegisterMetrics(r prometheus.Registerer) error {
 	var errs []error
 	for _, c := range newMetrics().collectors() {
@@ -73,7 +73,7 @@ func RegisterMetrics(r prometheus.Registerer) error {
 	return errors.Join(errs...)
 }
 
-// place says whose the barrier is.
+// place sets the info metric: the member's namespace, cluster and datacenter.
 func (m *metrics) place(key cluster.Key, svc *corev1.Service) {
 	if svc != nil {
 		m.info.Reset()
@@ -92,7 +92,7 @@ func (m *metrics) observe(v bootstrap.Verdict) {
 	}
 }
 
-// serve answers while waiting. A port that cannot be had is no reason not to wait.
+// serve answers while waiting. The barrier waits even where the port cannot be opened.
 func (b *barrier) serve(wg *sync.WaitGroup) (stop func()) {
 	b.metrics.waiting.Set(float64(b.started.Unix()))
 	if b.Listen == nil {

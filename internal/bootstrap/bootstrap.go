@@ -96,7 +96,7 @@ func Decide(in Input) Verdict {
 	return v
 }
 
-// without returns peers without those that are out: the same list where none is.
+// without returns peers without those for which out is true: the same list where there are none.
 func without(peers []Peer, out func(*Peer) bool) []Peer {
 	for i := range peers {
 		if out(&peers[i]) {
@@ -106,7 +106,7 @@ func without(peers []Peer, out func(*Peer) bool) []Peer {
 	return peers
 }
 
-// forgotten is true for a member that has joined, and that every fresh row has forgotten: ScyllaDB will not take its volume back.
+// forgotten is true for a member that has joined and that no fresh row lists, while there are fresh rows: ScyllaDB will not accept its volume again.
 func (in *Input) forgotten(m *matrix.Matrix) bool {
 	if in.SelfJoined == nil || !*in.SelfJoined || in.Self.HostID == "" {
 		return false
@@ -114,8 +114,8 @@ func (in *Input) forgotten(m *matrix.Matrix) bool {
 	return !listed(m, in.Self.HostID) && m.Reporting() > 0
 }
 
-// replaces is the summary of a replacement: by the recorded original host ID, or in the old procedure by the address that the request was
-// filled with. Zero when Self replaces no node, or when nothing usable is recorded.
+// replaces is the summary of a replacement: by the recorded original host ID, or in the old procedure by the address in the request. Zero when Self replaces no node, or when no
+// usable value is recorded.
 func (in *Input) replaces() code.Message {
 	if id := in.ServiceLabels[api.LabelReplacingNodeHostID]; id != "" {
 		return code.New(SummaryReplacesHostID, "hostID", id)
@@ -126,8 +126,8 @@ func (in *Input) replaces() code.Message {
 	return code.Message{}
 }
 
-// notOwnAddress is why a request to replace by address is not taken: the address must be the one that the dead node of this very member had, or the node
-// that ScyllaDB replaces is another's. Zero where it is, and where nothing is replaced by address.
+// notOwnAddress is the reason why a request to replace by address is refused: the address must be one of the dead node of this member, else ScyllaDB would replace another member's
+// node. Zero where it is, and where no address is requested.
 func (in *Input) notOwnAddress() code.Message {
 	if _, byHostID := in.ServiceLabels[api.LabelReplacingNodeHostID]; byHostID || in.ByHostIDAlone {
 		return code.Message{}
@@ -179,9 +179,9 @@ func reasons(blockers []matrix.Blocker) code.Message {
 	}
 }
 
-// foreignVolume is true when the data directory is another node's: it holds another host ID than the one that the Service records of a member, and
-// that is either another member's, or no row lists it while rows list the recorded one. Where that is not known, it is not: the Service may record the
-// node that this one has replaced, or that was removed. A member that replaces a node has a new host ID on purpose.
+// foreignVolume is true when the data directory is another node's: it holds another host ID than the one that the Service of a joined member records, and that ID is recorded for
+// another member, or no row lists it while rows list the recorded one. It is false where that is not known: the Service may record the node that this one has replaced, or that was
+// removed. A member that replaces a node has a new host ID on purpose.
 func (in *Input) foreignVolume() bool {
 	if in.VolumeHostID == "" || in.Self.HostID == "" || in.VolumeHostID == in.Self.HostID || in.SelfJoined == nil || !*in.SelfJoined ||
 		!in.replaces().IsZero() {
@@ -199,7 +199,7 @@ func (in *Input) ownerOfVolume() string {
 	return in.Peers[i].Name()
 }
 
-// listed is true for a host ID that a row which counts has.
+// listed is true for a host ID that is in a row that counts.
 func listed(m *matrix.Matrix, id hostid.ID) bool {
 	if m == nil {
 		return false
@@ -229,7 +229,7 @@ func (in *Input) unusable() matrix.Blocker {
 	return b
 }
 
-// discard is the cure for a data directory that nothing else can cure.
+// discard is the step for a data directory that cannot be used again: delete its claim and its Pod.
 func (in *Input) discard() code.Message {
 	if in.PVC == "" {
 		return code.New(StepDiscardClaimOf, "member", in.Self.Name())
@@ -241,7 +241,7 @@ func (in *Input) discard() code.Message {
 	return m
 }
 
-// judged is the matrix as Self has to see it.
+// judged is the matrix with Self as the newcomer.
 func (in *Input) judged() *matrix.Matrix {
 	m := in.Matrix
 	if m == nil {
@@ -261,7 +261,7 @@ func (in *Input) judged() *matrix.Matrix {
 	return m.Judge(opts)
 }
 
-// malformed lists what is wrong with Self's own Service.
+// malformed lists the faults of Self's own Service.
 func (in *Input) malformed(forced bool) []matrix.Blocker {
 	var list []matrix.Blocker
 	add := func(reason matrix.Reason, cause, step code.Message) {
@@ -298,7 +298,7 @@ func (in *Input) malformed(forced bool) []matrix.Blocker {
 	return list
 }
 
-// notNew is why an empty matrix is not the beginning of a cluster; zero when it is.
+// notNew is the evidence that an empty matrix does not mean a new cluster; zero when there is none.
 func (in *Input) notNew(m *matrix.Matrix) code.Message {
 	var why []code.Message
 	if in.SelfJoined != nil && *in.SelfJoined {
@@ -333,13 +333,13 @@ func (in *Input) anyJoined() bool {
 	return slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.Joined != nil && *p.Joined })
 }
 
-// otherDatacenter is true when another datacenter is known. The lenient flag says so too: it is set where there are external seeds.
+// otherDatacenter is true when another datacenter is known. The lenient flag is evidence of one: it is set where there are external seeds.
 func (in *Input) otherDatacenter(m *matrix.Matrix) bool {
 	return in.AllowNonReporting || len(m.Options().NotVerified) > 0
 }
 
-// Place reads a member's place from its Service: labels datacenter and rack, ordinal from the digits after the name's last dash.
-// What is absent, empty or out of range stays empty in the Ref, and Decide blocks on it.
+// Place reads a member's place from its Service: labels datacenter and rack, ordinal from the digits after the name's last dash. A value that is absent, empty or out of range
+// stays empty in the Ref, and Decide blocks on it.
 func Place(serviceName string, labels map[string]string) matrix.Ref {
 	r := matrix.Ref{Member: serviceName, Datacenter: labels[api.LabelDatacenter], Rack: labels[api.LabelRack]}
 	dash := strings.LastIndexByte(serviceName, '-')

@@ -19,7 +19,7 @@ const (
 	SummaryFirstNode       code.Code = "StartsAsFirstNode"
 	SummaryOneNodeUp       code.Code = "StartsAsOneNodeIsUp"
 	SummaryAllUp           code.Code = "StartsAsAllNodesAreUp" // nodes
-	// SummaryPerhapsRemoved is, from outside its Pod, of a member that has joined and that no node lists any more.
+	// SummaryPerhapsRemoved is for a verdict from outside the Pod, about a member that has joined and that no node lists any more.
 	SummaryPerhapsRemoved code.Code = "StartsAsNewIfVolumeIsEmpty" // hostID
 	SummaryMustWait       code.Code = "MustWait"                   // reasons
 	SummaryUnusable       code.Code = "CannotStart"                // why
@@ -35,7 +35,7 @@ const (
 	NoteWithoutRow    code.Code = "HostIDsTakenOnTrust" // count
 	NoteNewRack       code.Code = "RackIsNew"           // rack, datacenter
 	NoteState         code.Code = "NodeInState"         // node, state
-	// NoteNotRecorded is for a member that its peers list as joined while its Service does not say so, and whose volume does not tell.
+	// NoteNotRecorded is for a member that its peers list as joined while its Service does not record it, and whose volume does not prove it.
 	NoteNotRecorded   code.Code = "JoinNotRecorded"    // member, hostID; command: force-proceed
 	NotePerhapsItself code.Code = "MayWaitForItself"   // member, hostID; command: force-proceed
 	NoteCoordinator   code.Code = "CoordinatorDecides" // coordinator
@@ -63,12 +63,12 @@ const (
 	RolloutNotReady     code.Code = "FewerPodsReady"              // statefulSet, ready, joined
 	CauseController     code.Code = "ControllerNamed"             // controller
 
-	// Why a member is not the first node of its cluster, though that has none yet.
+	// Why a member is not the first node of its cluster, although no node has joined.
 	CauseSeedOfCluster code.Code = "SeedIsMemberOfCluster"          // seed, member, cluster
 	CauseSeedElsewhere code.Code = "SeedIsElsewhere"                // seed
 	CausePodOfCluster  code.Code = "PodIsOfCluster"                 // pod, service
 	CauseSetOfCluster  code.Code = "StatefulSetHasMembersOfCluster" // statefulSet, member, cluster
-	// Why the address in a request to replace is not taken.
+	// Why the address in a request to replace is refused.
 	CauseAddressNotOwn  code.Code = "ReplacedAddressIsNotOwn" // address, own
 	CauseAddressUnknown code.Code = "ReplacedAddressUnknown"  // address
 	CauseReplacesNobody code.Code = "ReplacingLabelIsEmpty"
@@ -126,7 +126,7 @@ const (
 	StepRenewReport          code.Code = "RenewReport"
 )
 
-// What the query of the data directory said.
+// Results of the query of the data directory.
 const (
 	QueryNoSSTable      code.Code = "QueryLoadedNoSSTable"
 	QueryFailed         code.Code = "QueryFailed"
@@ -137,25 +137,23 @@ const (
 	QueryNoRow          code.Code = "QueryFoundNoRow"
 	QueryNullRow        code.Code = "QueryFoundNull"
 	QuerySays           code.Code = "QueryFound"         // state
-	DiskOnlyPodReads    code.Code = "DataDirectoryOfPod" // set by who judges from outside the Pod
+	DiskOnlyPodReads    code.Code = "DataDirectoryOfPod" // set by callers outside the Pod
 )
 
 // Codes of the choice of seeds. Parameters: names and seeds.
 const (
 	// SeedsFound: the seeds are other nodes.
 	SeedsFound code.Code = "SeedsFound"
-	// SeedsFirstNode: no node of the cluster has joined, and this one founds it, with itself as seed.
+	// SeedsFirstNode: no node of the cluster has joined, and this one creates the cluster, with itself as seed.
 	SeedsFirstNode code.Code = "SeedsFirstNode"
-	// SeedsFirstNodePending: no node has joined, and the first one has to; names has it alone.
+	// SeedsFirstNodePending: no node has joined, and the member in names has to be the first.
 	SeedsFirstNodePending code.Code = "SeedsFirstNodePending"
-	// SeedsNotUp: the members in names have joined, and none of them is UP with an address: with itself as seed the node would found a second
-	// cluster.
+	// SeedsNotUp: the members in names have joined, and none of them is UP with an address: with itself as seed the node would create a second cluster.
 	SeedsNotUp code.Code = "SeedsNotUp"
-	// SeedsOnlySelfJoined: this very member has joined before, and no other has: its cluster is on the volume that it had.
+	// SeedsOnlySelfJoined: this member has joined before, and no other has: its cluster exists only on its former volume.
 	SeedsOnlySelfJoined code.Code = "SeedsOnlySelfJoined"
-	// SeedsOwnVolume: this very member is the only one that has joined, and its volume holds ScyllaDB's own files: it comes back.
+	// SeedsOwnVolume: this member is the only one that has joined, and its volume holds ScyllaDB's files: it restarts.
 	SeedsOwnVolume code.Code = "SeedsOwnVolume"
-	// SeedsElsewhere: no member here has joined, and the cluster has nodes elsewhere, in the datacenters of names: they have to be given as
-	// seeds.
+	// SeedsElsewhere: no member here has joined, and the cluster has nodes in the datacenters of names: seeds from there have to be given.
 	SeedsElsewhere code.Code = "SeedsElsewhere"
 )

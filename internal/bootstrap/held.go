@@ -9,20 +9,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Guarded is true for a start that rests on what other nodes say at that moment, so that it is worth a last look.
+// Guarded is true for a start that depends on the present state of other nodes, so that the barrier checks it again right before opening.
 func (d Decision) Guarded() bool {
 	return d.Stabilises() || d == DecisionGenesis
 }
 
-// Stabilises is true for a start before which everybody else must have been UP for a while: gossip needs some 22 seconds to see a death, and a node
-// that restarts again and again is UP in between.
+// Stabilises is true for a start before which all other nodes must have been UP for a while: gossip needs some 22 seconds to detect a death, and a node that restarts again and
+// again is UP in between.
 func (d Decision) Stabilises() bool {
 	return d == DecisionAllUp || d == DecisionReplacing
 }
 
-// Stabilising is the blocker of a member for which all is UP since a moment that is elapsed ago, while it has to hold for window.
+// Stabilising is the blocker of a member for which all has been UP for elapsed, while window is required.
 func Stabilising(window, elapsed time.Duration) matrix.Blocker {
-	left := (min(window, max(0, window-elapsed)) + time.Second - 1).Truncate(time.Second) // rounded up: 0s is over
+	left := (min(window, max(0, window-elapsed)) + time.Second - 1).Truncate(time.Second) // rounded up: 0s would read as finished
 	return matrix.Blocker{
 		Reason: matrix.ReasonStabilising, Step: code.New(StepStabilise),
 		Cause: code.New(CauseStabilising, "window", window.String(), "left", left.String()),
@@ -38,7 +38,7 @@ func ReporterSilent(node matrix.Ref, namespace, words string) matrix.Blocker {
 	return b
 }
 
-// NoOtherSeed is the blocker of a member whose choice of seeds must not start.
+// NoOtherSeed is the blocker of a member whose choice of seeds does not permit a start.
 func NoOtherSeed(self matrix.Ref, namespace string, choice SeedChoice) matrix.Blocker {
 	return matrix.Blocker{
 		Reason: matrix.ReasonNoOtherSeed, Observed: self, Cause: choice.Message(),
@@ -46,7 +46,7 @@ func NoOtherSeed(self matrix.Ref, namespace string, choice SeedChoice) matrix.Bl
 	}
 }
 
-// NotFirst is the blocker of a member that would be the first node of its cluster, but for why: its seeds, or what it belongs to, are another cluster's.
+// NotFirst is the blocker of a member that would be the first node of its cluster, were it not for why: its seeds, or its Pod or StatefulSet, belong to another cluster.
 func NotFirst(self matrix.Ref, namespace string, why code.Message) matrix.Blocker {
 	return matrix.Blocker{
 		Reason: matrix.ReasonOtherCluster, Observed: self, Cause: why,

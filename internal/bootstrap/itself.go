@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// perhapsItself is for a member that may wait for itself: its volume holds a node's files, no host ID is recorded of it, or one that was removed, because its
-// reporter was not there when it joined, and one host ID is DOWN that no member here has. Nothing in the volume can be read that tells (system.local is not flushed), so a person decides.
+// perhapsItself is the note for a member that may wait for itself: its volume holds a node's files, its Service records no host ID, or one that was removed, because no reporter
+// ran when it joined, and exactly one host ID that no member here has is DOWN. The volume does not prove it (system.local is not flushed), so a person decides.
 func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
 	if in.unrecorded(m) {
 		return in.perhaps(NoteNotRecorded, in.Self.HostID)
@@ -34,8 +34,8 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
 	return in.perhaps(NotePerhapsItself, nobodys[0])
 }
 
-// stillReplaces is true for a member that replaces a node which the rows still list, or whose host ID nobody knows. When they list it no more, the replacement has
-// taken its place: the node in the volume is the new one, whose host ID nobody recorded while the controller was away.
+// stillReplaces is true for a member that replaces a node which the rows still list, or whose host ID is not known. When they no longer list it, the replacement has finished: the
+// node in the volume is the new one, whose host ID was not recorded while the controller was away.
 func (in *Input) stillReplaces(m *matrix.Matrix) bool {
 	original := hostid.Known(in.ServiceLabels[api.LabelReplacingNodeHostID])
 	return !in.replaces().IsZero() && (original == "" || listed(m, original))
@@ -45,9 +45,9 @@ func (in *Input) perhaps(note code.Code, hostID hostid.ID) []code.Message {
 	return []code.Message{code.New(note, "member", in.Self.Name(), "hostID", hostID).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name()))}
 }
 
-// unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, which does not say that it has joined: its machine failed
-// before that was seen. Its volume does not tell whose it is, and may be that of a later attempt; or it has that host ID, and what it says of the join is older than
-// what ScyllaDB finds when it starts. So the barrier does not open by itself.
+// unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, while the Service records that it has not joined: its machine failed
+// before the join was recorded. Its volume either holds no readable host ID, and may be that of a later attempt; or it has that host ID, and its record of the join is older than
+// what ScyllaDB reads when it starts. So the barrier does not open by itself.
 func (in *Input) unrecorded(m *matrix.Matrix) bool {
 	if in.SelfJoined == nil || *in.SelfJoined || in.Self.HostID == "" || in.Self.Member == "" || in.Volume != VolumeUsed ||
 		in.VolumeHostID != "" && in.VolumeHostID != in.Self.HostID || !in.replaces().IsZero() {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// A member whose reporter was not there when it joined, and whose machine then lost its power, waits for itself: the way out is said, and only there.
+// A member whose reporter was not there when it joined, and whose machine then lost its power, waits for itself: the note with the cure is there, and only there.
 func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 	own := matrix.Observation{HostID: idOwn, Status: matrix.Down}
 	for name, tc := range map[string]struct {

@@ -14,21 +14,21 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// ViewLimit is how old a view may be that lets a member start, by the clock of who received it.
+// ViewLimit is the greatest age of a view that lets a member start, by the receiver's clock.
 const ViewLimit = 20 * time.Second
 
-// Permission is what is known of a member's permit.
+// Permission is the known state of a member's permit.
 type Permission struct {
-	// View is the newest one that is known; nil where there is none.
+	// View is the newest known view; nil where there is none.
 	View *api.StatusReportView
-	// Override is the report that an override names in place of the cluster's own; empty without one. It is another cluster's, and its permits are too.
+	// Override is the report that an override names in place of the cluster's own; empty without one. It is another cluster's report, with another cluster's permits.
 	Override string
-	// Old says why the view is too old to go by; zero where it is fresh, and where that cannot be told, as from outside the Pod.
+	// Old is the reason why the view is too old to be used; zero where it is fresh, and where its age is not known, as outside the Pod.
 	Old code.Message
-	// Back says that what the API server shows goes on being older than View, zero where it does not.
+	// Back is set while the API server keeps showing an older view than View; zero otherwise.
 	Back code.Message
-	// Claim is the name of the member's data claim, ClaimUID its UID, empty where there is no such claim. It counts where ClaimKnown
-	// is true: who judges from outside the Pod may not know it.
+	// Claim is the name of the member's data claim, ClaimUID its UID, empty where there is no such claim. Both count only where ClaimKnown is true: a caller outside the Pod may
+	// not know them.
 	Claim      string
 	ClaimKnown bool
 	ClaimUID   types.UID
@@ -85,7 +85,7 @@ const (
 	StepForgetViews   code.Code = "ForgetViews"       // command: delete the Pod
 )
 
-// kindOf is which permit it takes.
+// kindOf is the kind of permit that a start needs.
 func kindOf(replaces code.Message, m *matrix.Matrix) api.PermitKind {
 	switch {
 	case !replaces.IsZero():
@@ -96,7 +96,7 @@ func kindOf(replaces code.Message, m *matrix.Matrix) api.PermitKind {
 	return api.PermitJoin
 }
 
-// Permit is which permit a start by this decision takes; empty for one that takes none: a restart, or a person's word.
+// Permit is the kind of permit that a start by this decision needs; empty for one that needs none: a restart, or a forced start.
 func (d Decision) Permit() api.PermitKind {
 	switch d {
 	case DecisionGenesis:
@@ -109,7 +109,7 @@ func (d Decision) Permit() api.PermitKind {
 	return ""
 }
 
-// Blockers are why the view does not let the member start in this way; none where it does. dead are the host IDs that must be DOWN, all others must be UP.
+// Blockers are the reasons why the view does not let the member start in this way; none where it does. dead are the host IDs that must be DOWN; all others must be UP.
 func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.PermitKind, dead []hostid.ID) []matrix.Blocker {
 	pending := func(cause, step code.Message) []matrix.Blocker {
 		return []matrix.Blocker{{Reason: matrix.ReasonPermitPending, Observed: self, Cause: cause, Step: step}}
@@ -138,7 +138,7 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 		return pending(p.queued(self.Member), see)
 	}
 	if !p.Old.IsZero() {
-		// A view is written again for as long as it permits somebody. One without a permit may say the same for hours: its age is no sign of silence.
+		// A view is written again for as long as it has an open permit. A view without a permit may stay the same for hours: its age is no sign of a silent controller.
 		return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: p.Old, Step: code.New(StepStartController)}}
 	}
 	var list []matrix.Blocker
@@ -161,14 +161,14 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 	if bad := NotUp(p.View.Members, dead); len(bad) > 0 {
 		held(code.New(CauseViewNotUp, "nodes", bad[:min(3, len(bad))]))
 	}
-	// A view is written anew only while somebody may start by it: one that lets nobody start stands still, and its controller lives.
+	// A view is written anew only while a member may start by it: a view that blocks every start stays as it is while its controller is alive.
 	if len(list) == 0 && !p.Old.IsZero() {
 		return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: p.Old, Step: code.New(StepStartController)}}
 	}
 	return list
 }
 
-// queued says which place the member has in the queue, and what it waits for.
+// queued is the member's place in the queue, with the reason why it waits.
 func (p *Permission) queued(member string) code.Message {
 	at := slices.IndexFunc(p.View.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == member })
 	if at < 0 {
@@ -177,7 +177,7 @@ func (p *Permission) queued(member string) code.Message {
 	return code.New(CauseQueued, "place", at+1, "waiting", max(len(p.View.Queue), int(p.View.Waiting)), "why", Waits(p.View.Queue[at]))
 }
 
-// Waits says why a member in the queue waits.
+// Waits is the reason why a member in the queue waits.
 func Waits(w api.StatusReportViewWaiting) code.Message {
 	reason := code.Code(w.Reason)
 	switch reason {
@@ -200,7 +200,7 @@ func Waits(w api.StatusReportViewWaiting) code.Message {
 	return code.New(queueUnknown, "reason", w.Reason) // of a newer controller
 }
 
-// NotUp are the members of a view that are not as a start needs them: UP, or DOWN where their host ID is among dead.
+// NotUp are the members of a view that are not in the state that a start needs: UP, or DOWN where their host ID is among dead.
 func NotUp(members []api.StatusReportViewMember, dead []hostid.ID) []string {
 	var bad []string
 	for i := range members {

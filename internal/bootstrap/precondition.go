@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// precondition lists what Self has to wait for, and what is worth saying besides.
+// precondition returns the blockers of Self, and notes with what is worth adding.
 func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.Blocker, []code.Message) {
 	blockers := slices.Clone(m.Blockers())
 	if m.Empty() {
@@ -26,7 +26,7 @@ func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.
 	blockers = append(blockers, in.tooOld(m)...)
 	blockers = append(blockers, in.oneAtATime(m)...)
 	if in.Volume == VolumeUnreadable && in.Self.HostID != "" && in.hasJoined(m) {
-		// Whether the member comes back or has lost its disk cannot be told.
+		// It is not known whether the member comes back or has lost its disk.
 		blockers = append(blockers, matrix.Blocker{
 			Reason: matrix.ReasonVolumeUnread, Observed: in.Self, Cause: code.New(CauseVolumeUnread, "why", in.VolumeDetail), Step: code.New(StepReadVolume),
 		})
@@ -34,7 +34,7 @@ func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.
 	if !in.replaces().IsZero() {
 		blockers = in.butReplaced(m, blockers)
 		if uid := in.ServiceAnnotations[api.AnnotationReplacePodUID]; uid != "" && uid == in.PodUID {
-			// The Pod that the replacement is about to evict, with its volume: a start now would be killed in the middle, or become a member whose volume goes.
+			// The replacement is about to evict this Pod, with its volume: a start now would be killed in the middle, or create a member whose volume is deleted.
 			blockers = append(blockers, matrix.Blocker{
 				Reason: matrix.ReasonPodToGo, Observed: in.Self, Step: code.New(StepReplacementGoesOn).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Name())),
 			})
@@ -46,8 +46,8 @@ func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.
 	return blockers, append(notes, remarks(m, others, in.Namespace)...)
 }
 
-// genesis is what stands in the way of a node while there is no row of any other: the cluster is not new, or it is and another member is its first
-// node. Only one may be: two that start at once found two clusters.
+// genesis returns the blockers of a node while no other node has a row: the cluster is not new, or it is and another member is its first node. There may be only one first node:
+// two that start at once create two clusters.
 func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 	if why := in.notNew(m); !why.IsZero() {
 		if in.otherDatacenter(m) && !in.anyJoined() {
@@ -69,7 +69,7 @@ func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 	}}
 }
 
-// first is the member that may be the first node of all, by the rule that the launcher chooses seeds by.
+// first is the member that may be the first node, by the rule by which the launcher chooses seeds.
 func (in *Input) first() matrix.Ref {
 	refs := map[string]matrix.Ref{in.Self.Member: in.Self}
 	members := []SeedMember{{Name: in.Self.Member, Created: in.Created}}
@@ -77,12 +77,12 @@ func (in *Input) first() matrix.Ref {
 		refs[p.Member] = p.Ref
 		members = append(members, SeedMember{Name: p.Member, Created: p.Created})
 	}
-	first, _ := First(members) // there is one: Self
+	first, _ := First(members) // never empty: Self is among them
 	return refs[first.Name]
 }
 
-// butReplaced leaves out what is said of the nodes that Self replaces or that ScyllaDB is told to ignore: they must be DOWN, and everybody else UP,
-// because ScyllaDB cancels a replacement like a join, after it has banned the target.
+// butReplaced leaves out the blockers about the nodes that Self replaces or that ScyllaDB is told to ignore: they must be DOWN, and all other nodes UP, because ScyllaDB cancels a
+// replacement like a join, after it has banned the target.
 func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matrix.Blocker {
 	dead := map[hostid.ID]bool{}
 	for _, id := range in.Dead() {
@@ -111,7 +111,7 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 	return blockers
 }
 
-// Dead are the host IDs that must be DOWN: of a member that replaces a node that one and the ignored ones, of any other none.
+// Dead are the host IDs that must be DOWN: of a member that replaces a node that node and the ignored ones; none for any other.
 func (in *Input) Dead() []hostid.ID {
 	if in.replaces().IsZero() {
 		return nil
@@ -125,7 +125,7 @@ func (in *Input) Dead() []hostid.ID {
 	return append(dead, IgnoredDead(in.ServiceAnnotations)...)
 }
 
-// IgnoredDead returns the host IDs that the annotations of a member Service name as dead nodes for a replacement to ignore.
+// IgnoredDead returns the host IDs that the annotations of a member Service list as dead nodes for a replacement to ignore.
 func IgnoredDead(annotations map[string]string) []hostid.ID {
 	var ids []hostid.ID
 	for _, text := range api.SplitList(annotations[api.AnnotationReplaceIgnoreDead]) {
@@ -136,8 +136,7 @@ func IgnoredDead(annotations map[string]string) []hostid.ID {
 	return ids
 }
 
-// Outdated lists why rows that say UP may no longer be what the nodes say: members that have joined since, and a controller that keeps
-// the reports no more. silent and since are as in Input.
+// Outdated lists why rows with UP may no longer be true: members that have joined since, and a controller that no longer updates the reports. silent and since are as in Input.
 func Outdated(m *matrix.Matrix, members []Peer, silent code.Message, since time.Time) []matrix.Blocker {
 	return append(behind(m, members), silence(silent, since)...)
 }
@@ -161,9 +160,8 @@ func silence(why code.Message, since time.Time) []matrix.Blocker {
 	return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: why, Since: since, Step: code.New(StepStartController)}}
 }
 
-// behind lists the members that have joined by the word of their Services while the rows are older than that: nobody's row mentions them, or
-// the rows still have them as joining and none of their own has come. What such a member sees is not known, whatever the rows say. Of an empty
-// matrix it says nothing: that no member has a row is one finding, not many.
+// behind lists the members that have joined by their Services while the rows are older than that: no row mentions them, or the rows still have them as joining and they have no row
+// of their own. The observations of such a member are not known. For an empty matrix the list is empty: that no member has a row is one finding, not many.
 func behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
 	if m.Empty() {
 		return nil
@@ -179,7 +177,7 @@ func behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
 			n := &m.Nodes()[at]
 			newcomer := n.State == matrix.StateJoining || n.State == matrix.StateReplacing
 			if n.Reports || !newcomer || m.Lenient() {
-				continue // it has a row, or the matrix says itself that it lacks one
+				continue // it has a row, or the matrix itself has the blocker for its missing row
 			}
 			cause = code.New(CauseStillNewcomer, "state", strings.ToLower(n.State.String()))
 		}
@@ -188,8 +186,8 @@ func behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
 	return list
 }
 
-// Removed is true for a member whose Service still records a host ID that no fresh row lists: its node was removed. One whose ScyllaDB serves, or may, is
-// not: it has joined since the rows were written.
+// Removed is true for a member whose Service still records a host ID that no fresh row lists: its node was removed. It is false for a member whose ScyllaDB serves, or may: it has
+// joined since the rows were written.
 func Removed(m *matrix.Matrix, p *Peer) bool {
 	at, ok := m.Index(p.HostID)
 	if ok {
@@ -198,7 +196,7 @@ func Removed(m *matrix.Matrix, p *Peer) bool {
 	return p.Idle && p.HostID != "" && m.Reporting() > 0
 }
 
-// remarks lists what was taken on trust, and what is left to clean up.
+// remarks are the notes: what was not verified, and what is left to clean up.
 func remarks(m *matrix.Matrix, others []Peer, namespace string) []code.Message {
 	var notes []code.Message
 	nodes := m.Nodes()

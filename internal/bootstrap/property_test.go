@@ -97,7 +97,7 @@ var genInput = rapid.Custom(func(t *rapid.T) world {
 	return w
 })
 
-// world is an Input whose rows stay at hand.
+// world is an Input with its rows.
 type world struct {
 	Input
 	rows []matrix.Row
@@ -141,8 +141,7 @@ func TestNoNewcomerStartsWhileARowSaysDown(t *testing.T) {
 	}
 }
 
-// TestAMemberIsNeverBlocked is invariant 3: fresh rows that all have the recorded host ID as a normal member let it through, whoever
-// is DOWN and whatever its disk says.
+// TestAMemberIsNeverBlocked is invariant 3: fresh rows that all have the recorded host ID as a normal member let it through, whichever nodes are DOWN and whatever its disk has.
 func TestAMemberIsNeverBlocked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := genInput.Draw(t, "input")

@@ -6,11 +6,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// ProposalSatisfied is the precondition of the proposal: every host ID in the report has a row in which every host ID in the
-// report, its own included, is UP. It has no newcomer to leave out, no lenient rule, takes the last of several rows, and passes
-// on an empty report and on none: it is here to be compared with, Decide does not use it.
+// ProposalSatisfied is the precondition of the proposal: every host ID in the report has a row in which every host ID in the report, its own included, is UP. It leaves no newcomer
+// out, has no lenient rule, takes the last of several rows, and is true for an empty report and for none. It is only for comparison: Decide does not use it.
 //
-// A row over a membership digest is read as the row it stands for; a digest that is not the report's stands for none.
+// A row over a membership digest is expanded first; a digest that differs from the report's gives no row.
 func ProposalSatisfied(report *api.ScyllaDBStatusReport) bool {
 	if report == nil {
 		return true

@@ -11,11 +11,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// ParseQuery reads the standard output of the query of system.local. A negative exitCode means that it is not known, and the output
-// alone counts. detail says what was found, or why the answer is Unknown.
+// ParseQuery reads the standard output of the query of system.local. A negative exitCode means that it is not known, and only the output counts. detail is the result, or the
+// reason why the answer is Unknown.
 //
-// No output makes it fail: a query that could not answer leaves the question to the cluster. Yes means that a row says COMPLETED;
-// the tool merges all SSTables, so that there is one row at most, and more are accepted.
+// No output makes it fail: a query without an answer leaves the decision to the cluster's rows. Yes means that a row has COMPLETED; the tool merges all SSTables, so that there is
+// at most one row, and more are accepted.
 func ParseQuery(stdout []byte, exitCode int) (answer Bootstrapped, detail code.Message) {
 	switch {
 	case exitCode == 1:
@@ -55,7 +55,7 @@ func ParseQuery(stdout []byte, exitCode int) (answer Bootstrapped, detail code.M
 	return answer, detail
 }
 
-// ParseHostID reads the host ID from the standard output of the query, in lower case; empty where it is not there, or is none.
+// ParseHostID reads the host ID from the standard output of the query, in lower case; empty where it is missing or malformed.
 func ParseHostID(stdout []byte) hostid.ID {
 	var rows []struct {
 		HostID string `json:"host_id"`

@@ -15,11 +15,11 @@ import (
 // tooOld is the blocker of an image that is older than the oldest node that runs: ScyllaDB refuses a node that does not know all features that the cluster
 // has enabled, and bans it.
 //
-// By this, features are judged too. Which are enabled no REST call tells, nor which an image knows before it runs. But a node refuses to start on a disk that
-// has a feature enabled which it does not know ("prohibited downgrade"; read in ScyllaDB's feature service), so every node that runs knows all that are enabled, the oldest among them;
-// and a later version knows what an earlier one does, under the names of what it has retired as well. So an image that is not older than the oldest node knows them,
-// also in a cluster that was upgraded and partly rolled back, where the nodes that were rolled back would not run otherwise. A patch release may bring a feature, so
-// patch numbers count; a pre-release counts as its release. Not seen is a feature that is turned off by the newcomer's own configuration.
+// This judges features, too. No REST call returns the enabled features, nor those that an image supports before it runs. But a node refuses to start on a disk that has an enabled
+// feature which it does not support ("prohibited downgrade"; read in ScyllaDB's feature service), so every running node, the oldest among them, supports all enabled features; and
+// a later version supports those of an earlier one, retired names included. So an image that is not older than the oldest node supports them, also in a cluster that was upgraded
+// and partly rolled back, where the rolled back nodes would not run otherwise. A patch release may add a feature, so patch numbers count; a pre-release counts as its release. Not
+// detected is a feature that the newcomer's own configuration turns off.
 func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	if !in.Version.Known {
 		return nil
@@ -39,7 +39,7 @@ func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	if !oldest.Known || numbers(in.Version).Compare(numbers(oldest)) >= 0 {
 		return nil
 	}
-	// Without the package's release, which nobody needs to choose an image.
+	// Without the package's release number, which is not needed to choose an image.
 	number, _, _ := strings.Cut(oldest.String(), "-0.")
 	return []matrix.Blocker{{
 		Reason: matrix.ReasonVersionTooOld, Observed: in.Self, Step: code.New(StepNewerImage, "oldest", number),
@@ -47,7 +47,7 @@ func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	}}
 }
 
-// runs is the version of a node by its own word, and where its reporter does not say it, as the Scylla Operator's, by the image of its Pod.
+// runs is the version of a node by its own row, and where its reporter does not write it, as the Scylla Operator's, by the image of its Pod.
 func (in *Input) runs(n *matrix.Node) release.Version {
 	if v, err := release.Parse(n.Row.Version); err == nil {
 		return v
@@ -60,14 +60,14 @@ func (in *Input) runs(n *matrix.Node) release.Version {
 	return release.Version{}
 }
 
-// numbers is the version as a release: a pre-release may know what its release does.
+// numbers is the version as a release: a pre-release may support the features of its release.
 func numbers(v release.Version) release.Version {
 	v.Pre = ""
 	return v
 }
 
-// oneAtATime is the blocker of a newcomer beside another one where topology is not managed by Raft: there two joins at once hurt each other. The other is
-// one that its peers see on its way in, one whose ScyllaDB has been started, or one that waits too and comes first by the rule of the first node.
+// oneAtATime is the blocker of a newcomer beside another one where topology is not managed by Raft: there two joins at once damage each other. The other is one that its peers list
+// as joining, one whose ScyllaDB has been started, or one that also waits and comes first by the rule of the first node.
 func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 	legacy := false
 	nodes := m.Nodes()
@@ -109,7 +109,7 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 	return list
 }
 
-// newRack warns of the first node of a rack in a datacenter that has others: which keyspaces there are, and what they replicate to, no row tells.
+// newRack warns of the first node of a rack in a datacenter that has others: the keyspaces and their replication are in no row.
 func (in *Input) newRack(m *matrix.Matrix) []code.Message {
 	if in.Self.Rack == "" || in.Self.Datacenter == "" || !in.replaces().IsZero() {
 		return nil
@@ -119,7 +119,7 @@ func (in *Input) newRack(m *matrix.Matrix) []code.Message {
 	for i := range nodes {
 		n := &nodes[i]
 		if n.Self && n.Joined {
-			return nil // its node is a member there already, whether it comes back or is replaced
+			return nil // its node is a member there already, and restarts or is replaced
 		}
 		if !n.Joined || n.Datacenter != in.Self.Datacenter || n.Rack == "" {
 			continue

@@ -12,12 +12,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// restart is the summary for a member that only comes back; zero when there is no evidence of that.
+// restart is the summary for a member that only restarts; zero when there is no evidence of that.
 //
-// ScyllaDB does not flush system.local when a node has joined, so after a hard crash the disk may say "no" about a node that
-// everybody else has as a member, and holding that one back would hold back the only thing that can end its being DOWN. It takes three things: the
-// member has joined by its Service's word or its own last row, every fresh row lists its host ID as a plain member, and its volume is not known to
-// be anything but its own. A member whose recorded node is to be replaced is none: its data are taken away, or about to be.
+// ScyllaDB does not flush system.local when a node has joined, so after a hard crash the disk may have "no" for a node that all others list as a member. Such a node must not wait:
+// only its start can end its being DOWN. Three things are required: the member has joined by its Service or by its own last row; every fresh row lists its host ID as a member,
+// normal or leaving; and its volume is looked at and neither empty nor another node's, as far as that is known. A member whose recorded node is to be replaced never qualifies: its
+// data are deleted, or about to be.
 func (in *Input) restart(m *matrix.Matrix) code.Message {
 	id := in.Self.HostID
 	if id == "" || in.Volume == VolumeEmpty || in.Volume == VolumeUnreadable || in.VolumeHostID != "" && in.VolumeHostID != id {
@@ -43,10 +43,10 @@ func (in *Input) restart(m *matrix.Matrix) code.Message {
 	case said.fresh:
 		return code.Message{}
 	case in.Volume == VolumeUsed && in.VolumeHostID == id:
-		// The whole cluster comes back at once, and no row is fresh: the volume itself says whose it is.
+		// The whole cluster restarts at once, and no row is fresh: the host ID in the volume proves that it is its own.
 		return code.New(SummaryColdStart, "hostID", id)
 	case in.LastListedBy != (matrix.Ref{}) && in.Volume == VolumeUsed && in.SelfJoined != nil && *in.SelfJoined:
-		// The same where the volume could not be asked whose it is: nodes that are no longer heard listed this one as a member, and membership does not age.
+		// The same where the volume's host ID is not known: nodes that are no longer heard listed this one as a member, and membership does not age.
 		return code.New(SummaryLastListed, "peer", in.LastListedBy.Name(), "hostID", id)
 	case m.Empty() && in.alone() && !in.otherDatacenter(m):
 		return code.New(SummaryOnlyMember)
@@ -60,7 +60,7 @@ func (in *Input) alone() bool {
 		!slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.HostID != "" || p.Joined != nil && *p.Joined })
 }
 
-// hasJoined is true for a member by its Service's word, or where that says nothing by its own last row.
+// hasJoined is true for a member by its Service, or where that does not record it by its own last row.
 func (in *Input) hasJoined(m *matrix.Matrix) bool {
 	if in.SelfJoined != nil {
 		return *in.SelfJoined
@@ -73,19 +73,19 @@ func (in *Input) hasJoined(m *matrix.Matrix) bool {
 	return row != nil && row.Reported && !row.NoStates && row.State == matrix.StateNormal && strings.EqualFold(row.OperationMode, modeNormal)
 }
 
-// modeNormal is what a node says of itself once it has joined. One that is STARTING may be a member or not.
+// modeNormal is a node's operation mode once it has joined. A node in mode STARTING may be a member or not.
 const modeNormal = "NORMAL"
 
-// known is what the rows say of one host ID.
+// known is the evidence of the rows about one host ID.
 type known struct {
 	peer    matrix.Ref // lists it as a full member
 	against bool       // a row that counts does not list it, or lists it as a newcomer, as replaced or as gone
 	fresh   bool       // there is a fresh row
 }
 
-// knownBy asks every row but the node's own. Fresh rows decide, and all of them must agree; only where there is none at all, as when the whole
-// cluster comes back at once, old rows that mention the node do, because membership does not age as liveness does. A row
-// without states cannot tell a member from a newcomer: it counts only where the Service says that the node has joined.
+// knownBy collects every row but the node's own. Fresh rows decide, and all of them must agree; only where there is none at all, as when the whole cluster restarts at once, old
+// rows that mention the node decide, because membership does not age as liveness does. A row without states does not distinguish a member from a newcomer: it counts only where the
+// Service records that the node has joined.
 func knownBy(m *matrix.Matrix, hostID hostid.ID, joined bool) known {
 	self, listed := m.Index(hostID)
 	nodes := m.Nodes()

@@ -94,7 +94,7 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 	}
 }
 
-// The only node of a cluster comes back, and no report was written while it ran: others wait to join, and nobody else has ever joined whom it could be asked of.
+// The only node of a cluster comes back, and no report was written while it ran: others wait to join, and there is no other member whose row could list it.
 func TestTheOnlyNodeComesBackWithoutAReport(t *testing.T) {
 	waiting := Peer{Ref: ref("rack2", "")}
 	joined := Peer{Ref: ref("rack3", idC), Joined: ptr(true)}
@@ -155,7 +155,7 @@ func ownAddress(text string) func(*Input) {
 	return func(in *Input) { in.OwnAddresses = []netip.Addr{netip.MustParseAddr(text)} }
 }
 
-// TestAttack10TheReplacedAddressMustBeItsOwn: ScyllaDB replaces whoever had the address, so that of another node opens nothing, and neither does one that nobody
+// TestAttack10TheReplacedAddressMustBeItsOwn: ScyllaDB replaces the node that had the address, so that of another node opens nothing, and neither does one that no member
 // can tell to be its own. By host ID no address counts.
 func TestAttack10TheReplacedAddressMustBeItsOwn(t *testing.T) {
 	dead := matrix.Observation{HostID: idOwn, Status: matrix.Down}

@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// maxSeeds is how many members' addresses a node is given. One that answers is enough.
+// maxSeeds is how many members' addresses a node gets as seeds. One that answers is enough.
 const maxSeeds = 3
 
 // SeedMember is a member of the cluster as the choice of seeds needs it, made from its Service, its Pod and the rows.
@@ -20,31 +20,30 @@ type SeedMember struct {
 	Name, Datacenter, Rack string
 	// Address that other nodes connect to; empty when it is not known, as before the Pod has one.
 	Address string
-	// Created is when the member Service was made.
+	// Created is when the member Service was created.
 	Created time.Time
-	// Joined is true when anything says that the member's node has joined: its Service, or a row.
+	// Joined is true when its Service or a row has the member's node as joined.
 	Joined bool
-	// Up is true when at least one row says that it is UP, and none that it is not.
+	// Up is true when at least one row has it UP, and none has it otherwise.
 	Up bool
 }
 
-// SeedInput is everything that the choice of seeds looks at.
+// SeedInput is everything that the choice of seeds depends on.
 type SeedInput struct {
 	// Members are all members that have a Service, Self's among them.
 	Members []SeedMember
 	// Self is the member that wants to start, SelfAddress the address that it will have.
 	Self, SelfAddress string
-	// External are the seeds that the user gave. One that names a member of Members is left to the rule.
+	// External are the seeds that the user gave. A seed that is a member of Members is left to the rule.
 	External []string
 	// Elsewhere are datacenters and nodes that are known to exist and have no Service here.
 	Elsewhere []string
-	// Restart is true when Self may come back on a volume of its own: then a joined member that is not UP is a seed too, as when the whole
-	// cluster starts.
+	// Restart is true when Self may restart on a volume of its own: then a joined member that is not UP is a seed too, as when the whole cluster starts.
 	Restart bool
-	// Volume is what the launcher saw in the data directory just now. The query's answer is older: a container that is started again in its Pod finds that of
-	// the Pod's first start.
+	// Volume is the state of the data directory as the launcher just read it. The query's answer is older: a container that is restarted in its Pod finds the answer of the Pod's
+	// first start.
 	Volume Volume
-	// Forced is true when a person let Self through; it lets a member found its cluster anew, where no other has joined.
+	// Forced is true when a person forced Self's start; such a member may create its cluster anew, where no other has joined.
 	Forced bool
 }
 
@@ -52,23 +51,23 @@ type SeedInput struct {
 type SeedChoice struct {
 	// Code is one of the Seeds codes.
 	Code code.Code `json:"code"`
-	// Seeds are what to start with; empty when Self must not start.
+	// Seeds are the seeds to start with; empty when Self must not start.
 	Seeds []string `json:"seeds,omitempty"`
-	// Names are the members or datacenters that Code speaks of.
+	// Names are the members or datacenters that Code is about.
 	Names []string `json:"names,omitempty"`
 }
 
-// Usable is true when Self may start with Seeds. Otherwise a start would have itself as its only seed while the cluster exists, or is
-// founded by another member: a second cluster of the same name, or for a replacement a failure after its volume is gone.
+// Usable is true when Self may start with Seeds. Otherwise Self would be its own only seed while the cluster exists, or is created by another member: a second cluster of the same
+// name, or for a replacement a failure after its volume is deleted.
 func (c SeedChoice) Usable() bool { return len(c.Seeds) > 0 }
 
-// Message is the choice to be said.
+// Message is the choice as a code with parameters.
 func (c SeedChoice) Message() code.Message {
 	return code.New(c.Code, "names", c.Names, "seeds", c.Seeds)
 }
 
-// First returns the one member that may found the cluster while none has joined: the one whose Service is the oldest, of several the first by
-// name. False without members. Creation times have whole seconds: who finds itself first has to look again a second later.
+// First returns the one member that may create the cluster while none has joined: the one whose Service is the oldest, of several the first by name. False without members.
+// Creation times have whole seconds: a member that finds itself first has to check again a second later.
 func First(members []SeedMember) (SeedMember, bool) {
 	if len(members) == 0 {
 		return SeedMember{}, false
@@ -80,8 +79,8 @@ func byAge(a, b SeedMember) int {
 	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
 }
 
-// Seeds chooses the seeds of a node that starts: addresses of members that have joined and are UP, the oldest of each rack first, at most
-// three; after them the external ones. Never itself once any other node has joined.
+// Seeds chooses the seeds of a starting node: addresses of members that have joined and are UP, the oldest of each rack first, at most three; after them the external ones. Never
+// itself once any other node has joined.
 func Seeds(in SeedInput) SeedChoice {
 	members := slices.SortedFunc(slices.Values(in.Members), byAge)
 	external := in.external()
@@ -117,7 +116,7 @@ func Seeds(in SeedInput) SeedChoice {
 	case len(in.Elsewhere) > 0:
 		return SeedChoice{Code: SeedsElsewhere, Names: slices.Clone(in.Elsewhere)}
 	case selfJoined && in.Restart && in.Volume == VolumeUsed && in.SelfAddress != "":
-		// ScyllaDB's group 0 is on its volume: it joins and founds nothing, whatever its seeds are.
+		// ScyllaDB's group 0 is on its volume: it starts as a member and creates no cluster, whatever its seeds are.
 		return SeedChoice{Code: SeedsOwnVolume, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
 	case selfJoined && !in.Forced:
 		return SeedChoice{Code: SeedsOnlySelfJoined, Names: []string{in.Self}}
@@ -131,7 +130,7 @@ func Seeds(in SeedInput) SeedChoice {
 	return SeedChoice{Code: SeedsFirstNode, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
 }
 
-// external returns the user's seeds without Self and without those that mean a member.
+// external returns the user's seeds without Self and without those that are members.
 func (in *SeedInput) external() []string {
 	var out []string
 	for _, s := range in.External {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
-// Bootstrapped is what is known of a data directory.
+// Bootstrapped is the known state of a data directory.
 type Bootstrapped uint8
 
 const (
@@ -22,29 +22,29 @@ const (
 	BootstrappedDecommissioned                     // DECOMMISSIONED: ScyllaDB will refuse to start on it
 )
 
-// Peer is a member of the cluster other than the newcomer, as its Service tells.
+// Peer is another member of the cluster, as its Service describes it.
 type Peer struct {
 	matrix.Ref
 	// Joined is the joined annotation: nil when absent (or neither "true" nor "false").
 	Joined *bool
-	// Created is when its Service was made: the oldest may be the first node of all. Zero when not known.
+	// Created is when its Service was created: the oldest may be the first node of all. Zero when not known.
 	Created time.Time
 	// Starting is true where its Pod was looked for and its ScyllaDB has been started, Waiting where its barrier waits.
 	Starting, Waiting bool
 	// Image is the version that its Pod's image claims, where its ScyllaDB has been started; unknown otherwise.
 	Image release.Version
-	// Idle is true where its Pod was looked for and its ScyllaDB is not ready, or there is no Pod, and where its Service says that it was decommissioned. False
-	// where nobody looked.
+	// Idle is true where its Pod was read and its ScyllaDB is not ready, or there is no Pod, and where its Service records that it was decommissioned. False where the Pods were
+	// not read.
 	Idle bool
 }
 
-// Volume is what is known of the data directory beside the query's answer. The zero value is of a judge who cannot look, as outside the Pod.
+// Volume is the known state of the data directory beside the query's answer. The zero value is for a caller that cannot look, as outside the Pod.
 type Volume uint8
 
 const (
 	VolumeNotLooked  Volume = iota
-	VolumeUnreadable        // the barrier could not look into it: Input.VolumeDetail says why
-	VolumeEmpty             // nothing of ScyllaDB's is in it, not even a commit log
+	VolumeUnreadable        // the barrier could not read it: Input.VolumeDetail is the reason
+	VolumeEmpty             // no file of ScyllaDB's is in it, not even a commit log
 	VolumeUsed              // ScyllaDB's own files are in it
 )
 
@@ -55,7 +55,7 @@ type Rollout struct {
 	Cause code.Message
 }
 
-// Input is everything the decision looks at.
+// Input is everything that the decision depends on.
 type Input struct {
 	// Self is the member that wants to start: name, datacenter, rack and ordinal from its Service; HostID the recorded one, if any.
 	Self matrix.Ref
@@ -65,57 +65,57 @@ type Input struct {
 	SelfJoined *bool
 	// ServiceLabels and ServiceAnnotations of Self's member Service.
 	ServiceLabels, ServiceAnnotations map[string]string
-	// Disk is what the query of the data directory said.
+	// Disk is the result of the query of the data directory.
 	Disk Bootstrapped
-	// DiskDetail says how the query failed or what it found; zero when that is not known.
+	// DiskDetail is how the query failed or its result; zero when that is not known.
 	DiskDetail code.Message
-	// Volume is what the barrier saw in the data directory. VolumeDetail is why it could not look, where it could not.
+	// Volume is the state of the data directory as the barrier read it. VolumeDetail is why it could not be read, where it could not.
 	Volume       Volume
 	VolumeDetail code.Message
-	// VolumeHostID is the host ID in the data directory, by the same query; empty when that did not tell.
+	// VolumeHostID is the host ID in the data directory, by the same query; empty when the query did not return it.
 	VolumeHostID hostid.ID
-	// PodUID is that of Self's Pod, where its Pod was looked for. A replacement that is about to evict this very Pod must not begin in it.
+	// PodUID is the UID of Self's Pod, where its Pod was read. A replacement that is about to evict this Pod must not begin in it.
 	PodUID string
 	// PVC is the name of Self's claim, for commands.
 	PVC string
 	// Banned is the evidence that ScyllaDB has banned this data directory's host ID; zero when there is none.
 	Banned code.Message
 
-	// LastListedBy is another node whose last row, which it can no longer make, lists Self's host ID as a plain member, where no last row has it otherwise; zero
-	// where none is kept. It says nothing of who is UP, and counts only where no row is fresh.
+	// LastListedBy is another node whose last row, which cannot be renewed, lists Self's host ID as a plain member, while no last row has it otherwise; zero where none is kept. It
+	// is no evidence for UP, and counts only where no row is fresh.
 	LastListedBy matrix.Ref
 
 	// Matrix of the cluster, built from the reports; nil or empty when there is none.
 	Matrix *matrix.Matrix
 	// Reports is how many reports were selected.
 	Reports int
-	// Datacenters whose report exists, and datacenters known to exist whose nodes nobody here can ask.
+	// NotVerified are datacenters known to exist whose nodes cannot be asked from here.
 	NotVerified []string
 	// Peers are the cluster's other members by their Services, in this namespace. Created is when Self's own Service was made.
 	Peers   []Peer
 	Created time.Time
-	// OwnAddresses are those that the dead node of this member had, where it is replaced by address: its Service's, or of a headless Service the one that
-	// was recorded before its Pod went.
+	// OwnAddresses are those of the dead node of this member, where it is replaced by address: its Service's, or of a headless Service the one that was recorded before its Pod was
+	// deleted.
 	OwnAddresses []netip.Addr
-	// ByHostIDAlone is set under the Scylla Operator, which takes any value of LabelReplace: its nodes replace the host ID that it records, and no address.
+	// ByHostIDAlone is set under the Scylla Operator, which accepts any value of LabelReplace: its nodes replace the host ID that it records, and no address.
 	ByHostIDAlone bool
 	// Version is that of the image which Self would start; unknown where the image does not say.
 	Version release.Version
 	// Rollouts are the StatefulSets of the cluster that are not at rest.
 	Rollouts []Rollout
-	// Initialized is true where the cluster report says that the cluster has had its first node: nobody founds it again.
+	// Initialized is true where the cluster report records that the cluster has had its first node: no member creates it again.
 	Initialized bool
-	// Permission is what is known of Self's permit; nil where none is asked for. It is one more condition, and never a way round the others.
+	// Permission is what is known of Self's permit; nil where none is needed. It is one more condition, and never overrides the others.
 	Permission *Permission
-	// Held is what the member's own barrier waits for beyond all of this, where it said so. It counts only while nothing else is in the way.
+	// Held are the further blockers that the member's own barrier has reported. They count only while there are no others.
 	Held []matrix.Blocker
-	// Doubts are blockers that say why the reports may not be what the nodes say now: their controller is off, or the Pods say something else.
+	// Doubts are reasons why the reports may not be true now: their controller is off, or the Pods' annotations differ.
 	Doubts []matrix.Blocker
 	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids.
 	AllowNonReporting bool
 	// ControllerSilentSince is set when the controller that owns the reports has not renewed its Lease for too long.
 	ControllerSilentSince time.Time
-	// ControllerSilent says which controller is silent, or why that cannot be told; zero when it is alive or not ours to watch.
+	// ControllerSilent names the silent controller, or is the reason why that is not known; zero when it is alive or not ours to watch.
 	ControllerSilent code.Message
 }
 
@@ -123,25 +123,25 @@ type Input struct {
 type Decision string
 
 const (
-	DecisionBootstrapped Decision = "AlreadyBootstrapped" // the disk says so
-	DecisionRestart      Decision = "RestartOfMember"     // the disk does not, but its peers know it as a member
+	DecisionBootstrapped Decision = "AlreadyBootstrapped" // the disk has COMPLETED
+	DecisionRestart      Decision = "RestartOfMember"     // the disk has not, but its peers list it as a member
 	DecisionForced       Decision = "Forced"
 	DecisionReplacing    Decision = "Replacing"
 	DecisionAllUp        Decision = "AllNodesUp"
 	DecisionGenesis      Decision = "FirstNode"
 	DecisionWait         Decision = "Wait"
-	DecisionRefuse       Decision = "Refuse" // waiting cannot help
+	DecisionRefuse       Decision = "Refuse" // waiting cannot cure it
 )
 
 // Verdict is the answer, with every blocker. The same value feeds text, JSON, dashboard, HTML, events, conditions and metrics.
 type Verdict struct {
 	Satisfied bool     `json:"satisfied"`
 	Decision  Decision `json:"decision"`
-	// Summary is the decisive fact. Its sentence has the member as its subject, which is left out: "must wait: ...".
+	// Summary is the decisive fact. The member, which is left out, is the subject of its sentence: "must wait: ...".
 	Summary code.Message `json:"summary"`
-	// Blockers, in a stable order: the gravest first. With Forced these are the blockers that were overruled.
+	// Blockers, in a stable order: the gravest first. With Forced these are the overruled blockers.
 	Blockers []matrix.Blocker `json:"blockers,omitempty"`
-	// Notes are things worth saying that do not block ("dc2 was not verified").
+	// Notes are facts worth adding that do not block ("dc2 was not verified").
 	Notes []code.Message `json:"notes,omitempty"`
 	// Self is the member judged.
 	Self matrix.Ref `json:"member"`

@@ -77,7 +77,7 @@ func TestSSTableVectors(t *testing.T) {
 }
 
 // TestShouldProceedVectors holds Decide to the shipped order of labels, force, replacement and precondition. The precondition, a
-// boolean in the vectors, is a matrix here in which everybody is UP, or one is DOWN.
+// boolean in the vectors, is a matrix here in which every node is UP, or one is DOWN.
 func TestShouldProceedVectors(t *testing.T) {
 	// differences maps a case to what Decide says instead, and why.
 	differences := map[string]struct {

@@ -26,17 +26,17 @@ type Applicant struct {
 	Claim string
 	// PodUID is empty while it has no Pod.
 	PodUID types.UID
-	// Waits is true while its barrier runs, Past once nothing holds it back any more, also while its ScyllaDB crashes.
+	// Waits is true while its barrier runs, Past once its barrier has let it through, also while its ScyllaDB crashes.
 	Waits, Past bool
-	// Replaces is true for one that takes the place of a dead node, Dead then has the host IDs that must be DOWN: the replaced and the ignored ones.
+	// Replaces is true for a member that replaces a dead node; Dead then has the host IDs that must be DOWN: the replaced and the ignored ones.
 	Replaces bool
 	Dead     []hostid.ID
-	// Parallel is true where its own image may join beside others.
+	// Parallel is true where its own image supports joins in parallel.
 	Parallel bool
 }
 
-// Applicants are the members that have a Service and have not joined, or whose node was removed, in the order in which they are let in:
-// replacements first, because nobody joins while a node is DOWN; then rack by rack, then by ordinal. The list is the caller's own.
+// Applicants are the members that have a Service and have not joined, or whose node was removed, in the order in which they are let in: replacements first, because no node joins
+// while one is DOWN; then rack by rack, then by ordinal. The caller may change the list.
 func (c *Cluster) Applicants() []Applicant { return slices.Clone(c.applicants()) }
 
 func (c *Cluster) makeApplicants() []Applicant {
@@ -70,8 +70,8 @@ func (c *Cluster) makeApplicants() []Applicant {
 	return out
 }
 
-// hasLeft is true for a member whose running node says that it was decommissioned: it is not on its way in, though it is no node of the cluster any more. Its row
-// has an error besides, because its gossip has ended.
+// hasLeft is true for a member whose running node answers that it was decommissioned: it is not joining, although it is no member of the cluster any more. Its row also has an
+// error, because its gossip has stopped.
 func (c *Cluster) hasLeft(member string) bool {
 	said := c.Said(member)
 	return said != nil && matrix.StateOfMode(said.OperationMode) == matrix.StateDecommissioned
@@ -79,7 +79,7 @@ func (c *Cluster) hasLeft(member string) bool {
 
 func (c *Cluster) isMember(v *corev1.Service, p *bootstrap.Peer) bool {
 	if bootstrap.Removed(c.all, p) {
-		return false // whatever its Service records: what starts in its place joins anew
+		return false // even where its Service records a join: a node started there joins anew
 	}
 	if j := joined(v); j != nil && *j {
 		return true
@@ -88,8 +88,8 @@ func (c *Cluster) isMember(v *corev1.Service, p *bootstrap.Peer) bool {
 	return ok && c.all.Nodes()[at].Joined
 }
 
-// replacedBy is whether the member replaces a node, and the host IDs that must be DOWN for it: by the recorded original host ID, or in the old procedure by
-// address, where the Service still records the old node.
+// replacedBy returns whether the member replaces a node, and the host IDs that must be DOWN for it: by the recorded original host ID, or in the old procedure by address, where the
+// Service still records the old node.
 func replacedBy(v *corev1.Service) (replaces bool, dead []hostid.ID) {
 	id := hostid.Known(v.Labels[api.LabelReplacingNodeHostID])
 	if v.Labels[api.LabelReplacingNodeHostID] == "" {
@@ -118,11 +118,11 @@ func pastBarrier(pod *corev1.Pod) bool {
 	return st != nil && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0
 }
 
-// flagPolicy is the barrier's own.
+// flagPolicy is the barrier's flag.
 const flagPolicy = "--policy"
 
-// DefaultPolicy is what the barrier of a member goes by where its flag says nothing. svc is the member's Service, nil where it is not known. The Scylla Operator gives no
-// permits, so its members go by the reports alone.
+// DefaultPolicy is the policy of a member's barrier without the flag. svc is the member's Service, nil where it is not known. The Scylla Operator gives no permits, so its members
+// use the reports alone.
 func DefaultPolicy(svc *corev1.Service) api.Policy {
 	if svc != nil && OwnedByOperator(svc) {
 		return api.PolicyReports
@@ -130,7 +130,7 @@ func DefaultPolicy(svc *corev1.Service) api.Policy {
 	return api.PolicyPermits
 }
 
-// goesByPermits is true for Pods whose barrier asks for a permit; otherwise is what it goes by where its flag says nothing.
+// goesByPermits is true for Pods whose barrier requires a permit; otherwise is the policy where its flag is not set.
 func goesByPermits(spec *corev1.PodSpec, otherwise api.Policy) bool {
 	for i := range spec.InitContainers {
 		gate := &spec.InitContainers[i]
@@ -151,7 +151,7 @@ func goesByPermits(spec *corev1.PodSpec, otherwise api.Policy) bool {
 	return false
 }
 
-// podSpec is the spec of the member's Pod, or where that is not there of its StatefulSet; nil without either.
+// podSpec is the spec of the member's Pod, or without a Pod that of its StatefulSet; nil without either.
 func (c *Cluster) podSpec(member string) *corev1.PodSpec {
 	if p := c.ix.pods[member]; p != nil {
 		return &p.Spec
@@ -162,15 +162,15 @@ func (c *Cluster) podSpec(member string) *corev1.PodSpec {
 	return nil
 }
 
-// permission is what the controller's view says of the member's permit, as far as that is known outside its Pod; nil where its barrier asks for none, or is past. How old
-// the view is only who watches it can tell.
+// permission is the member's permit in the controller's view, as far as it is known outside its Pod; nil where its barrier requires none, or has let it through. The view's age is
+// not known here: only a process that watches the view advance knows it.
 func (c *Cluster) permission(member string) *bootstrap.Permission {
 	spec := c.podSpec(member)
 	if spec == nil || !goesByPermits(spec, DefaultPolicy(c.ix.services[member])) {
 		return nil
 	}
 	if pod := c.ix.pods[member]; pod != nil && pastBarrier(pod) {
-		return nil // what has begun asks for none any more
+		return nil // a node that has been started needs no permit
 	}
 	p := &bootstrap.Permission{Claim: c.ix.pvcName(member)}
 	p.From(c.StatusReport, c.Name)

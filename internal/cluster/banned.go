@@ -13,13 +13,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Evidence that ScyllaDB has banned a newcomer for ever, beside what its log says.
+// Evidence that ScyllaDB has banned a newcomer for ever, beside its log.
 const (
 	BannedByExit      code.Code = "EndedBeforeJoining"  // member
 	BannedByOperation code.Code = "JoinOperationFailed" // operation, hostID, error
 )
 
-// WithBanned is the same Cluster where somebody has read the logs of newcomers: what ScyllaDB says there for which it will never let them join, by member.
+// WithBanned is the same Cluster with the evidence from the logs of newcomers that ScyllaDB will never let them join, by member.
 func (c *Cluster) WithBanned(said map[string]code.Message) *Cluster {
 	if len(said) == 0 {
 		return c
@@ -29,8 +29,8 @@ func (c *Cluster) WithBanned(said map[string]code.Message) *Cluster {
 	return other.judge(c.want)
 }
 
-// Newcomers names the members whose ScyllaDB has run and that have not joined, sorted: their logs say why, where ScyllaDB has refused one for ever. The nodes
-// that replace others are not among them: package replacement judges those.
+// Newcomers names the members whose ScyllaDB has run and that have not joined, sorted: where ScyllaDB has refused one for ever, its log has the reason. Nodes that replace others
+// are not among them: package replacement judges those.
 func (c *Cluster) Newcomers() []string {
 	var out []string
 	for _, name := range c.ix.names() {
@@ -58,8 +58,8 @@ func (c *Cluster) isNewcomer(member string) bool {
 	return st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil)
 }
 
-// banned is the evidence that ScyllaDB has refused the newcomer for ever, zero where there is none. A volume that was emptied since has another Pod, whose
-// ScyllaDB has not run.
+// banned is the evidence that ScyllaDB has refused the newcomer for ever, zero where there is none. A volume that was emptied since belongs to another Pod, whose ScyllaDB has not
+// run.
 func (c *Cluster) banned(member string) code.Message {
 	if !c.isNewcomer(member) {
 		return code.Message{}
@@ -69,7 +69,7 @@ func (c *Cluster) banned(member string) code.Message {
 	}
 	id := c.ix.refs[member].HostID
 	if at, ok := c.all.Index(id); ok && id != "" && c.all.Nodes()[at].SeenUp > 0 {
-		return code.Message{} // its peers have it: it is on its way in
+		return code.Message{} // its peers list it: it is joining
 	}
 	operations, _ := c.Operations()
 	for _, op := range operations {
@@ -77,7 +77,7 @@ func (c *Cluster) banned(member string) code.Message {
 			return code.New(BannedByOperation, "operation", op.Type, "hostID", id, "error", op.Error)
 		}
 	}
-	// [derived] since 2026.1 the process of a banned node ends with exit code 0; nothing else ends a ScyllaDB so before it has joined.
+	// [derived] since 2026.1 the process of a banned node ends with exit code 0; no other cause ends a ScyllaDB with it before it has joined.
 	if t := LastEnd(c.ix.pods[member]); t != nil && t.ExitCode == 0 {
 		return code.New(BannedByExit, "member", member)
 	}

@@ -9,11 +9,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// MaxReportBytes is how large a datacenter report may get. etcd takes 1.5 MiB per request, and an object that it refuses would stay as
-// it was: an old report that still says UP.
+// MaxReportBytes is the largest size of a datacenter report. etcd accepts 1.5 MiB per request, and an object that it refuses would stay as it was: an old report that still has UP.
 const MaxReportBytes = 1_400_000
 
-// passes says whether the racks of a datacenter, by name with their members' rows, may take more than limit bytes in JSON.
+// passes is true when the racks of a datacenter, by name with their members' rows, may take more than limit bytes in JSON.
 func passes(racks map[string][]local, limit int) bool {
 	size := cellBytes
 	for name, members := range racks {
@@ -30,7 +29,7 @@ func passes(racks map[string][]local, limit int) bool {
 	return size > limit
 }
 
-// dropOdd takes away the rows that list far more nodes than the others do: no node can make a report too large and so cost all other rows.
+// dropOdd removes the rows that list far more nodes than the others do: no node can make a report too large and so cost all other rows.
 func dropOdd(racks map[string][]local) {
 	var lengths []int
 	for _, members := range racks {
@@ -55,10 +54,10 @@ func dropOdd(racks map[string][]local) {
 	}
 }
 
-// cellBytes is what JSON needs around the texts of a cell, a node or a rack, and more.
+// cellBytes is an upper bound of the bytes that JSON adds to the texts of a cell, a node or a rack.
 const cellBytes = 80
 
-// jsonBytes is at least what a text takes in JSON: what may have to be escaped takes six bytes.
+// jsonBytes is an upper bound of a text's bytes in JSON: a character that may have to be escaped takes six bytes.
 func jsonBytes(text string) int {
 	n := 0
 	for i := range len(text) {
@@ -72,7 +71,7 @@ func jsonBytes(text string) int {
 	return n
 }
 
-// WithoutObservations copies racks with every row saying "has not reported".
+// WithoutObservations copies racks with every row as one that has not reported.
 func WithoutObservations(racks []api.RackReport) []api.RackReport {
 	out := make([]api.RackReport, len(racks))
 	for i, r := range racks {

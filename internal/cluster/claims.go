@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// claimBlockers are the nodes that live on a volume whose claim is being deleted, by whoever deletes it: a claim cannot be undeleted, and Kubernetes keeps it only
-// as long as the Pod is there. They hold no newcomer up, and no such cluster is well.
+// claimBlockers are the nodes that run on a volume whose claim is being deleted: a deletion cannot be undone, and Kubernetes keeps the claim only as long as the Pod exists. They
+// do not block newcomers, but a cluster with one is not healthy.
 func (c *Cluster) claimBlockers() []matrix.Blocker {
 	var out []matrix.Blocker
 	for _, name := range c.ix.names() {
@@ -28,13 +28,13 @@ func (c *Cluster) claimBlockers() []matrix.Blocker {
 	return out
 }
 
-// livesIn is true while a node lives in the Pod: ScyllaDB serves there, or runs and is seen UP. A Pod that ends already cannot be kept.
+// livesIn is true while a node runs in the Pod: ScyllaDB serves there, or runs and is seen UP. A Pod that is being deleted cannot be kept.
 func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
 	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) {
 		return false
 	}
 	if svc := c.ix.services[member]; svc != nil && svc.Labels[api.LabelDecommissioned] == api.DecommissionedDone {
-		return false // it has given its data away
+		return false // its data are on the other nodes
 	}
 	at, known := c.all.Index(c.ix.refs[member].HostID)
 	if known && c.all.Nodes()[at].State == matrix.StateDecommissioned {
@@ -46,8 +46,8 @@ func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
 	return known && c.ix.refs[member].HostID != "" && ContainerRuns(pod, api.ContainerScyllaDB) && c.all.Nodes()[at].SeenUp > 0
 }
 
-// saveStep saves the data of a node whose claim is being deleted. A node that was decommissioned has given all its data to the others; the volume is let outlive
-// its claim first, where it is known, so that nothing is lost if the Pod ends before that.
+// saveStep is the step that saves the data of a node whose claim is being deleted: decommission, which moves all its data to the other nodes. Where the volume is known, it is
+// first set to outlive its claim, so that nothing is lost if the Pod ends before that.
 func (c *Cluster) saveStep(member string, pvc *corev1.PersistentVolumeClaim) code.Message {
 	decommission := append(code.Kubectl(c.Namespace, "exec", member), "-c", api.ContainerScyllaDB, "--", "nodetool", "decommission")
 	if pvc.Spec.VolumeName == "" {

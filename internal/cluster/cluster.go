@@ -22,7 +22,7 @@ type Cluster struct {
 
 	// TakenAt is when the objects were read; zero for saved objects whose age is not known.
 	TakenAt time.Time
-	// Source is never SourceAuto: it is where Rows come from. SourceReason says what was found.
+	// Source is the source of Rows, never SourceAuto. SourceReason is why it was chosen.
 	Source       Source
 	SourceReason code.Message
 	// OverrideRef is Objects.Override. StatusReport is then that object, or nil when it could not be read.
@@ -31,22 +31,21 @@ type Cluster struct {
 	Operator bool
 
 	want        Source
-	rowless     []hostid.ID // those whose rows are in no report
+	rowless     []hostid.ID // host IDs whose rows are in no report
 	ix          *index
 	annotations map[string]decoded // by Pod name; Pods without annotation are left out
 	rows        []matrix.Row
-	behind      []behindReport // members whose Pods say something else than the report
+	behind      []behindReport // members whose Pods' annotations differ from the report
 	all         *matrix.Matrix
 	membersOf   func() []Member
 	peersOf     func() []bootstrap.Peer
 	applicants  func() []Applicant
 	health      func() Health
 	elsewhere   func() code.Message // otherDatacenter, once
-	unrecorded  func() []string     // withoutHostID, once: each of many strangers asks
+	unrecorded  func() []string     // withoutHostID, once: it is needed for each stranger
 }
 
-// New makes the Cluster of what was read at the time now, zero for saved objects whose age is not known. Rows come from the source, which
-// SourceAuto and the empty text leave to what there is.
+// New makes the Cluster of the objects read at the time now, zero for saved objects whose age is not known. SourceAuto and the empty text choose the source by the objects.
 func New(o Objects, source Source, now time.Time) *Cluster {
 	c := &Cluster{Objects: o.own(), TakenAt: now}
 	c.OverrideRef = c.Override()
@@ -83,9 +82,9 @@ func (c *Cluster) Using(source Source) (*Cluster, error) {
 	return other.judge(source), nil
 }
 
-// WithLive is the same Cluster with what its nodes said themselves, and what could not be asked. Rows come from there where SourceLive was asked
-// for, and with SourceAuto, whose caller asks the nodes where nothing else has a row. Where SourceAuto finds that no node may be asked for want of
-// the right, the objects speak as before, and the missing right is among the Problems.
+// WithLive is the same Cluster with its nodes' own answers, and the problems of asking. Rows come from the answers with SourceLive, and with SourceAuto, whose caller asks the
+// nodes where no other source has a row. Where SourceAuto finds that the right to ask is missing, rows come from the objects as before, and the missing right is among the
+// Problems.
 func (c *Cluster) WithLive(live map[string]*api.NodeStatusReport, facts map[string]LiveFacts, problems []Problem) *Cluster {
 	other := *c
 	other.Live, other.Facts = live, facts
@@ -96,16 +95,15 @@ func (c *Cluster) WithLive(live map[string]*api.NodeStatusReport, facts map[stri
 	return other.judge(c.want)
 }
 
-// auto is true where the source is left to what there is.
+// auto is true where the objects decide the source.
 func auto(want Source) bool { return want == SourceAuto || want == "" }
 
-// Rows are what the cluster's nodes say, by Source, in the order datacenter, rack, ordinal, host ID. The caller must not change them.
+// Rows are the rows of the cluster's nodes, by Source, in the order datacenter, rack, ordinal, host ID. The caller must not change them.
 func (c *Cluster) Rows() []matrix.Row { return c.rows }
 
-// Matrix is who sees whom, without any member left out.
+// Matrix is the matrix of all rows, without any member left out.
 func (c *Cluster) Matrix() *matrix.Matrix { return c.all }
 
-// Members joins what Kubernetes and the peers know, in a stable order: datacenter, rack, ordinal, host ID. It has every Service and
-// every Pod, every ordinal that a StatefulSet wants and that has neither yet, and every host ID that only rows mention. The caller must not
-// change them.
+// Members joins the data of Kubernetes and of the peers, in a stable order: datacenter, rack, ordinal, host ID. It has every Service and every Pod, every ordinal that a
+// StatefulSet wants and that has neither yet, and every host ID that only rows mention. The caller must not change them.
 func (c *Cluster) Members() []Member { return c.membersOf() }

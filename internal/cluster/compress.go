@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// Membership chooses the host IDs that rows are written against: those that at least half of the rows contain. Then a row costs
-// only what tells it from the majority, also while a newcomer is known to some and not yet to others.
+// Membership chooses the host IDs against which rows are compressed: those that at least half of the rows contain. Then a row costs only its differences from the majority, also
+// while a newcomer is in some rows and not yet in others.
 func Membership(rows ...[]api.ObservedNodeStatusReport) *api.Membership {
 	// Nearly all rows name the same host IDs. Comparing a row with one that was seen is much cheaper than counting each cell.
 	type shape struct {
@@ -55,16 +55,16 @@ func Membership(rows ...[]api.ObservedNodeStatusReport) *api.Membership {
 // maxShapes is how many different lists of host IDs are compared with.
 const maxShapes = 8
 
-// sameList is true for one and the same list: in the steady state 1,000 Pods carry the same text, which a Decoder decodes once, and what is found out of the one
-// list need not be found out 1,000 times.
+// sameList is true for one and the same list: in the steady state 1,000 Pods carry the same text, which a Decoder decodes once, so that the one list need not be examined 1,000
+// times.
 func sameList(a, b []api.ObservedNodeStatusReport) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
 func sameHost(a, b api.ObservedNodeStatusReport) bool { return a.HostID == b.HostID }
 
-// Compress writes a row, sorted by host ID, against a membership: its digest and the exceptions. A row that names a host ID twice or
-// not at all, or that would be longer so, is written whole. A row of nobody is one that has not reported.
+// Compress writes a row, sorted by host ID, against a membership: its digest and the exceptions. A row with a host ID twice or without one, or that would become longer, is written
+// whole. A row without cells is one that has not reported.
 func Compress(hostID string, observed []api.ObservedNodeStatusReport, m *api.Membership) api.StatusReportNode {
 	whole := api.StatusReportNode{HostID: hostID, ObservedNodes: observed}
 	if m == nil || len(observed) == 0 {
@@ -102,9 +102,9 @@ func Compress(hostID string, observed []api.ObservedNodeStatusReport, m *api.Mem
 	return short
 }
 
-// WithoutStates is a cluster report as it may be written where the kind's definition does not know all of its fields: each row whole, without states and ages,
-// and none of a row that may be old or that nobody can vouch for, as what says so may be lost. Readers take its rows for such of a reporter that says nothing of
-// states. Without any observation it would be too large.
+// WithoutStates is a cluster report for an API server whose definition of the kind lacks some fields: each row whole, without states and ages, and no cells of a row that may be
+// old or that no process renews, as the field with that fact may be dropped. Readers take its rows as those of a reporter without states. Without any observation it would be too
+// large.
 func WithoutStates(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
 	out := r.DeepCopy()
 	out.Membership, out.LastListed = nil, nil
@@ -112,7 +112,7 @@ func WithoutStates(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
 	for i := range out.Datacenters {
 		d := &out.Datacenters[i]
 		if d.NotVerified {
-			d.Nodes = append(d.Nodes, api.StatusReportNode{}) // a node without host ID: it blocks whoever reads it
+			d.Nodes = append(d.Nodes, api.StatusReportNode{}) // a node without host ID: it blocks every reader
 		}
 		for j := range d.Nodes {
 			n := &d.Nodes[j]

@@ -13,9 +13,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Decoder decodes the rows that Pods carry, and remembers them: in the steady state all nodes say the same of each other, letter by letter, and
-// from one look to the next nothing has changed. Both are decoded once and shared, which makes 1,000 annotations of 1,000 cells cost the
-// reading of their bytes. The zero value and nil are ready; it is safe for concurrent use.
+// Decoder decodes the rows that Pods carry, and remembers them: in the steady state all nodes carry the same cells, letter by letter, and from one reading to the next nothing has
+// changed. Both are decoded once and shared, so that 1,000 annotations of 1,000 cells cost only the reading of their bytes. The zero value and nil are ready; it is safe for
+// concurrent use.
 type Decoder struct {
 	mu    sync.Mutex
 	rows  map[string]remembered                     // by Pod name, of the last look
@@ -96,7 +96,7 @@ func (d *Decoder) decode(value string) (*api.NodeStatusReport, error) {
 	}
 	head, tail := value[:end+1], strings.TrimSpace(value[end+1:])
 	rest := "{" + strings.TrimPrefix(tail, ",")
-	// The short way only for a rest that cannot speak of the cells again, in whatever spelling.
+	// The fast path is only for a rest that cannot list cells again, in any spelling.
 	lower := strings.ToLower(rest)
 	if !strings.HasPrefix(tail, ",") && tail != "}" || strings.HasPrefix(tail, ",}") || strings.ContainsAny(rest, "\\\u017f\u212a") ||
 		strings.Contains(lower, "observednodes") || strings.Contains(lower, "nodestatusreport") {
@@ -117,7 +117,7 @@ func (d *Decoder) decode(value string) (*api.NodeStatusReport, error) {
 	return r, nil
 }
 
-// shared decodes an annotation's cells, given its text up to their end, once for all Pods that say the same.
+// shared decodes an annotation's cells, given its text up to their end, once for all Pods with the same text.
 func (d *Decoder) shared(head string) ([]api.ObservedNodeStatusReport, bool) {
 	d.mu.Lock()
 	cells, known := d.cells[head]
@@ -140,15 +140,15 @@ func (d *Decoder) shared(head string) ([]api.ObservedNodeStatusReport, bool) {
 	return first.ObservedNodes, true
 }
 
-// Condense decodes a Pod's row, remembers it, and leaves a short text in its place, by which New finds it again. So the texts of 1,000 rows need not be
-// held at once. It is for Pods that New is given next, with this Decoder, and for nothing else.
+// Condense decodes a Pod's row, remembers it, and replaces it by a short text by which New finds it again. So the texts of 1,000 rows need not be held at once. It is only for Pods
+// that New gets next, with this Decoder.
 func (d *Decoder) Condense(p *corev1.Pod) {
 	text, ok := p.Annotations[api.AnnotationNodeStatusReport]
 	if !ok {
 		return
 	}
 	r := d.one(p.Name, text)
-	// Not what anybody could write: every annotation has been replaced by such a text, or there is none.
+	// No writer can forge this text: every annotation has been replaced by such a text, or there is none.
 	r.text = "condensed " + p.Name
 	p.Annotations[api.AnnotationNodeStatusReport] = r.text
 	d.mu.Lock()

@@ -4,7 +4,7 @@ package cluster
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
 
-// Why a Member's State is what it is.
+// Reasons for a Member's State.
 const (
 	detailDecommissionAsked code.Code = "DecommissionAsked"
 	detailDecommissioned    code.Code = "IsDecommissioned"
@@ -26,7 +26,7 @@ const (
 	detailListedOnly        code.Code = "ListedOnly"
 )
 
-// What a Pod that does not serve waits for. container is one of the two containers below, words are those of the scheduler or the kubelet.
+// Causes for which a Pod does not serve yet. container is one of the two containers below, words are those of the scheduler or the kubelet.
 const (
 	waitsForStatefulSet    code.Code = "WaitsForStatefulSet" // statefulSet
 	waitsForEnd            code.Code = "WaitsForEnd"

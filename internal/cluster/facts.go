@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Single facts about single members, for whoever judges one of them.
+// Single facts about single members.
 
 // Service of a member, nil when there is none.
 func (c *Cluster) Service(member string) *corev1.Service { return c.ix.services[member] }
@@ -22,7 +22,7 @@ func (c *Cluster) Pod(member string) *corev1.Pod { return c.ix.pods[member] }
 // StatefulSet that makes a member's Pod, nil when it was not read.
 func (c *Cluster) StatefulSet(member string) *appsv1.StatefulSet { return c.ix.set(member) }
 
-// Place is what labels say of a member, with the host ID that its Service records.
+// Place is a member's place by its labels, with the host ID that its Service records.
 func (c *Cluster) Place(member string) matrix.Ref { return c.ix.refs[member] }
 
 // Claims of a member that exist: those that its StatefulSet's templates make, in their order; "data" where the templates are not known.
@@ -48,8 +48,7 @@ func (ix *index) claimNames(member string) []string {
 	return out
 }
 
-// Said is what a member's node says of itself: its own answer where it was asked and could tell, else the annotation of its Pod; nil when there is
-// neither, or none that can be read.
+// Said is the report of a member's node: its own answer where it was asked and could give one, else the annotation of its Pod; nil when there is neither, or none that can be read.
 func (c *Cluster) Said(member string) *api.NodeStatusReport {
 	if r := c.Live[member]; r != nil && r.Error == nil {
 		return r
@@ -90,8 +89,8 @@ func Initialising(pod *corev1.Pod) bool {
 	return false
 }
 
-// Rolling is true while a StatefulSet replaces its Pods by others of a new revision. One that is told to leave some Pods at the old one never ends,
-// and does not count.
+// Rolling is true while a StatefulSet replaces its Pods by others of a new revision. A rollout with a partition, or with update strategy OnDelete, need not end, and does not
+// count.
 func Rolling(set *appsv1.StatefulSet) bool {
 	st := &set.Status
 	if st.UpdateRevision == "" || st.UpdateRevision == st.CurrentRevision || set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
@@ -101,7 +100,7 @@ func Rolling(set *appsv1.StatefulSet) bool {
 	return r == nil || r.Partition == nil || *r.Partition == 0
 }
 
-// ScyllaDBStatus is the state of ScyllaDB's container in a Pod, nil while the kubelet says nothing of it.
+// ScyllaDBStatus is the state of ScyllaDB's container in a Pod, nil while the kubelet has not reported one.
 func ScyllaDBStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	c := ScyllaDBContainer(&pod.Spec)
 	if c == nil {

@@ -17,22 +17,21 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// Neighbourhood is a whole namespace, whatever cluster its objects are of.
+// Neighbourhood is a whole namespace, with the objects of every cluster.
 type Neighbourhood struct {
 	Services []corev1.Service
 	Pods     []corev1.Pod
 }
 
-// NotFirst is why a member cannot be the first node of its cluster, though nothing else is known of that: a label that was mistyped, or changed by hand, makes
-// a new cluster of a member whose seeds are a living one's, which it would join without anybody looking. Zero where nothing tells that. The cluster was
-// read with its Services.
+// NotFirst is why a member cannot be the first node of its cluster, although nothing else is known of that cluster: a mistyped or edited label makes a new cluster of a member
+// whose seeds are a living cluster's, which it would join without any check. Zero where there is no such evidence. The cluster was read with its Services.
 func (c *Cluster) NotFirst(member string, all Neighbourhood) code.Message {
 	pod := all.pod(member)
 	if pod == nil {
 		pod = c.ix.pods[member]
 	}
 	if pod == nil {
-		return code.Message{} // its seeds are not known: who judges from outside, before there is a Pod
+		return code.Message{} // its seeds are not known: the caller is outside the Pod, and there is no Pod yet
 	}
 	if l := pod.Labels[api.LabelCluster]; l != "" && l != c.Name {
 		return code.New(bootstrap.CausePodOfCluster, "pod", l, "service", c.Name)
@@ -53,7 +52,7 @@ func (c *Cluster) NotFirst(member string, all Neighbourhood) code.Message {
 	return code.Message{}
 }
 
-// seedElsewhere is why a seed is not the member itself, or another of its cluster; zero for one that is, that leads nowhere, or that only the container knows.
+// seedElsewhere is why a seed is not the member itself, or another of its cluster; zero for a seed that is, that does not resolve, or that only the container knows.
 func (c *Cluster) seedElsewhere(seed string, own *corev1.Pod, all Neighbourhood) code.Message {
 	if name, _, _ := strings.Cut(seed, "."); name == own.Name || strings.HasPrefix(seed, "$") {
 		return code.Message{}
@@ -70,7 +69,7 @@ func (c *Cluster) seedElsewhere(seed string, own *corev1.Pod, all Neighbourhood)
 	return code.Message{}
 }
 
-// reach is the Pods that a seed leads to. here is false for one that leads out of the namespace, or where nobody here can tell.
+// reach is the Pods that a seed resolves to. here is false for a seed outside the namespace, or where that is not known.
 func (n Neighbourhood) reach(seed, namespace string) (pods []*corev1.Pod, here bool) {
 	if ip, err := netip.ParseAddr(seed); err == nil {
 		return n.withAddress(ip.Unmap())
@@ -93,11 +92,11 @@ func (n Neighbourhood) reach(seed, namespace string) (pods []*corev1.Pod, here b
 		if p := n.pod(names[0]); p != nil {
 			return []*corev1.Pod{p}, true
 		}
-		return nil, service(names[1]) // a Pod that is not there yet has no address
+		return nil, service(names[1]) // a Pod that does not exist yet has no address
 	}
 	s := n.service(names[0])
 	if s == nil {
-		return nil, true // no such name here: it leads nowhere
+		return nil, true // no such name here: it does not resolve
 	}
 	return n.behind(s)
 }
@@ -120,7 +119,7 @@ func (n Neighbourhood) withAddress(ip netip.Addr) (pods []*corev1.Pod, here bool
 	return nil, false
 }
 
-// behind is the Pods that a Service selects; one without a selector leads wherever somebody has written.
+// behind is the Pods that a Service selects. A Service without a selector may have any address: here is false.
 func (n Neighbourhood) behind(s *corev1.Service) (pods []*corev1.Pod, here bool) {
 	if len(s.Spec.Selector) == 0 {
 		return nil, false
@@ -164,8 +163,8 @@ func statefulSetOf(p *corev1.Pod) string {
 	return ""
 }
 
-// addressesToReplace are the addresses that the dead node of a member had: its Service's, or of a headless Service the one that the controller recorded
-// before the old Pod went. The Pod that is there now has another.
+// addressesToReplace are the addresses that the dead node of a member had: its Service's, or of a headless Service the one that the controller recorded before the old Pod was
+// deleted. The present Pod has another.
 func addressesToReplace(svc *corev1.Service) []netip.Addr {
 	var out []netip.Addr
 	for _, text := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {

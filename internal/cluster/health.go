@@ -14,7 +14,7 @@ import (
 // HealthPolicy are the numbers by which the cluster's nodes are judged: those in its report, the defaults where it has none.
 func (c *Cluster) HealthPolicy() api.StatusReportHealthPolicy { return healthpolicy.Of(c.StatusReport) }
 
-// HealthInput is what the cluster says of its own health policy. stored is the one in its report.
+// HealthInput is the cluster's settings for its health policy. stored is the one in its report.
 func (c *Cluster) HealthInput(stored *api.StatusReportHealthPolicy) healthpolicy.Input {
 	in := healthpolicy.Input{Stored: stored, Settled: len(c.rollouts(nil)) == 0}
 	for i := range c.StatefulSets {
@@ -30,8 +30,7 @@ func (c *Cluster) HealthInput(stored *api.StatusReportHealthPolicy) healthpolicy
 	return in
 }
 
-// DeadRows are the members that have a row in the reports although their node was removed from the cluster: no fresh row lists it, and no ScyllaDB runs in their
-// Pod.
+// DeadRows are the members that have a row in the reports although their node was removed from the cluster: no fresh row lists it, and no ScyllaDB runs in their Pod.
 func (c *Cluster) DeadRows() []matrix.Ref {
 	var out []matrix.Ref
 	for _, p := range c.Peers() {
@@ -42,7 +41,7 @@ func (c *Cluster) DeadRows() []matrix.Ref {
 	return out
 }
 
-// WithoutRows is the same Cluster, whose reports have no rows of these nodes.
+// WithoutRows is the same Cluster, whose reports leave out the rows of these nodes.
 func (c *Cluster) WithoutRows(of []hostid.ID) *Cluster {
 	other := *c
 	other.rowless = slices.Clone(of)

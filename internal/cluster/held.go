@@ -13,13 +13,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// A report is made of the Pods' annotations, by a controller that may have stopped. Where the annotations can be read they are held against it: of two
-// words on one node the graver counts, and a report that is not what the Pods say is a finding of its own.
+// A controller makes the report from the Pods' annotations, and it may have stopped. Where the annotations can be read, the report is compared with them: the graver status of each
+// node counts, and a report that differs from the Pods is a finding of its own.
 
-// reportGrace is how long a report may differ from an annotation that was just written: its controller is on its way.
+// reportGrace is how long a report may differ from an annotation that was just written: the controller needs that time to update it.
 const reportGrace = 10 * time.Second
 
-// behindReport is a member whose Pod says something else than the report.
+// behindReport is a member whose Pod's annotation differs from the report.
 type behindReport struct {
 	ref     matrix.Ref
 	written time.Time // of the annotation; zero when not known
@@ -27,7 +27,7 @@ type behindReport struct {
 	unreadable bool
 }
 
-// hold holds a report's row against what the member's Pod says itself, and gives the row the graver word of the two.
+// hold compares a report's row with the annotation of the member's Pod, and gives the row the graver status of the two.
 func (c *Cluster) hold(row *matrix.Row, s *statement, same sameRows) {
 	pod := c.ix.pods[s.ref.Member]
 	if pod == nil || !row.Reported || !row.Trouble.IsZero() || c.Source != SourceReport {
@@ -39,10 +39,9 @@ func (c *Cluster) hold(row *matrix.Row, s *statement, same sameRows) {
 	case s.trouble.Code == matrix.TroubleMalformed:
 		row.Trouble, behind.unreadable = s.trouble, true
 	case !s.trouble.IsZero():
-		row.Trouble = s.trouble // its reporter has nothing to say any more, and the report still has what it said before
+		row.Trouble = s.trouble // its reporter no longer has a row, and the report still has the earlier one
 	case s.said == nil && len(c.annotations) > 0 && c.Operator:
-		// Others speak through their Pods and this one does not: the report remembers a Pod that is gone. Whether our own controller keeps its report, its
-		// Lease tells.
+		// Other Pods carry rows and this one does not: the report has the row of a Pod that is gone. Whether our own controller updates its report is known from its Lease.
 		if row.Stale.IsZero() {
 			row.Stale = matrix.Trouble{Code: matrix.StaleNoAnnotation}
 		}
@@ -60,7 +59,7 @@ func (c *Cluster) hold(row *matrix.Row, s *statement, same sameRows) {
 	c.behind = append(c.behind, behind)
 }
 
-// sameRows remembers which annotation's cells say the same as which report's membership: in a healthy cluster all rows are the same two.
+// sameRows remembers which annotation's cells equal which report's membership: in a healthy cluster all rows have the same two.
 type sameRows map[sameKey]bool
 
 type sameKey struct {
@@ -68,7 +67,7 @@ type sameKey struct {
 	cells *api.ObservedNodeStatusReport
 }
 
-// holds is true where the row says of all nodes that they are UP, and so do the cells.
+// holds is true where the row has all nodes UP, and so have the cells.
 func (sr sameRows) holds(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
 	if row.Base == nil || len(row.Observed) > 0 || len(cells) == 0 {
 		return false
@@ -83,8 +82,7 @@ func (sr sameRows) holds(row *matrix.Row, cells []api.ObservedNodeStatusReport) 
 	return sr[k]
 }
 
-// graver gives the row, for each node, the graver of its own word and the cell's, and adds nodes that only the cells have. It is true where the two
-// differ at all.
+// graver gives the row, for each node, the graver status of its own and the cell's, and adds nodes that only the cells have. It is true where the two differ at all.
 func graver(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
 	said := make(map[hostid.ID]*api.ObservedNodeStatusReport, len(cells))
 	for i := range cells {
@@ -125,8 +123,8 @@ func graver(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
 	return differs
 }
 
-// doubts are why the reports may not be what the nodes say now, beside a controller of ours that is silent: the Scylla Operator is off or degraded, or the Pods
-// say something else. self is left out: a newcomer does not wait for its own word.
+// doubts are why the reports may not be true now, beside a silent controller of ours: the Scylla Operator is off or degraded, or the Pods' annotations differ. self is left out: a
+// newcomer does not wait for its own row.
 func (c *Cluster) doubts(self string) []matrix.Blocker {
 	if c.Source != SourceReport {
 		return c.reportLost()
@@ -153,7 +151,7 @@ func (c *Cluster) doubts(self string) []matrix.Blocker {
 		})
 	}
 	if len(unreadable) > 0 && c.Operator {
-		// Seen on the real operator: one annotation that it cannot decode, and no row of the report is written any more.
+		// Measured on the real operator: one annotation that it cannot decode stops the update of every row of the report.
 		out = append(out, matrix.Blocker{
 			Reason: matrix.ReasonReportOutdated, Cause: code.New(bootstrap.CauseReportFrozen, "members", unreadable),
 			Step: code.New(bootstrap.StepClearAnnotation).Do(code.Kubectl(c.Namespace, "annotate", "pod", unreadable[0], api.AnnotationNodeStatusReport+"-")),
@@ -162,7 +160,7 @@ func (c *Cluster) doubts(self string) []matrix.Blocker {
 	return out
 }
 
-// keepStep is for a report that is not kept.
+// keepStep is the step for a report that no controller updates.
 func (c *Cluster) keepStep() code.Message {
 	if c.Operator {
 		return code.New(bootstrap.StepStartOperator).Do(code.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))

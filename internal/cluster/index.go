@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// place is where a member stands; rows of reports carry nothing else.
+// place is a member's place; rows of reports carry nothing else.
 type place struct {
 	datacenter, rack string
 	ordinal          int32
@@ -120,7 +120,7 @@ func placeOf(name string, labels map[string]string) matrix.Ref {
 	return ref
 }
 
-// placeOfPod is a Pod's place by its labels, and where nobody prepared it by the arguments of its ScyllaDB.
+// placeOfPod is a Pod's place by its labels, or on a Pod without them by the arguments of its ScyllaDB.
 func placeOfPod(p *corev1.Pod) matrix.Ref {
 	ref := placeOf(p.Name, p.Labels)
 	if ref.Datacenter == "" && ref.Rack == "" {
@@ -142,7 +142,7 @@ func placeKey(r matrix.Ref) place {
 // names are the members known by Service or Pod, sorted.
 func (ix *index) names() []string { return slices.Sorted(maps.Keys(ix.refs)) }
 
-// member finds the member that a report's row speaks of, "" when it is not one of this namespace.
+// member finds the member of a report's row, "" when it is not one of this namespace.
 func (ix *index) member(r matrix.Ref) string {
 	if r.Ordinal != nil {
 		if name, ok := ix.places[placeKey(r)]; ok {

@@ -14,11 +14,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// modeNormal is ScyllaDB's word for a node that serves.
+// modeNormal is the operation mode of a node that serves.
 const modeNormal = "NORMAL"
 
-// SaysJoined is whether a node has joined by its own word; nil where that does not tell. It has when it owns tokens, or when it is NORMAL and finds itself UP
-// among its members: a zero-token node, an arbiter for one, never owns any. It is the one rule for everybody who asks.
+// SaysJoined is whether a node has joined by its own row; nil where the row is no evidence. It has when it owns tokens, or when it is NORMAL and has itself UP among its members: a
+// zero-token node, such as an arbiter, never owns any. Every caller uses this rule.
 func SaysJoined(row *api.NodeStatusReport) *bool {
 	if row == nil || row.HostID == "" {
 		return nil
@@ -29,7 +29,7 @@ func SaysJoined(row *api.NodeStatusReport) *bool {
 	if row.OperationMode != modeNormal {
 		return row.OwnsTokens
 	}
-	// Rows are sorted as a rule, and then the node's own cell is found at once.
+	// Rows are sorted as a rule, and then a binary search finds the node's own cell.
 	at, _ := slices.BinarySearchFunc(row.ObservedNodes, row.HostID, func(o api.ObservedNodeStatusReport, id hostid.ID) int { return cmp.Compare(o.HostID, id) })
 	if at < len(row.ObservedNodes) && itself(row.ObservedNodes[at]) || slices.ContainsFunc(row.ObservedNodes, itself) {
 		return new(true)
@@ -37,9 +37,9 @@ func SaysJoined(row *api.NodeStatusReport) *bool {
 	return row.OwnsTokens
 }
 
-// servesUnsaid is true for a node that has joined by what is seen of it, where its row says neither tokens nor mode, as those of the Scylla Operator's sidecar: its
-// ScyllaDB is ready, which there means that it finds itself UP and NORMAL and serves CQL (facts 2.5), and its row lists itself UP. The operator's annotation
-// says of a zero-token node for ever that it has not joined.
+// servesUnsaid is true for a node that has joined by its readiness, where its row has neither tokens nor mode, as those of the Scylla Operator's sidecar: its ScyllaDB is ready,
+// which there means that it finds itself UP and NORMAL and serves CQL (facts 2.5), and its row lists itself UP. The operator's annotation of a zero-token node never records that
+// it has joined.
 func servesUnsaid(pod *corev1.Pod, s *statement) bool {
 	if s.said == nil || s.said.OperationMode != "" || s.said.OwnsTokens != nil || !s.trouble.IsZero() || s.ref.HostID == "" || !serving(pod) || !PodReady(pod) || nodeLost(pod) {
 		return false
@@ -49,11 +49,11 @@ func servesUnsaid(pod *corev1.Pod, s *statement) bool {
 	})
 }
 
-// StepForceZeroToken is for a node that has joined, and whose row the Scylla Operator leaves out of its report for ever as it owns no tokens: nothing but the
-// force annotation opens a barrier there.
+// StepForceZeroToken is for a node that has joined, and whose row the Scylla Operator never writes into its report because it owns no tokens: only the force annotation opens a
+// barrier there.
 const StepForceZeroToken code.Code = "ForcePastZeroToken" // node; command: force-proceed
 
-// leftOut is that step for a member, zero for any other: for one that a report does not say to be UP in every row, too.
+// leftOut is that step for a member, zero for any other, and for one that a report does not have UP in every row.
 func (c *Cluster) leftOut(member string) code.Message {
 	svc := c.ix.services[member]
 	if j := joined(svc); !c.Operator || c.Source != SourceReport || j == nil || *j {

@@ -42,7 +42,7 @@ func TestB1SaysJoined(t *testing.T) {
 	}
 }
 
-// TestB1AZeroTokenNodeHoldsUpNobody: its Service may say that it has not joined, as whoever waits for tokens writes it; its own row says that it has.
+// TestB1AZeroTokenNodeHoldsUpNobody: its Service may record that it has not joined, where the writer waits for tokens; its own row has it joined.
 func TestB1AZeroTokenNodeHoldsUpNobody(t *testing.T) {
 	for _, recorded := range []string{"true", "false", ""} {
 		for _, source := range []Source{SourceAnnotation, SourceReport} {

@@ -11,12 +11,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// maxLastListed bounds what the report keeps of last rows.
+// maxLastListed bounds the number of last rows' members in the report.
 const maxLastListed = 4096
 
-// lastRows is what rows that nobody can make any more say of who is a member. Their words about who is UP are not looked at: they are in no matrix.
+// lastRows is the membership in rows that no reporter can renew. Their UP and DOWN are ignored: they are in no matrix.
 type lastRows struct {
-	by      map[hostid.ID]hostid.ID // a node -> who listed it as a plain member: another one, the first by host ID, or where no other did itself
+	by      map[hostid.ID]hostid.ID // a node -> the node that lists it as a plain member: another one, the first by host ID, or where no other does itself
 	against map[hostid.ID]bool      // listed as a newcomer, as replaced or as gone
 }
 
@@ -44,7 +44,7 @@ func (l lastRows) add(by hostid.ID, cells []api.ObservedNodeStatusReport) {
 	}
 }
 
-// counts is true for a member that the last rows agree on. Its own word alone is enough where they list no other: nobody else could say it.
+// counts is true for a member that the last rows agree on. Its own row alone is enough where they list no other node: no other row could list it.
 func (l lastRows) counts(id hostid.ID) bool {
 	by := l.by[id]
 	return by != "" && !l.against[id] && (by != id || len(l.by) == 1)
@@ -62,7 +62,7 @@ func (l lastRows) listed() []api.LastListed {
 	return out[:min(len(out), maxLastListed)]
 }
 
-// kept takes over what the Pods keep beside their errors, and what the cluster report has kept.
+// kept adds the last rows that the Pods store beside their errors, and those that the cluster report stores.
 func (l lastRows) kept(c *Cluster) {
 	for name, a := range c.annotations {
 		if a.report == nil || a.report.LastRow == nil {
@@ -81,8 +81,8 @@ func (l lastRows) kept(c *Cluster) {
 	}
 }
 
-// lastListed is what the report keeps of who is a member while no row counts: rows is every row that it has, none of which is fresh. The rows of the report
-// as it stands were the last ones of Pods that are gone.
+// lastListed is the membership that the report stores while no row counts: rows is every row that it has, none of which is fresh. The rows in the present report were the last ones
+// of Pods that are gone.
 func (c *Cluster) lastListed(rows map[string][]nodeRow) []api.LastListed {
 	l := newLastRows()
 	l.kept(c)

@@ -41,7 +41,7 @@ func reportAfter(report *api.ScyllaDBStatusReport, members ...reportMember) *api
 }
 
 // TestB3TheWholeClusterStartsOnItsLastRows: no disk says COMPLETED or whose it is, and no node is heard. What the members were is kept: in their annotations where the Pods are the
-// same, in the report where they are new. It opens the barrier of a member on its own volume, and is no word of anybody's being UP.
+// same, in the report where they are new. It opens the barrier of a member on its own volume, and is no evidence that a node is UP.
 func TestB3TheWholeClusterStartsOnItsLastRows(t *testing.T) {
 	t.Parallel()
 	id := func(i int) hostid.ID { return hostid.ID(stage.UUID(fmt.Sprintf("h%d", i))) }
@@ -120,7 +120,7 @@ func TestB3TheWholeClusterStartsOnItsLastRows(t *testing.T) {
 	}
 }
 
-// TestB3LastRowsNeverCount: whatever last rows stand beside errors, in annotations and in the report, every judgement of who is UP is the one without them.
+// TestB3LastRowsNeverCount: whatever last rows are stored beside errors, in annotations and in the report, each node's state is the one without them.
 func TestB3LastRowsNeverCount(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

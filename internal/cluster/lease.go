@@ -13,27 +13,26 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// CauseNotKept says that the controller lives and does not keep the reports of this cluster.
+// CauseNotKept means that the controller is alive and does not keep the reports of this cluster.
 const CauseNotKept code.Code = "ReportsNotKept" // controller, lease
 
-// leaseDefault is the duration of a Lease that says none, and of one that its holder gave back (which shortens it to a second).
+// leaseDefault is the duration of a Lease without one, and of one that its holder released (which shortens it to a second).
 const leaseDefault = 15 * time.Second
 
-// mostAhead is how far the clock of who renews a Lease may be ahead. A renewal beyond it is no sign of life: it would stand for one until then, whoever has died.
+// mostAhead is how far the clock of a Lease's holder may be ahead. A renewal beyond it is no sign of life: it would count until then, even after the holder's death.
 const mostAhead = 24 * time.Hour
 
-// LeaseState is what a Lease says of the controller at one look, by comparing the Lease's clock with this machine's.
+// LeaseState is the controller's state by one reading of its Lease, by comparing the Lease's clock with this machine's.
 type LeaseState struct {
 	Holder string
 	Age    time.Duration // now - renewTime; negative when the clocks disagree
 	Silent bool          // not renewed for longer than twice the lease's duration
 	Since  time.Time     // the last renewal, when Silent
-	// NotKept is true when the Lease is renewed and its holder does not say that it keeps the reports of this cluster; then it is Silent
-	// about them too.
+	// NotKept is true when the Lease is renewed and does not record that its holder keeps the reports of this cluster; then Silent is true as well.
 	NotKept bool
 }
 
-// Keeps says whether a Lease's holder says that it keeps the reports of a cluster. Whether the Lease is renewed is another question.
+// Keeps is true when a Lease records that its holder keeps the reports of a cluster. Whether the Lease is renewed is not checked.
 func Keeps(l *coordinationv1.Lease, key Key) bool {
 	return slices.Contains(strings.Fields(l.Annotations[api.AnnotationKeeps]), api.KeepMark(key.Namespace, key.Name))
 }
@@ -45,7 +44,7 @@ func (c *Cluster) LeaseState() LeaseState {
 	case c.Lease == nil || st.Silent:
 		return st
 	case st.Holder == "":
-		// It was given up, by a controller that stops or that cannot write: no barrier opens on it from then on.
+		// It was released, by a controller that stops or that cannot write: no barrier opens on it from then on.
 		st.Silent, st.Since = true, c.Lease.Spec.RenewTime.Time
 		return st
 	case Keeps(c.Lease, c.Key):
@@ -55,8 +54,7 @@ func (c *Cluster) LeaseState() LeaseState {
 	return st
 }
 
-// LeaseAt judges a Lease at one look; nil says that there is none. A command line cannot watch the Lease advance, so a clock that is
-// off by more than the limit misleads it.
+// LeaseAt judges a Lease by one reading; nil means that there is none. A command line cannot watch the Lease advance, so a clock that is off by more than the limit misleads it.
 func LeaseAt(l *coordinationv1.Lease, now time.Time) LeaseState {
 	if l == nil {
 		return LeaseState{Silent: true}
@@ -68,7 +66,7 @@ func LeaseAt(l *coordinationv1.Lease, now time.Time) LeaseState {
 	}
 	st.Age = now.Sub(l.Spec.RenewTime.Time)
 	if st.Age < -mostAhead {
-		st.Silent = true // since when, nobody can tell
+		st.Silent = true // since when is not known
 		return st
 	}
 	if st.Age > leaseLimit(l) {
@@ -96,16 +94,16 @@ func leaseLimit(l *coordinationv1.Lease) time.Duration {
 // LeaseMonitor judges whether a controller is alive by watching its Lease advance, on one clock only: the observer's own. The zero
 // value is ready. Not safe for concurrent use.
 type LeaseMonitor struct {
-	seen    bool // any look was taken
+	seen    bool // at least one reading was taken
 	present bool
 	who     string
-	renewed time.Time // the Lease's own word; only ever compared with itself
+	renewed time.Time // the Lease's own time; only ever compared with itself
 	limit   time.Duration
 	since   time.Time // observer's time of the last sign of life, or of the first look
 }
 
-// Observe takes a look at the Lease at the time now (monotonic clock); nil means that there is none. The first look counts as a sign
-// of life, so that an observer that has just started does not call anybody silent.
+// Observe takes a reading of the Lease at the time now (monotonic clock); nil means that there is none. The first reading counts as a sign of life, so that an observer that has
+// just started calls no controller silent.
 func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
 	first := !m.seen
 	m.seen = true
@@ -130,8 +128,8 @@ func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
 	}
 }
 
-// Silent says whether no renewal has been seen for longer than twice the lease's duration, who is silent (the last holder known, may be
-// empty), and since when by the observer's clock. Before the first Observe nobody is silent.
+// Silent returns whether no renewal has been seen for longer than twice the lease's duration, the silent controller (the last holder known, may be empty), and since when by the
+// observer's clock. Before the first Observe it is false.
 func (m *LeaseMonitor) Silent(now time.Time) (who string, since time.Time, silent bool) {
 	if !m.seen || now.Sub(m.since) <= m.limit {
 		return "", time.Time{}, false

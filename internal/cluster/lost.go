@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// withoutReport is the blocker of datacenters with members that have joined here, of which there is no report while there is one of another datacenter.
+// withoutReport is the blocker of datacenters with members that have joined here and no report, while there is a report of another datacenter.
 func (c *Cluster) withoutReport() []matrix.Blocker {
 	if c.ByClusterReport() {
 		return nil // it has all datacenters
@@ -31,8 +31,8 @@ func (c *Cluster) withoutReport() []matrix.Blocker {
 	return []matrix.Blocker{{Reason: matrix.ReasonReportMissing, Cause: code.New(bootstrap.CauseNoReportOf, "datacenters", lost), Step: c.keepStep()}}
 }
 
-// reportLost is the blocker of the Scylla Operator's clusters that have no report at all, while their Pods carry what one is made of: the operator's own
-// barriers take that for a new cluster and open. Nothing where somebody chose what to read, or where it is not known whether there is a report.
+// reportLost is the blocker of the Scylla Operator's clusters that have no report at all, while their Pods carry the annotations for one: the operator's own barriers take that for
+// a new cluster and open. Nil where a person chose the source, or where it is not known whether there is a report.
 func (c *Cluster) reportLost() []matrix.Blocker {
 	unread := slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Resource == ResourceReports })
 	if c.Source != SourceAnnotation || !auto(c.want) || !c.Operator || len(c.annotations) == 0 || len(c.Reports) > 0 || c.Read&KindReports == 0 || unread {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// KubernetesNode is what is known of a Kubernetes node that a Pod is on.
+// KubernetesNode is the known state of a Pod's Kubernetes node.
 type KubernetesNode struct {
 	Name string `json:"name"`
 	// State is as in the STATUS column of "kubectl get nodes", or Gone for one that does not exist; empty where it was not read.
@@ -45,7 +45,7 @@ func KubernetesNodeState(n *corev1.Node) string {
 	return state
 }
 
-// String is the name, with the state where that is known and not ordinary.
+// String is the name, with the state where that is known and other than Ready.
 func (n KubernetesNode) String() string {
 	if n.State == "" || n.State == KubernetesNodeReady {
 		return n.Name
@@ -66,17 +66,17 @@ func (o *Objects) KubernetesNode(pod *corev1.Pod) KubernetesNode {
 	return KubernetesNode{Name: pod.Spec.NodeName, State: o.Machines[pod.Spec.NodeName]}
 }
 
-// NodeLost is true while the Kubernetes node of a Pod does not answer: by the Pod's own conditions, and by the Kubernetes node's where that was read. One that
-// does not exist any more will not answer again, and is not waited for.
+// NodeLost is true while the Kubernetes node of a Pod does not answer: by the Pod's own conditions, and by the Kubernetes node's where that was read. A node that no longer exists
+// will not answer again, and is not waited for.
 func (o *Objects) NodeLost(pod *corev1.Pod) bool {
 	n := o.KubernetesNode(pod)
 	return n.State != KubernetesNodeGone && (n.Lost() || nodeLost(pod))
 }
 
-// factKubernetesNode says how the Kubernetes node of a Pod is.
+// factKubernetesNode is the state of a Pod's Kubernetes node.
 const factKubernetesNode code.Code = "KubernetesNodeIs" // kubernetesNode, state
 
-// Fact says how it is; nothing where that is not known.
+// Fact is the state as a fact; zero where it is not known.
 func (n KubernetesNode) Fact() code.Message {
 	if n.Name == "" || n.State == "" {
 		return code.Message{}

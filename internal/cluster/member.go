@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Source is where rows come from.
+// Source is the source of rows.
 type Source string
 
 const (
@@ -34,7 +34,7 @@ func ParseSource(text string) (Source, error) {
 	return "", fmt.Errorf("source %q is not known: use auto, report, annotation or live", text)
 }
 
-// MemberState is what a member is, seen from Kubernetes and its peers.
+// MemberState is a member's state, by Kubernetes and its peers.
 type MemberState string
 
 const (
@@ -42,26 +42,25 @@ const (
 	MemberJoined MemberState = "Member"
 	// MemberNewcomer has not joined; Member.Waiting says what it waits for.
 	MemberNewcomer MemberState = "Newcomer"
-	// MemberLeaving is being decommissioned or removed, or is decommissioned and not gone yet.
+	// MemberLeaving is being decommissioned or removed, or is decommissioned and its Pod still exists.
 	MemberLeaving MemberState = "Leaving"
-	// MemberGhost is a host ID that peers list as a member while it has no Pod, or no Service either: the latter only on the evidence that Stranger asks for.
+	// MemberGhost is a host ID that peers list as a member while it has no Pod, or no Service either: the latter only on the evidence that Stranger requires.
 	MemberGhost MemberState = "Ghost"
 	// MemberRemote is a node of another datacenter, whose Pod is in another namespace or cluster: its row was copied here, or only its peers
 	// mention it and there may be another datacenter.
 	MemberRemote MemberState = "Remote"
-	// MemberGossipOnly is a node that gossips with members and is not one: newcomers whose request has not arrived, or leftovers. Only
-	// ScyllaDB itself tells (SourceLive).
+	// MemberGossipOnly is a node that gossips with members and is not one: a newcomer whose request has not arrived, or a leftover. Only ScyllaDB itself lists them (SourceLive).
 	MemberGossipOnly MemberState = "GossipOnly"
-	// MemberUnknown is a Pod or Service of which nothing tells whether it has joined.
+	// MemberUnknown is a Pod or Service without evidence whether it has joined.
 	MemberUnknown MemberState = "Unknown"
 )
 
-// Member joins what Kubernetes knows of one node by name: Service, Pod, claim and StatefulSet.
+// Member joins the objects of one node by name: Service, Pod, claim and StatefulSet.
 type Member struct {
 	matrix.Ref `json:",inline"`
 	Namespace  string      `json:"namespace,omitempty"`
 	State      MemberState `json:"state"`
-	// Detail says why State is what it is, where that is not plain.
+	// Detail is the reason for State, where that is not obvious.
 	Detail code.Message `json:"detail,omitzero"`
 	// Joined is the joined annotation: nil when absent or not a boolean.
 	Joined *bool `json:"joined,omitempty"`
@@ -77,16 +76,16 @@ type Member struct {
 	Reported bool `json:"reported"`
 	// RowStale is why that row may be old; zero when fresh.
 	RowStale code.Message `json:"rowStale,omitzero"`
-	// RowTrouble is why there is no row; zero when there is one, or when nothing tells.
+	// RowTrouble is why there is no row; zero when there is one, or when the reason is not known.
 	RowTrouble code.Message `json:"rowTrouble,omitzero"`
-	// RowWritten is when the row was last written: now minus this is the most that the row's content can be out of date while
-	// its reporter runs, as reporters write on change only. Zero when not known (saved objects carry no write times).
+	// RowWritten is when the row was last written: while its reporter runs, the row's content is at most now minus this out of date, as reporters write on change only. Zero when
+	// not known (saved objects carry no write times).
 	RowWritten time.Time `json:"rowWritten,omitzero"`
 	// Version, OperationMode as the node itself says; Image is the ScyllaDB container's.
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`
-	// Vitals is what the node said of its process and data when it was asked; empty with every other source.
+	// Vitals are the node's answers about its process and data; empty with every source but SourceLive.
 	Vitals Vitals `json:"vitals,omitzero"`
 	// ReplaceRequested is true while label scylla/replace is on the Service; Replacing is the original host ID of an open
 	// replacement.

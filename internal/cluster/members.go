@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Long: one pass over the Services, and then over what has none.
+// Long: one pass over the Services, and then one over Pods and host IDs without a Service.
 func (c *Cluster) makeMembers() []Member {
 	nodes, rows := c.all.Nodes(), c.rows
 	byHost := make(map[hostid.ID]*matrix.Node, len(nodes))
@@ -56,7 +56,7 @@ func (c *Cluster) makeMembers() []Member {
 		shown[n.HostID] = true
 		mb := c.peerMember(n)
 		if w := wantedAt[placeKey(n.Ref)]; w != nil && n.Row != nil && w.HostID == "" {
-			// Its row stands in the report while both its objects are missing: one member, not two.
+			// Its row is in the report while both its objects are missing: one member, not two.
 			mb.Ref.Member, mb.Namespace, mb.PVCName, mb.PVC, mb.StatefulSet = w.Ref.Member, w.Namespace, w.PVCName, w.PVC, w.StatefulSet
 			mb.Waiting = w.Waiting
 			*w = mb
@@ -80,7 +80,7 @@ func (c *Cluster) makeMembers() []Member {
 	return out
 }
 
-// member gathers everything of one name but its state.
+// member collects everything known by one name but its state.
 func (c *Cluster) member(name string, row *matrix.Row) Member {
 	mb := Member{
 		Ref: c.ix.refs[name], Namespace: c.Namespace,
@@ -131,7 +131,7 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 	return mb
 }
 
-// takeRow takes over what a row is worth.
+// takeRow copies the row's state into the member.
 func (mb *Member) takeRow(row *matrix.Row) {
 	mb.Reported = row.Reported && row.Trouble.IsZero()
 	mb.RowStale, mb.RowTrouble = row.Stale.Message(mb.podName()), row.Trouble.Message(mb.podName())
@@ -145,8 +145,8 @@ func (mb *Member) podName() string {
 	return mb.Namespace + "/" + mb.Ref.Name()
 }
 
-// memberState tells members, newcomers, leavers and ghosts apart by evidence: the Service's joined annotation first, then what the
-// peers' rows say of the host ID, then the node's own word.
+// memberState distinguishes members, newcomers, leaving members and ghosts by evidence: the Service's joined annotation first, then the host ID's state in the peers' rows, then
+// the node's own row.
 func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, code.Message) {
 	if v := mb.Service; v != nil {
 		switch v.Labels[api.LabelDecommissioned] {
@@ -188,7 +188,7 @@ func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, code.
 	return MemberJoined, code.Message{}
 }
 
-// peersSay is what the peers' rows say of a node that joins or leaves.
+// peersSay is the state in the peers' rows of a node that joins or leaves.
 func peersSay(n *matrix.Node) code.Message {
 	return code.New(detailPeersSay, "state", strings.ToLower(n.State.String()))
 }
@@ -216,7 +216,7 @@ func (c *Cluster) wantedMembers() []Member {
 	return out
 }
 
-// maxWanted bounds what a StatefulSet's replicas can make us invent.
+// maxWanted bounds the members that are made of a StatefulSet's replicas.
 const maxWanted = 10_000
 
 // Ordinals are those that a StatefulSet wants: the first, and how many.

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// NotFoundError says that something named by a person does not exist, with the nearest names that do.
+// NotFoundError means that an object named by a person does not exist; it has the nearest names that do.
 type NotFoundError struct {
 	What    string   // "cluster", "member", "node"
 	Name    string   // as typed
 	In      string   // "namespace demo", "cluster demo/scylla"
 	Nearest []string // at most three, nearest first
 	Known   int      // how many there are at all
-	Cure    string   // what to do; empty for the ordinary texts
+	Cure    string   // the remedy; empty for the ordinary texts
 }
 
-// AmbiguousError says that a text fits several things.
+// AmbiguousError means that a text fits several objects.
 type AmbiguousError struct {
 	What       string   // "cluster", "member"
 	Name       string   // as typed, may be empty
@@ -95,10 +95,10 @@ func Nearest(typed string, known []string) []string {
 	return slices.Compact(out)
 }
 
-// maxTyped bounds what is compared; no Kubernetes name is longer.
+// maxTyped bounds the typed texts that are compared; no Kubernetes name is longer.
 const maxTyped = 253
 
-// leastWord is how short a part of a name may be that still tells which one is meant.
+// leastWord is the least length of a part of a name that still identifies one.
 const leastWord = 3
 
 // beginsWord is true where part begins the name or a word within it: rack2-0 and dc1 of demo-dc1-rack2-0, but not "all" of install.
@@ -111,7 +111,7 @@ func isWord(name, part string) bool {
 	return len(part) >= leastWord && strings.Contains("-"+name+"-", "-"+part+"-")
 }
 
-// editDistance is Levenshtein's, and two neighbours that are swapped are one slip; in bytes: the names are ASCII.
+// editDistance is Levenshtein's, with two swapped neighbours as one edit; in bytes: the names are ASCII.
 func editDistance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

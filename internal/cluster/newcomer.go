@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
-// imageVersion is what the tag of the member's ScyllaDB image claims, by its Pod, or where that was not read by its StatefulSet; unknown otherwise.
+// imageVersion is the version in the tag of the member's ScyllaDB image, by its Pod, or where that was not read by its StatefulSet; unknown otherwise.
 func (c *Cluster) imageVersion(member string) release.Version {
 	var spec *corev1.PodSpec
 	if p := c.ix.pods[member]; p != nil {
@@ -22,7 +22,7 @@ func (c *Cluster) imageVersion(member string) release.Version {
 	return versionOf(spec)
 }
 
-// versionOf is what the image of ScyllaDB's container claims; unknown for a digest alone, or latest: nothing is concluded from it.
+// versionOf is the version in the tag of ScyllaDB's image; unknown for a digest alone, or latest: nothing is concluded from it.
 func versionOf(spec *corev1.PodSpec) release.Version {
 	container := ScyllaDBContainer(spec)
 	if container == nil {
@@ -35,7 +35,7 @@ func versionOf(spec *corev1.PodSpec) release.Version {
 	return v
 }
 
-// runningImage is the version that a Pod's image claims, once its ScyllaDB has been started.
+// runningImage is the version in the tag of a Pod's image, once its ScyllaDB has been started.
 func runningImage(pod *corev1.Pod) release.Version {
 	if !started(pod) {
 		return release.Version{}
@@ -43,7 +43,7 @@ func runningImage(pod *corev1.Pod) release.Version {
 	return versionOf(&pod.Spec)
 }
 
-// started is true where the Pod's ScyllaDB has been started: nobody holds it back any more.
+// started is true where the Pod's ScyllaDB has been started: no barrier holds it back any more.
 func started(pod *corev1.Pod) bool {
 	if pod == nil || pod.DeletionTimestamp != nil {
 		return false

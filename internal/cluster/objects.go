@@ -28,7 +28,7 @@ func (k Key) String() string { return k.Namespace + "/" + k.Name }
 // Kinds is a set of kinds of objects.
 type Kinds uint16
 
-// The kinds that a cluster is made of.
+// The kinds of a cluster's objects.
 const (
 	KindServices Kinds = 1 << iota
 	KindPods
@@ -39,7 +39,7 @@ const (
 	KindLease
 )
 
-// Objects is what was read of one cluster at one moment. Lists may hold objects that are not the cluster's own: New leaves them out.
+// Objects are the objects of one cluster, read at one moment. Lists may hold objects that are not the cluster's own: New leaves them out.
 type Objects struct {
 	Key
 
@@ -54,18 +54,18 @@ type Objects struct {
 	Lease        *coordinationv1.Lease
 	// Machines are the states of the Kubernetes nodes that the Pods are on, by name; nil where they were not read.
 	Machines map[string]string
-	// OperatorState is what can be seen of the Scylla Operator where it manages the cluster; nil when nobody looked.
+	// OperatorState is the visible state of the Scylla Operator where it manages the cluster; nil when it was not read.
 	OperatorState *OperatorState
 
-	// Live holds what each member's ScyllaDB said, by member name; nil when no node was asked.
+	// Live holds the answer of each member's ScyllaDB, by member name; nil when no node was asked.
 	Live map[string]*api.NodeStatusReport
-	// Facts is what each member's ScyllaDB said beyond its row, by member name; filled with Live.
+	// Facts are the answers of each member's ScyllaDB beyond its row, by member name; filled with Live.
 	Facts map[string]LiveFacts
 
-	// Banned is what the logs of newcomers say for which ScyllaDB will never let them join, by member; see WithBanned.
+	// Banned is the evidence in the logs of newcomers that ScyllaDB will never let them join, by member; see WithBanned.
 	Banned map[string]code.Message
 
-	// Read tells a list that is empty from one that was not read. Zero means that a list without objects was not read.
+	// Read distinguishes an empty list from one that was not read. Zero means that a list without objects was not read.
 	Read Kinds
 	// Problems name what could not be read. Not empty means that the cluster is known in part only.
 	Problems []Problem
@@ -77,9 +77,9 @@ type Objects struct {
 	Decoder *Decoder
 }
 
-// LiveFacts is what a node said beyond its row.
+// LiveFacts are a node's answers beyond its row.
 type LiveFacts struct {
-	// Schemas maps schema versions to the addresses that have them, as this node sees it; one key means agreement. Nil when it did not say.
+	// Schemas maps schema versions to the addresses that have them, as this node sees it; one key means agreement. Nil without an answer.
 	Schemas map[string][]string
 	// GossipOnly are the nodes that gossip with this one and are not among its members.
 	GossipOnly []Endpoint
@@ -92,16 +92,15 @@ type Endpoint struct {
 	HostID, Address string
 }
 
-// Empty is true when there is no trace of the cluster. A Service or Pod that is not a member's is none.
+// Empty is true when there is no trace of the cluster. A Service or Pod that is not a member's does not count.
 func (o *Objects) Empty() bool {
 	return len(o.StatefulSets)+len(o.PVCs)+len(o.Reports) == 0 && o.StatusReport == nil &&
 		!slices.ContainsFunc(o.Pods, func(p corev1.Pod) bool { return IsNodePod(&p) }) &&
 		!slices.ContainsFunc(o.Services, func(s corev1.Service) bool { return IsMemberService(&s) })
 }
 
-// Override is the name of the ScyllaDBStatusReport that the cluster is judged by instead of its own reports, empty when none is named. Any
-// of the cluster's objects may name it: the Scylla Operator copies a datacenter's annotations to its Services and reports, on plain
-// StatefulSets it is on these.
+// Override is the name of the ScyllaDBStatusReport by which the cluster is judged instead of its own reports, empty when none is named. Any of the cluster's objects may name it:
+// the Scylla Operator copies a datacenter's annotations to its Services and reports; without the operator it is on the StatefulSets.
 func (o *Objects) Override() string {
 	for part := range o.parts() {
 		if r, ok := part.(*api.ScyllaDBDatacenterNodesStatusReport); ok && isRemote(r) {
@@ -114,7 +113,7 @@ func (o *Objects) Override() string {
 	return ""
 }
 
-// parts yields the objects that a cluster is made of by whoever manages it: Services, StatefulSets and datacenter reports, in this order.
+// parts yields the objects that every manager of a cluster makes: Services, StatefulSets and datacenter reports, in this order.
 func (o *Objects) parts() iter.Seq[metav1.Object] {
 	return func(yield func(metav1.Object) bool) {
 		for i := range o.Services {
@@ -135,12 +134,12 @@ func (o *Objects) parts() iter.Seq[metav1.Object] {
 	}
 }
 
-// knowsPods is true when the absence of a Pod means that there is none.
+// knowsPods is true when a Pod that is not among the objects does not exist.
 func (o *Objects) knowsPods() bool {
 	return o.Read&KindPods != 0 || o.Read == 0 && len(o.Pods) > 0
 }
 
-// knowsServices is true when the absence of a Service means that there is none.
+// knowsServices is true when a Service that is not among the objects does not exist.
 func (o *Objects) knowsServices() bool {
 	return o.Read&KindServices != 0 || o.Read == 0 && len(o.Services) > 0
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// TestAttack6OneRowCannotStripTheOthers: of 100 members one lists 3,000 nodes that nobody else knows. Its row is dropped, the others stay.
+// TestAttack6OneRowCannotStripTheOthers: of 100 members one lists 3,000 nodes that no other row has. Its row is dropped, the others stay.
 func TestAttack6OneRowCannotStripTheOthers(t *testing.T) {
 	t.Parallel()
 	const liar = 7

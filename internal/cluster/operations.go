@@ -11,15 +11,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// What a topology operation that is under way is called.
+// Facts about an open topology operation.
 const (
 	FactOperationOpen    code.Code = "OperationOpen"    // operation, node
 	FactOperationUnnamed code.Code = "OperationUnnamed" // operation, empty while it waits in versions up to 2025.4
 )
 
-// Operations are the topology operations that ScyllaDB's task manager shows as open or failed, by the word of every node whose row is fresh and, where no
-// Pod says anything, by our cluster report. They are sorted and without duplicates. known is true when at least one node that serves was asked: without
-// it, none found says nothing.
+// Operations are the topology operations that ScyllaDB's task manager lists as open or failed, by every node whose row is fresh and, where no Pod carries a row, by our cluster
+// report. They are sorted and without duplicates. known is true when at least one serving node was asked: without it, an empty list proves nothing.
 func (c *Cluster) Operations() (operations []api.NodeOperation, known bool) {
 	said := false
 	for i := range c.rows {
@@ -30,9 +29,9 @@ func (c *Cluster) Operations() (operations []api.NodeOperation, known bool) {
 		if s := c.Said(row.Reporter.Member); s != nil {
 			said = true
 			if matrix.StateOfMode(s.OperationMode) == matrix.StateDecommissioned {
-				continue // it keeps the word of its own departure for as long as it runs
+				continue // it lists the operation of its own departure for as long as it runs
 			}
-			// Only our reporter says a mode; a node that is not NORMAL may not have looked.
+			// Only our reporter writes a mode; a node that is not NORMAL may not have looked.
 			known = known || s.OperationMode == "NORMAL" && s.ScyllaVersion != ""
 			operations = append(operations, s.Operations...)
 		}
@@ -54,8 +53,7 @@ func sortOperations(all []api.NodeOperation) []api.NodeOperation {
 // OperationOpen is true while an operation is queued or under way.
 func OperationOpen(op api.NodeOperation) bool { return op.State == "created" || op.State == "running" }
 
-// OperationFact says that an operation is under way, of the node called so. An operation without a host ID is one all the same: up to 2025.4 no task says
-// which node it is about.
+// OperationFact is the fact that an operation is open, about the node of that name. An operation without a host ID counts as well: up to 2025.4 no task names its node.
 func OperationFact(op api.NodeOperation, node string) code.Message {
 	if op.HostID == "" {
 		return code.New(FactOperationUnnamed, "operation", op.Type)

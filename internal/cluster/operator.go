@@ -18,12 +18,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// OperatorState is what can be seen of the Scylla Operator that manages a cluster. What was not read, or may not be, is absent and says nothing.
+// OperatorState is the visible state of the Scylla Operator that manages a cluster. Objects that were not read, or may not be read, are absent and prove nothing.
 type OperatorState struct {
 	// Conditions of the cluster's ScyllaDBDatacenter.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// ExternalSeeds are those that the ScyllaDBDatacenter asks for, before and after they are in a Pod's command line. ScyllaDBCluster is the one that it is a
-	// datacenter of, empty when of none.
+	// ExternalSeeds are those of the ScyllaDBDatacenter, before and after they are in a Pod's command line. ScyllaDBCluster is the one whose datacenter it is, empty when there is
+	// none.
 	ExternalSeeds   []string `json:"externalSeeds,omitempty"`
 	ScyllaDBCluster string   `json:"scyllaDBCluster,omitempty"`
 	// Deployment is "namespace/name" of the operator's Deployment, empty when it was not found. Replicas is how many Pods it wants, Available how
@@ -37,8 +37,7 @@ type OperatorState struct {
 	Lease *coordinationv1.Lease `json:"lease,omitempty"`
 }
 
-// OperatorOff says why the Scylla Operator does not run, and since when, as far as that can be seen; zero where it manages nothing here, runs, or cannot
-// be looked at.
+// OperatorOff is why the Scylla Operator does not run, and since when, as far as that is visible; zero where it manages nothing here, runs, or its state cannot be read.
 func (c *Cluster) OperatorOff() (why code.Message, since time.Time) {
 	s := c.OperatorState
 	switch {
@@ -58,8 +57,8 @@ func (c *Cluster) OperatorOff() (why code.Message, since time.Time) {
 	return code.New(bootstrap.CauseOperatorLease, "lease", s.Lease.Namespace+"/"+s.Lease.Name, "holder", l.Holder), l.Since
 }
 
-// ConditionWords are the operator's progressing and degraded conditions about Services and StatefulSets that hold, in its own words. "AsExpected" is what it
-// says where there is no reason: it is left out.
+// ConditionWords are the operator's progressing and degraded conditions about Services and StatefulSets that are true, in its own words. "AsExpected", its reason where there is
+// none, is left out.
 func ConditionWords(conditions []metav1.Condition) []string {
 	var out []string
 	for _, c := range conditions {
@@ -78,7 +77,7 @@ func ConditionWords(conditions []metav1.Condition) []string {
 	return out
 }
 
-// degraded are the conditions by which the operator says that it cannot do its work. The one that sums them up is left out where another says more.
+// degraded are the conditions with which the operator reports that it cannot do its work. The summarising one is left out where another has more detail.
 func (c *Cluster) degraded() []metav1.Condition {
 	if !c.Operator || c.OperatorState == nil {
 		return nil
@@ -122,5 +121,5 @@ func (c *Cluster) operatorBlockers() []matrix.Blocker {
 	return out
 }
 
-// asExpected is the reason of the operator's conditions where there is nothing to say: it is no reason for anything.
+// asExpected is the reason of the operator's conditions without a finding: it is left out.
 const asExpected = "AsExpected"

@@ -11,15 +11,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// Next steps for a member whose Pod is not made because its StatefulSet waits for a lower ordinal (podManagementPolicy OrderedReady). Where that one waits
-// for the member, neither ever starts.
+// Next steps for a member whose Pod is not created because its StatefulSet waits for a lower ordinal (podManagementPolicy OrderedReady). Where the lower one waits for the member,
+// neither ever starts.
 const (
 	StepApplyParallel code.Code = "ApplyParallel"     // statefulSet, node, lower; command: delete the StatefulSet and leave its Pods
 	StepLowerFirst    code.Code = "LowerOrdinalFirst" // statefulSet, node, lower; command: what the lower one waits for
 )
 
-// HeldByOrder names the lowest ordinal that keeps a member's Pod from being made: the member has none, its StatefulSet makes Pods in order, and that one has no
-// Pod that is ready. Empty where that is not so, and where the Pods were not read.
+// HeldByOrder names the lowest ordinal that keeps a member's Pod from being created: the member has no Pod, its StatefulSet creates Pods in order, and the lower ordinal has no
+// ready Pod. Empty otherwise, and where the Pods were not read.
 func (c *Cluster) HeldByOrder(member string) string {
 	set := c.ix.set(member)
 	if set == nil || c.ix.pods[member] != nil || set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement || len(c.Pods) == 0 && c.Read&KindPods == 0 {
@@ -52,16 +52,16 @@ func (c *Cluster) inOrder(member string) code.Message {
 	return code.New(StepApplyParallel, "statefulSet", set, "node", member, "lower", lower).Do(code.Kubectl(c.Namespace, "delete", "statefulset", set, "--cascade=orphan"))
 }
 
-// Held is a member whose Pod is not made while a lower ordinal waits in its barrier, which waits for the member: neither ever starts.
+// Held is a member whose Pod is not created while a lower ordinal waits in its barrier, which waits for the member: neither ever starts.
 type Held struct {
 	Member string
 	Set    *appsv1.StatefulSet
 	Lower  *corev1.Pod
-	// Step is what a person can do about it.
+	// Step is the next step.
 	Step code.Message
 }
 
-// HeldForEver are the members that podManagementPolicy OrderedReady keeps from coming back, by name. Their own Pods cannot say it, for there are none.
+// HeldForEver are the members that podManagementPolicy OrderedReady keeps from coming back, by name. Without Pods they cannot report it themselves.
 func (c *Cluster) HeldForEver() []Held {
 	var out []Held
 	for i := range c.Services {

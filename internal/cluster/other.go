@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// other is what a node says that serves for another host ID than the one that its Service records; nil where it does not. A member that lost its volume
-// and founded a second cluster is one, until its Service records what it says.
+// other is the row of a node that serves with another host ID than the one that its Service records; nil otherwise. A member that lost its volume and created a second cluster is
+// one, until its Service records the new host ID.
 func (s *statement) other() *matrix.Other {
 	if s.trouble.Code != matrix.TroubleOtherHostID || s.said.Error != nil || s.said.OperationMode != modeNormal {
 		return nil

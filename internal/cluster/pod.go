@@ -13,8 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// PodState is what kubectl's STATUS and READY columns say, in one: a restartable init container (a native sidecar) counts among both the init containers and the
-// containers.
+// PodState joins kubectl's STATUS and READY columns: a restartable init container (a native sidecar) counts among both the init containers and the containers.
 func PodState(pod *corev1.Pod) string {
 	if pod == nil {
 		return "None"
@@ -57,8 +56,8 @@ func PodState(pod *corev1.Pod) string {
 	return cmp.Or(string(pod.Status.Phase), "Unknown")
 }
 
-// initState goes through the init containers in their order up to the one that the start stands at: how many are behind it, how many of these serve beside and are ready,
-// and why that one fails.
+// initState walks the init containers in their order up to the one that is starting: passed counts those before it, ready the sidecars among these that are ready, and failed is
+// why the starting one fails.
 func initState(pod *corev1.Pod) (passed, ready int, failed string) {
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
@@ -96,7 +95,7 @@ func initReason(st *corev1.ContainerStatus) string {
 	return st.State.Waiting.Reason
 }
 
-// failing tells the waits that something is wrong with from those that every start goes through.
+// failing is true for reasons that mean a fault, and false for those of every normal start.
 func failing(reason string) bool {
 	return reason != "" && reason != "PodInitializing" && reason != "ContainerCreating"
 }
@@ -119,8 +118,7 @@ func podScheduled(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue || pod.Spec.NodeName != ""
 }
 
-// podWaiting says what a Pod that does not serve waits for: its place, its init containers in their order, then ScyllaDB itself. Zero
-// when ScyllaDB's container is ready.
+// podWaiting is what a Pod that does not serve waits for: its place, its init containers in their order, then ScyllaDB itself. Zero when ScyllaDB's container is ready.
 func podWaiting(pod *corev1.Pod) (what code.Message, since time.Time) {
 	if pod.DeletionTimestamp != nil {
 		return code.New(waitsForEnd), pod.DeletionTimestamp.Time
@@ -185,7 +183,7 @@ func containerWaiting(name string, init bool, st *corev1.ContainerStatus, pod *c
 	return code.New(waitsForStart, "container", kind), pod.CreationTimestamp.Time
 }
 
-// FirstLine keeps a container's message to what fits a table.
+// FirstLine shortens a container's message so that it fits a table.
 func FirstLine(msg string) string {
 	msg, _, _ = strings.Cut(strings.TrimSpace(msg), "\n")
 	if r := []rune(msg); len(r) > 200 {
@@ -194,7 +192,7 @@ func FirstLine(msg string) string {
 	return msg
 }
 
-// LogContainer is the container whose log tells how the member is: ScyllaDB's once it has run on this Pod, before that the one that it waits for.
+// LogContainer is the container with the relevant log of the member: ScyllaDB's once it has run on this Pod, before that the one that it waits for.
 func LogContainer(pod *corev1.Pod) string {
 	db := ScyllaDBContainer(&pod.Spec)
 	if db != nil {
@@ -207,7 +205,7 @@ func LogContainer(pod *corev1.Pod) string {
 		c := &pod.Spec.InitContainers[i]
 		st := containerStatus(pod.Status.InitContainerStatuses, c.Name)
 		if isSidecar(c) || st == nil || st.State.Waiting != nil && st.LastTerminationState.Terminated == nil {
-			continue // it serves beside, or has no log yet
+			continue // it is a running sidecar, or has no log yet
 		}
 		last = c.Name
 	}

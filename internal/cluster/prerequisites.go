@@ -25,7 +25,7 @@ func (m Missing) String() string { return m.Kind + "/" + m.Name }
 // kubelet's own words, in Events about mounts and in the state of a container: secret "demo-tls" not found.
 var notFound = pattern.Lazy(`\b(secret|configmap) "([^"]{1,253})" not found`)
 
-// MissingIn reads the words of a kubelet: which Secrets and ConfigMaps it has not found.
+// MissingIn returns the Secrets and ConfigMaps that a kubelet's message reports as not found.
 func MissingIn(words string) []Missing {
 	var out []Missing
 	for _, m := range notFound().FindAllStringSubmatch(words, -1) {
@@ -44,11 +44,11 @@ func MissingIn(words string) []Missing {
 type Unstarted struct {
 	Pod string
 	UID types.UID
-	// Missing is what the states of its containers say that is missing. What its volumes lack, only Events tell.
+	// Missing are the missing objects by the states of its containers. Those of its volumes are in Events only.
 	Missing []Missing
 }
 
-// Unstarted are such Pods, by name.
+// Unstarted are the Pods on a Kubernetes node without a container that has ever run, by name.
 func (c *Cluster) Unstarted() []Unstarted {
 	var out []Unstarted
 	for i := range c.Pods {

@@ -18,7 +18,7 @@ type Problem struct {
 	Kind ProblemKind `json:"kind"`
 	// Message is the whole problem in one sentence, with the cure.
 	Message string `json:"message"`
-	// Lead and Reason are the parts of Message before and after the Pod's name, where several Pods may have the same; empty elsewhere. See OnPod.
+	// Lead and Reason are the parts of Message before and after the Pod's name, where several Pods may have the same problem; empty elsewhere. See OnPod.
 	Lead   string `json:"lead,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Err    error  `json:"-"`
@@ -63,8 +63,7 @@ func SortProblems(ps []Problem) []Problem {
 	})
 }
 
-// Incomplete joins the problems that leave something unknown, nil when there are none. A kind that is not installed and an object
-// that does not exist hide nothing.
+// Incomplete joins the problems that leave something unknown, nil when there are none. A kind that is not installed and an object that does not exist hide no data.
 func Incomplete(problems []Problem) error {
 	var errs []error
 	for _, p := range SortProblems(slices.Clone(problems)) {
@@ -78,8 +77,8 @@ func Incomplete(problems []Problem) error {
 // Incomplete is Incomplete of the Cluster's problems.
 func (o *Objects) Incomplete() error { return Incomplete(o.Problems) }
 
-// Partial are the Problems by which what is shown of the snapshot is partial. A kind that is not installed and an object that does not exist hide
-// nothing, nor does the controller's Lease; what a node did not answer matters where it was asked.
+// Partial are the Problems that make a display of the snapshot partial. A kind that is not installed and an object that does not exist hide no data, nor does the controller's
+// Lease; a node's missing answer matters where it was asked.
 func (c *Cluster) Partial() []Problem {
 	var out []Problem
 	for _, p := range c.Problems {
@@ -93,7 +92,7 @@ func (c *Cluster) Partial() []Problem {
 	return out
 }
 
-// OnPod gives p the words that several Pods may share: "no answer from Pod demo-rack1-0: connection refused".
+// OnPod sets the texts of p that several Pods may share: "no answer from Pod demo-rack1-0: connection refused".
 func (p Problem) OnPod(lead, reason string) Problem {
 	p.Lead, p.Reason, p.Message = lead, reason, lead+" Pod "+p.Name+": "+reason
 	return p

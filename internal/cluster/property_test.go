@@ -185,7 +185,7 @@ func TestOneAnswerToHealthy(t *testing.T) {
 			rt.Fatalf("the condition says %v, the display %v", condition.Healthy, want.Healthy)
 		}
 		if want.Nodes == 0 {
-			return // nobody has joined: whether the newcomer is the first node is another question
+			return // no node has joined: whether the newcomer is the first node is another question
 		}
 		v, err := inPod.Verdict(name)
 		if err != nil {

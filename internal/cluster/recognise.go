@@ -15,9 +15,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// NameOf is the name of the cluster that a StatefulSet belongs to, empty where it does not run ScyllaDB. It is the label scylla/cluster; on a StatefulSet that
-// nobody prepared it is ScyllaDB's own --cluster-name, else the headless Service that the racks of one cluster share, else the StatefulSet's own name. It is
-// the one rule for every verb: StatefulSets of one namespace with the same name are one cluster.
+// NameOf is the name of the cluster that a StatefulSet belongs to, empty where it does not run ScyllaDB. It is the label scylla/cluster; on a StatefulSet without it ScyllaDB's own
+// --cluster-name, else the headless Service that the racks of one cluster share, else the StatefulSet's own name. Every verb uses this rule: StatefulSets of one namespace with the
+// same name are one cluster.
 func NameOf(s *appsv1.StatefulSet) string {
 	if name := s.Labels[api.LabelCluster]; name != "" {
 		return name
@@ -97,7 +97,7 @@ func imageName(image string) (parent, last string) {
 	return parent, last
 }
 
-// startsScyllaDB knows the server's binary. The image's entrypoint alone proves nothing: other images name theirs alike.
+// startsScyllaDB recognises the server's binary. The image's entrypoint alone proves nothing: other images have one of that name.
 func startsScyllaDB(c *corev1.Container) bool {
 	return len(c.Command) > 0 && path.Base(c.Command[0]) == "scylla"
 }

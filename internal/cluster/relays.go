@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Relays are members whose reporters may hand on the controller's view to a member that has lost it: those that have joined and have a Service here, at most so many, of as
-// many racks as there are, and not the same ones for everybody who asks.
+// Relays are members whose reporters may relay the controller's view to a member that does not receive it: those that have joined and have a Service here, at most most, of as many
+// racks as possible, and different ones for different members.
 func (c *Cluster) Relays(member string, most int) []string {
 	type place struct{ datacenter, rack string }
 	var racks []place
@@ -47,7 +47,7 @@ func (c *Cluster) Relays(member string, most int) []string {
 	return out
 }
 
-// ServedAt is where the reporter of a Pod serves by TLS, and the fingerprint of its certificate; false where it serves nothing, or does not say so.
+// ServedAt is the address at which a Pod's reporter serves by TLS, and the fingerprint of its certificate; false where the Pod records no such server.
 func ServedAt(pod *corev1.Pod) (address, fingerprint string, ok bool) {
 	said, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport])
 	if err != nil || said.Heartbeat == nil || pod.Status.PodIP == "" || !api.IsFingerprint(said.Heartbeat.Fingerprint) {

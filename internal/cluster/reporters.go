@@ -16,16 +16,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Reporter is a member's reporter, and where it says whether it asks its ScyllaDB.
+// Reporter is a member's reporter, with the address at which it answers whether it polls its ScyllaDB.
 type Reporter struct {
 	matrix.Ref
 	// Address is host and port; empty where the Pod has no address.
 	Address string
 }
 
-// Reporters are those that have to answer before the member starts: of the nodes that have joined and have a Pod here with our reporter, but for the
-// member itself, the node that it replaces and the dead ones that its replacement ignores. Under the Scylla Operator there are none: its reporter is
-// part of ScyllaDB's container and serves nothing.
+// Reporters are those that have to answer before the member starts: of the nodes that have joined and have a Pod here with our reporter, except the member itself, the node that it
+// replaces and the dead ones that its replacement ignores. Under the Scylla Operator there are none: its reporter is part of ScyllaDB's container and serves no port.
 func (c *Cluster) Reporters(member string) []Reporter {
 	var dead []hostid.ID
 	if svc := c.ix.services[member]; svc != nil {
@@ -49,13 +48,13 @@ func (c *Cluster) Reporters(member string) []Reporter {
 	return out
 }
 
-// flagReporterAddress and defaultReporterPort are the reporter's own.
+// flagReporterAddress and defaultReporterPort are those of the reporter.
 const (
 	flagReporterAddress = "--health-probe-bind-address="
 	defaultReporterPort = 8081
 )
 
-// reporterPort is where our reporter serves, 0 where a Pod has none, or one that serves nothing.
+// reporterPort is the port of our reporter in a Pod, 0 where the Pod has none, or one without a server.
 func reporterPort(spec *corev1.PodSpec) int {
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range list {

@@ -20,32 +20,32 @@ import (
 // LocalReport is the report of one datacenter whose members are here, in exactly the Scylla Operator's shape.
 type LocalReport struct {
 	Datacenter string
-	// Racks are sorted, without the observations of rows that may be old: the shape has no room to say so, and a row without observations is one that
-	// "has not reported", which blocks. Keeping the old ones would let a newcomer in on the word of a reporter that died.
+	// Racks are sorted. Rows that may be old have no observations: the shape has no field for that, and a row without observations is one that "has not reported", which blocks.
+	// Keeping the old ones would let a newcomer start by the row of a dead reporter.
 	Racks []api.RackReport
 	// TooLarge is true when all observations were left out to stay below MaxReportBytes.
 	TooLarge bool
 }
 
-// Foreign is a datacenter that is assembled elsewhere.
+// Foreign is a datacenter whose report is made elsewhere.
 type Foreign struct {
 	Name  string
 	Racks []api.RackReport
-	// Stale says that Racks may be old, since StaleSince, for Reason. The rows are then the last that are known.
+	// Stale means that Racks may be old, since StaleSince, for Reason. The rows are then the last known ones.
 	Stale      bool
 	StaleSince time.Time
 	Reason     string
 }
 
-// local is one member as the reports have it.
+// local is one member of this namespace in the form of the reports.
 type local struct {
 	*statement
 	cells []api.ObservedNodeStatusReport // sorted by host ID
 	dead  bool                           // by WithoutRows
 }
 
-// locals are the members that are placed, by datacenter, rack, ordinal and name. Those whose labels do not say their place are in no report until they are
-// mended: then their peers' rows lack a row of theirs, which blocks.
+// locals are the members with a known place, by datacenter, rack, ordinal and name. Those without place labels are in no report until the labels are set: then their peers' rows
+// list a node without a row, which blocks.
 func (c *Cluster) locals() []local {
 	out := slices.Grow([]local(nil), len(c.Services))
 	var said, inOrder []api.ObservedNodeStatusReport // of the member before
@@ -107,7 +107,7 @@ func (c *Cluster) LocalReports() []LocalReport {
 	return out
 }
 
-// reported are the observations that a datacenter report has of a member.
+// reported are a member's observations in a datacenter report.
 func (m *local) reported() []api.ObservedNodeStatusReport {
 	if !m.joined || !m.stale.IsZero() || m.ref.HostID == "" {
 		return nil
@@ -115,12 +115,12 @@ func (m *local) reported() []api.ObservedNodeStatusReport {
 	return m.cells
 }
 
-// rackReport makes the report of a rack; observations says whether with what its members see.
+// rackReport makes the report of a rack; observations is false for rows without their cells.
 func rackReport(name string, members []local, observations bool) api.RackReport {
 	rack := api.RackReport{Name: name}
 	for _, m := range members {
 		if !m.joined || m.dead {
-			continue // a node that is still joining is seen by the others; a row of its own would ask it about nodes it cannot know yet
+			continue // the other rows list a joining node; a row of its own would be required to list nodes that it cannot know yet
 		}
 		node := api.NodeReport{Ordinal: *m.ref.Ordinal}
 		if id := string(m.ref.HostID); id != "" {
@@ -140,9 +140,8 @@ type nodeRow struct {
 	cells []api.ObservedNodeStatusReport
 }
 
-// ClusterReport makes the content of the cluster report: membership, datacenters, and of the status members and operations, from the members here, the
-// datacenters that are elsewhere, and the names of remotes of which nothing was ever read. The last rows of a datacenter that has become stale are in the
-// report as it stands.
+// ClusterReport makes the content of the cluster report: membership, datacenters, and of the status members and operations, from the members here, the datacenters elsewhere, and
+// the names of remotes that were never read. The last rows of a datacenter that has become stale are taken from the present report.
 //
 // Long: one literal with the fields of the report.
 func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaDBStatusReport {
@@ -209,7 +208,7 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 		for i, r := range rows[d.Name] {
 			var n api.StatusReportNode
 			if i > 0 && sameList(r.cells, rows[d.Name][i-1].cells) {
-				n = d.Nodes[i-1] // it says the same
+				n = d.Nodes[i-1] // its row is the same
 				n.HostID, n.ObservedNodes = r.HostID, slices.Clone(n.ObservedNodes)
 			} else {
 				n = Compress(r.HostID, r.cells, out.Membership)
@@ -223,7 +222,7 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 	return out
 }
 
-// member is what the report's status says of a local member beside its row.
+// member is the entry of a local member in the report's status, beside its row.
 func (m *local) member(namespace string) api.StatusReportMember {
 	out := api.StatusReportMember{
 		Name: m.ref.Member, Namespace: namespace, Datacenter: m.ref.Datacenter, Rack: m.ref.Rack, Ordinal: *m.ref.Ordinal, HostID: string(m.ref.HostID), Joined: m.joined,
@@ -235,7 +234,7 @@ func (m *local) member(namespace string) api.StatusReportMember {
 	return out
 }
 
-// foreignNodes are the rows of a datacenter that is assembled elsewhere, whose nodes become members of the report.
+// foreignNodes are the rows of a datacenter whose report is made elsewhere; its nodes are added to the members of out.
 func (c *Cluster) foreignNodes(d Foreign, out *api.ScyllaDBStatusReport) []nodeRow {
 	last := map[string][]api.ObservedNodeStatusReport{}
 	if d.Stale {
@@ -276,8 +275,8 @@ func finishStatus(out *api.ScyllaDBStatusReport) {
 	out.Status.Operations = sortOperations(out.Status.Operations)
 }
 
-// saysStates is true where anybody says of a node, or a node of itself, that it is in another state than the normal one. Mostly nobody does: then no matrix has to be
-// made to find out what they agree on.
+// saysStates is true where a row has a node, or its own reporter, in another state than the normal one. In most reports none has: then no matrix is needed to find the agreed
+// states.
 func saysStates(r *api.ScyllaDBStatusReport) bool {
 	return slices.ContainsFunc(r.Status.Members, func(m api.StatusReportMember) bool { return matrix.StateOfMode(m.OperationMode) != matrix.StateNormal }) ||
 		slices.ContainsFunc(r.Datacenters, func(d api.StatusReportDatacenter) bool {
@@ -304,14 +303,14 @@ func (c *Cluster) Malformed() []Malformed {
 	return out
 }
 
-// WithReport is the same Cluster with the cluster report given, judged by it.
+// WithReport is the same Cluster, judged by the given cluster report.
 func (c *Cluster) WithReport(report *api.ScyllaDBStatusReport) *Cluster {
 	other := *c
 	other.StatusReport = report
 	return other.judge(SourceReport)
 }
 
-// previousRows are the rows of a datacenter as a cluster report has them, by host ID.
+// previousRows are the rows of a datacenter in a cluster report, by host ID.
 func previousRows(report *api.ScyllaDBStatusReport, datacenter string) map[string][]api.ObservedNodeStatusReport {
 	out := map[string][]api.ObservedNodeStatusReport{}
 	if report == nil {

@@ -325,7 +325,7 @@ func TestMatrixIsTheSameFromBothReports(t *testing.T) {
 		verdict := func(rows []matrix.Row) bool { return len(matrix.New(rows, matrix.Options{}).Blockers()) == 0 }
 		wide := verdict(matrix.FromStatusReport(c.ClusterReport(nil, nil)))
 		narrow := verdict(matrix.FromReports(reports))
-		// The Scylla Operator's shape has no room for a state: without it a node that is joining has to be seen by everybody, which only blocks more.
+		// The Scylla Operator's shape has no field for a state: without it every row has to list a joining node, which only blocks more.
 		if narrow && !wide {
 			t.Fatalf("cluster report satisfied %v, datacenter report %v\n%+v", wide, narrow, reports)
 		}
@@ -405,7 +405,7 @@ func asLocals(racks []api.RackReport) map[string][]local {
 	return out
 }
 
-// The bound must never let pass what is larger, and not cut what is much smaller.
+// The bound must reject every larger report, and accept much smaller ones.
 func TestTheBoundIsAboveTheTruth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

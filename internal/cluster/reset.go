@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// What speaks against forgetting that a cluster was initialised.
+// Reasons against forgetting that a cluster was initialised.
 const (
 	ResetOfOperator  code.Code = "ResetOfOperator"
 	ResetNotKnown    code.Code = "ResetNotKnown"    // why
@@ -21,8 +21,8 @@ const (
 	ResetPermitGiven code.Code = "ResetPermitGiven" // members; command: look at them
 )
 
-// AgainstReset is why the cluster must not be founded anew: a node that runs, or that is UP, would be of one cluster and the new first node of another, both of one
-// name. Nothing where it may be.
+// AgainstReset lists the reasons why the cluster must not be created anew: a node that runs, or that is UP, would be of one cluster and the new first node of another, both of one
+// name. Empty where it may be.
 func (c *Cluster) AgainstReset() []code.Message {
 	if c.Operator {
 		return []code.Message{code.New(ResetOfOperator)}
@@ -87,7 +87,7 @@ func (c *Cluster) Recorded() []*corev1.Service {
 	return out
 }
 
-// MayHoldData are the claims of such members that exist.
+// MayHoldData are the existing claims of the members of Recorded.
 func (c *Cluster) MayHoldData() []string {
 	var out []string
 	for _, v := range c.Recorded() {

@@ -16,10 +16,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// rollouts are the StatefulSets that are not at rest: with Pods of another revision than the newest, or with fewer ready Pods than members that have
-// joined. A node that restarts in the middle of a join rolls the join back. Newcomers hold up nobody, as they have not joined; nor do members that are
-// replaced or leave, such as were removed, and, where a member asks, that member and the dead nodes that its replacement ignores. self is nil where
-// the whole cluster is asked about.
+// rollouts are the StatefulSets that are not at rest: with Pods of another revision than the newest, or with fewer ready Pods than members that have joined. A node that restarts
+// in the middle of a join rolls the join back. Not counted are newcomers, as they have not joined; members that are replaced, leave or were removed; and with self that member and
+// the dead nodes that its replacement ignores. self is nil where the caller asks for the whole cluster.
 func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
 	var out []bootstrap.Rollout
 	var dead []hostid.ID
@@ -46,7 +45,7 @@ func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
 		status := &set.Status
 		switch {
 		case status.UpdateRevision == "":
-			// Saved without status, or seen by no controller yet: nothing is known of a rollout.
+			// Saved without status, or not yet read by the StatefulSet controller: nothing is known of a rollout.
 		case set.Generation > status.ObservedGeneration && status.ObservedGeneration > 0, ofOldRevision(status):
 			if own != nil && set.Name == own.Name || (own != nil || replaces(self)) && c.goesFirst(self, set) {
 				continue
@@ -66,8 +65,8 @@ func ofOldRevision(status *appsv1.StatefulSetStatus) bool {
 	return status.CurrentRevision != status.UpdateRevision && status.UpdatedReplicas < status.Replicas
 }
 
-// goesFirst is true for a newcomer, while the rollout of another's StatefulSet stands still for that one. Where each holds up the rollout of its own, each would
-// wait for the other's: the one whose name is first goes first. A replacement goes before every plain newcomer, which waits for the dead node besides.
+// goesFirst is true for a newcomer that does not wait for the rollout of another StatefulSet, because that rollout waits for a newcomer of its own. Two newcomers that each hold up
+// their own rollout would wait for each other's: the first by name goes first. A replacement goes before every plain newcomer, which has to wait for the dead node anyway.
 func (c *Cluster) goesFirst(self *corev1.Service, set *appsv1.StatefulSet) bool {
 	other := c.holder(set, nil)
 	if other == "" {
@@ -81,9 +80,9 @@ func replaces(v *corev1.Service) bool {
 	return v != nil && v.Labels[api.LabelReplacingNodeHostID] != ""
 }
 
-// holder is the newcomer that the rollout of a StatefulSet waits for, so that no member is restarted before it is ready; empty where there is none. A
-// rolling update takes Pods away from the largest ordinal down, and goes below none that is not ready; above the holder no Pod of an old revision is left. self,
-// where it is given, is the newcomer that is asked about. Without it, the holder must not have begun to join: its end would let the rollout go on.
+// holder is the newcomer that the rollout of a StatefulSet waits for, so that no member is restarted before it is ready; empty where there is none. A rolling update deletes Pods
+// from the largest ordinal down, and stops at one that is not ready; above the holder no Pod of an old revision is left. self, where it is set, is the newcomer in question.
+// Without it, the holder must not have begun to join: its end would let the rollout go on.
 func (c *Cluster) holder(set *appsv1.StatefulSet, self *corev1.Service) string {
 	if set.Generation > set.Status.ObservedGeneration && set.Status.ObservedGeneration > 0 {
 		return "" // how many Pods are of the newest revision is not known yet
@@ -91,14 +90,14 @@ func (c *Cluster) holder(set *appsv1.StatefulSet, self *corev1.Service) string {
 	first, n := Ordinals(set)
 	missing := 0
 	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
-		missing = max(0, n-int(set.Status.Replicas)) // Pods are made one after the other: those at the top are not there yet
+		missing = max(0, n-int(set.Status.Replicas)) // Pods are created one after the other: those of the highest ordinals do not exist yet
 	}
 	top := first + n - 1 - missing
 	if top < first {
 		return ""
 	}
 	if missing > 0 && set.Status.ReadyReplicas == set.Status.Replicas-1 {
-		// It makes its Pods one after the other and one is not ready: before that one is so it makes no other and takes none away, whatever their revisions are.
+		// It creates its Pods one after the other and one is not ready: until that one is ready it creates and deletes no other, whatever their revisions are.
 		return c.firstHolder(set, self, first, top)
 	}
 	return c.firstHolder(set, self, top, max(first, top-int(set.Status.UpdatedReplicas)))
@@ -124,8 +123,7 @@ func (c *Cluster) firstHolder(set *appsv1.StatefulSet, self *corev1.Service, fro
 	return ""
 }
 
-// joining is true for a newcomer that may be on its way in: the rows list its recorded host ID, or an operation is open that is its, or that does not say whose
-// it is.
+// joining is true for a newcomer that may be joining: the rows list its recorded host ID, or an operation is open with its host ID or with none.
 func (c *Cluster) joining(v *corev1.Service) bool {
 	id := recordedHostID(v)
 	if id == "" {
@@ -141,7 +139,7 @@ func (c *Cluster) joining(v *corev1.Service) bool {
 	})
 }
 
-// recordsReplaced is true while a member Service still records the node that is to be replaced, or is being: then that is the dead one, and no newcomer.
+// recordsReplaced is true while a member Service still records the node that is to be replaced, or is being replaced: that host ID is the dead node's, not the newcomer's.
 func (c *Cluster) recordsReplaced(v *corev1.Service, id hostid.ID) bool {
 	original, open := v.Labels[api.LabelReplacingNodeHostID]
 	_, asked := v.Labels[api.LabelReplace]

@@ -18,8 +18,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// makeRows are the rows of c.Source. Report rows are those of the reports, no more and no fewer; with annotations and live, every member that has
-// joined has a row, reported or not, and newcomers have none. A row whose Pod or reporter is gone is Stale with the reason.
+// makeRows are the rows of c.Source. Report rows are exactly those of the reports; with annotations and live, every member that has joined has a row, reported or not, and
+// newcomers have none. A row whose Pod or reporter is gone is Stale with the reason.
 func (c *Cluster) makeRows() []matrix.Row {
 	c.behind = nil
 	var rows []matrix.Row
@@ -39,8 +39,8 @@ func compareRefs(a, b matrix.Ref) int {
 		cmp.Compare(a.Member, b.Member), cmp.Compare(a.HostID, b.HostID))
 }
 
-// ownReport is true when there is a cluster report that our controller keeps. It says more than the datacenter reports: states of nodes, and why a row
-// is missing. Those have the Scylla Operator's shape, which has no room for it.
+// ownReport is true when there is a cluster report of our controller. It has more than the datacenter reports: states of nodes, and why a row is missing. The datacenter reports
+// have the Scylla Operator's shape, without fields for these.
 func (c *Cluster) ownReport() bool {
 	return c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs && len(c.StatusReport.Datacenters) > 0
 }
@@ -65,7 +65,7 @@ func (c *Cluster) reportRows() []matrix.Row {
 	return rows
 }
 
-// datacenterRows are the rows of datacenter reports, all at once: rows that say the same share their membership.
+// datacenterRows are the rows of datacenter reports, all at once: equal rows share their membership.
 func (c *Cluster) datacenterRows(reports []api.ScyllaDBDatacenterNodesStatusReport) []matrix.Row {
 	rows := matrix.FromReports(reports)
 	remote, same := c.remotePlaces(), sameRows{}
@@ -108,8 +108,8 @@ func (c *Cluster) remotePlaces() map[place]bool {
 	return out
 }
 
-// refine adds to a report's row what the objects here tell: the member's name, whether its reporter still runs, and why it did not
-// report; and holds the row against what its Pod says now.
+// refine adds to a report's row the facts from the objects here: the member's name, whether its reporter still runs, and why it did not report; and compares the row with its Pod's
+// present annotation.
 func (c *Cluster) refine(row *matrix.Row, same sameRows, remote bool) {
 	if remote {
 		return
@@ -135,12 +135,12 @@ func (c *Cluster) refine(row *matrix.Row, same sameRows, remote bool) {
 	c.hold(row, &s, same)
 }
 
-// statement is what one member says: the one reading of its Service, its Pod and its row, for the rows of the matrix and for the reports.
+// statement is the reading of one member: of its Service, its Pod and its row, for the rows of the matrix and for the reports.
 type statement struct {
-	ref matrix.Ref // with the host ID that the Service records, else the node's own word
+	ref matrix.Ref // with the host ID that the Service records, else the one in its own row
 	// joined is true for a member that must have a row.
 	joined bool
-	// said is what its row says; nil where there is none, or none that can be read.
+	// said is its row; nil where there is none, or none that can be read.
 	said *api.NodeStatusReport
 	// trouble is why said has no cells that count.
 	trouble    matrix.Trouble
@@ -170,12 +170,12 @@ func (c *Cluster) statement(name string, a decoded) statement {
 			s.trouble = matrix.Trouble{Code: matrix.TroublePodMissing}
 		}
 	case recorded != "" && a.report.HostID != "" && a.report.HostID != recorded:
-		// The Pod speaks for another node than the one that its Service records: after a lost volume, say, or while it is replaced.
+		// The Pod's row has another host ID than its Service records: after a lost volume, for example, or while the node is replaced.
 		s.trouble = matrix.Trouble{Code: matrix.TroubleOtherHostID, Object: string(a.report.HostID)}
 	case a.report.Error != nil:
 		s.trouble = matrix.Trouble{Code: matrix.TroubleScyllaDB, Words: *a.report.Error}
 		switch fault := code.Code(a.report.Fault); fault {
-		case matrix.TroublePodUnreachable, matrix.TroubleNotAsked: // other words are not ours
+		case matrix.TroublePodUnreachable, matrix.TroubleNotAsked: // the words of other troubles are not ours
 			s.trouble.Code = fault
 		}
 	}
@@ -192,13 +192,12 @@ func (c *Cluster) statement(name string, a decoded) statement {
 	return s
 }
 
-// hasJoined is true for a member that must have a row. The Service's word counts first. Without it (older operators, or a cluster that was handed
-// over a moment ago) a node that serves, or that says of itself that it is more than on its way in, is a member: without its row the cluster
-// would look like one that has no nodes, and the next newcomer like its first.
+// hasJoined is true for a member that must have a row. The Service's annotation decides first. Without it (older operators, or a cluster handed over a moment ago) a node that
+// serves, or whose own row has it past joining, is a member: without its row the cluster would look like one without nodes, and the next newcomer like its first.
 func (c *Cluster) hasJoined(svc *corev1.Service, pod *corev1.Pod, s *statement) bool {
 	says := SaysJoined(s.said)
 	if j := joined(svc); j != nil {
-		// Who waits for tokens writes false of a zero-token node for ever.
+		// A writer that waits for tokens keeps "false" on a zero-token node for ever.
 		zeroToken := says != nil && *says && s.said.OwnsTokens != nil && !*s.said.OwnsTokens
 		return *j || zeroToken && s.trouble.IsZero() || servesUnsaid(pod, s)
 	}
@@ -225,7 +224,7 @@ func joined(svc *corev1.Service) *bool {
 	return nil
 }
 
-// memberRows makes one row for every member that has joined, of what their Pods carry, and one for every node of the datacenters that are elsewhere.
+// memberRows makes one row for every member that has joined, from their Pods, and one for every node of the datacenters elsewhere.
 func (c *Cluster) memberRows() []matrix.Row {
 	statements := make([]statement, 0, len(c.ix.refs))
 	for _, name := range c.ix.names() {
@@ -242,7 +241,7 @@ func (c *Cluster) memberRows() []matrix.Row {
 	return append(rows, c.foreignRows()...)
 }
 
-// say is what a member says by c.Source: its ScyllaDB itself, or its Pod's annotation.
+// say is a member's row by c.Source: the answer of its ScyllaDB, or its Pod's annotation.
 func (c *Cluster) say(name string) decoded {
 	if c.Source != SourceLive {
 		return c.annotations[name]
@@ -254,8 +253,7 @@ func (c *Cluster) say(name string) decoded {
 	return decoded{report: said}
 }
 
-// foreignRows are the rows of datacenters that have no member here: the cluster report that report rows come from has them
-// all, else the reports that were copied in do.
+// foreignRows are the rows of datacenters without a member here: those of the cluster report where report rows come from it, else those of the reports that were copied in.
 func (c *Cluster) foreignRows() []matrix.Row {
 	here := c.datacenters()
 	if c.ByClusterReport() && c.StatusReport != nil {
@@ -270,7 +268,7 @@ func (c *Cluster) foreignRows() []matrix.Row {
 	return c.datacenterRows(reports)
 }
 
-// sharedCells holds what different nodes say in the same words, converted once; keyed by the first of the cells.
+// sharedCells holds equal rows of different nodes, converted once; keyed by the first of the cells.
 type sharedCells map[*api.ObservedNodeStatusReport]matrix.Row
 
 // add converts the cells of all statements together, so that those over the same host IDs share their membership.
@@ -307,7 +305,7 @@ func (sh sharedCells) row(s *statement, namespace string) matrix.Row {
 	return row
 }
 
-// newcomerMode is true for the words of a node that is on its way in. A zero-token node is NORMAL without tokens.
+// newcomerMode is true for the operation modes of a joining node. A zero-token node is NORMAL without tokens.
 func newcomerMode(mode string) bool {
 	switch strings.ToUpper(mode) {
 	case "STARTING", "JOINING", "BOOTSTRAP", "UNKNOWN", "":
@@ -316,7 +314,7 @@ func newcomerMode(mode string) bool {
 	return false
 }
 
-// rowWritten is when a member's row was last written, by the write times that the API server keeps; zero when it says nothing.
+// rowWritten is when a member's row was last written, by the write times that the API server keeps; zero when it keeps none.
 func (c *Cluster) rowWritten(pod *corev1.Pod, ref matrix.Ref) time.Time {
 	switch {
 	case c.Source == SourceLive:
@@ -361,7 +359,7 @@ func (c *Cluster) makeMatrix() *matrix.Matrix {
 	if r := c.StatusReport; r != nil && r.Status.Group0ID != "" {
 		opts.Identity, opts.Forget = string(hostid.Known(r.Status.Group0ID)), code.Scylla(c.Namespace, "init", "reset", cmp.Or(r.Name, c.Name), "--group0")
 	}
-	// Of saved objects whose age is not known nothing is known to have been DOWN for long.
+	// Of saved objects whose age is not known no node is known to have been DOWN for long.
 	opts.Settled = time.Unix(0, 1)
 	if !c.TakenAt.IsZero() {
 		opts.Settled = c.TakenAt.Add(-c.HealthPolicy().Dead.Duration)
@@ -369,9 +367,8 @@ func (c *Cluster) makeMatrix() *matrix.Matrix {
 	return matrix.New(c.rows, opts)
 }
 
-// fates are the replacements that the Services tell of, and the members that have not joined: of replacements open ones by the host ID that is
-// recorded, and before that, or by address, by that of the member that asks. A node whose Pod is on its way, or whose Kubernetes node does not
-// answer, has a fate too: it is not lost.
+// fates are the replacements that the Services record, and the members that have not joined. An open replacement is under the recorded original host ID; before that is recorded,
+// or by address, under the host ID of its member. A node whose Pod is starting, or whose Kubernetes node does not answer, has a fate too: it is not lost.
 func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 	fates := map[hostid.ID]matrix.Fate{}
 	for i := range c.Services {
@@ -398,7 +395,7 @@ func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 	return fates
 }
 
-// names places host IDs: by the Services, and where these do not say by the Pods' own word.
+// names gives places to host IDs: by the Services, and where these record none by the Pods' own rows.
 func (c *Cluster) names() map[hostid.ID]matrix.Ref {
 	names := make(map[hostid.ID]matrix.Ref, len(c.ix.hosts))
 	for name, a := range c.annotations {
@@ -419,7 +416,7 @@ func (c *Cluster) names() map[hostid.ID]matrix.Ref {
 	return names
 }
 
-// notVerified are datacenters that exist and that nobody here can ask.
+// notVerified are datacenters that exist and cannot be asked from here.
 func (c *Cluster) notVerified() []string { return matrix.NotVerified(c.StatusReport) }
 
 // reportCount is how many reports the rows come from.

@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// SeedInput is everything that the choice of a member's seeds needs and the API knows, of Objects with Services, Pods and reports; the address that the member will have and the
-// seeds that the user gave are left to the caller. Addresses are those of the Pods, or with byService the cluster IPs of the member Services.
+// SeedInput is the input for the choice of a member's seeds as far as the API has it, from Objects with Services, Pods and reports; the caller adds the address that the member
+// will have and the seeds that the user gave. Addresses are those of the Pods, or with byService the cluster IPs of the member Services.
 func (c *Cluster) SeedInput(member string, byService bool) bootstrap.SeedInput {
 	in := bootstrap.SeedInput{Self: member}
 	m := c.Matrix()
@@ -27,7 +27,7 @@ func (c *Cluster) SeedInput(member string, byService bool) bootstrap.SeedInput {
 			node = &m.Nodes()[at]
 		}
 		if mb.Service == nil {
-			// A host ID that only gossip has is no member, and a Pod that has not started yet is none either.
+			// A host ID that only gossip has is no member, nor is a Pod that has not started yet.
 			if node != nil && node.Joined {
 				in.Elsewhere = append(in.Elsewhere, mb.Name())
 			}
@@ -54,7 +54,7 @@ func (c *Cluster) SeedInput(member string, byService bool) bootstrap.SeedInput {
 	return in
 }
 
-// seedJoined takes any word for it: to found a second cluster is worse than to wait.
+// seedJoined accepts any evidence of a join: creating a second cluster is worse than waiting.
 func seedJoined(mb *Member, node *matrix.Node) bool {
 	recorded := mb.Service.Annotations[api.AnnotationHostID] != ""
 	return mb.Joined != nil && *mb.Joined || mb.Joined == nil && recorded || node != nil && node.Joined
@@ -73,8 +73,8 @@ func seedAddress(mb *Member, byService bool) string {
 	return mb.Pod.Status.PodIP
 }
 
-// SeedChoice is what launch will choose for the member on a new volume, as far as that is known outside its Pod: names among the seeds that were given are
-// not resolved. launched is false where ScyllaDB is not started by launch, so that somebody else chooses; the Scylla Operator does by the like rule.
+// SeedChoice is the choice of launch for the member on a new volume, as far as it is known outside its Pod: host names among the given seeds are not resolved. launched is false
+// where ScyllaDB is not started by launch, so that another program chooses; the Scylla Operator does so by a similar rule.
 func (c *Cluster) SeedChoice(member string) (choice bootstrap.SeedChoice, launched bool) {
 	var spec *corev1.PodSpec
 	if p := c.ix.pods[member]; p != nil {
@@ -95,7 +95,7 @@ func (c *Cluster) SeedChoice(member string) (choice bootstrap.SeedChoice, launch
 	return bootstrap.Seeds(in), true
 }
 
-// startedByLaunch is true for a Pod whose ScyllaDB is started by `scylla-agent launch`, with seeds that can be known here.
+// startedByLaunch is true for a Pod whose ScyllaDB is started by `scylla-agent launch`, with seeds that are known here.
 func startedByLaunch(spec *corev1.PodSpec) bool {
 	container := ScyllaDBContainer(spec)
 	if container == nil {
@@ -106,7 +106,7 @@ func startedByLaunch(spec *corev1.PodSpec) bool {
 	if at < 1 || path.Base(words[at-1]) != "scylla-agent" {
 		return false
 	}
-	// Seeds by a variable are known to the container alone.
+	// Seeds from a variable are known to the container alone.
 	for i, w := range words {
 		if strings.Contains(w, "$(") && (strings.HasPrefix(w, "--seeds") || i > 0 && words[i-1] == "--seeds") {
 			return false

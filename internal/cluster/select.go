@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// OwnedByOperator is true for an object that the Scylla Operator manages: not ours to write. Its label, its hash annotation and a controlling
-// owner of its group each say so.
+// OwnedByOperator is true for an object that the Scylla Operator manages, so that we must not write it. Its label, its hash annotation or a controlling owner of its group is
+// enough evidence.
 func OwnedByOperator(obj metav1.Object) bool {
 	if obj.GetLabels()[api.LabelManagedBy] == api.ManagedByOperator {
 		return true
@@ -32,7 +32,7 @@ func OwnedByOperator(obj metav1.Object) bool {
 	})
 }
 
-// Managed is true for an object that its label hands to our controller, and that the Scylla Operator does not manage.
+// Managed is true for an object with the label that hands it to our controller, unless the Scylla Operator manages it.
 func Managed(obj metav1.Object) bool {
 	return obj.GetLabels()[api.LabelManagedBy] == api.ManagedByUs && !OwnedByOperator(obj)
 }
@@ -43,7 +43,7 @@ func isRemote(r *api.ScyllaDBDatacenterNodesStatusReport) bool {
 	return ok
 }
 
-// IsMemberService tells the Service of one member from those of the cluster.
+// IsMemberService is true for the Service of one member, false for those of the cluster.
 func IsMemberService(s *corev1.Service) bool {
 	if t, ok := s.Labels[api.LabelServiceType]; ok {
 		return t == api.ServiceTypeMember
@@ -61,7 +61,7 @@ func NamesMember(o metav1.Object) bool {
 	return ok
 }
 
-// IsNodePod tells ScyllaDB's Pods from others that carry the cluster's label, those of the Scylla Operator's jobs for one.
+// IsNodePod is true for ScyllaDB's Pods, and false for others with the cluster's label, such as those of the Scylla Operator's jobs.
 func IsNodePod(p *corev1.Pod) bool {
 	if t, ok := p.Labels[api.LabelPodType]; ok {
 		return t == api.PodTypeNode
@@ -70,8 +70,8 @@ func IsNodePod(p *corev1.Pod) bool {
 	return ofSet || ScyllaDBContainer(&p.Spec) != nil
 }
 
-// own copies the lists, leaves out what is not a member's, drops all but the last of objects that were saved twice, and sorts: counted
-// twice, a report's rows would contradict themselves.
+// own copies the lists, keeps only members' objects, drops all but the last of objects that were saved twice, and sorts: counted twice, a report's rows would contradict
+// themselves.
 func (o Objects) own() Objects {
 	pods := make(map[string]bool, len(o.Pods))
 	for i := range o.Pods {
@@ -96,7 +96,7 @@ func distinct[T any](list []T, meta func(*T) metav1.Object, keep func(*T) bool) 
 		return nil
 	}
 	out := make([]T, 0, len(list))
-	if inOrder(list, meta) { // as whoever reads them sorted hands them over: nothing to sort, nothing twice
+	if inOrder(list, meta) { // sorted already, as most callers hand them over
 		for i := range list {
 			if v := &list[i]; keep == nil || keep(v) {
 				out = append(out, *v)

@@ -22,7 +22,7 @@ func TestC6WhatASilentReporterProves(t *testing.T) {
 		change func(st *scene, pod *corev1.Pod)
 		want   matrix.Reason // empty: the newcomer may start
 	}{
-		"nothing has ended, or the machine a moment ago": {func(*scene, *corev1.Pod) {}, ""}, // nobody has missed the kubelet yet: the objects are the same
+		"nothing has ended, or the machine a moment ago": {func(*scene, *corev1.Pod) {}, ""}, // the kubelet's silence is not noticed yet: the objects are the same
 		"its process has ended":                          {func(_ *scene, pod *corev1.Pod) { pod.Status.InitContainerStatuses[0].State = crashed }, matrix.ReasonRowStale},
 		"its process hangs":                              {func(_ *scene, pod *corev1.Pod) { pod.Status.InitContainerStatuses[0].Ready = false }, matrix.ReasonRowStale},
 		"the machine, by gossip":                         {func(st *scene, _ *corev1.Pod) { peersSeeDown(t, st, silent) }, matrix.ReasonNodeDown},

@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// TestOrderOfObjectsNeverMatters: lists come in any order, and what is said of a cluster is the same.
+// TestOrderOfObjectsNeverMatters: lists come in any order, and the Cluster is the same.
 func TestOrderOfObjectsNeverMatters(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 3, 2)

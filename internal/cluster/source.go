@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// Why a source is used, or what was found of it.
+// Reasons for a source, and its state.
 const (
 	SourceReportsFound       code.Code = "SourceReportsFound"       // found, known, missing
 	SourceClusterReportNamed code.Code = "SourceClusterReportNamed" // report, annotation
@@ -33,7 +33,7 @@ const (
 	SourceNothingMayAsk code.Code = "SourceNothingMayAsk" // reports
 )
 
-// choose settles which source Rows uses, and why.
+// choose returns the source of Rows, and why.
 func (c *Cluster) choose(want Source) (Source, code.Message) {
 	switch want {
 	case SourceReport:
@@ -61,7 +61,7 @@ func (c *Cluster) choose(want Source) (Source, code.Message) {
 	return SourceAnnotation, code.New(SourceNothingAsk, "reports", reports)
 }
 
-// noReport says that there is no report, and why where that is known.
+// noReport is the fact that there is no report, with the reason where it is known.
 func (c *Cluster) noReport() code.Message {
 	why := SourceNoReport
 	for _, p := range c.Problems {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// rowStale says why what a Pod's reporter wrote may be old, and since when; zero when the reporter runs. It is the one rule for everybody who asks.
+// rowStale is why a row written by a Pod's reporter may be old, and since when; zero when the reporter runs. Every caller uses this rule.
 func (c *Cluster) rowStale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	if pod == nil {
 		if c.Offline {
@@ -25,7 +25,7 @@ func (c *Cluster) rowStale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	}
 	why, since := Stale(pod)
 	if why.IsZero() && gateShut(pod) && c.NodeLost(pod) {
-		// The Pod itself does not tell: the node controller sets Ready to False, which it is already.
+		// The Pod's own conditions do not show it: the node controller sets Ready to False, which it is already.
 		return matrix.Trouble{Code: matrix.StaleKubernetesNodeLost, Object: pod.Spec.NodeName}, time.Time{}
 	}
 	return why, since
@@ -57,7 +57,7 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	case status.State.Running == nil:
 		return of(matrix.StaleContainerNotRunning, ""), lastEnd(status)
 	case ours && !status.Ready:
-		// Its readiness says that its loop polls. The operator's reporter shares ScyllaDB's container, whose readiness is ScyllaDB's.
+		// The reporter's readiness shows that its loop polls. The operator's reporter shares ScyllaDB's container, whose readiness is ScyllaDB's.
 		return of(matrix.StaleReporterNotReady, ""), podTransition(pod, corev1.ContainersReady)
 	case nodeLost(pod):
 		return matrix.Trouble{Code: matrix.StaleKubernetesNodeLost, Object: pod.Spec.NodeName}, podTransition(pod, corev1.PodReady)
@@ -65,7 +65,7 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	return matrix.Trouble{}, time.Time{}
 }
 
-// SaysMore is true when a Pod tells something else than before about its row: whether somebody keeps it up to date, and whether ScyllaDB serves.
+// SaysMore is true when a Pod's update changes a fact about its row: whether its reporter keeps it up to date, and whether ScyllaDB serves.
 func SaysMore(was, is *corev1.Pod) bool {
 	before, _ := Stale(was)
 	after, _ := Stale(is)
@@ -113,8 +113,8 @@ func reporterStatus(pod *corev1.Pod) (status *corev1.ContainerStatus, name strin
 	return find(pod.Status.ContainerStatuses, name), name, false
 }
 
-// nodeLost recognises what the node controller does to the Pods of a Kubernetes node that no longer answers: it alone sets Ready to
-// False while the containers still count as ready.
+// nodeLost recognises the change that the node controller makes to the Pods of a Kubernetes node that no longer answers: it alone sets Ready to False while the containers still
+// count as ready.
 func nodeLost(pod *corev1.Pod) bool {
 	if pod.Status.Reason == "NodeLost" {
 		return true
@@ -124,7 +124,7 @@ func nodeLost(pod *corev1.Pod) bool {
 		containers != nil && containers.Status == corev1.ConditionTrue
 }
 
-// gateShut is true for a Pod that was not ready for a readiness gate alone when its kubelet last wrote.
+// gateShut is true for a Pod that was not ready only because of a readiness gate when its kubelet last wrote.
 func gateShut(pod *corev1.Pod) bool {
 	ready := podCondition(pod, corev1.PodReady)
 	return ready != nil && ready.Status != corev1.ConditionTrue && ready.Reason == "ReadinessGatesNotReady"

@@ -13,13 +13,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// SettledDown is how long a node must have been DOWN before anything suggests to replace it: most nodes that go DOWN come back by themselves.
+// SettledDown is how long a node must have been DOWN before any output suggests to replace it: most nodes that go DOWN come back by themselves.
 const SettledDown = healthpolicy.Dead
 
-// Next steps of nodes that are DOWN for a reason that passes. Replacing one of them would wipe a volume that is well.
+// Next steps of nodes that are DOWN for a passing reason. A replacement would wipe an intact volume.
 const (
 	StepWaitForStart code.Code = "WaitForStart" // waits; command: get the Pod
-	// StepWaitForLeaving is for a member that the Scylla Operator has taken out of its report while it still leaves.
+	// StepWaitForLeaving is for a member that the Scylla Operator has removed from its report while it still leaves.
 	StepWaitForLeaving     code.Code = "WaitForLeaving"     // command: its log
 	StepMendKubernetesNode code.Code = "MendKubernetesNode" // kubernetesNode; command: describe the Kubernetes node
 )
@@ -27,8 +27,8 @@ const (
 // Serving is true while ScyllaDB's container in the Pod is ready; false without a Pod.
 func Serving(pod *corev1.Pod) bool { return serving(pod) }
 
-// Starting is true for a Pod on its way to serve: it ends to be made anew, runs its init containers, or runs ScyllaDB that is not ready yet. It is
-// false for one that serves, that crashes, that has no Kubernetes node, or whose Kubernetes node does not answer.
+// Starting is true for a Pod on its way to serving: it is being deleted and will be created anew, runs its init containers, or runs ScyllaDB that is not ready yet. It is false for
+// a Pod that serves, that crashes, that has no Kubernetes node, or whose Kubernetes node does not answer.
 func Starting(pod *corev1.Pod) bool {
 	switch {
 	case pod == nil || nodeLost(pod) || serving(pod) && pod.DeletionTimestamp == nil:
@@ -81,7 +81,7 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return podTransition(pod, corev1.PodScheduled)
 }
 
-// patience adds to the fates of nodes what passes by itself, and since when their Pods have not been ready. What is known of a replacement comes first.
+// patience adds to the fates of nodes their passing reasons, and since when their Pods have not been ready. An existing fate, as of a replacement, is kept.
 func (c *Cluster) patience(fates map[hostid.ID]matrix.Fate) {
 	for id, member := range c.ix.hosts {
 		if _, known := fates[id]; known {

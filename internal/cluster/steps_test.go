@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// TestStepsOfRowErrors: the row of demo-rack1-0 cannot be made or used, by every way in which that happens; nobody sees it DOWN.
+// TestStepsOfRowErrors: the row of demo-rack1-0 cannot be made or used, for every cause; no row has it DOWN.
 func TestStepsOfRowErrors(t *testing.T) {
 	t.Parallel()
 	const (

@@ -16,11 +16,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Why a host ID that peers list, and that no member here has, must not be removed.
+// Reasons why a host ID that peers list, and that no member here has, must not be removed.
 const (
 	StrangerUnjudged  code.Code = "StrangerUnjudged"  // the Services, which record host IDs, were not read
-	StrangerNotDown   code.Code = "StrangerNotDown"   // by: who sees it UP; empty where nobody sees it DOWN
-	StrangerElsewhere code.Code = "StrangerElsewhere" // datacenter, where it is known; else sign: why there may be another datacenter
+	StrangerNotDown   code.Code = "StrangerNotDown"   // by: the nodes that have it UP; empty where no node has it DOWN
+	StrangerElsewhere code.Code = "StrangerElsewhere" // datacenter, where it is known; else sign: the evidence for another datacenter
 	StrangerMayBeOurs code.Code = "StrangerMayBeOurs" // members: those here whose host ID is not known
 )
 
@@ -35,9 +35,8 @@ const (
 	SignPodsNotRead    code.Code = "SignPodsNotRead"
 )
 
-// Stranger says why a host ID that no member here has must not be called a ghost and removed; zero when it may be. Removing a node bans it for ever, so
-// it takes evidence for three things: it belongs to a datacenter whose members we all know, none of them has it, and its peers see it DOWN and
-// not UP.
+// Stranger is why a host ID that no member here has must not be called a ghost and removed; zero when it may be. Removing a node bans it for ever, so three things need evidence:
+// it belongs to a datacenter whose members are all known, none of them has it, and its peers have it DOWN and not UP.
 func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 	if !c.knowsServices() {
 		return code.New(StrangerUnjudged)
@@ -62,8 +61,8 @@ func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 	return code.Message{}
 }
 
-// LostHostID is the host ID that a member's node must have had, whose Service does not record it, as one that was made anew: the only one that nobody here
-// has and that its peers see DOWN, while this is the only member whose host ID is not known. Empty where that does not tell it.
+// LostHostID is the host ID that the node of a member must have had whose Service does not record one, such as a Service that was deleted and created anew: the only host ID
+// without a member that peers have DOWN, while this is the only member whose host ID is not known. Empty where it is not the only one.
 func (c *Cluster) LostHostID(member string) hostid.ID {
 	var found hostid.ID
 	for i := range c.all.Nodes() {
@@ -83,7 +82,7 @@ func (c *Cluster) LostHostID(member string) hostid.ID {
 	return found
 }
 
-// datacenterOf is the datacenter of a host ID that no member here has, by its own row or by the cluster report; empty when nothing tells it.
+// datacenterOf is the datacenter of a host ID that no member here has, by its own row or by the cluster report; empty when neither has it.
 func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 	if i, ok := c.all.Index(hostID); ok && c.all.Nodes()[i].Datacenter != "" {
 		return c.all.Nodes()[i].Datacenter
@@ -99,7 +98,7 @@ func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 	return ""
 }
 
-// withoutHostID names the members here, sorted, that may have started a node whose host ID is not known: a stranger may be theirs.
+// withoutHostID names the members here, sorted, that may have started a node whose host ID is not known: a stranger may be that node.
 func (c *Cluster) withoutHostID() []string {
 	var out []string
 	twice := c.recordedTwice()
@@ -129,11 +128,11 @@ func (c *Cluster) withoutHostID() []string {
 	return out
 }
 
-// quickest is how long it takes at least until a Pod that was made with its claim has joined a cluster, ended, and been made anew.
+// quickest is the least time in which a Pod created with its claim can join a cluster, end, and be created anew.
 const quickest = 5 * time.Second
 
-// hadAnotherPod is true for a member whose claim is older than its Pod, and has a volume: a node of an earlier Pod may be on it, of which nobody has recorded anything, as
-// where no reporter could write when it joined. False once the barrier of today's Pod has found the volume empty.
+// hadAnotherPod is true for a member whose claim is older than its Pod, and has a volume: a node of an earlier Pod may be on it without a record, as where no reporter could write
+// when it joined. False once the barrier of the present Pod has found the volume empty.
 func (c *Cluster) hadAnotherPod(name string, pod *corev1.Pod) bool {
 	if w := barrierWait(pod); w != nil && w.EmptyVolume {
 		return false
@@ -142,7 +141,7 @@ func (c *Cluster) hadAnotherPod(name string, pod *corev1.Pod) bool {
 	return pvc != nil && pvc.Spec.VolumeName != "" && !pvc.CreationTimestamp.IsZero() && pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time) >= quickest
 }
 
-// FreshVolume is true for a member whose Pod was made with its claim: nothing that ran before it can be on its volume. False where that is not known.
+// FreshVolume is true for a member whose Pod was created with its claim: no earlier Pod can have written to its volume. False where that is not known.
 func (c *Cluster) FreshVolume(member string) bool {
 	pod, pvc := c.ix.pods[member], c.ix.pvcs[c.ix.pvcName(member)]
 	if pod == nil || pvc == nil || pod.CreationTimestamp.IsZero() || pvc.CreationTimestamp.IsZero() || pvc.DeletionTimestamp != nil {
@@ -151,8 +150,8 @@ func (c *Cluster) FreshVolume(member string) bool {
 	return pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time).Abs() < quickest
 }
 
-// replacedUnrecorded is true for a member that still records the node which it replaces, while no row lists that one any more: its new node has taken the place,
-// and nobody has recorded its host ID yet, as when the controller was away.
+// replacedUnrecorded is true for a member that still records the node which it replaces, while no row lists that one any more: its new node has joined, and its host ID is not
+// recorded yet, as while the controller is away.
 func (c *Cluster) replacedUnrecorded(name string) bool {
 	v := c.ix.services[name]
 	if v == nil || !c.recordsReplaced(v, recordedHostID(v)) {
@@ -162,7 +161,7 @@ func (c *Cluster) replacedUnrecorded(name string) bool {
 	return c.all.Reporting() > 0 && (!listed || c.all.Nodes()[at].Removed)
 }
 
-// recordedTwice are the host IDs that more than one member here records: all but one of these members have another, and nobody knows which.
+// recordedTwice are the host IDs that more than one member here records: all but one of these members have another, and it is not known which.
 func (c *Cluster) recordedTwice() map[hostid.ID]bool {
 	times, out := map[hostid.ID]int{}, map[hostid.ID]bool{}
 	for _, ref := range c.ix.refs {
@@ -173,21 +172,21 @@ func (c *Cluster) recordedTwice() map[hostid.ID]bool {
 	return out
 }
 
-// unlisted is true for a host ID that a Service records and no other node lists, while others report: its member has been made anew, or what is recorded is wrong.
+// unlisted is true for a host ID that a Service records and no other node lists, while others report: its member was created anew, or the record is wrong.
 func (c *Cluster) unlisted(id hostid.ID) bool {
 	o := c.all.Opinion(id)
 	return o.Listing() == 0 && len(o.NotListed) > 0
 }
 
-// heldAtBarrier is true for a member whose ScyllaDB does not run, because its barrier holds it: with the node of its volume it would have been let through as a restart. So
-// a node that is seen is not this one, and one that is DOWN can be what holds it up, as the newcomer of a replacement that failed.
+// heldAtBarrier is true for a member whose ScyllaDB does not run, because its barrier holds it: with a node on its volume the barrier would have let it through as a restart. So a
+// host ID in the rows is not this member's, and one that is DOWN can be the reason why it waits, as the newcomer of a failed replacement.
 func (c *Cluster) heldAtBarrier(name string) bool {
 	pod := c.ix.pods[name]
 	return pod != nil && waitsInBarrier(pod)
 }
 
-// otherDatacenter is the strongest sign that the cluster may have a datacenter whose members are not here; zero when there is none. Without one a host ID of
-// which nothing tells the datacenter can only be of the datacenters that are here.
+// otherDatacenter is the strongest sign that the cluster may have a datacenter whose members are not here; zero when there is none. Without such a sign, a host ID with no known
+// datacenter can only belong to the datacenters that are here.
 func (c *Cluster) otherDatacenter() code.Message {
 	if dcs := matrix.NotVerified(c.StatusReport); len(dcs) > 0 {
 		return code.New(SignNotVerified, "datacenters", dcs)
@@ -237,8 +236,8 @@ func (c *Cluster) scyllaDBCluster() string {
 	return ""
 }
 
-// podSpecs are those of the StatefulSets' templates and of the Pods: seeds may have been taken out of the template since its Pods were made, once the other
-// datacenter was joined, and be in the template before any Pod has them.
+// podSpecs are those of the StatefulSets' templates and of the Pods: seeds may have been removed from the template since its Pods were created, once the other datacenter had
+// joined, and be in the template before any Pod has them.
 func (c *Cluster) podSpecs() []*corev1.PodSpec {
 	var out []*corev1.PodSpec
 	for i := range c.StatefulSets {
@@ -253,7 +252,7 @@ func (c *Cluster) podSpecs() []*corev1.PodSpec {
 // seedFlags are the options that name seeds: the Scylla Operator's own, and ScyllaDB's.
 var seedFlags = []string{"--external-seeds", "--seeds", "--seed-provider-parameters"}
 
-// externalSeeds are the seeds, in the command line of ScyllaDB's container, that are no member here.
+// externalSeeds are the seeds, in the command line of ScyllaDB's container, that are no members here.
 func (c *Cluster) externalSeeds(spec *corev1.PodSpec) []string {
 	return slices.DeleteFunc(seedWords(spec), c.isHere)
 }
@@ -287,8 +286,7 @@ func seedWords(spec *corev1.PodSpec) []string {
 	return out
 }
 
-// isHere is true for a seed that means a member or a Service of this namespace: by an address or by a name. A variable that the container's shell fills
-// in is one of its own Pod.
+// isHere is true for a seed that is a member or a Service of this namespace: by an address or by a name. A variable that the container's shell expands is one of its own Pod.
 func (c *Cluster) isHere(seed string) bool {
 	if strings.HasPrefix(seed, "$") {
 		return true
@@ -324,7 +322,7 @@ func lenientBarrier(spec *corev1.PodSpec) bool {
 	return false
 }
 
-// strangerState is what a host ID is that peers list, or a report has a row of, and that no Service or Pod here has.
+// strangerState is the state of a host ID that peers list, or a report has a row of, and that no Service or Pod here has.
 func (c *Cluster) strangerState(n *matrix.Node) (MemberState, code.Message) {
 	why := c.Stranger(n.HostID)
 	dc, _ := why.Params["datacenter"].(string)

@@ -21,9 +21,9 @@ func (c *Cluster) ResolveTarget(text string) (Member, error) {
 	return m, err
 }
 
-// Resolve is the one place that knows what a person may call a member: the name of its Pod or member Service (also as pod/NAME or svc/NAME), rack/ordinal
-// or datacenter/rack/ordinal, a host ID or its unique prefix of at least 4 characters, that of a node that it replaces too, or an IP address of its Pod or
-// Service. Errors: *NotFoundError with the nearest names, *AmbiguousError with the candidates.
+// Resolve finds the member by a person's text: the name of its Pod or member Service (also as pod/NAME or svc/NAME), rack/ordinal or datacenter/rack/ordinal, a host ID or its
+// unique prefix of at least 4 characters, also that of a node that it replaces, or an IP address of its Pod or Service. Errors: *NotFoundError with the nearest names,
+// *AmbiguousError with the candidates.
 func Resolve(clusters []*Cluster, text string) (*Cluster, Member, error) {
 	typed := strings.TrimSpace(text)
 	want := MemberName(typed)
@@ -42,7 +42,7 @@ func Resolve(clusters []*Cluster, text string) (*Cluster, Member, error) {
 				}
 			}
 			if len(found) > 1 {
-				// A node that is being replaced, and one that was banned on the way, bear the member's name too; the name means the one with the Service.
+				// A node that is being replaced, and one that was banned before it joined, have the member's name too; the name selects the one with the Service.
 				if own := slices.DeleteFunc(slices.Clone(found), func(h hit) bool { return h.m.Service == nil }); len(own) == 1 {
 					found = own
 				}
@@ -71,7 +71,7 @@ func Resolve(clusters []*Cluster, text string) (*Cluster, Member, error) {
 	return nil, Member{}, e
 }
 
-// MemberName is the name in what was typed: without the kind before it, and without the dots that a shortened host ID ends in.
+// MemberName is the name in a typed text: without the kind before it, and without the dots that a shortened host ID ends in.
 func MemberName(typed string) string {
 	want := strings.TrimSpace(typed)
 	for _, prefix := range []string{"pod/", "pods/", "svc/", "service/", "services/"} {
@@ -80,7 +80,7 @@ func MemberName(typed string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(want, "…"), "...")
 }
 
-// matchers of what was typed, the surest first: the first that fits any member decides.
+// matchers of a typed text, the most specific first: the first that fits any member decides.
 func matchers(want string) []func(*Member) bool {
 	ip, err := netip.ParseAddr(want)
 	isIP := err == nil
@@ -110,7 +110,7 @@ func hostIDs(m *Member) []hostid.ID {
 		ids = append(ids, m.Replacing)
 	}
 	if m.Service != nil {
-		// What was written once before anything was deleted outlives the label.
+		// The original host ID was recorded before anything was deleted, and is kept longer than the label.
 		if original := hostid.Known(m.Service.Annotations[api.AnnotationReplaceOriginalHostID]); original != "" && original != m.Replacing {
 			ids = append(ids, original)
 		}
@@ -170,7 +170,7 @@ func inClusters(clusters []*Cluster) string {
 	return "clusters " + strings.Join(names, ", ") + more
 }
 
-// minPrefix of a host ID: fewer characters are a slip rather than a name. What deletes asks for more.
+// minPrefix is the least length of a host ID's prefix: fewer characters are more likely a typing error. Commands that delete require more.
 const minPrefix = 4
 
 func describeHost(m *Member) string {

@@ -116,7 +116,7 @@ func (c *assemblyCase) racks() []api.RackReport {
 var differences = map[string]struct {
 	why  string
 	want []api.RackReport
-	// malformed names the members whose annotation must be complained about.
+	// malformed names the members whose annotation must be reported as malformed.
 	malformed []string
 }{}
 

@@ -17,8 +17,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// BootstrapInput is everything that the decision needs and the API knows. What only the Pod can tell (Disk, DiskDetail, Banned) is
-// left to the caller. Error: *NotFoundError for an unknown member.
+// BootstrapInput is the decision's input as far as the API has it. The caller adds the facts that only the Pod has (Disk, DiskDetail, Banned). Error: *NotFoundError for an unknown
+// member.
 func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 	svc := c.ix.services[member]
 	if svc == nil {
@@ -32,7 +32,7 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 		return bootstrap.Input{}, e
 	}
 	self, place := c.ix.refs[member], bootstrap.Place(member, svc.Labels)
-	self.Datacenter, self.Rack = place.Datacenter, place.Rack // its barrier knows its Service's labels alone, whatever its Pod's say
+	self.Datacenter, self.Rack = place.Datacenter, place.Rack // its barrier reads its Service's labels alone, not its Pod's
 	in := bootstrap.Input{
 		Self: self, Namespace: c.Namespace, SelfJoined: joined(svc),
 		ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations,
@@ -60,7 +60,7 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 	return in, nil
 }
 
-// Verdict is what the member's barrier decides, as far as that is known outside its Pod. Error: as BootstrapInput.
+// Verdict is the decision of the member's barrier, as far as it is known outside its Pod. Error: as BootstrapInput.
 func (c *Cluster) Verdict(member string) (bootstrap.Verdict, error) {
 	in, err := c.BootstrapInput(member)
 	if err != nil {
@@ -69,14 +69,11 @@ func (c *Cluster) Verdict(member string) (bootstrap.Verdict, error) {
 	return bootstrap.Decide(in), nil
 }
 
-// Health is the one answer to whether the cluster is well: what holds up a newcomer's barrier is no healthy cluster for any display, condition or
-// metric either.
+// Health is the health of the cluster for every display, condition and metric: a cluster in which a newcomer's barrier has to wait is not healthy.
 type Health struct {
-	// Healthy is true when there is at least one node, every one is UP in every row, a newcomer would have nothing to wait for, and no node's data goes with
-	// its Pod.
+	// Healthy is true when there is at least one node, every one is UP in every row, a newcomer would have nothing to wait for, and no node's volume is deleted with its Pod.
 	Healthy bool
-	// Nodes is how many nodes are judged, Up how many of them every row sees UP, Total how many blockers there are, counted with those
-	// that stand for several.
+	// Nodes is how many nodes are judged, Up how many of them every row has UP, Total how many blockers there are, including those that one blocker stands for.
 	Nodes, Up, Total int
 	// Blockers, the gravest first.
 	Blockers []matrix.Blocker
@@ -89,7 +86,7 @@ func (c *Cluster) Health() Health {
 	return h
 }
 
-// HealthOf is Health with the matrix judged with more knowledge, of logs for one.
+// HealthOf is Health of another matrix, such as one judged with the logs.
 func (c *Cluster) HealthOf(m *matrix.Matrix) Health {
 	silent, since := c.ControllerSilent()
 	outdated := append(bootstrap.Outdated(m, c.Peers(), silent, since), bootstrap.RolloutBlockers(c.rollouts(nil), c.Namespace)...)
@@ -101,13 +98,13 @@ func (c *Cluster) HealthOf(m *matrix.Matrix) Health {
 	matrix.SortBlockers(out.Blockers)
 	for _, b := range outdated {
 		if _, ok := m.Index(b.Observed.HostID); !ok && b.Observed.HostID != "" {
-			out.Nodes++ // of the matrix it is no node
+			out.Nodes++ // it is no node of the matrix
 		}
 	}
 	return out
 }
 
-// ControllerSilent names our controller, and since when, where the rows are its reports and it keeps them no more; zero otherwise, also where its Lease
+// ControllerSilent names our controller, and since when it has been silent, where the rows are its reports and it no longer updates them; zero otherwise, also where its Lease
 // could not be read.
 func (c *Cluster) ControllerSilent() (controller code.Message, since time.Time) {
 	if c.Source != SourceReport || !c.Ours() || c.Lease == nil || c.TakenAt.IsZero() {
@@ -123,7 +120,7 @@ func (c *Cluster) ControllerSilent() (controller code.Message, since time.Time) 
 	return code.New(bootstrap.CauseController, "controller", cmp.Or(l.Holder, c.Lease.Name)), l.Since
 }
 
-// Peers are the members by their Services, those that have not joined among them. The list is the caller's own.
+// Peers are the members by their Services, including those that have not joined. The caller may change the list.
 func (c *Cluster) Peers() []bootstrap.Peer { return slices.Clone(c.peersOf()) }
 
 func (c *Cluster) makePeers() []bootstrap.Peer {
@@ -132,7 +129,7 @@ func (c *Cluster) makePeers() []bootstrap.Peer {
 		v := &c.Services[i]
 		peers[i] = bootstrap.Peer{
 			Ref: c.ix.refs[v.Name], Joined: joined(v), Created: v.CreationTimestamp.Time,
-			// While its node is replaced the Pod is the newcomer's, and says nothing of the node that is recorded.
+			// While its node is replaced the Pod is the newcomer's, and is no evidence about the recorded node.
 			Starting: started(c.ix.pods[v.Name]), Waiting: c.ix.pods[v.Name] != nil && waitsInBarrier(c.ix.pods[v.Name]),
 			Image: runningImage(c.ix.pods[v.Name]),
 			Idle: v.Labels[api.LabelDecommissioned] == api.DecommissionedDone ||
@@ -142,8 +139,7 @@ func (c *Cluster) makePeers() []bootstrap.Peer {
 	return peers
 }
 
-// knowsEnough is an error when nothing speaks of a cluster and something that could have spoken was not readable: then a decision would
-// take ignorance for a new cluster.
+// knowsEnough is an error when there is no evidence of a cluster and something that could have held some was not readable: then a decision would take ignorance for a new cluster.
 func (c *Cluster) knowsEnough(self matrix.Ref) error {
 	for i := range c.rows {
 		if placeKey(c.rows[i].Reporter) != placeKey(self) {
@@ -162,8 +158,7 @@ func (c *Cluster) knowsEnough(self matrix.Ref) error {
 	return errors.Join(errs...)
 }
 
-// Ours is true when our controller keeps the reports, or is to: where there is none yet, and it makes the member Services. Of a new cluster there is nothing else by
-// which anybody could tell that it is new.
+// Ours is true when our controller writes the reports, or will: where there is none yet, and our controller makes the member Services. A new cluster has no other sign of that.
 func (c *Cluster) Ours() bool {
 	if len(c.Reports) == 0 && c.StatusReport == nil {
 		return slices.ContainsFunc(c.Services, func(s corev1.Service) bool { return Managed(&s) })
@@ -173,7 +168,7 @@ func (c *Cluster) Ours() bool {
 	}) || c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs
 }
 
-// allowNonReporting reads the flag that the member's own barrier runs with.
+// allowNonReporting reads the flag of the member's own barrier.
 func (c *Cluster) allowNonReporting(member string) bool {
 	spec := c.podSpec(member)
 	return spec != nil && lenientBarrier(spec)

@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// held is what the member's own barrier says that it waits for beyond what the objects tell: nil where it does not run, or says nothing that can be
-// read. It comes from the Pod, so only known reasons count, and no step of it: commands are ours.
+// held are the blockers that the member's own barrier reports beyond those of the objects: nil where it does not run, or reports nothing that can be read. They come from the Pod,
+// so only known reasons count, without their steps: commands are ours.
 func (c *Cluster) held(member string) []matrix.Blocker {
 	pod := c.ix.pods[member]
 	if pod == nil {
@@ -35,7 +35,7 @@ func (c *Cluster) held(member string) []matrix.Blocker {
 	if len(held) == 0 && w.StableSince != nil && w.StableFor.Duration > 0 {
 		elapsed := time.Duration(0)
 		if !c.TakenAt.IsZero() {
-			elapsed = max(0, c.TakenAt.Sub(w.StableSince.Time)) // two machines' clocks: what is left is never more than all of it
+			elapsed = max(0, c.TakenAt.Sub(w.StableSince.Time)) // two machines' clocks: the rest is never more than the whole window
 		}
 		held = append(held, bootstrap.Stabilising(w.StableFor.Duration, elapsed))
 	}

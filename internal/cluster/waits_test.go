@@ -113,7 +113,7 @@ func TestCondensedPodsGiveTheSameRows(t *testing.T) {
 	st := newStage(t, 3, 2)
 	st.Pods["demo-rack1-1"].Annotations[api.AnnotationNodeStatusReport] = "{"
 	st.Pods["demo-rack2-1"].Annotations = nil
-	st.Pods["demo-rack3-1"].Annotations[api.AnnotationNodeStatusReport] = "condensed demo-rack1-0" // somebody tries to be another
+	st.Pods["demo-rack3-1"].Annotations[api.AnnotationNodeStatusReport] = "condensed demo-rack1-0" // a Pod that claims another's row
 	whole := st.cluster(SourceAnnotation)
 	d := &Decoder{}
 	for _, p := range st.Pods {

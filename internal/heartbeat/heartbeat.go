@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heartbeat is how a reporter says, without a write to the API server, that it still asks its ScyllaDB and still says what its Pod's annotation
-// says: it serves its row with a number that advances with every successful poll. Both ends of the wire are here. What follows of it is internal/view's.
+// Package heartbeat lets a reporter confirm, without a write to the API server, that it still polls its ScyllaDB and that its Pod's annotation still has its row: it serves its row
+// with a number that advances with every successful poll. Both ends of the protocol are here. internal/view judges the answers.
 package heartbeat
 
 import (
@@ -19,20 +19,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 )
 
-// The wire: GET Path answers with the row. Its ETag is the row's digest, so that who knows the row asks with If-None-Match and gets no body; Header has the
-// running number.
+// The protocol: GET Path answers with the row. Its ETag is the row's digest, so that a client with the row asks with If-None-Match and gets no body; Header has the running number.
 const (
 	Path   = "/report"
 	Header = "Scylla-Heartbeat"
 )
 
-// LogHeader is in the answer where the node's place in the log of group 0, or its schema version, is known: see package raftlog. Reporters of before do not send it.
+// LogHeader is in the answer where the node's place in the log of group 0, or its schema version, is known: see package raftlog. Older reporters do not send it.
 const LogHeader = "Scylla-Raft"
 
-// RowHeader is in the answer to the question whether a reporter is ready: the digest of its row of now, empty before the first. Reporters of before do not send it.
+// RowHeader is in the answer of a reporter's readiness: the digest of its present row, empty before the first. Older reporters do not send it.
 const RowHeader = "Scylla-Row"
 
-// Beat is what a reporter serves. The zero value has nothing to say yet. It is safe for concurrent use.
+// Beat is the row and number that a reporter serves. The zero value has no row yet. It is safe for concurrent use.
 type Beat struct {
 	mu     sync.Mutex
 	number int64
@@ -40,14 +39,14 @@ type Beat struct {
 	log    raftlog.Said
 }
 
-// Answer is what one look at a reporter has told.
+// Answer is the result of one request to a reporter.
 type Answer struct {
 	Number int64
-	// Log says nothing where the reporter, or its ScyllaDB, does not tell it.
+	// Log is empty where the reporter, or its ScyllaDB, does not have it.
 	Log raftlog.Said
 }
 
-// Say takes the row of now. alive is true when ScyllaDB was asked and answered since the last time: then the number advances.
+// Say sets the present row. alive is true when ScyllaDB was asked and answered since the last call: then the number advances.
 func (b *Beat) Say(row string, alive bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +56,7 @@ func (b *Beat) Say(row string, alive bool) {
 	}
 }
 
-// Tell takes the node's place in the log of group 0 of now. It is no part of the row, so that nothing is written when it changes.
+// Tell sets the node's present place in the log of group 0. It is no part of the row, so that nothing is written when it changes.
 func (b *Beat) Tell(log raftlog.Said) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,23 +91,23 @@ func (b *Beat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, row) // who breaks off has asked for nothing
+	_, _ = io.WriteString(w, row) // a client that has closed the connection needs no answer
 }
 
 func quote(digest string) string { return `"` + digest + `"` }
 
 // Why an answer confirms nothing.
 var (
-	// ErrOtherRow says that the reporter has another row than the annotation.
+	// ErrOtherRow means that the reporter has another row than the annotation.
 	ErrOtherRow = errors.New("its row is another one than the annotation's")
-	// ErrRefused says that it answers, and has no row.
+	// ErrRefused means that it answers, and has no row.
 	ErrRefused = errors.New("it refuses")
-	// ErrGarbled says that the answer is none of a reporter.
+	// ErrGarbled means that the answer is not a reporter's.
 	ErrGarbled = errors.New("its answer is garbled")
 )
 
-// Ask returns what is said by the reporter at address, host and port; it must still say the row with that digest. The client pins its certificate; ctx bounds the
-// time, and no body is read. Errors: ErrOtherRow, ErrRefused, ErrGarbled, and those of the connection.
+// Ask returns the answer of the reporter at address, host and port; its row must still have that digest. The client pins its certificate; ctx bounds the time, and no body is read.
+// Errors: ErrOtherRow, ErrRefused, ErrGarbled, and those of the connection.
 func Ask(ctx context.Context, c *http.Client, address, digest string) (Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+Path, http.NoBody)
 	if err != nil {
@@ -141,7 +140,7 @@ func Ask(ctx context.Context, c *http.Client, address, digest string) (Answer, e
 	if tag := resp.Header.Get("ETag"); tag != quote(digest) {
 		return Answer{}, ErrOtherRow
 	}
-	// A log that cannot be read is one that is not known: a later version may say it in another way.
+	// A log that cannot be read is not known: a later version may have another form.
 	var log raftlog.Said
 	if said := resp.Header.Values(LogHeader); len(said) == 1 {
 		log, _ = raftlog.Parse(said[0])

@@ -49,7 +49,7 @@ func TestABeatAdvancesWithEachSuccessfulPollAndNotOtherwise(t *testing.T) {
 	}
 }
 
-// Who does not know the row gets it, the same bytes as the annotation.
+// A client without the row gets it, the same bytes as the annotation.
 func TestTheRowItselfIsServed(t *testing.T) {
 	var b heartbeat.Beat
 	b.Say("the row\n", true)

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 )
 
-// What a Lease says counts for its Pod, for the row that it names, and as a number that has one spelling.
+// A Lease counts only for its Pod and for the row of its digest, with a number in its one spelling.
 func TestWhatALeaseConfirms(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*coordinationv1.Lease)

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 )
 
-// What is known of the log of group 0 travels beside the number, and the row is the same: nothing is written because of it.
+// The state of the log of group 0 is sent beside the number, and the row is the same: nothing is written because of it.
 func TestTheLogTravelsBesideTheNumber(t *testing.T) {
 	const row = `{"hostID":"a"}`
 	var b heartbeat.Beat
@@ -29,14 +29,14 @@ func TestTheLogTravelsBesideTheNumber(t *testing.T) {
 		l := &coordinationv1.Lease{}
 		heartbeat.Fill(l, types.NamespacedName{Namespace: "db", Name: "demo-0"}, "uid-1", "demo", 7, "d1", metav1.MicroTime{}, 15)
 		heartbeat.FillLog(l, raftlog.Said{Schema: "00000000-0000-4000-8000-000000000001"})
-		heartbeat.FillLog(l, want) // what was said before is gone
+		heartbeat.FillLog(l, want) // the earlier state is removed
 		if got, err := heartbeat.Read(l, "uid-1", "d1"); err != nil || got.Log != want || got.Number != 7 {
 			t.Errorf("by the Lease: %+v, %v; want %+v", got, err, want)
 		}
 	}
 }
 
-// A log that cannot be read is one that is not known. The number counts all the same: it is of a later version, or of nobody that can hide more than a log.
+// A log that cannot be read is not known. The number counts all the same: the writer is a later version, or one that can hide no more than a log.
 func TestALogThatCannotBeReadIsNotKnown(t *testing.T) {
 	for name, all := range map[string][]string{
 		"none": nil, "another spelling": {"leader=true commit=+1 apply=1"}, "two": {"leader=true commit=1 apply=1", "leader=true commit=2 apply=2"}, "text": {"x"},

@@ -15,7 +15,7 @@ import (
 
 var sizes = []int{3, 30, 100, 300, 1000}
 
-// benchReport is one datacenter with three racks, everybody UP for everybody, its strings from the JSON decoder as in life.
+// benchReport is one datacenter with three racks, every node UP in every row, its strings from the JSON decoder as in production.
 func benchReport(b *testing.B, n int) (api.ScyllaDBDatacenterNodesStatusReport, []byte) {
 	b.Helper()
 	id := func(i int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i) }
@@ -81,7 +81,7 @@ func BenchmarkVerdict(b *testing.B) {
 	})
 }
 
-// BenchmarkVerdictOneDown is BenchmarkVerdict with one node that everybody else sees DOWN.
+// BenchmarkVerdictOneDown is BenchmarkVerdict with one node that all others see DOWN.
 func BenchmarkVerdictOneDown(b *testing.B) {
 	eachSize(b, func(b *testing.B, n int) {
 		report, _ := benchReport(b, n)

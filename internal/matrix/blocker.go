@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// gravity lists every reason, the gravest first: two clusters of one name, what waiting cannot help, what a person typed wrong, nodes that are DOWN, missing rows, and what
-// passes with time.
+// gravity lists every reason, the gravest first: two clusters of one name, states that waiting cannot cure, invalid input of a person, nodes that are DOWN, missing rows, and
+// states that pass with time.
 var gravity = [...]Reason{
 	ReasonSplitCluster,
 	ReasonDataDirectory,
@@ -66,7 +66,7 @@ func (r Reason) Rank() int {
 // Reasons lists every reason, the gravest first.
 func Reasons() []Reason { return slices.Clone(gravity[:]) }
 
-// gravity orders statuses by what they mean for a newcomer.
+// gravity orders statuses by how much they stand in a newcomer's way.
 func (s Status) gravity() int {
 	switch s {
 	case Down:
@@ -131,7 +131,7 @@ func ParseState(text string) State {
 // Short is the host ID cut to its first group, which tells it apart.
 func (r Ref) Short() string { return r.HostID.Short() }
 
-// Name is how the node is called in a sentence: member, else place, else host ID. Never empty.
+// Name is the node's name in a sentence: member, else place, else host ID. Never empty.
 func (r Ref) Name() string {
 	switch {
 	case r.Member != "":
@@ -154,7 +154,7 @@ func (r Ref) String() string {
 
 func (r Ref) equal(other Ref) bool { return compareRefs(&r, &other) == 0 && r.Member == other.Member }
 
-// Count is 1 and what More stands for.
+// Count is 1 plus More.
 func (b Blocker) Count() int { return 1 + b.More }
 
 // FalseFirst orders false before true.
@@ -192,9 +192,9 @@ type Group struct {
 	Reason   Reason    `json:"reason"`
 	Observed Ref       `json:"observed,omitzero"`
 	Since    time.Time `json:"since,omitzero"` // the earliest
-	// Observers say it; empty when the blockers are not about pairs.
+	// Observers are the nodes whose rows show it; empty when the blockers are not about pairs.
 	Observers []Ref `json:"observers,omitempty"`
-	// Total is how many blockers the group stands for, those that Blocker.More counts among them.
+	// Total is how many blockers the group stands for, including those that Blocker.More counts.
 	Total  int          `json:"total"`
 	Detail string       `json:"detail,omitempty"` // of the first
 	Step   code.Message `json:"step,omitzero"`    // of the first
@@ -202,8 +202,8 @@ type Group struct {
 	first Blocker
 }
 
-// GroupBlockers collapses what several observers say of the same node, in the order of their first appearance, so that a screen stays
-// short; total is how many blockers they stand for.
+// GroupBlockers joins the equal blockers of several observers about one node, in the order of their first appearance, so that a screen stays short; total is how many blockers the
+// groups stand for.
 func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 	type key struct {
 		reason Reason

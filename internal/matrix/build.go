@@ -27,7 +27,7 @@ func (r *Ref) place() place {
 	return p
 }
 
-// placed is true when the Ref says datacenter, rack and ordinal.
+// placed is true when the Ref has datacenter, rack and ordinal.
 func (r *Ref) placed() bool { return r.Ordinal != nil }
 
 // builder numbers nodes in the order of their appearance; finish puts them into their one order.
@@ -37,7 +37,7 @@ type builder struct {
 	index   map[hostid.ID]int32
 	byPlace map[place]int32
 
-	// Most rows list the same host IDs in the same order as the row before: then its numbers serve again, without a look-up.
+	// Most rows list the same host IDs in the same order as the row before: then its numbers are used again, without a look-up.
 	previous    []Observation
 	previousIDs []int32
 
@@ -66,7 +66,7 @@ func build(rows []Row, names map[hostid.ID]Ref) *grid {
 func (b *builder) number(row *Row) entry {
 	e := entry{row: row, node: b.reporter(row)}
 	if !row.Reported || !row.Trouble.IsZero() {
-		return e // nothing it lists counts
+		return e // such a row's cells do not count
 	}
 	if row.Base != nil {
 		e.base = b.membership(row.Base)
@@ -199,11 +199,11 @@ func (b *builder) finish(entries []entry) *grid {
 	return g
 }
 
-// drawer makes lines. Lines that say the same share their sets: then a set is compared once and not read again.
+// drawer makes lines. Equal lines share their sets, so that a set is compared and read once.
 type drawer struct {
 	rank             []int32
 	scratch          bitset // the set that is being drawn; never part of a line
-	lastSeen, lastUp bitset // of the line before; lastUp of one that does not have all of it UP
+	lastSeen, lastUp bitset // of the line before; lastUp of a line that does not have all of it UP
 	bases            map[*Membership]bitset
 }
 
@@ -273,8 +273,7 @@ func (d *drawer) line(e *entry) line {
 	return l
 }
 
-// merge reads a row that lists a host ID twice: the worst status wins, whatever the order, because a row that says DOWN and UP of
-// one node is no reason to let anybody in.
+// merge reads a row that lists a host ID twice: the worst status wins, whatever the order, because a row with both DOWN and UP for one node is no evidence that lets a newcomer in.
 func (d *drawer) merge(e *entry) []pair {
 	cells := make(map[int32]Cell, len(e.ids))
 	for k, id := range e.ids {
@@ -321,8 +320,7 @@ func (o *Observation) cell() Cell {
 	return c
 }
 
-// worse is what two observations of one node come to: the graver status, since the earliest time that it was said, no state unless both
-// say the same, and whether they contradict each other.
+// worse merges two observations of one node: the graver status, its earliest known time, a state only if both have the same, and whether they contradict each other.
 func (c Cell) worse(other Cell) Cell {
 	w := c
 	switch a, b := c.Status.gravity(), other.Status.gravity(); {
@@ -350,7 +348,7 @@ func (r Ref) filled(other Ref) Ref {
 	return r
 }
 
-// Compare orders nodes by datacenter, rack, ordinal, host ID and member; what is not known comes last.
+// Compare orders nodes by datacenter, rack, ordinal, host ID and member; unknown values come last.
 func (r Ref) Compare(other Ref) int { return compareRefs(&r, &other) }
 
 // compareRefs is Compare.
@@ -387,7 +385,7 @@ func compareKnown[T ~string](a, b T) int {
 	return cmp.Compare(a, b)
 }
 
-// compareRows orders rows of one host ID, so that which of them names the node does not depend on the input's order.
+// compareRows orders rows of one host ID, so that the row that names the node does not depend on the input's order.
 func compareRows(a, b *Row) int {
 	return cmp.Or(
 		compareRefs(&a.Reporter, &b.Reporter),

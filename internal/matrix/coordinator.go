@@ -10,21 +10,21 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// What is known of the topology coordinator.
+// Facts about the topology coordinator.
 const (
 	FactCoordinator   code.Code = "TopologyCoordinator"          // node; named and rows where not every row names it
 	FactNoCoordinator code.Code = "TopologyCoordinatorNotAgreed" // rows
 )
 
-// Coordinator is the topology coordinator: the leader of group 0, whose own view alone decides a join.
+// Coordinator is the topology coordinator: the leader of group 0. Its own view alone decides a join.
 type Coordinator struct {
 	Ref
-	// Named is how many rows name it, Rows how many name anybody: fewer than all while another is being elected, or where nodes are out of touch.
+	// Named is how many rows name it, Rows how many name any node. Named is less than Rows during an election, or where nodes cannot reach each other.
 	Named int `json:"named"`
 	Rows  int `json:"rows"`
 }
 
-// Message says who it is; zero where no row says anything.
+// Message is the coordinator as a fact; zero where no row names one.
 func (c Coordinator) Message() code.Message {
 	switch {
 	case c.Rows == 0:
@@ -37,8 +37,8 @@ func (c Coordinator) Message() code.Message {
 	return code.New(FactCoordinator, "node", c.Name())
 }
 
-// Coordinator is the node that most rows name as topology coordinator, of two that are named as often the one that names itself: a leader that was
-// replaced is remembered by those who have not heard of it. Zero where no row that counts names one, as before ScyllaDB 6.0, and where that does not tell.
+// Coordinator is the node that most rows name as topology coordinator; on a tie the one that names itself, because nodes that have not heard of an election still name the former
+// leader. Zero where no row that counts names one, as before ScyllaDB 6.0, and where the tie remains.
 func (m *Matrix) Coordinator() Coordinator { return m.coordinator }
 
 // elect finds the coordinator by the lines that count.
@@ -88,7 +88,7 @@ func (m *Matrix) elect(lines []*line) Coordinator {
 	return Coordinator{Ref: ref, Named: all[0].named, Rows: rows}
 }
 
-// coordinates is true for the node that is the coordinator.
+// coordinates is true for the topology coordinator.
 func (m *Matrix) coordinates(node int32) bool {
 	return m.coordinator.HostID != "" && m.nodes[node].HostID == m.coordinator.HostID
 }

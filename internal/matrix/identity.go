@@ -10,10 +10,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// CauseOtherGroup is what shows that nodes are of another cluster than the one that was recorded. Parameters: nodes, group, recorded.
+// CauseOtherGroup is the evidence that nodes are of another cluster than the recorded one. Parameters: nodes, group, recorded.
 const CauseOtherGroup code.Code = "OtherGroupThanRecorded"
 
-// StepOtherGroup is what to do about it. Commands: ask such a node for the ID of its group 0, forget the recorded one.
+// StepOtherGroup is its next step. Commands: ask such a node for the ID of its group 0, forget the recorded one.
 const StepOtherGroup code.Code = "TellGroupApart"
 
 // stray is a node that serves and is of another group 0 than the recorded one.
@@ -22,8 +22,8 @@ type stray struct {
 	group string
 }
 
-// others are the nodes of another group 0 than Options.Identity, nil where that is not known. One that names the same topology coordinator as a node of the recorded
-// group is of that cluster too: its group 0 was made anew, as the recovery of a lost majority does, and the other's disk was asked before.
+// others are the nodes of another group 0 than Options.Identity, nil where that is not known. A node that names the same topology coordinator as a node of the recorded group
+// belongs to the recorded cluster: the recovery of a lost majority created a new group 0, and the other node's disk was read before that.
 func (m *Matrix) others(lines []*line) []stray {
 	if m.opts.Identity == "" {
 		return nil
@@ -43,7 +43,7 @@ func (m *Matrix) others(lines []*line) []stray {
 	return out
 }
 
-// strayFact says which nodes are of another cluster; zero where none is.
+// strayFact names the nodes of another cluster; zero where there are none.
 func (m *Matrix) strayFact() code.Message {
 	if m.strays == nil {
 		return code.Message{}
@@ -62,8 +62,7 @@ func (m *Matrix) strayBlocker() Blocker {
 	return Blocker{Reason: ReasonSplitCluster, Cause: m.strayFact(), Step: code.New(StepOtherGroup).Do(ask, m.opts.Forget)}
 }
 
-// Group0 is the ID of the group 0 of the cluster's nodes, where their disks tell: those of all that serve agree. Empty where none tells, and where there are two
-// clusters.
+// Group0 is the ID of the group 0 of the cluster's nodes, where their disks have it and all serving nodes agree. Empty where no disk has it, and where there are two clusters.
 func (m *Matrix) Group0() string {
 	id := ""
 	for i := range m.lines {

@@ -19,7 +19,7 @@ type finding struct {
 	more               int
 }
 
-// excuse is what evidence relaxes for one node.
+// excuse lists the requirements that the evidence waives for one node.
 type excuse struct {
 	row bool // needs no row of its own
 	up  bool // need not be UP, nor be listed
@@ -31,7 +31,7 @@ func (g *grid) judge(opts Options) *Matrix {
 	judged, ownRow, mentioned := m.choose()
 	m.lenient = m.isLenient()
 	for i := range mentioned.all() {
-		m.nodes[i].State = StateNormal // until the rows agree on another; its own word is Row.State
+		m.nodes[i].State = StateNormal // until the rows agree on another; the node's own state is Row.State
 	}
 	reporting := make([]*line, 0, len(judged))
 	for _, l := range judged {
@@ -113,9 +113,8 @@ func (m *Matrix) choose() (judged []*line, ownRow, mentioned bitset) {
 	return judged, ownRow, mentioned
 }
 
-// forget takes from the required nodes those that have a row of their own, none that counts, and that no reporting row lists: after a removenode the
-// Service may stay, and with it the host ID. It believes the reporting rows only where they outnumber the nodes that they would forget: of two halves that
-// do not list each other neither is known to be the cluster.
+// forget removes from the required nodes those that have a row of their own, none that counts, and that no reporting row lists: after a removenode the Service may stay, and with
+// it the host ID. The reporting rows are believed only where they outnumber the nodes to be removed: of two halves that do not list each other, neither is known to be the cluster.
 func (m *Matrix) forget(reporting []*line, ownRow bitset) {
 	if len(reporting) == 0 {
 		return
@@ -167,8 +166,8 @@ func (m *Matrix) isLenient() bool {
 	return true
 }
 
-// evidence sets every node's State and returns what the rows excuse. Only what every reporting row that mentions a node says counts: an old
-// row may have seen a newcomer that has long become a member.
+// evidence sets every node's State and returns the waived requirements. Every reporting row that mentions a node has to agree; other rows do not count, because an old row may list
+// a node as newcomer that has become a member since.
 func (m *Matrix) evidence(reporting []*line) []excuse {
 	excuses := make([]excuse, len(m.nodes))
 	candidates := make(bitset, len(m.required))
@@ -210,18 +209,16 @@ func (m *Matrix) evidence(reporting []*line) []excuse {
 	return excuses
 }
 
-// relaxes says what a state, if all agree on it, excuses.
+// relaxes returns the requirements that a state waives if all rows agree on it: row (it needs no row), up (it need not be UP).
 func (s State) relaxes() (row, up bool) {
 	switch s {
 	case StateJoining, StateReplacing, StateLeaving:
-		// Under way and watched by everybody: it must be UP, but nobody waits for its row. A newcomer gets one when it has
-		// joined, and a leaving node may have lost it already.
+		// The operation is under way: the node must be UP, but its row is not required. A newcomer gets one when it has joined, and a leaving node may have lost it already.
 		return true, false
 	case StateDecommissioned:
 		return true, true
 	}
-	// A node that is being replaced excuses nothing: the replacement may be rolled back, its target is banned and DOWN all the same, and ScyllaDB
-	// would then cancel a join.
+	// A node that is being replaced waives nothing: the replacement may be rolled back; its target stays banned and DOWN, and ScyllaDB would then cancel a join.
 	return false, false
 }
 
@@ -252,12 +249,12 @@ func (m *Matrix) count(pairs []*line) {
 // earlier is true when a is known and before b, or b is not known.
 func earlier(a, b time.Time) bool { return !a.IsZero() && (b.IsZero() || a.Before(b)) }
 
-// members says who has joined.
+// members sets Joined of every node.
 func (m *Matrix) members(mentioned bitset) {
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		if n.Row == nil && !mentioned.has(int32(i)) {
-			continue // only Self's row knows of it
+			continue // only Self's row lists it
 		}
 		n.Joined = n.HostID != "" && n.State.joined() && (n.Row == nil || n.Row.State.joined())
 	}
@@ -281,7 +278,7 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	if total == 0 {
 		return nil
 	}
-	// The coordinator's row is the first, so that it is never among those that are only counted.
+	// The coordinator's row comes first, so that it is listed even where other observers are only counted.
 	slices.SortStableFunc(lines, func(x, y *line) int { return -FalseFirst(m.coordinates(x.node), m.coordinates(y.node)) })
 	limit := foldedObservers
 	if total <= MaxPairs {
@@ -310,7 +307,7 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 			}
 			s := &by[kind][i]
 			switch {
-			case s.listed > 0 && s.lastObserver == l.node: // another row of the same host ID says the same
+			case s.listed > 0 && s.lastObserver == l.node: // another row of the same host ID has the same status
 				if f := &found[s.last]; f.more == 0 && earlier(c.Since, f.since) {
 					f.since = c.Since
 				}
@@ -343,7 +340,7 @@ func (m *Matrix) compareFindings(x, y finding) int {
 	return cmp.Or(compareTroubles(x.trouble, y.trouble), x.since.Compare(y.since))
 }
 
-// describe orders findings and gives them names and next steps.
+// describe orders findings and adds names and next steps.
 func (m *Matrix) describe(findings []finding) []Blocker {
 	slices.SortStableFunc(findings, m.compareFindings)
 	findings = slices.CompactFunc(findings, func(x, y finding) bool {

@@ -11,14 +11,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// MaxPairs is how many bad pairs Blockers lists one by one. Beyond it the first observers of each node stand for the rest,
-// which Blocker.More counts, so that a partition of 1,000 nodes costs thousands of blockers and not half a million.
+// MaxPairs is how many bad pairs Blockers lists one by one. Beyond it only the first observers of each node are listed, and Blocker.More counts the rest, so that a partition of
+// 1,000 nodes costs thousands of blockers and not half a million.
 const MaxPairs = 10_000
 
 // foldedObservers is how many observers of each node are listed when there are more than MaxPairs bad pairs.
 const foldedObservers = 3
 
-// Options say from whose point of view rows are judged. The zero value judges every row strictly, as a status display does.
+// Options are the point of view from which rows are judged. The zero value judges every row strictly, as a status display does.
 type Options struct {
 	// Self is the member that wants to start: its row is left out, found by (datacenter, rack, ordinal), or by host ID where a
 	// row does not say its place. Nil leaves none out.
@@ -28,16 +28,15 @@ type Options struct {
 	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids: host IDs without a row need none, if all rows
 	// come from exactly one report and that is the one of Self's datacenter. They must be seen UP by every row all the same.
 	AllowNonReporting bool
-	// NotVerified names datacenters that are known to exist and whose nodes nobody here can ask. They block, unless the lenient
-	// rule of AllowNonReporting applies.
+	// NotVerified names datacenters that are known to exist and whose nodes cannot be asked from here. They block, unless the lenient rule of AllowNonReporting applies.
 	NotVerified []string
-	// Names gives places and members to host IDs that have no row, or whose row does not say.
+	// Names gives places and members to host IDs without a row, or whose row lacks them.
 	Names map[hostid.ID]Ref
 	// Namespace is where the members' Pods and Services are, for the commands in next steps; empty when not known.
 	Namespace string
 	// Settled is the moment before which a node must have gone DOWN so that a next step may name a replacement; with zero none ever does.
 	Settled time.Time
-	// Fates hold by host ID what is known of nodes beside the rows.
+	// Fates are the known facts about nodes from outside the rows, by host ID.
 	Fates map[hostid.ID]Fate
 	// Identity is the ID of the cluster's group 0 as it was recorded, empty where it was not: a node that serves and has another one is of another cluster. Forget
 	// is the command that forgets it.
@@ -45,36 +44,35 @@ type Options struct {
 	Forget   code.Command
 }
 
-// Fate is what Services, Pods and logs tell of a node. Whoever reads less leaves out what he does not know: the next step is then a plainer one.
+// Fate is the facts about a node from Services, Pods and logs. A caller that has read less leaves the field empty: the next step is then less specific.
 type Fate struct {
-	// Member is where a replacement of the node is asked for or open.
+	// Member is the member for which a replacement of the node is requested or open.
 	Member string
 	// Open is set while that replacement is open.
 	Open bool
-	// Joining is set for a node whose Service says that it has not joined yet: nobody waits for a row of it.
+	// Joining is set for a node whose Service records that it has not joined yet: its row is not required.
 	Joining bool
-	// Step is the exact next step where it is known: how a failed replacement goes on, how a ghost is removed.
+	// Step is the exact next step where it is known: how to continue a failed replacement, how to remove a ghost.
 	Step code.Message
-	// NotReadySince is since when its Pod has not been ready, for rows that do not say since when it is DOWN; zero when it is ready or not known.
+	// NotReadySince is since when its Pod has not been ready, for rows without the time at which the node went DOWN; zero when it is ready or not known.
 	NotReadySince time.Time
 }
 
-// Cell is what one node says of another.
+// Cell is one node's observation of another.
 type Cell struct {
 	Status Status
 	State  State
 	Since  time.Time // zero when not known
-	// Contradicts is true when the node says two things of the other at once, in one row or in several; Status is then the graver one.
+	// Contradicts is true when the node's rows have two different values for the other, in one row or in several; Status is then the graver one.
 	Contradicts bool
 }
 
 // Node is a host ID that appears anywhere, or a member without host ID.
 type Node struct {
 	Ref
-	// Row is what the node itself says; nil when only others mention it. Of several rows with one host ID the first by place.
+	// Row is the node's own row; nil when only other rows mention it. Of several rows with one host ID the first by place.
 	Row *Row
-	// State is what every row that mentions the node agrees on; StateNormal when they do not agree. For a node that nobody
-	// mentions it is the node's own word.
+	// State is the state that every row that mentions the node agrees on; StateNormal when they do not agree. For a node that no row mentions it is the state in its own row.
 	State State
 	// Joined is true when the node is a member of the cluster: peers list it, or it has a row, and it is not joining, replacing or
 	// decommissioned.
@@ -83,13 +81,12 @@ type Node struct {
 	Reports bool
 	// Self marks the member judged (Options.Self).
 	Self bool
-	// Removed is true for a node that has no row that counts and that no fresh row lists, while there are fresh rows: it was removed from the cluster, and
-	// whatever still records its host ID, nothing is required of it.
+	// Removed is true for a node that has no row that counts and that no fresh row lists, while there are fresh rows: it was removed from the cluster, and nothing is required of
+	// it, even where an object still records its host ID.
 	Removed bool
-	// SeenUp, SeenDown, SeenUnknown and NotSeen count the rows that say so of the node. Self's row, rows that could not be read
-	// and stale rows say nothing.
+	// SeenUp, SeenDown, SeenUnknown and NotSeen count the rows with that status of the node. Self's row, rows that could not be read and stale rows are not counted.
 	SeenUp, SeenDown, SeenUnknown, NotSeen int
-	// DownSince is the earliest Since of a row that says DOWN; zero when not known.
+	// DownSince is the earliest Since of a row that has the node DOWN; zero when not known.
 	DownSince time.Time
 }
 
@@ -104,7 +101,7 @@ type Health struct {
 	Blockers []Blocker
 }
 
-// Matrix is who sees whom. It is immutable and safe for concurrent use.
+// Matrix is the status of every node in every row. It is immutable and safe for concurrent use.
 type Matrix struct {
 	*grid
 	opts      Options
@@ -123,7 +120,7 @@ type Matrix struct {
 	blockers []Blocker
 }
 
-// grid is the part of a matrix that does not depend on who asks.
+// grid is the part of a matrix that does not depend on Options.
 type grid struct {
 	base  []Node              // Ref, Row and State by own word only
 	index map[hostid.ID]int32 // by host ID
@@ -136,12 +133,12 @@ type grid struct {
 type line struct {
 	row      *Row
 	node     int32
-	up, seen bitset // shared between lines that say the same; never written after New
-	extra    []pair // what is not plainly UP, ordered by node
+	up, seen bitset // shared between equal lines; never written after New
+	extra    []pair // cells other than plain UP, ordered by node
 	nameless bool   // lists a node without host ID
-	// What every judgement asks of the row, and what does not depend on the judge's options.
+	// Used by every judgement of the row; independent of Options.
 	reports   bool // the row is there, is fresh and could be read
-	empty     bool // it lists nobody
+	empty     bool // it lists no node
 	testifies bool // see testify
 }
 
@@ -151,7 +148,7 @@ type pair struct {
 }
 
 func (l *line) cell(node int32) Cell {
-	if !l.seen.has(node) { // a row that is not there, or could not be read, lists nobody
+	if !l.seen.has(node) { // a row that is missing, or could not be read, lists no node
 		return Cell{Status: Missing}
 	}
 	c := Cell{Status: Up}
@@ -173,11 +170,10 @@ func New(rows []Row, opts Options) *Matrix {
 // Judge returns the same matrix seen with other options; names stay as they are.
 func (m *Matrix) Judge(opts Options) *Matrix { return m.judge(opts) }
 
-// Options returns what the matrix was judged with.
+// Options returns the options that the matrix was judged with.
 func (m *Matrix) Options() Options { return m.opts }
 
-// Nodes returns every node, ordered by datacenter, rack, ordinal, host ID; nodes whose place nobody knows come last. The caller
-// must not change it.
+// Nodes returns every node, ordered by datacenter, rack, ordinal, host ID; nodes without a known place come last. The caller must not change it.
 func (m *Matrix) Nodes() []Node { return m.nodes }
 
 // Index returns the index in Nodes of a host ID.
@@ -186,11 +182,10 @@ func (m *Matrix) Index(hostID hostid.ID) (int, bool) {
 	return int(i), ok
 }
 
-// At returns what node observer says of node observed, by index into Nodes: Missing when its row lacks it or it has no row,
-// Unknown for whatever a stale row says.
+// At returns the status of node observed in the row of node observer, by index into Nodes: Missing when the row lacks it or does not exist, Unknown for every cell of a stale row.
 func (m *Matrix) At(observer, observed int) Status { return m.Cell(observer, observed).Status }
 
-// Cell is At with state and age. Where a host ID has several rows it is the worst of what they say.
+// Cell is At with state and age. Where a host ID has several rows it is the worst of their cells.
 func (m *Matrix) Cell(observer, observed int) Cell {
 	worst := Cell{Status: Missing}
 	for i, l := range m.lines[m.start[observer]:m.start[observer+1]] {
@@ -203,20 +198,20 @@ func (m *Matrix) Cell(observer, observed int) Cell {
 	return worst
 }
 
-// Reporting is how many rows count: fresh, and such as can be read. Self's is not among them.
+// Reporting is how many rows count: fresh and readable. Self's is not among them.
 func (m *Matrix) Reporting() int { return m.reporting }
 
 // Lenient is true when the rule of Options.AllowNonReporting applies.
 func (m *Matrix) Lenient() bool { return m.lenient }
 
-// Empty is true when nobody but Self has a row and nobody else's row mentions anyone: there is no evidence of any cluster.
+// Empty is true when no node but Self has a row and no row but Self's mentions a node: there is no evidence of any cluster.
 func (m *Matrix) Empty() bool { return m.nameless == 0 && m.required.count() == 0 }
 
-// Blockers returns every reason why a newcomer must wait, the gravest first, in a stable order. Empty means that every required
-// node has a row and every row sees every required node UP; of an Empty matrix it says nothing. The caller must not change it.
+// Blockers returns every reason why a newcomer must wait, the gravest first, in a stable order. Empty means that every required node has a row and every row has every required
+// node UP; for an Empty matrix it means nothing. The caller must not change it.
 func (m *Matrix) Blockers() []Blocker { return m.blockers }
 
-// Health sums the matrix up.
+// Health summarises the matrix.
 func (m *Matrix) Health() Health {
 	h := Health{Nodes: m.required.count() + m.nameless, Blockers: m.blockers}
 	for i := range m.nodes {

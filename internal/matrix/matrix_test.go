@@ -224,7 +224,7 @@ func TestEvidence(t *testing.T) {
 	tests := map[string]struct {
 		rows    []Row
 		opts    Options
-		display bool // nobody wants to start
+		display bool // no member wants to start
 		want    []Reason
 	}{
 		"a second newcomer that is JOINING and UP needs no row": {rows: with(Observation{Status: Up, State: StateJoining})},
@@ -315,7 +315,7 @@ func TestNextSteps(t *testing.T) {
 		}
 		return rows
 	}
-	parted := func(rows []Row) []Row { // C sees nobody else, and nobody else sees it
+	parted := func(rows []Row) []Row { // C sees no other node, and no other node sees it
 		rows[2].Observed[0].Status, rows[2].Observed[1].Status = Down, Down
 		return down(StateNormal)(rows)
 	}

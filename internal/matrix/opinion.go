@@ -9,18 +9,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// Opinion is what the cluster's rows say of one node. A witness is another node with a row that exists, is fresh, could be read and is not empty; a
-// host ID is one witness, however many rows it has. Every witness is in exactly one of Up, Down, Unknown and NotListed, which are indexes into
-// Matrix.Nodes in ascending order.
+// Opinion is the state of one node in the cluster's rows. A witness is another node with a row that exists, is fresh, could be read and is not empty; a host ID is one witness,
+// however many rows it has. Every witness is in exactly one of Up, Down, Unknown and NotListed, which are indexes into Matrix.Nodes in ascending order.
 type Opinion struct {
 	Up, Down, Unknown, NotListed []int
-	// Contradict are the witnesses among Unknown whose rows say different things of the node. Such a word is evidence for nothing: neither that the
-	// node is UP nor that it is DOWN.
+	// Contradict are the witnesses among Unknown whose rows differ about the node. Such a row is no evidence: neither that the node is UP nor that it is DOWN.
 	Contradict []int
-	// States are the witnesses that list the node, by the state that they list it in. A witness that contradicts itself about the state is
-	// with every state but StateNormal that it names.
+	// States are the witnesses that list the node, by the state in their row. A witness with contradicting states is listed under each of them but StateNormal.
 	States map[State][]int
-	// downSince are the times at which the Down witnesses first saw it so; zero where a witness does not say.
+	// downSince are the times at which the Down witnesses first saw it DOWN; zero where a row has no time.
 	downSince []time.Time
 }
 
@@ -40,8 +37,7 @@ func (o Opinion) Listers() []int {
 // MajorityDown is true when more than half of the witnesses see the node DOWN.
 func (o Opinion) MajorityDown() bool { return 2*len(o.Down) > o.Total() }
 
-// DownSince is the time since which a majority of the witnesses has seen the node DOWN. False when no majority does, or when too few of
-// them say since when.
+// DownSince is the time since which a majority of the witnesses has seen the node DOWN. False when no majority does, or when too few of their rows have a time.
 func (o Opinion) DownSince() (time.Time, bool) {
 	known := slices.DeleteFunc(slices.Clone(o.downSince), time.Time.IsZero)
 	slices.SortFunc(known, time.Time.Compare)
@@ -57,7 +53,7 @@ func (m *Matrix) Witness(i int) bool {
 	return slices.ContainsFunc(m.lines[m.start[i]:m.start[i+1]], func(l line) bool { return l.reports && !l.empty })
 }
 
-// Opinion gathers what the rows say of a host ID. A host ID that nobody mentions is NotListed by every witness. Its own row is no witness.
+// Opinion collects the cells of a host ID from all rows. A host ID that no row mentions is NotListed by every witness. Its own row is no witness.
 func (m *Matrix) Opinion(hostID hostid.ID) Opinion {
 	o := Opinion{States: map[State][]int{}}
 	o.Up, o.States[StateNormal] = make([]int, 0, len(m.nodes)), make([]int, 0, len(m.nodes)) // most rows of most nodes

@@ -4,12 +4,11 @@ package matrix
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 
-// Partition lists by host ID the parts that the nodes that report fall into, in the order of their first nodes, where two nodes are together when
-// either sees the other UP. Nil when they are all together, and where they are of two clusters (see Split). A node that is DOWN does not
-// report, so its death is no partition.
+// Partition lists by host ID the parts that the reporting nodes fall into, in the order of their first nodes; two nodes are in one part when either sees the other UP. Nil when
+// they are all in one part, and where they are of two clusters (see Split). A node that is DOWN does not report, so its death is no partition.
 func (m *Matrix) Partition() [][]hostid.ID {
 	if m.clusters != nil {
-		return nil // nodes of two clusters have no network to mend
+		return nil // nodes of two clusters have no network to repair
 	}
 	part := make([]int32, len(m.nodes))
 	reporting := make(bitset, len(m.required))
@@ -36,7 +35,7 @@ func (m *Matrix) Partition() [][]hostid.ID {
 	for k := range m.lines {
 		l := &m.lines[k]
 		if apart <= 0 {
-			return nil // as a rule the first row says so
+			return nil // in most clusters the first row joins all of them
 		}
 		if !reporting.has(l.node) || !l.reports {
 			continue

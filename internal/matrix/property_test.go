@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// genNearlyHealthy draws a cluster in which everybody sees everybody UP but for a few cells, so that verdicts of both kinds are common.
+// genNearlyHealthy draws a cluster in which all cells but a few are UP, so that verdicts of both kinds are common.
 var genNearlyHealthy = rapid.Custom(func(t *rapid.T) []Row {
 	rows := healthy(rapid.IntRange(1, 7).Draw(t, "nodes"))
 	for range rapid.IntRange(0, 2).Draw(t, "flaws") {
@@ -33,7 +33,7 @@ var genNearlyHealthy = rapid.Custom(func(t *rapid.T) []Row {
 			r.Observed = slices.Delete(r.Observed, k, k+1)
 		case 3:
 			*r = Row{Reporter: r.Reporter}
-		case 4: // a state that everybody agrees on, and possibly no row of its own
+		case 4: // a state that all rows agree on, and possibly no row of its own
 			id, state := r.Observed[k].HostID, genState.Draw(t, "state")
 			for i := range rows {
 				for j := range rows[i].Observed {

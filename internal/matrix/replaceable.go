@@ -8,10 +8,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// NodeReplaceable is true for a node whose replacement an output may name. It is the one place that decides so; everything else asks it. All of this must
-// hold: the node is a member here and a normal one; the cluster is not in parts; the node has no row of its own that counts; a majority of the other rows says
-// DOWN, none says UP, and none contradicts itself; nothing else is known of it (it does not start, its Kubernetes node answers, no replacement is open);
-// and it has been DOWN since before Options.Settled.
+// NodeReplaceable is true for a node whose replacement an output may name. Every other package asks this function. All of this must hold: the node is a member here and a normal
+// one; the cluster is not partitioned; the node has no row of its own that counts; a majority of the other rows has it DOWN, none has it UP, and none contradicts itself; no other
+// cause is known (its Pod is not starting, its Kubernetes node answers, no replacement is open); and it has been DOWN since before Options.Settled.
 func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
 	i, ok := m.index[hostID]
 	return ok && m.replaceable(&m.nodes[i])
@@ -27,8 +26,8 @@ func (m *Matrix) replaceable(n *Node) bool {
 	return o.MajorityDown() && len(o.Up) == 0 && len(o.Contradict) == 0 && !since.IsZero() && !m.opts.Settled.IsZero() && !since.After(m.opts.Settled)
 }
 
-// DownSince is since when a node has been DOWN: for the majority of the rows, and where these do not say (the Scylla Operator's reports never do), since when
-// its Pod has not been ready. Zero is not known.
+// DownSince is since when a node has been DOWN: for the majority of the rows, and where these have no times (the Scylla Operator's reports never have), since when its Pod has not
+// been ready. Zero is not known.
 func (m *Matrix) DownSince(hostID hostid.ID) time.Time { return m.downSince(hostID, m.Opinion(hostID)) }
 
 func (m *Matrix) downSince(hostID hostid.ID, o Opinion) time.Time {

@@ -12,27 +12,27 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// CauseSplit is what shows that there are two clusters of one name. Parameters: parts, and coordinators where each part has one of its own.
+// CauseSplit is the evidence for two clusters of one name. Parameters: parts, and coordinators where each part has one of its own.
 const CauseSplit code.Code = "TwoClustersOfOneName"
 
-// CauseSplitGroups is the same shown by the nodes' own disks. Parameters: parts, groups, and coordinators where each part has one of its own.
+// CauseSplitGroups is the same evidence from the nodes' own disks. Parameters: parts, groups, and coordinators where each part has one of its own.
 const CauseSplitGroups code.Code = "TwoGroupsOfOneName"
 
-// StepTellApart is what to do about it; the commands ask a node of each part for the ID of its group 0. StepSplitFirst is the step of every other blocker.
+// StepTellApart is its next step; the commands ask a node of each part for the ID of its group 0. StepSplitFirst is the step of every other blocker.
 const (
 	StepTellApart  code.Code = "TellClustersApart"
 	StepSplitFirst code.Code = "TellClustersApartFirst"
 )
 
-// askGroup0 is the question that tells two clusters apart: a node keeps the ID of its group 0 there, and nowhere in the REST API.
+// askGroup0 is the query that distinguishes two clusters: a node stores the ID of its group 0 there, and the REST API does not have it.
 const askGroup0 = "SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'"
 
-// Other is what the node behind a row says that does not count as the row of Reporter, because the node speaks for another host ID.
+// Other holds the values from a Pod whose row does not count as the row of Reporter, because its node has another host ID.
 type Other struct {
 	HostID hostid.ID
-	// HostIDs that it lists, its own among them.
+	// HostIDs in its list, its own among them.
 	HostIDs []hostid.ID
-	// Group0 is the ID of its group 0, where its disk tells.
+	// Group0 is the ID of its group 0, where its disk has it.
 	Group0 string
 }
 
@@ -40,33 +40,33 @@ type Other struct {
 type part struct {
 	listed    bitset
 	strangers []hostid.ID // host IDs that are no nodes of the matrix
-	says      []Ref       // whose lists it is made of
+	says      []Ref       // the nodes whose lists it is made of
 	leaders   []hostid.ID // the coordinators that they name
-	groups    []string    // the IDs of their group 0, by those whose disks tell
+	groups    []string    // the IDs of their group 0, of the nodes whose disks have it
 }
 
 // split finds the clusters that the rows belong to, nil when it is one. Two things prove that there are several.
 //
-// The ID of group 0 is the identity of a cluster: a node is in one group 0 for ever, and nodes of two do not hear each other's gossip. Its disk told it when its
-// Pod started. Where two nodes that serve have two, they are of two clusters, unless they name the same topology coordinator: that is a member of one group 0
-// alone, so one of the disks was asked before its node was given another, as the recovery of a lost majority does [derived].
+// The ID of group 0 is the identity of a cluster: a node is in one group 0 for ever, and nodes of two do not receive each other's gossip. The ID was read from the node's disk when
+// its Pod started. Two serving nodes with different IDs are of two clusters, unless they name the same topology coordinator: that is a member of one group 0 alone, so one of the
+// disks was read before its node was given another, as the recovery of a lost majority does [derived].
 //
-// Of nodes whose disks have not told, their lists say it. Every node of a cluster lists every other in its topology, the dead and those behind
-// a broken network too, and a host ID is a member of one cluster only. So two nodes that serve, and of which each lists itself, are of two clusters when no
-// host ID is in the lists of both: nothing else makes their lists disjoint. It is no proof for lists that overlap.
+// For nodes without an ID from their disk, their lists are compared. Every node of a cluster lists every other in its topology, the dead and those behind a broken network too, and
+// a host ID is a member of one cluster only. So two serving nodes that each list themselves are of two clusters when no host ID is in the lists of both: nothing else makes their
+// lists disjoint. Lists that overlap prove nothing.
 func (m *Matrix) split(lines []*line) []part {
 	if agree(lines) {
 		return nil
 	}
 	var parts []part
-	for _, told := range []bool{true, false} { // those whose disks have told come first: the others join them by their lists
+	for _, told := range []bool{true, false} { // nodes with an ID from their disk come first: the others join them by their lists
 		for _, l := range lines {
 			p := m.partOf(l)
 			if p == nil || (p.groups != nil) != told {
 				continue
 			}
 			if len(parts) == 1 && parts[0].listed.same(p.listed) && parts[0].mayBe(p) {
-				parts[0].join(p) // as a rule every row lists the same
+				parts[0].join(p) // in most clusters every row lists the same
 				continue
 			}
 			parts = mergePart(parts, p)
@@ -81,8 +81,8 @@ func (m *Matrix) split(lines []*line) []part {
 	return parts
 }
 
-// agree is true where every row that proves anything lists the same nodes, and no two disks have told different group 0s: they are one cluster. This is so
-// as a rule, and is found without a part for each row.
+// agree is true where every row that is evidence lists the same nodes, and no two disks have different group 0s: they are one cluster. This is the usual case, and is found without
+// making a part for each row.
 func agree(lines []*line) bool {
 	var first *line
 	group := ""
@@ -109,7 +109,7 @@ func agree(lines []*line) bool {
 	return true
 }
 
-// partOf is what one row tells of the cluster that its node is of; nil where that is no proof of anything.
+// partOf is the evidence in one row about the cluster of its node; nil where the row proves nothing.
 func (m *Matrix) partOf(l *line) *part {
 	p := &part{listed: l.seen}
 	group := l.row.Group0
@@ -140,7 +140,7 @@ func (m *Matrix) partOf(l *line) *part {
 	return p
 }
 
-// testify is true for a row of a node that serves, by its own word or because its writer says nothing else, and finds itself UP among the members.
+// testify is true for a row of a node that serves, by its own mode or because its writer gives none, and that has itself UP among the members.
 func (l *line) testify() bool {
 	if !l.reports || l.empty || l.row.Reporter.HostID == "" || l.row.State != StateNormal {
 		return false
@@ -159,7 +159,7 @@ func (p *part) mayBe(other *part) bool {
 	return p.groups == nil || other.groups == nil || common(p.groups, other.groups) || common(p.leaders, other.leaders)
 }
 
-// same is true for parts of one cluster: by their group 0 where both know it, else by what they list.
+// same is true for parts of one cluster: by their group 0 where both have the ID, else by their lists.
 func (p *part) same(other *part) bool {
 	if p.groups != nil && other.groups != nil {
 		return p.mayBe(other)
@@ -171,7 +171,7 @@ func common[T comparable](a, b []T) bool {
 	return slices.ContainsFunc(a, func(x T) bool { return slices.Contains(b, x) })
 }
 
-// mergePart puts p to the parts that it is the same cluster as. One that does not know its group 0 and could be of two of them proves nothing, and is left out.
+// mergePart merges p with the parts of the same cluster. A part without a group 0 that fits two of them proves nothing, and is left out.
 func mergePart(parts []part, p *part) []part {
 	var apart, with []part
 	told := 0
@@ -229,8 +229,7 @@ func union[T comparable](a, b []T) []T {
 	return a
 }
 
-// Split lists by host ID the clusters that the nodes belong to, the one that most rows speak for first, where the rows show that they belong to several of
-// one name. Nil when they do not.
+// Split lists by host ID the clusters that the nodes belong to, the one with most rows first, where the rows prove that there are several of one name. Nil otherwise.
 func (m *Matrix) Split() [][]hostid.ID {
 	out := make([][]hostid.ID, 0, len(m.clusters))
 	for i := range m.clusters {
@@ -249,7 +248,7 @@ func (m *Matrix) Split() [][]hostid.ID {
 	return out
 }
 
-// SplitFact says what shows that there are two clusters of one name; zero when nothing does.
+// SplitFact is the evidence for two clusters of one name; zero when there is none.
 func (m *Matrix) SplitFact() code.Message {
 	if m.clusters == nil {
 		return m.strayFact()

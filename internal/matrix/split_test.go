@@ -103,8 +103,8 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 	}
 }
 
-// TestC5TwoGroup0sAreTwoClusters: two IDs of group 0 prove it, whatever the lists have in common, and nodes whose disks have not told go with those whose
-// members they list.
+// TestC5TwoGroup0sAreTwoClusters: two IDs of group 0 prove it, whatever the lists have in common, and nodes without an ID from their disks belong to the cluster whose members they
+// list.
 func TestC5TwoGroup0sAreTwoClusters(t *testing.T) {
 	const one, two = "11111111-1111-1111-8111-111111111111", "22222222-2222-1222-8222-222222222222"
 	told := func(a, b, c string) []Row {

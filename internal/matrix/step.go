@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// Next steps: what a person can do about a blocker. {node} is the node's name.
+// Next steps: the actions that cure a blocker. {node} is the node's name.
 const (
 	StepRestartReporter   code.Code = "RestartReporter"      // node
 	StepStartMember       code.Code = "StartMember"          // node
@@ -24,10 +24,10 @@ const (
 	StepKeepReport        code.Code = "KeepDatacenterReport" // datacenter, empty when not known
 	StepRunWithReporter   code.Code = "RunMemberAndReporter" // command: get the Pod
 	StepWriteRow          code.Code = "RunMemberAndWriteRow" // node
-	// StepMendNetwork is for every node that is DOWN while the cluster is in parts: "replace it" is the wrong advice for a node that is only out of
-	// sight. A display that shows the parts need not repeat it.
+	// StepMendNetwork is for every node that is DOWN while the cluster is partitioned: "replace it" is the wrong advice for a node that is only unreachable. A display that shows
+	// the parts need not repeat it.
 	StepMendNetwork code.Code = "MendNetwork" //
-	// StepMendLink is for a node that has a row and that most rows see UP: what is broken is the way to it.
+	// StepMendLink is for a node that has a row and that most rows have UP: the connection to it is broken.
 	StepMendLink            code.Code = "MendLink" //
 	StepReachCutOff         code.Code = "ReachCutOffNode"
 	StepWaitForJoin         code.Code = "WaitForJoin"             // command: its log
@@ -44,8 +44,8 @@ const (
 	StepCheckElsewhereForce code.Code = "CheckElsewhereThenForce" // command: force-proceed
 )
 
-// nextStep gives what a person can do about a finding. What is known of the node beside the rows comes first; then that it is DOWN, because
-// what keeps a node DOWN keeps its row away too, and one cause has one step.
+// nextStep is the next step for a finding. Facts about the node from outside the rows come first; then that it is DOWN, because the cause that keeps a node DOWN keeps its row away
+// too, and one cause has one step.
 func (m *Matrix) nextStep(f *finding) code.Message {
 	if f.observed < 0 {
 		return code.New(StepRestartReporter, "node", m.nodes[f.observer].Name())
@@ -54,7 +54,7 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 	fate := m.opts.Fates[n.HostID]
 	switch {
 	case m.clusters != nil || m.strays != nil:
-		return code.New(StepSplitFirst) // nothing is replaced or removed before it is known which cluster a node is of
+		return code.New(StepSplitFirst) // nothing is replaced or removed before each node's cluster is known
 	case n.HostID == "":
 		return code.New(StepStartMember, "node", n.Name())
 	case !fate.Step.IsZero():
@@ -87,8 +87,8 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 	return code.New(StepWriteRow, "node", n.Name())
 }
 
-// mayRollBack is true for a node that may still be joining, so that ScyllaDB takes its join back when it ends. Rows with states that list it as a plain member
-// say that its join is over: what is DOWN then is a member. A row that could not be made says nothing of states, nor of anything else.
+// mayRollBack is true for a node that may still be joining, so that ScyllaDB rolls its join back when it stops. Rows with states that list it as a plain member prove that its join
+// is over: a member is DOWN then. A row that could not be made has no states, and proves nothing.
 func (m *Matrix) mayRollBack(n *Node) bool {
 	return n.State != StateNormal || slices.ContainsFunc(m.nodes, func(o Node) bool {
 		return o.Row != nil && o.Row.NoStates && o.Row.Reported && o.Row.Trouble.IsZero()
@@ -103,9 +103,9 @@ func (m *Matrix) downStep(n *Node) code.Message {
 	case few && n.Reports:
 		return code.New(StepMendLink)
 	case n.Reports && n.Member != "" && n.State == StateNormal:
-		return code.New(StepReachCutOff) // it lives, whatever the others say
+		return code.New(StepReachCutOff) // its own row proves that it runs
 	case few && n.Member != "" && n.State == StateNormal:
-		return code.New(StepReachPod).Do(m.getPod(n)) // most do not say that it is DOWN
+		return code.New(StepReachPod).Do(m.getPod(n)) // most rows do not have it DOWN
 	}
 	switch n.State {
 	case StateJoining, StateReplacing:
@@ -113,7 +113,7 @@ func (m *Matrix) downStep(n *Node) code.Message {
 	case StateLeaving:
 		step := code.New(StepFinishLeaving)
 		if n.Member == "" {
-			return step // removenode is for the nodes of a datacenter whose members are known, and this one has none here
+			return step // removenode is only for nodes of a datacenter whose members are known, and this one has none here
 		}
 		return step.Do(removeNode(n))
 	case StateBeingReplaced:
@@ -134,13 +134,13 @@ func (m *Matrix) downStep(n *Node) code.Message {
 		return code.New(StepReadLogOrReplace).Do(m.logs(n, api.ContainerScyllaDB), replace)
 	case may:
 		return code.New(StepRunOrReplace).Do(replace)
-	case faulty: // it may well come back by itself
+	case faulty: // it may come back without help
 		return code.New(StepReadScyllaDBLog).Do(m.logs(n, api.ContainerScyllaDB))
 	}
 	return code.New(StepReachPod).Do(m.getPod(n))
 }
 
-// errorStep is for a row that cannot be used of a node that nobody sees DOWN.
+// errorStep is for an unusable row of a node that no row has DOWN.
 func (m *Matrix) errorStep(n *Node, fault Fault) code.Message {
 	switch fault {
 	case FaultScyllaDB:
@@ -170,7 +170,7 @@ func (m *Matrix) getPod(n *Node) code.Command {
 	return code.Kubectl(m.namespace(n), "get", "pod", cmp.Or(n.Member, "POD"))
 }
 
-// status is where a host ID that no member has is judged: the rows alone do not tell a ghost from a node of another datacenter.
+// status is the command that judges a host ID without a member: the rows alone do not distinguish a ghost from a node of another datacenter.
 func (m *Matrix) status() code.Command { return code.Scylla(m.opts.Namespace, "status") }
 
 // isElsewhere is true for a node of a datacenter none of whose nodes is a member here.

@@ -9,19 +9,19 @@ type Trouble struct {
 	Code code.Code
 	// Object is the container, Kubernetes node, host ID or digest that the code is about.
 	Object string
-	// Words are somebody else's: ScyllaDB's, the decoder's or Kubernetes' own.
+	// Words are quoted: from ScyllaDB, the decoder or Kubernetes.
 	Words string
 }
 
 // Codes of rows that are missing or cannot be used.
 const (
-	TroubleScyllaDB       code.Code = "ScyllaDBNoAnswer" // the ScyllaDB of the Pod does not answer, or not so that a row could be made of it
-	TroubleMalformed      code.Code = "RowMalformed"     // what the reporter (Object: its container) wrote cannot be read
+	TroubleScyllaDB       code.Code = "ScyllaDBNoAnswer" // the ScyllaDB of the Pod does not answer, or its answer does not give a row
+	TroubleMalformed      code.Code = "RowMalformed"     // the row written by the reporter (Object: its container) cannot be read
 	TroublePodMissing     code.Code = "PodMissing"       // there is no Pod
 	TroublePodUnreachable code.Code = "PodUnreachable"   // the Pod could not be reached
-	TroubleNotAsked       code.Code = "NotAsked"         // nobody asked the ScyllaDB of the Pod
-	TroubleOtherHostID    code.Code = "OtherHostID"      // the Pod speaks for host ID Object and not for the one that its Service records
-	TroubleReportDamaged  code.Code = "ReportDamaged"    // the report that carries the row does not fit together
+	TroubleNotAsked       code.Code = "NotAsked"         // the ScyllaDB of the Pod was not asked
+	TroubleOtherHostID    code.Code = "OtherHostID"      // the Pod's row has host ID Object, not the one that its Service records
+	TroubleReportDamaged  code.Code = "ReportDamaged"    // the report that carries the row is inconsistent
 )
 
 // Codes of rows that may be old.
@@ -44,7 +44,7 @@ const (
 // IsZero is true when there is no trouble.
 func (t Trouble) IsZero() bool { return t == Trouble{} }
 
-// Message says the trouble of a member's row. pod is "namespace/name", or as much of it as is known.
+// Message is the trouble of a member's row. pod is "namespace/name", or as much of it as is known.
 func (t Trouble) Message(pod string) code.Message {
 	if t.IsZero() {
 		return code.Message{}
@@ -52,17 +52,17 @@ func (t Trouble) Message(pod string) code.Message {
 	return code.New(t.Code, "pod", pod, "object", t.Object, "words", t.Words)
 }
 
-// Fault is what a row's trouble comes from, which decides what helps.
+// Fault is the origin of a row's trouble, which decides the next step.
 type Fault uint8
 
 const (
-	FaultReporter Fault = iota // what the reporter wrote cannot be read
+	FaultReporter Fault = iota // the reporter's row cannot be read
 	FaultScyllaDB              // ScyllaDB, or the operator's reporter in its container
 	FaultPod                   // there is no Pod, or it could not be reached
 	FaultReport                // the report that carries the row
 )
 
-// Fault is where the trouble comes from.
+// Fault is the origin of the trouble.
 func (t Trouble) Fault(scyllaDBContainer string) Fault {
 	switch t.Code {
 	case TroubleMalformed:

@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// Status is one cell: what a reporter says of an observed node. The zero value is Unknown, which is never Up.
+// Status is one cell: a reporter's status of an observed node. The zero value is Unknown, which is never Up.
 type Status uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	Missing // the reporter has no row, or one that does not contain the node at all; in an Observation it counts as Unknown
 )
 
-// State is where a node is in its life, by the evidence of its peers. The zero value means a plain member.
+// State is a node's state in the topology, by the evidence of its peers. The zero value means a plain member.
 type State uint8
 
 const (
@@ -31,7 +31,7 @@ const (
 	StateDecommissioned
 )
 
-// Ref names a node for people and machines. Every field but HostID may be empty when nobody knows it.
+// Ref names a node for people and machines. Every field but HostID may be empty where it is not known.
 type Ref struct {
 	HostID     hostid.ID `json:"hostID,omitempty"`
 	Member     string    `json:"member,omitempty"` // name of Pod and member Service
@@ -49,16 +49,16 @@ type Observation struct {
 	Since time.Time
 }
 
-// Membership is a set of distinct host IDs that several rows share by pointer, so that "all UP" is said once for all of them.
+// Membership is a set of distinct host IDs that several rows share by pointer, so that "all UP" is stored once for all of them.
 type Membership struct {
 	HostIDs []hostid.ID
 }
 
-// Row is what one member says. A member that has not reported is a Row without Observed. Rows made by FromReports and
-// FromStatusReport share a Base; read cells with Row.Each or Matrix.At, not from Observed alone.
+// Row is the row of one member. A member that has not reported is a Row without Observed. Rows made by FromReports and FromStatusReport share a Base; read cells with Row.Each or
+// Matrix.At, not from Observed alone.
 type Row struct {
 	Reporter Ref
-	// Base, when set, is a membership that the reporter sees UP, all of it, but for the exceptions in Observed.
+	// Base, when set, is a membership that the reporter sees UP, all but the exceptions in Observed.
 	Base *Membership
 	// Observed is the whole row, or with a Base its exceptions, where Missing says that the row does not list the node. A host ID listed twice counts
 	// with its worst status.
@@ -71,20 +71,20 @@ type Row struct {
 	Stale Trouble
 	// StaleSince is when it became so; zero when not known.
 	StaleSince time.Time
-	// State of the reporter itself, by its own word or its peers'.
+	// State of the reporter itself, by its own row or by its peers' rows.
 	State State
-	// NoStates is set for a row whose writer says nothing of the states of nodes, the reporter's own among them: the Scylla Operator's kind has no room for
-	// them. That a node is a plain member is then not said.
+	// NoStates is set for a row whose writer gives no states of nodes, nor its own: the Scylla Operator's kind has no field for them. Such a row does not prove that a node is a
+	// plain member.
 	NoStates bool
-	// Version, OperationMode as the node says; for display.
+	// Version, OperationMode by the node's own answer; for display.
 	Version, OperationMode string
-	// LegacyTopology is set where the node says that its cluster's topology is not managed by Raft.
+	// LegacyTopology is set where the node answers that its cluster's topology is not managed by Raft.
 	LegacyTopology bool
-	// Coordinator is the host ID of the topology coordinator by the node's word; empty when it does not say.
+	// Coordinator is the host ID of the topology coordinator as the node names it; empty when it names none.
 	Coordinator hostid.ID
-	// Group0 is the ID of the node's group 0, by its disk; empty where it does not tell.
+	// Group0 is the ID of the node's group 0, from its disk; empty where the disk does not have it.
 	Group0 string
-	// Other is what the node says where that does not count, because it speaks for another host ID than Reporter's.
+	// Other holds the node's values where they do not count, because its host ID is not Reporter's.
 	Other *Other
 	// Namespace of the reporter's Pod where it is not Options.Namespace; empty when not known.
 	Namespace string
@@ -95,59 +95,59 @@ type Reason string
 
 const (
 	ReasonSplitCluster         Reason = "SplitCluster"          // two clusters of one name
-	ReasonNodeDown             Reason = "NodeDown"              // observer sees observed DOWN
-	ReasonNodeUnknown          Reason = "NodeUnknown"           // observer cannot say
+	ReasonNodeDown             Reason = "NodeDown"              // observer's row has observed DOWN
+	ReasonNodeUnknown          Reason = "NodeUnknown"           // observer's row has no usable status
 	ReasonNodeNotSeen          Reason = "NodeNotSeen"           // observer's row lacks observed
 	ReasonRowMissing           Reason = "RowMissing"            // a member (or a host ID others see) has no row
-	ReasonRowError             Reason = "RowError"              // its reporter says why it has no row, or the row cannot be decoded
+	ReasonRowError             Reason = "RowError"              // its reporter gives the reason why it has no row, or the row cannot be decoded
 	ReasonRowStale             Reason = "RowStale"              // the row is old
 	ReasonHostIDMissing        Reason = "HostIDMissing"         // a member's host ID is not known yet
-	ReasonDatacenterUnverified Reason = "DatacenterNotVerified" // a datacenter is known that nobody here can ask
+	ReasonDatacenterUnverified Reason = "DatacenterNotVerified" // a datacenter is known whose nodes cannot be asked from here
 	ReasonReportMissing        Reason = "ReportMissing"         // no report, and the cluster is not new
-	ReasonClaimDeleting        Reason = "ClaimDeleting"         // a node lives on a volume that goes when its Pod ends
+	ReasonClaimDeleting        Reason = "ClaimDeleting"         // a node's volume is deleted when its Pod ends
 	ReasonForceInvalid         Reason = "ForceValueInvalid"
 	ReasonReplaceInvalid       Reason = "ReplaceRequestInvalid" // replacing label present but empty
 	ReasonLabelMissing         Reason = "LabelMissing"          // the member Service lacks its place (datacenter, rack, ordinal)
 	ReasonDataDirectory        Reason = "DataDirectoryUnusable" // decommissioned or banned: waiting cannot help
 	ReasonForeignVolume        Reason = "ForeignVolume"         // the volume holds another node's data
-	ReasonVolumeUnread         Reason = "VolumeUnreadable"      // what is in the volume could not be learned
+	ReasonVolumeUnread         Reason = "VolumeUnreadable"      // the contents of the volume could not be read
 	ReasonFirstNodePending     Reason = "FirstNodePending"      // the cluster is new, and another member is its first node
 	ReasonRollout              Reason = "RolloutInProgress"     // a StatefulSet of the cluster is being rolled, or lacks Pods that it had
 	ReasonTargetUp             Reason = "ReplacedNodeUp"        // the node that is to be replaced, or ignored, is seen UP
 	ReasonPodToGo              Reason = "PodToBeReplaced"       // its replacement is about to evict this Pod
-	ReasonControllerSilent     Reason = "ControllerSilent"      // nobody keeps the reports up to date
+	ReasonControllerSilent     Reason = "ControllerSilent"      // no controller keeps the reports up to date
 	ReasonReporterSilent       Reason = "ReporterSilent"        // a member's reporter does not answer the barrier at the moment of opening
-	ReasonNoOtherSeed          Reason = "NoOtherSeed"           // the member would have nobody but itself as seed
+	ReasonNoOtherSeed          Reason = "NoOtherSeed"           // the member would have only itself as seed
 	ReasonOtherCluster         Reason = "SeedsOfAnotherCluster" // the first node of a cluster would join another one
 	ReasonVersionTooOld        Reason = "VersionTooOld"         // the member's image is older than the oldest node that runs
 	ReasonOneAtATime           Reason = "OneNewcomerAtATime"    // topology is not managed by Raft, and another newcomer is on its way
 	ReasonPermitPending        Reason = "PermitPending"         // the controller has not given the member its permit yet
 	ReasonPermitOther          Reason = "PermitForOther"        // the member's permit is for another claim, or for another kind of start
-	ReasonViewHeld             Reason = "ViewHeld"              // the controller's view holds everybody
+	ReasonViewHeld             Reason = "ViewHeld"              // the controller's view holds every newcomer
 	ReasonIsolated             Reason = "Isolated"              // the Pod sees no view of the controller advance, and no other member's reporter answers it
-	ReasonStabilising          Reason = "Stabilising"           // everything is UP, and not for long enough yet
-	ReasonReportOutdated       Reason = "ReportOutdated"        // the Pods' own annotations say something else than the reports made of them
-	ReasonOperatorDegraded     Reason = "OperatorDegraded"      // the Scylla Operator says that it cannot do its work
+	ReasonStabilising          Reason = "Stabilising"           // everything is UP, but not for long enough yet
+	ReasonReportOutdated       Reason = "ReportOutdated"        // the Pods' own annotations differ from the reports made of them
+	ReasonOperatorDegraded     Reason = "OperatorDegraded"      // the Scylla Operator's conditions report that it cannot do its work
 )
 
 // Blocker is one reason, with names, why a newcomer must wait.
 type Blocker struct {
 	Reason Reason `json:"reason"`
-	// Observer is whose row says it; zero when the blocker is not about a pair.
+	// Observer is the node whose row shows it; zero when the blocker is not about a pair.
 	Observer Ref `json:"observer,omitzero"`
-	// Observed is the node it is about.
+	// Observed is the node that the blocker is about.
 	Observed Ref `json:"observed,omitzero"`
 	// Coordinator is set where the observer is the topology coordinator, whose view alone decides a join.
 	Coordinator bool `json:"coordinator,omitempty"`
-	// Since is when it began, zero when not known. An observation's age, never computed from two clocks' difference by this package.
+	// Since is when it began, zero when not known: the time of an observation. This package never subtracts the times of two clocks.
 	Since time.Time `json:"since,omitzero"`
-	// Detail is what somebody else said: ScyllaDB's error text, an annotation's value.
+	// Detail is quoted: ScyllaDB's error text, an annotation's value.
 	Detail string `json:"detail,omitempty"`
-	// Cause says more than reason and names, as a code; zero when there is no more to say.
+	// Cause adds to reason and names, as a code; zero when there is nothing to add.
 	Cause code.Message `json:"cause,omitzero"`
-	// Step is what a person can do about it, with the commands.
+	// Step is the next step, with the commands.
 	Step code.Message `json:"step,omitzero"`
-	// More is how many further observers say the same of the same observed node without being listed one by one. Zero but in
-	// a matrix with more than MaxPairs bad pairs, where only the first observers of each node are listed.
+	// More is how many further observers have the same blocker about the same node without being listed one by one. Zero but in a matrix with more than MaxPairs bad pairs, where
+	// only the first observers of each node are listed.
 	More int `json:"more,omitempty"`
 }

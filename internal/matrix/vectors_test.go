@@ -142,7 +142,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// saysDown is true when a row other than Self's says DOWN of anybody, looking at the wire alone.
+// saysDown is true when a row other than Self's has any node DOWN, by the wire format alone.
 func (p *precondition) saysDown() bool {
 	for _, dc := range p.Reports {
 		for _, rack := range dc.Racks {
@@ -200,7 +200,7 @@ func TestOracleCounts(t *testing.T) {
 	}
 }
 
-// silentRows counts the rows without observations and the host IDs that anybody but Self mentions.
+// silentRows counts the rows without observations and the host IDs in rows other than Self's.
 func (p *precondition) silentRows() (silent, nodes int) {
 	ids := map[string]struct{}{}
 	for _, dc := range p.Reports {

@@ -68,7 +68,7 @@ func FromCells(lists [][]api.ObservedNodeStatusReport) []Row {
 	return rows
 }
 
-// parse makes host IDs of what a report of a datacenter lists. What is none is nobody's, and blocks.
+// parse makes host IDs of the cells of a datacenter's report. A text that is no host ID becomes the empty one, and blocks.
 func parse(cells []api.ObservedNodeStatusReport) {
 	for i := range cells {
 		cells[i].HostID = hostid.Known(string(cells[i].HostID))
@@ -86,7 +86,7 @@ func known(texts []string) []hostid.ID {
 	return ids
 }
 
-// listing is the membership that cells list in its own order; nil when it is none of those that are known.
+// listing is the membership that cells list in its own order; nil when it is none of shared.
 func listing[T any](cells []T, shared []*Membership, same func(hostid.ID, T) bool) *Membership {
 	for _, m := range shared {
 		if slices.EqualFunc(m.HostIDs, cells, same) {
@@ -111,7 +111,7 @@ func notUp(base *Membership, cells []api.ObservedNode) []Observation {
 	return list
 }
 
-// share finds the membership that cells list in its own order, or starts a new one, and returns what is not plainly UP.
+// share finds the membership that cells list in its own order, or starts a new one, and returns the cells other than plain UP.
 func share(cells []api.ObservedNodeStatusReport, shared []*Membership) (*Membership, []Observation, []*Membership) {
 	if m := listing(cells, shared, sameCell); m != nil {
 		return m, exceptions(cells), shared
@@ -259,7 +259,7 @@ func describe(row *Row, m *api.StatusReportMember) {
 	row.State, row.Namespace = StateOfMode(m.OperationMode), named(m.Namespace)
 }
 
-// named is the name of an object or namespace; empty for a text that is none. A report may be of somebody who writes no names, and commands are made of them.
+// named is the name of an object or namespace; empty for a text that is not a valid name. A report may come from another writer, and commands are made of these names.
 func named(text string) string {
 	if !api.IsName(text) {
 		return ""
@@ -281,7 +281,7 @@ func sinceOf(t *api.RowTrouble) time.Time {
 	return timeOf(t.Since)
 }
 
-// Wire is the trouble as our own kind carries it; nil when there is none.
+// Wire is the trouble as our own kind stores it; nil when there is none.
 func (t Trouble) Wire(since time.Time) *api.RowTrouble {
 	if t.IsZero() {
 		return nil
@@ -308,8 +308,8 @@ func NotVerified(report *api.ScyllaDBStatusReport) []string {
 	return list
 }
 
-// StateOfMode reads ScyllaDB's operation mode. BOOTSTRAP is said by joining and replacing nodes alike, and STARTING by members
-// that restart as well as by newcomers that wait, so that it says nothing.
+// StateOfMode is the state by ScyllaDB's operation mode. BOOTSTRAP, the mode of joining and replacing nodes alike, is StateJoining. STARTING is the mode of restarting members as
+// well as of waiting newcomers: it is no evidence, and gives StateNormal.
 func StateOfMode(mode string) State {
 	switch mode {
 	case "JOINING", "BOOTSTRAP":

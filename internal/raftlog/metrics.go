@@ -19,12 +19,12 @@ const (
 
 const (
 	stateLeader = 2
-	// maxIndex is up to where a floating-point number, which metrics are, tells each whole number from the next.
+	// maxIndex is the largest whole number up to which a floating-point number, which metrics are, represents each whole number exactly.
 	maxIndex = 1 << 53
 )
 
-// Metrics are the indexes in an answer of ScyllaDB's metrics, in Prometheus' text format. It says nothing where one of the three gauges is absent, is no whole number of 0 or
-// more, or is there twice: group 0 runs on shard 0, so a gauge of another shard is another group's.
+// Metrics are the indexes in an answer of ScyllaDB's metrics, in Prometheus' text format. The zero Said is returned where one of the three gauges is absent, is no whole number of
+// 0 or more, or is there twice: group 0 runs on shard 0, so a gauge of another shard is another group's.
 func Metrics(text string) Said {
 	found := map[string]int64{gaugeCommit: -1, gaugeApply: -1, gaugeState: -1}
 	for line := range strings.Lines(text) {
@@ -44,7 +44,7 @@ func Metrics(text string) Said {
 	return Said{Known: true, Leader: found[gaugeState] == stateLeader, Commit: found[gaugeCommit], Apply: found[gaugeApply]}
 }
 
-// sample is the name and the value of a line; the name is empty for a line that is none, or one of another shard than 0. False where a line of that name cannot be read.
+// sample is the name and the value of a line; the name is empty for a line without a sample, or one of another shard than 0. False where a line of that name cannot be read.
 func sample(line string) (name, value string, ok bool) {
 	end := strings.IndexAny(line, "{ \t")
 	if end <= 0 || line[0] == '#' {
@@ -67,7 +67,7 @@ func sample(line string) (name, value string, ok bool) {
 	return name, fields[0], true
 }
 
-// labels is the value of label shard, and what follows the labels; false where they cannot be read.
+// labels is the value of label shard, and the text after the labels; false where they cannot be read.
 func labels(text string) (shard, rest string, ok bool) {
 	for {
 		text = strings.TrimLeft(text, " ,")

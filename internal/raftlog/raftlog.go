@@ -9,20 +9,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// Said is what one node says of group 0. The zero value says nothing.
+// Said is one node's state of group 0. The zero value is no state.
 type Said struct {
-	// Known is true where the node told its indexes; Leader, Commit and Apply count only then.
+	// Known is true where the node returned its indexes; Leader, Commit and Apply count only then.
 	Known         bool
 	Leader        bool
 	Commit, Apply int64
-	// Schema is its schema version, empty where it did not tell.
+	// Schema is its schema version, empty where it is not known.
 	Schema string
 }
 
 // maxText bounds the text of a Said: the longest that String makes has 116 bytes.
 const maxText = 200
 
-// String is the text of s, empty where s says nothing: "leader=true commit=123 apply=120 schema=UUID", without the parts that are not known.
+// String is the text of s, empty for the zero value: "leader=true commit=123 apply=120 schema=UUID", without the unknown parts.
 func (s Said) String() string {
 	var parts []string
 	if s.Known {
@@ -34,7 +34,7 @@ func (s Said) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Parse reads the text of a Said. A text has one spelling; any other one says nothing, and false is returned for it.
+// Parse reads the text of a Said. A text has one spelling; for any other the zero value and false are returned.
 func Parse(text string) (Said, bool) {
 	if text == "" || len(text) > maxText {
 		return Said{}, text == ""
@@ -67,7 +67,7 @@ func index(part, name string) int64 {
 	return n
 }
 
-// Schema is a schema version in its one spelling, empty for a text that is none.
+// Schema is a schema version in its one spelling, empty for a text that is no UUID.
 func Schema(text string) string {
 	id, err := hostid.Optional(text)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// late is how long after a write has failed it may still arrive: an API server gives a request up after a minute.
+	// late is how long after its failure a write may still arrive: an API server gives a request up after a minute.
 	late = time.Minute + requestTimeout
-	// writeTries is how often one row is written while others write to the Pod.
+	// writeTries is how often the write of one row is tried while others write to the Pod.
 	writeTries = 3
 )
 
-// readBack learns what the annotation holds, and the Pod's version. Error: errReplaced, and those of the API server.
+// readBack reads the annotation's present value, and the Pod's version. Error: errReplaced, and those of the API server.
 func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -38,8 +38,8 @@ func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata,
 	return pod, nil
 }
 
-// write writes the annotation. A write that arrives late, or twice, must not bring an old row back: each is for the version of the Pod that was known before
-// it, and after one of which nobody knows whether it has arrived the annotation is read back for a while.
+// write writes the annotation. A write that arrives late, or twice, must not bring an old row back: each is for the version of the Pod known before it, and after one with an
+// unknown result the annotation is read back for a while.
 func (r *reporter) write(ctx context.Context, value string) error {
 	var err error
 	for range writeTries {
@@ -49,7 +49,7 @@ func (r *reporter) write(ctx context.Context, value string) error {
 			}
 			return err
 		}
-		// Mostly the kubelet has written what the Pod does; or the Pod is another one.
+		// The usual cause is that the kubelet has updated the Pod's status; or the Pod is another one.
 		if _, err := r.readBack(ctx); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (r *reporter) write(ctx context.Context, value string) error {
 func (r *reporter) patch(ctx context.Context, value string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	// By UID and version the API server refuses (409) when the Pod of this name is another one by now, or has been written since.
+	// By UID and version the API server refuses (409) when a new Pod has this name by now, or the Pod has been written since.
 	fields := map[string]any{"uid": r.PodUID, "annotations": map[string]string{api.AnnotationNodeStatusReport: value}}
 	if r.version != "" {
 		fields["resourceVersion"] = r.version

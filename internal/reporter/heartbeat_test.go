@@ -22,7 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 )
 
-// byHand is a reporter whose steps a test makes.
+// byHand is a reporter whose steps the test makes one by one.
 func (w *world) byHand() *reporter {
 	w.o.Clock = clock.RealClock{}
 	return newReporter(w.o)
@@ -67,7 +67,7 @@ func TestAStuckLoopDoesNotBeat(t *testing.T) {
 	})
 }
 
-// A row that cannot be written is another one than the annotation's: the heartbeat must not confirm what is written there.
+// A row that cannot be written differs from the annotation's: the heartbeat must not confirm the annotation.
 func TestARowThatCannotBeWrittenIsNotConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
@@ -92,7 +92,7 @@ func TestARowThatCannotBeWrittenIsNotConfirmed(t *testing.T) {
 	})
 }
 
-// Port and fingerprint travel in the annotation, and what is served there is the annotation. Each process has a key of its own.
+// Port and fingerprint are in the annotation, and the served row is the annotation. Each process has a key of its own.
 func TestTheAnnotationSaysWhereTheHeartbeatIsServed(t *testing.T) {
 	seen := map[string]bool{}
 	w := newWorld(t, "")

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// TestB3TheLastRowStaysBesideTheError: ScyllaDB ends, and so does the reporter; a new one, which never hears ScyllaDB, keeps what was known of the members.
+// TestB3TheLastRowStaysBesideTheError: ScyllaDB ends, and so does the reporter; a new one, which gets no answer of ScyllaDB, keeps the last known members.
 func TestB3TheLastRowStaysBesideTheError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
@@ -56,7 +56,7 @@ func TestB3TheLastRowStaysBesideTheError(t *testing.T) {
 	})
 }
 
-// TestC5TheRowTellsGroup0: by the answer of the Pod's query, once the node serves; where nobody asked, or the disk does not tell, the row does not either.
+// TestC5TheRowTellsGroup0: by the answer of the Pod's query, once the node serves; where no query ran, or the disk has no ID, the row has none either.
 func TestC5TheRowTellsGroup0(t *testing.T) {
 	const id = "f7a1bc52-8b1c-11f0-8de9-0242ac120002"
 	for name, c := range map[string]struct{ answer, mode, want string }{

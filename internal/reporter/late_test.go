@@ -22,7 +22,7 @@ func (w *world) arrives(patch string) error {
 	return w.c.Patch(context.Background(), ownPod(ns, pod), client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
-// A write that the reporter has given up, and that arrives after a newer one, must not bring its row back: nobody would write the newer one again.
+// A write that the reporter has given up, and that arrives after a newer one, must not bring its row back: no later write would repair it.
 func TestALateWriteDoesNotBringAnOldRowBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
@@ -78,7 +78,7 @@ func TestALateWriteIsFound(t *testing.T) {
 	})
 }
 
-// What others write to the Pod keeps no row from being written.
+// Writes of others to the Pod keep no row from being written.
 func TestOthersWriteToThePod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")

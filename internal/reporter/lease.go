@@ -23,13 +23,13 @@ const (
 )
 
 const (
-	// renewEach is the least pause between two renewals that say the same row: a poll that comes a little early must not be left out.
+	// renewEach is the least pause between two renewals with the same row: a poll that comes a little early must not be skipped.
 	renewEach = beatInterval - MinInterval
-	// leaseTimeout bounds one renewal: ScyllaDB is to be asked meanwhile.
+	// leaseTimeout bounds one renewal: ScyllaDB has to be polled meanwhile.
 	leaseTimeout = 2 * time.Second
 )
 
-// leaseBeat is what is known of the Lease of the own Pod. The zero value knows nothing of it.
+// leaseBeat is the reporter's knowledge of the Lease of the own Pod. The zero value has none.
 type leaseBeat struct {
 	is      *coordinationv1.Lease // as it was written last; nil where that is not known
 	digest  string
@@ -37,7 +37,7 @@ type leaseBeat struct {
 	failed  int
 }
 
-// renew says on the own Lease that this process still asks its ScyllaDB, and which row it has. Whatever fails here costs this heartbeat alone: whoever reads it misses one.
+// renew records on the own Lease that this process still polls its ScyllaDB, and the digest of its row. A failure costs this heartbeat alone: the controller misses one.
 func (r *reporter) renew(ctx context.Context) {
 	number, digest, ok := r.beat.Now()
 	now, l := r.Clock.Now(), &r.leaseBeat
@@ -66,7 +66,7 @@ func (r *reporter) renew(ctx context.Context) {
 	r.metrics.renewals.WithLabelValues("ok").Inc()
 }
 
-// writeLease updates the Lease by the version that is known, so that nothing that arrives late brings an old number back, and makes it where it is not.
+// writeLease updates the Lease by its known version, so that a late write brings no old number back, and creates it where it does not exist.
 func (r *reporter) writeLease(ctx context.Context, number int64, digest string, now time.Time) error {
 	own := types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}
 	fill := func(l *coordinationv1.Lease) *coordinationv1.Lease {

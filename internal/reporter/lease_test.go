@@ -73,8 +73,7 @@ func TestALeaseIsRenewed(t *testing.T) {
 	})
 }
 
-// Whatever stands in its way costs the heartbeat alone: it is taken over from the Pod before, made again where somebody has deleted it, and tried again where the API
-// server refuses.
+// A failure costs the heartbeat alone: the Lease is taken over from the Pod before, created again where it was deleted, and tried again where the API server refuses.
 func TestALeaseIsTakenOverAndMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
@@ -99,7 +98,7 @@ func TestALeaseIsTakenOverAndMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		wants("deleted", 2)
-		l := w.lease() // somebody labels it meanwhile
+		l := w.lease() // another writer labels it meanwhile
 		l.Labels["x"] = "y"
 		if err := w.c.Update(t.Context(), l); err != nil {
 			t.Fatal(err)

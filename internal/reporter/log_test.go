@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
-// The indexes are said beside the heartbeat and written nowhere, however often they change; what is not known any more is not said any more.
+// The indexes are sent beside the heartbeat and written nowhere, however often they change; unknown values are no longer sent.
 func TestTheLogIsSaidAndNotWritten(t *testing.T) {
 	w := newWorld(t, "")
 	w.node.answers["/storage_service/schema_version"] = `"` + idA + `"`
@@ -34,7 +34,7 @@ func TestTheLogIsSaidAndNotWritten(t *testing.T) {
 		}
 	}
 	gauges(1)
-	step(raftlog.Said{}) // without a heartbeat nobody asks
+	step(raftlog.Said{}) // without a heartbeat the metrics are not read
 	r.where = &api.ReportHeartbeat{Port: 1, Fingerprint: "f"}
 	step(raftlog.Said{Known: true, Commit: 900, Apply: 1, Schema: idA})
 	before, _ := w.count()

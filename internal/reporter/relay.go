@@ -22,26 +22,26 @@ import (
 )
 
 const (
-	// followInterval is how often the controller is asked for its view while nobody asks this reporter for it, followTimeout how long that may take. Somebody who has asked
-	// within wanted is about to start by what the API server shows him: for him it is viewwire.FollowAsked.
+	// followInterval is how often the reporter asks the controller for its view while no barrier asks this reporter for it, followTimeout how long that may take. A barrier that
+	// has asked within wanted is about to start by the API server's view: for it the interval is viewwire.FollowAsked.
 	followInterval = 5 * time.Second
 	wanted         = 15 * time.Second
 	followTimeout  = 2 * time.Second
-	// maxFollow bounds the pause between two looks at the API server, for where the controller is and for the view itself, while it does not answer. It is shorter than
-	// bootstrap.ViewLimit: after a longer one nobody could tell that a view that is new is young.
+	// maxFollow bounds the pause between two readings of the API server, for the controller's address and for the view itself, while it does not answer. It is shorter than
+	// bootstrap.ViewLimit: after a longer pause a new view could not be known to be young.
 	maxFollow = 15 * time.Second
 )
 
-// relay keeps the newest view of the own cluster, and hands it on to whoever has lost the controller. Nothing signs a view: who gets it from here may be held back by
-// it, and never starts by it. The zero value hands nothing on.
+// relay keeps the newest view of the own cluster, and serves it to barriers that do not receive the controller's. A view has no signature: a relayed one may block a barrier, and
+// never opens it. The zero value serves nothing.
 type relay struct {
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
 	cluster types.NamespacedName // empty while it is not known
 	views   view.Receiver
-	asked   time.Time     // when somebody has asked for it last; zero before
-	first   chan struct{} // told of somebody who asks after nobody has for a while; nil tells nobody
+	asked   time.Time     // when a barrier has last asked for it; zero before
+	first   chan struct{} // signals a barrier's request after a time without any; nil signals nothing
 }
 
 // pause is how long to wait until the next look at the controller.
@@ -54,26 +54,26 @@ func (r *relay) pause() time.Duration {
 	return followInterval
 }
 
-// asks notes that somebody asks. The caller holds mu.
+// asks records a barrier's request. The caller holds mu.
 func (r *relay) asks() {
 	now := r.clock.Now()
 	if r.asked.IsZero() || now.Sub(r.asked) > wanted {
 		select {
 		case r.first <- struct{}{}:
-		default: // it is going to look, or nobody does
+		default: // a signal is pending, or no follower runs
 		}
 	}
 	r.asked = now
 }
 
-// of names the cluster whose view it is.
+// of names the cluster of the view.
 func (r *relay) of(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cluster = key
 }
 
-// handed takes what the controller answered when it was asked, read what the API server has. Both say whether it was newer than what was known.
+// handed takes a view from the controller's answer, read one from the API server. Both return whether it was newer than the known one.
 func (r *relay) handed(v *viewwire.View, asked time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,28 +86,28 @@ func (r *relay) read(report types.UID, created time.Time, v *api.StatusReportVie
 	return r.views.Of(report, created) && r.views.Adopt(v, now)
 }
 
-// question is what to ask the controller next; of no cluster while that is not known.
+// question is the next question to the controller; of no cluster while that is not known.
 func (r *relay) question() viewwire.Question {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return viewwire.Question{Path: viewwire.Path, Cluster: r.cluster, Have: r.views.Latest(), HaveOf: r.views.Report()}
 }
 
-// age is how old the view is that is handed on; false while none is: there is none, it was never seen to advance, or it is older than bootstrap.ViewLimit.
+// age is the age of the view that is served; false while none is: there is none, it was never seen to advance, or it is older than bootstrap.ViewLimit.
 func (r *relay) age() (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fresh()
 }
 
-// fresh is age for whoever holds mu.
+// fresh is age for callers that hold mu.
 func (r *relay) fresh() (time.Duration, bool) {
 	age, known := r.views.Age(r.clock.Now())
 	return age, known && age <= bootstrap.ViewLimit
 }
 
-// serve is a viewwire.Source. A view that nobody has stood by for longer than bootstrap.ViewLimit is none: the controller may be away, and it may count from the beginning
-// again.
+// serve is a viewwire.Source. A view that its controller has not confirmed for longer than bootstrap.ViewLimit is not served: the controller may be away, and its views may count
+// from the beginning again.
 func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 	return &viewwire.View{StatusReportView: *r.views.Latest(), ReportUID: r.views.Report(), AgeMillis: age.Milliseconds()}, nil
 }
 
-// follower keeps a relay up to date. It asks the controller; the API server only for where that is, and for the view itself while the controller does not answer. So a
+// follower keeps a relay up to date. It asks the controller; the API server only for the controller's address, and for the view itself while the controller does not answer. So a
 // controller that answers costs the API server one reading, and one that does not costs two small ones each maxFollow.
 type follower struct {
 	*reporter
@@ -132,7 +132,7 @@ type follower struct {
 	next                 time.Time    // when the API server may be asked again
 }
 
-// follow looks until ctx ends. Nothing that fails here changes what the reporter says of its ScyllaDB.
+// follow updates the relay until ctx ends. A failure here does not change the reporter's row.
 func (r *reporter) follow(ctx context.Context) {
 	f := &follower{reporter: r}
 	defer f.forget()
@@ -192,13 +192,13 @@ func (f *follower) ask(ctx context.Context, q viewwire.Question) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, followTimeout)
 	defer cancel()
-	// What it says is not younger than the moment at which it was asked.
+	// The answer's content is not younger than the moment of the request.
 	asked := f.Clock.Now()
 	q.Address = f.address
 	v, err := f.fetch(ctx, f.client, q)
 	switch {
 	case errors.Is(err, viewwire.ErrNone), errors.Is(err, viewwire.ErrUnknown):
-		// It lives, and has none yet, as one that has just taken over: what was known grows old.
+		// The controller is alive and has no view yet, as right after taking over: the known view grows old.
 		return true
 	case err != nil:
 		if ctx.Err() == nil {
@@ -212,7 +212,7 @@ func (f *follower) ask(ctx context.Context, q viewwire.Question) bool {
 	return true
 }
 
-// find learns from the Lease where the controller serves its views, and says whether that is somewhere else than before.
+// find reads from the Lease the address at which the controller serves its views, and returns whether it has changed.
 func (f *follower) find(ctx context.Context) (moved bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -229,7 +229,7 @@ func (f *follower) find(ctx context.Context) (moved bool, err error) {
 	return true, nil
 }
 
-// readReport takes the view from the API server, as it is stored: how old it is is known once it is seen to advance.
+// readReport takes the view from the API server, as it is stored: its age is known once it is seen to advance.
 func (f *follower) readReport(ctx context.Context, key types.NamespacedName) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

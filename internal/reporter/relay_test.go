@@ -87,7 +87,7 @@ func (w *world) stores(v *api.StatusReportView) {
 	}
 }
 
-// handsOn is what a relay answers: the stamp and the age, or why there is none.
+// handsOn is a relay's answer: the stamp and the age, or why there is none.
 func handsOn(r *relay) (view.Stamp, time.Duration, error) {
 	v, err := r.serve(demo)
 	if err != nil {
@@ -120,7 +120,7 @@ func (w *world) metric(f *follower, name string) (sum float64) {
 	return sum
 }
 
-// What the controller says is handed on with its age, which goes on by the reporter's own clock, and ends at 20 seconds.
+// The controller's view is relayed with its age, which goes on by the reporter's own clock, and ends at 20 seconds.
 func TestARelayHandsOnWhatTheControllerSaysWithItsAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
@@ -187,7 +187,7 @@ func TestWhichAnswerOfTheControllerIsTaken(t *testing.T) {
 	}
 }
 
-// Where the controller is, the Lease says: another one is found, and what the API server has is read while none answers.
+// The Lease has the controller's address: another one is found, and the API server's view is read while none answers.
 func TestARelayFindsAnotherControllerAndReadsTheReportMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
@@ -210,7 +210,7 @@ func TestARelayFindsAnotherControllerAndReadsTheReportMeanwhile(t *testing.T) {
 			time.Sleep(followInterval)
 			f.look(t.Context())
 		}
-		if f.address != "10.0.0.9:8443" { // it answers: nobody asks for another
+		if f.address != "10.0.0.9:8443" { // it answers: no other is looked for
 			t.Errorf("asked %s", f.address)
 		}
 		l.err = viewwire.ErrNotLeading
@@ -372,7 +372,7 @@ func TestARelayFollowsAReportThatIsMadeAnew(t *testing.T) {
 	})
 }
 
-// A reporter that nobody asks looks for a view each 5 s; one that a barrier asks does so at once, and then each second, for as long as it is asked.
+// Without a barrier's request a reporter looks for a view each 5 s; with one at once, and then each second, for as long as requests come.
 func TestAReporterThatIsAskedLooksEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")

@@ -34,11 +34,10 @@ const (
 	// DefaultInterval and MinInterval bound --status-report-interval.
 	DefaultInterval = 5 * time.Second
 	MinInterval     = time.Second
-	// beatInterval is the longest interval with a heartbeat: who asks for it takes nothing that is older than two of them.
+	// beatInterval is the longest interval with a heartbeat: its readers accept nothing older than two of them.
 	beatInterval = 5 * time.Second
 
-	// maxBackoff bounds the pause between attempts to write while the API server refuses or does not answer. It is short because a row
-	// that is not written is not true any more.
+	// maxBackoff bounds the pause between attempts to write while the API server refuses or does not answer. It is short because the annotation is out of date until then.
 	maxBackoff = 15 * time.Second
 	// maxUnwritten is how long a change may wait for the API server before the reporter says that it is not ready: its row is stale then.
 	maxUnwritten = time.Minute
@@ -62,15 +61,15 @@ type Options struct {
 	ScyllaDB *scylla.Client
 	// Metrics of it, for its place in the log of group 0; nil asks for none.
 	Metrics *scylla.Client
-	// Group0File has the answer of the Pod's query for the ID of the node's group 0; empty where nobody asks for it.
+	// Group0File has the answer of the Pod's query for the ID of the node's group 0; empty where the Pod has no such query.
 	Group0File string
 	// Listener serves /healthz, /readyz and /metrics; nil serves nothing. Run closes it.
 	Listener net.Listener
-	// Heartbeat serves the row with a running number by TLS, see package heartbeat; nil serves none, and the row says so. Run closes it.
+	// Heartbeat serves the row with a running number by TLS, see package heartbeat; nil serves none, and the row records that. Run closes it.
 	Heartbeat net.Listener
-	// HeartbeatByLease has the running number written to a Lease of the own Pod, for a controller that may not ask; Heartbeat is served all the same.
+	// HeartbeatByLease writes the running number to a Lease of the own Pod, for a controller that may not connect; Heartbeat is served all the same.
 	HeartbeatByLease bool
-	// LeaseNamespace holds the controller's Lease, which says where it serves its views; empty asks nobody for one. What is known is handed on where the heartbeat is served.
+	// LeaseNamespace holds the controller's Lease, which has the address of its views; empty follows no controller. Its view is relayed where the heartbeat is served.
 	LeaseNamespace string
 	// Clock is the real one when nil.
 	Clock clock.WithTicker
@@ -86,8 +85,8 @@ func ValidateInterval(d time.Duration) error {
 	return nil
 }
 
-// Run polls until ctx ends, and then once more, so that the row does not outlive the node. It returns nil after that. Errors: wrong
-// options (exit code 2); the own Pod does not exist or is another one of the same name.
+// Run polls until ctx ends, and then once more, so that the row does not outlive the node. It returns nil after that. Errors: wrong options (exit code 2); the own Pod does not
+// exist or is another one of the same name.
 func Run(ctx context.Context, o Options) error {
 	if err := ValidateInterval(o.Interval); err != nil {
 		return err
@@ -147,9 +146,9 @@ type reporter struct {
 	relay     *relay
 	fetch     func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
 
-	// Of the loop alone.
+	// Used by the loop alone.
 	restored    bool      // the annotation was read back once
-	written     string    // what the annotation holds
+	written     string    // the annotation's value
 	version     string    // of the Pod, as it was read or written last
 	doubtful    time.Time // until then a write that failed may still arrive, so that the annotation is read back
 	since       map[hostid.ID]sighting
@@ -166,7 +165,7 @@ type reporter struct {
 	// Shared with the HTTP handlers.
 	mu             sync.Mutex
 	polled         time.Time // end of the last poll
-	unwrittenSince time.Time // zero when the annotation says what the last poll saw
+	unwrittenSince time.Time // zero when the annotation has the row of the last poll
 	writeError     string
 }
 
@@ -186,14 +185,14 @@ func (r *reporter) loop(ctx context.Context) error {
 	}
 }
 
-// last says what is true at the end: ScyllaDB's container stops before its native sidecars, and a row that still says UP would
-// outlive the node for as long as the Pod object lives.
+// last writes the row that is true at the end: ScyllaDB's container stops before its native sidecars, and a row that still has UP would outlive the node for as long as the Pod
+// object exists.
 func (r *reporter) last(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	r.nextTry = time.Time{}
 	if err := r.step(ctx); err != nil {
-		// A Pod that is deleted by force is gone before its containers are: nobody is left to be told.
+		// A Pod that is deleted by force is gone before its containers are: there is no annotation left to write.
 		r.Log.Info("stopped, with nothing left to write to", "reason", err.Error())
 		return nil
 	}
@@ -201,11 +200,11 @@ func (r *reporter) last(ctx context.Context) error {
 	return nil
 }
 
-// step polls once and writes what has changed. Only an error that no later attempt can mend is returned.
+// step polls once and writes changes. Only an error that no later attempt can cure is returned.
 func (r *reporter) step(ctx context.Context) error {
 	row := r.poll(ctx)
 	if over(ctx) {
-		return nil // cut short: what was read is not what ScyllaDB said
+		return nil // cut short: the row is not complete
 	}
 	row.Heartbeat, row.Group0ID = r.where, r.group0(&row)
 	r.flush(ctx, row)
@@ -223,7 +222,7 @@ func (r *reporter) step(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("report of pod %s/%s: %w", r.Namespace, r.Pod, err)
 	}
-	// Before it is written: a row that cannot be written is another one than the annotation's, and whoever asks shall know it.
+	// Before it is written: a row that cannot be written differs from the annotation's, and readers of the heartbeat must see that.
 	if r.beat.Say(value, row.Error == nil); row.Error == nil {
 		r.metrics.heartbeats.Inc()
 		r.renew(ctx)
@@ -281,11 +280,11 @@ func (r *reporter) poll(ctx context.Context) api.NodeStatusReport {
 	return row
 }
 
-// limitGroup0 bounds the query's answer; the right one has some 50 bytes.
+// limitGroup0 bounds the query's answer; a correct one has some 50 bytes.
 var limitGroup0 = bounded.Limit{Bytes: 1 << 20, Cure: "give --group0-file the file that the query's init container wrote"}
 
-// group0 is the ID of the node's group 0 by its disk, as it was when its Pod started; empty where the disk does not tell. It is said of a node that serves: one
-// that starts may still be refused.
+// group0 is the ID of the node's group 0 by its disk, as read when its Pod started; empty where the disk has none. It is reported only of a node that serves: one that starts may
+// still be refused.
 func (r *reporter) group0(row *api.NodeStatusReport) string {
 	if r.Group0File == "" || row.OperationMode != modeNormal || row.HostID == "" {
 		return ""
@@ -297,7 +296,7 @@ func (r *reporter) group0(row *api.NodeStatusReport) string {
 	return bootstrap.ParseGroup0ID(out)
 }
 
-// tell has the heartbeat say the node's place in the log of group 0, which nobody asks for without one.
+// tell sets the node's place in the log of group 0 in the heartbeat; without a heartbeat it is not read.
 func (r *reporter) tell(ctx context.Context, row *api.NodeStatusReport) {
 	var said raftlog.Said
 	if r.where != nil && row.Error == nil {
@@ -306,7 +305,7 @@ func (r *reporter) tell(ctx context.Context, row *api.NodeStatusReport) {
 	r.beat.Tell(said)
 }
 
-// stamp fills in since when each node has not been UP, and remembers it through polls that could not see.
+// stamp fills in since when each node has not been UP, and keeps the times through polls without an answer.
 func (r *reporter) stamp(row *api.NodeStatusReport) {
 	if row.Error != nil {
 		return
@@ -327,7 +326,7 @@ func (r *reporter) stamp(row *api.NodeStatusReport) {
 	r.since = next
 }
 
-// restore reads the annotation back once, so that a restarted reporter neither writes what is there already nor forgets since when.
+// restore reads the annotation back once, so that a restarted reporter neither writes a row that is already there nor loses its times.
 func (r *reporter) restore(ctx context.Context) error {
 	if r.restored {
 		return nil
@@ -419,8 +418,8 @@ func (r *reporter) settled() {
 	r.unwrittenSince, r.writeError = time.Time{}, ""
 }
 
-// flush asks once per process of ScyllaDB. The generation is the second in which the process started; a version that does not tell
-// it is taken as restarted whenever it has not been NORMAL in between.
+// flush flushes once per process of ScyllaDB. The generation is the second in which the process started; a version without it counts as restarted whenever it has not been NORMAL
+// in between.
 func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 	if row.OperationMode != modeNormal || row.HostID == "" {
 		r.wasNormal = false
@@ -451,7 +450,7 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 		}
 		return
 	}
-	// What fails here is flushed by the next clean stop, or by the replay of the next start.
+	// After a failure the next clean stop flushes, or the next start replays the commit log.
 	if err := r.ScyllaDB.FlushScyllaLocal(ctx); err != nil {
 		r.Log.Info("system.scylla_local was not flushed: the disk may not tell the ID of group 0 yet", "error", err.Error())
 	}
@@ -460,7 +459,7 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 	r.Log.Info("system.local flushed: the data directory now says that this node has bootstrapped", "hostID", row.HostID)
 }
 
-// ready is nil while ScyllaDB is asked, and the row in the annotation is what it says or will be within maxUnwritten.
+// ready is nil while ScyllaDB is polled, and its row is in the annotation or will be within maxUnwritten.
 func (r *reporter) ready() error {
 	now := r.Clock.Now()
 	r.mu.Lock()

@@ -393,7 +393,7 @@ func TestWriteThatFailsIsTriedAgainWithTheNewestContent(t *testing.T) {
 		before, _ := w.count()
 		w.setFailure(nil)
 		time.Sleep(time.Minute)
-		// Back to what is written already: nothing to do.
+		// Back to the row that is already written: no write is due.
 		if after, _ := w.count(); after != before {
 			t.Errorf("%d patches, then %d", before, after)
 		}

@@ -87,7 +87,7 @@ func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats, m.renewals, m.reachable, m.adopted, m.viewAge, m.viewEpoch, m.info}
 }
 
-// RegisterMetrics registers every metric that is served, without values, for who writes of them.
+// RegisterMetrics registers every metric of the reporter, without values, for the documentation.
 func RegisterMetrics(r prometheus.Registerer) error {
 	var errs []error
 	for _, c := range newMetrics().collectors() {
@@ -109,7 +109,7 @@ func (m *metrics) observe(row api.NodeStatusReport, result string, now time.Time
 	}
 }
 
-// followed is after a look at the controller.
+// followed records the result of one request to the controller.
 func (m *metrics) followed(answered bool, r *relay) {
 	m.reachable.Set(map[bool]float64{true: 1}[answered])
 	if age, ok := r.age(); ok {
@@ -150,7 +150,7 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 	}
 }
 
-// serveHeartbeat serves the row, and the controller's view to those who have lost it, until stop is called, with a key that this process makes. Where, the row says.
+// serveHeartbeat serves the row, and the controller's view to members that do not receive it, until stop is called, with a key that this process makes. The row has its address.
 func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop func(), err error) {
 	key, err := pinned.NewKey(r.Namespace + "/" + r.Pod)
 	if err != nil {
@@ -169,11 +169,11 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 		r.Log.Info("ScyllaDB is asked more often than --status-report-interval says: the heartbeat needs it", "interval", beatInterval.String())
 		r.Interval = beatInterval
 	}
-	// Not with ctx itself: the last words are served, too.
+	// Not ctx itself: the last row is served, too.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	mux := http.NewServeMux()
 	mux.Handle("/", &r.beat)
-	if r.LeaseNamespace != "" { // else nobody is followed, and there is nothing to hand on: 404, as of an older one
+	if r.LeaseNamespace != "" { // else no controller is followed, and there is no view to relay: 404, as from an older reporter
 		mux.Handle(viewwire.RelayPath, viewwire.Relay(r.relay.serve))
 	}
 	wg.Go(func() {

@@ -27,12 +27,12 @@ const DefaultBaseURL = "http://localhost:10000"
 const (
 	// DefaultTimeout bounds one request. ScyllaDB answers these reads from memory; a node that takes longer is not healthy.
 	DefaultTimeout = 5 * time.Second
-	// maxErrorBody bounds what is read of an error's body; its message goes into an annotation.
+	// maxErrorBody bounds how much of an error's body is read; its message goes into an annotation.
 	maxErrorBody    = 64 << 10
 	maxErrorMessage = 512
 )
 
-// What an answer may be. A thousand nodes need a third of it at most; a reporter has 128 MiB of memory, and holds one item of a list at a time.
+// Limits of an answer. A thousand nodes need a third of it at most; a reporter has 128 MiB of memory, and holds one item of a list at a time.
 const oddAnswer = "check that it is ScyllaDB that answers on the port of its REST API"
 
 var (
@@ -82,11 +82,11 @@ func (c *Client) WithTimeout(d time.Duration) *Client {
 	return &cc
 }
 
-// CloseIdleConnections lets go of kept connections.
+// CloseIdleConnections closes kept connections.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// APIError is any answer that is not the one asked for: an error status, no answer at all (Status 0), or a body that cannot be
-// decoded (Status 200). Its text never carries the host or a port, so that the same failure has the same text each time.
+// APIError is a failed request: an error status, no answer at all (Status 0), or a body that cannot be decoded (Status 200). Its text never has the host or a port, so that the
+// same failure has the same text each time.
 type APIError struct {
 	Method, Path string
 	// Status is the HTTP status, 0 when there was no answer.
@@ -117,7 +117,7 @@ func IsMissing(err error) bool {
 	return ok && e.Missing()
 }
 
-// IsUnreachable is true when err says that no answer came at all.
+// IsUnreachable is true when err means that no answer came at all.
 func IsUnreachable(err error) bool {
 	e, ok := errors.AsType[*APIError](err)
 	return ok && e.Status == 0
@@ -127,7 +127,7 @@ func (c *Client) get(ctx context.Context, path string, decode func(io.Reader) er
 	return c.do(ctx, http.MethodGet, path, decode)
 }
 
-// do sends a request and has the body of a good answer decoded while it comes in.
+// do sends a request and passes the body of a successful answer to decode while it arrives.
 func (c *Client) do(ctx context.Context, method, path string, decode func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -145,7 +145,7 @@ func (c *Client) do(ctx context.Context, method, path string, decode func(io.Rea
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode/100 != 2 {
-		// The status is the answer; a body that breaks off takes nothing from it.
+		// The status is the answer, even where the body breaks off.
 		b, _ := bounded.Head(resp.Body, maxErrorBody)
 		return fail(resp.StatusCode, errorMessage(b, resp.StatusCode), nil)
 	}
@@ -162,7 +162,7 @@ func (c *Client) do(ctx context.Context, method, path string, decode func(io.Rea
 	return nil
 }
 
-// noting remembers the error of a read, which tells an answer that broke off from one that cannot be decoded.
+// noting records the error of a read, which distinguishes an answer that broke off from one that cannot be decoded.
 type noting struct {
 	r   io.Reader
 	err error
@@ -221,7 +221,7 @@ func errorMessage(body []byte, status int) string {
 	return "no message"
 }
 
-// clip bounds a text at a rune's border and drops what cannot stand in JSON as it is.
+// clip bounds a text at a rune's border and drops characters that are invalid in JSON.
 func clip(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxErrorMessage {
@@ -266,13 +266,13 @@ func (c *Client) Leaving(ctx context.Context) ([]string, error) {
 	return c.strings(ctx, "/storage_service/nodes/leaving")
 }
 
-// Tokens lists the normal tokens of the node at address. Empty means that it owns none or is not known. ScyllaDB answers for
-// whoever holds the address: during a replacement with the same address that is the newcomer.
+// Tokens lists the normal tokens of the node at address. Empty means that it owns none or is not known. ScyllaDB answers for the present holder of the address: during a
+// replacement with the same address that is the newcomer.
 func (c *Client) Tokens(ctx context.Context, address string) ([]string, error) {
 	return c.strings(ctx, "/storage_service/tokens/"+url.PathEscape(address))
 }
 
-// RingTokens are the tokens of all nodes, as far as this one knows the ring; there before it gossips.
+// RingTokens are the tokens of all nodes, as far as this one knows the ring; available before it gossips.
 func (c *Client) RingTokens(ctx context.Context) ([]string, error) {
 	return c.strings(ctx, "/storage_service/tokens")
 }
@@ -287,8 +287,8 @@ func (c *Client) string(ctx context.Context, path string) (string, error) {
 	return out, c.get(ctx, path, func(b io.Reader) (err error) { out, err = decodeString(b); return })
 }
 
-// LocalHostID is the node's own host ID, which it has before it has joined anything. Empty when it is not set yet (zero UUID up to
-// 6.1, 404 "not yet set" since); a 404 because the path is not there yet is an error like any other.
+// LocalHostID is the node's own host ID, which it has before it has joined a cluster. Empty when it is not set yet (zero UUID up to 6.1, 404 "not yet set" since); a 404 for a path
+// that does not exist yet is an error like any other.
 func (c *Client) LocalHostID(ctx context.Context) (string, error) {
 	id, err := c.string(ctx, "/storage_service/hostid/local")
 	if e, ok := errors.AsType[*APIError](err); ok && e.Missing() && strings.Contains(e.Message, "not yet set") {
@@ -310,21 +310,20 @@ func (c *Client) ReleaseVersion(ctx context.Context) (string, error) {
 	return c.string(ctx, "/storage_service/scylla_release_version")
 }
 
-// Generation is the node's gossip generation, the second at which the process started: it tells one process from the next.
+// Generation is the node's gossip generation, the second at which the process started: it identifies the process.
 func (c *Client) Generation(ctx context.Context) (int64, error) {
 	var out int64
 	return out, c.get(ctx, "/storage_service/generation_number", func(b io.Reader) (err error) { out, err = decodeInt(b); return })
 }
 
-// ReplaceTarget is the node's own configuration replace_node_first_boot: the host ID it was told to replace, empty when none.
+// ReplaceTarget is the node's own configuration replace_node_first_boot: the host ID that it has to replace, empty when none.
 func (c *Client) ReplaceTarget(ctx context.Context) (string, error) {
 	id, err := c.string(ctx, "/v2/config/replace_node_first_boot")
 	return canonicalHostID(id), err
 }
 
-// RepairBased are the node operations that the node's configuration has as repair-based, in ScyllaDB's words, sorted; none where the mechanism is off.
-// The two options are those of ScyllaDB's documentation of repair-based node operations; that one is a boolean and the other a text with commas is
-// [derived] from how the configuration is printed.
+// RepairBased are the node operations that the node's configuration has as repair-based, in ScyllaDB's words, sorted; none where the mechanism is off. The two options are those of
+// ScyllaDB's documentation of repair-based node operations; that one is a boolean and the other a text with commas is [derived] from the printed form of the configuration.
 func (c *Client) RepairBased(ctx context.Context) ([]string, error) {
 	var on bool
 	if err := c.get(ctx, "/v2/config/enable_repair_based_node_ops", func(b io.Reader) (err error) { on, err = decodeBool(b); return }); err != nil || !on {
@@ -357,11 +356,10 @@ func (c *Client) SchemaVersions(ctx context.Context) (map[string][]string, error
 	return out, c.get(ctx, "/storage_proxy/schema_versions", func(b io.Reader) (err error) { out, err = decodeSchemaVersions(b); return })
 }
 
-// FlushSystemLocal writes system.local to an SSTable, so that the data directory says that the node has bootstrapped. Since 5.4
-// ScyllaDB leaves that to a clean stop.
+// FlushSystemLocal writes system.local to an SSTable, so that the data directory records that the node has bootstrapped. Since 5.4 ScyllaDB leaves that to a clean stop.
 func (c *Client) FlushSystemLocal(ctx context.Context) error { return c.flushSystem(ctx, "local") }
 
-// FlushScyllaLocal does so with system.scylla_local, so that the data directory tells the ID of the node's group 0 [derived].
+// FlushScyllaLocal does so with system.scylla_local, so that the data directory has the ID of the node's group 0 [derived].
 func (c *Client) FlushScyllaLocal(ctx context.Context) error {
 	return c.flushSystem(ctx, "scylla_local")
 }
@@ -373,7 +371,7 @@ func (c *Client) flushSystem(ctx context.Context, table string) error {
 	})
 }
 
-// Endpoint is what gossip knows of one node.
+// Endpoint is one node in gossip.
 type Endpoint struct {
 	Address string `json:"address"`
 	// HostID is the application state HOST_ID, canonical; empty when the node has not gossiped it.
@@ -382,8 +380,7 @@ type Endpoint struct {
 	Generation int64  `json:"generation,omitempty"`
 }
 
-// Endpoints lists everybody whom gossip knows, members or not (GET /failure_detector/endpoints): the only answer that says which
-// host ID is the one that gossips from an address.
+// Endpoints lists every node in gossip, members or not (GET /failure_detector/endpoints): the only answer with the host ID that gossips from an address.
 func (c *Client) Endpoints(ctx context.Context) ([]Endpoint, error) {
 	var out []Endpoint
 	return out, c.get(ctx, "/failure_detector/endpoints", func(b io.Reader) (err error) { out, err = decodeEndpoints(b); return })
@@ -394,8 +391,7 @@ type Task struct {
 	ID    string `json:"id"`
 	Type  string `json:"type"`  // bootstrap, replace, decommission, "remove node", rebuild (texts since 2025.1); empty while pending
 	State string `json:"state"` // created, running, done, failed; queued operations are running too
-	// HostID of the node that the operation is about; empty where ScyllaDB does not say. Of a replacement it is the new node, from 2026.4 on the
-	// replaced one.
+	// HostID of the node that the operation is about; empty where ScyllaDB does not name it. Of a replacement it is the new node, from 2026.4 on the replaced one.
 	HostID string `json:"hostID"`
 	Ended  string `json:"ended,omitempty"` // as printed, for ordering only
 }

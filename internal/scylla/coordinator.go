@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
-// coordinator is the host ID of the topology coordinator, as a node that serves knows it; empty where it knows none. A node that is on its way in may not
-// be in group 0 yet, and where topology is not managed by Raft nobody coordinates it, whoever leads group 0.
+// coordinator is the host ID of the topology coordinator in the answer of a node that serves; empty where it knows none. A joining node may not be in group 0 yet, and where
+// topology is not managed by Raft the leader of group 0 does not coordinate it.
 func (r *Reader) coordinator(ctx context.Context, row *api.NodeStatusReport) hostid.ID {
 	if row.OperationMode != modeNormal || row.LegacyTopology {
 		return ""
@@ -26,7 +26,7 @@ func (r *Reader) coordinator(ctx context.Context, row *api.NodeStatusReport) hos
 	return hostid.Known(leader)
 }
 
-// legacy is true where the node serves and says that its cluster's topology is not managed by Raft, or where its version does not know of that.
+// legacy is true where the node serves and answers that its cluster's topology is not managed by Raft, or where its version does not support that.
 func (r *Reader) legacy(ctx context.Context, row *api.NodeStatusReport) bool {
 	if r.byRaft || row.OperationMode != modeNormal {
 		return false

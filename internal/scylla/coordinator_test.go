@@ -57,8 +57,7 @@ func TestC3EveryVersionThatHasACoordinatorSaysWhoItIs(t *testing.T) {
 	}
 }
 
-// TestC5TwoFoundersOfOneNameAreTwoClusters: what two nodes of the simulator say that founded a cluster each, as a member does that lost its disk and has only
-// itself as seed.
+// TestC5TwoFoundersOfOneNameAreTwoClusters: the answers of two nodes of the simulator that each created a cluster, as a member does that lost its disk and has only itself as seed.
 func TestC5TwoFoundersOfOneNameAreTwoClusters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts simulated nodes")

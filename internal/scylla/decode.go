@@ -21,8 +21,7 @@ import (
 
 const zeroHostID = "00000000-0000-0000-0000-000000000000"
 
-// canonicalHostID is the lower-case form of a UUID, empty for the zero UUID (ScyllaDB's "not set") and the text itself for
-// anything that is not a UUID: it is still somebody's name.
+// canonicalHostID is the lower-case form of a UUID, empty for the zero UUID (ScyllaDB's "not set") and the text itself for anything that is not a UUID: it still names a node.
 func canonicalHostID(text string) string {
 	text = strings.TrimSpace(text)
 	if id, err := hostid.Parse(text); err == nil {
@@ -52,7 +51,7 @@ func canonicalAddress(text string) string {
 	return text
 }
 
-// theAnswer is what is read, in errors that have the path already.
+// theAnswer names the body in errors that have the path already.
 const theAnswer = "the answer"
 
 func decodeMembers(b io.Reader) ([]Member, error) {
@@ -155,7 +154,7 @@ func decodeSchemaVersions(b io.Reader) (map[string][]string, error) {
 // stateHostID is the number of HOST_ID among gossip's application states; ScyllaDB keeps these numbers stable on purpose.
 const stateHostID = 12
 
-// endpointStates has only what is used: the states carry tokens and feature lists of many kilobytes that the decoder skips.
+// endpointStates has only the fields in use: the states carry tokens and feature lists of many kilobytes that the decoder skips.
 type endpointStates struct {
 	Addrs      string `json:"addrs"`
 	Generation int64  `json:"generation"`
@@ -211,8 +210,8 @@ func decodeTasks(b io.Reader) ([]Task, error) {
 	out := []Task{}
 	if err := bounded.Each(limitTasks, b, theAnswer, func(_ int, e task) error {
 		t := Task{ID: e.ID, Type: e.Type, State: strings.ToLower(e.State), HostID: canonicalHostID(e.Entity), Ended: strings.Trim(string(e.End), `"`)}
-		// Node tasks are the parts of a cluster task on one node: their entity is not the node that joins or leaves. Without an entity it is an
-		// operation all the same: up to 2025.4 no task says which node it is about, up to 2026.3 none that has ended.
+		// Node tasks are the parts of a cluster task on one node: their entity is not the joining or leaving node. A task without an entity counts as an operation: up to 2025.4 no
+		// task names its node, up to 2026.3 none that has ended.
 		if t.State != "" && e.Kind != "node" {
 			out = append(out, t)
 		}

@@ -18,7 +18,7 @@ type Diagnosis struct {
 	Code string `json:"code"`
 	// Text is ScyllaDB's own message, without the log's prefix.
 	Text string `json:"text"`
-	// Cure is what to do, one or two sentences.
+	// Cure is the remedy, one or two sentences.
 	Cure string `json:"cure"`
 	// Poisoned is true when ScyllaDB will never start on this data directory again.
 	Poisoned bool `json:"poisoned,omitempty"`
@@ -38,7 +38,7 @@ type known struct {
 	pattern  func() *regexp.Regexp
 }
 
-// failures that ScyllaDB is known to end with, by its exact texts. The order matters where one message contains another.
+// failures are ScyllaDB's known fatal errors, by their exact texts. The order matters where one message contains another.
 var failures = []known{
 	{"JoinCancelled", true, "A node was down when the coordinator looked, so the request was cancelled and this host ID banned. " + cureNewDirectory + cureUpFirst,
 		pattern.Lazy(`request canceled because some required nodes are dead|Canceled\. Dead nodes: `)},
@@ -86,8 +86,8 @@ var failures = []known{
 		pattern.Lazy(`Startup failed: `)},
 }
 
-// prefix is what ScyllaDB's logger puts before a message: "ERROR 2025-09-01 12:00:00,123 [shard 0:main] init - ". Container runtimes
-// put a time stamp of their own before that when asked.
+// prefix is the text of ScyllaDB's logger before a message: "ERROR 2025-09-01 12:00:00,123 [shard 0:main] init - ". Container runtimes can put a time stamp of their own before
+// that.
 var prefix = pattern.Lazy(`^(?:\S+Z? )?(?:(?:TRACE|DEBUG|INFO|WARN|ERROR)\s+)?\d{4}-\d\d-\d\d[ T][\d:,.]+Z?\s+(?:\[[^\]]*\]\s+)?(?:[\w:.-]+ - )?`)
 
 // started is the line after which earlier failures are history.
@@ -95,9 +95,9 @@ var started = pattern.Lazy(`initialization completed\.`)
 
 const maxLine = 16 << 10
 
-// FirstError finds the failure that explains a container log. A process that is started again on the same directory buries the first
-// message under others that only follow from it, so the first one that spoils the directory counts, else the first of any kind; what
-// stands before a successful start is history. False when nothing known is found. Lines of any length, and logs that break off, are fine.
+// FirstError finds the failure that explains a container log. A process that is restarted on the same directory adds messages that only follow from the first failure, so the first
+// one that spoils the directory counts, else the first of any kind; failures before a successful start are ignored. False when no known failure is found. Lines of any length, and
+// logs that break off, are accepted.
 func FirstError(log io.Reader) (Diagnosis, bool) {
 	r := bufio.NewReaderSize(log, maxLine)
 	var first Diagnosis
@@ -129,5 +129,5 @@ func recognise(line string) (Diagnosis, bool) {
 	return Diagnosis{}, false
 }
 
-// Recognise finds a known failure in one message, such as a task's error. False when it is none that is known.
+// Recognise finds a known failure in one message, such as a task's error. False when there is none.
 func Recognise(message string) (Diagnosis, bool) { return recognise(message) }

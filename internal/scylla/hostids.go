@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// checkHostIDs is nil when every member has a host ID that is one: of a row with another text nobody would read anything.
+// checkHostIDs is nil when every member has a valid host ID: a row with another text would be rejected by its readers.
 func (p *picture) checkHostIDs() error {
 	if len(p.anonymous) > 0 {
 		return fmt.Errorf("member %s has no host ID yet", p.anonymous[0])

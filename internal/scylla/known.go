@@ -8,7 +8,7 @@ import "strings"
 type Known struct {
 	// Code and Cure are those of a Diagnosis.
 	Code, Cure string
-	// Texts are ScyllaDB's own, with "..." for what differs from time to time.
+	// Texts are ScyllaDB's own, with "..." for the variable parts.
 	Texts []string
 	// Poisoned is true when ScyllaDB will never start on this data directory again.
 	Poisoned bool

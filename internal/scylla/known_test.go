@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What documents say that ScyllaDB logs must be recognised as what they call it.
+// A text that the documents quote as ScyllaDB's log must be recognised under the code that they give.
 func TestKnownFailuresAreRecognised(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range KnownFailures() {

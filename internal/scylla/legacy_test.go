@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
 )
 
-// TestA5WhetherTopologyIsManagedByRaft: a cluster founded before 6.0 says so through its upgrade, until somebody upgrades its topology too.
+// TestA5WhetherTopologyIsManagedByRaft: a cluster created before 6.0 reports through its upgrade state that it is not, until an administrator upgrades its topology too.
 func TestA5WhetherTopologyIsManagedByRaft(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts simulated nodes")

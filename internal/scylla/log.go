@@ -17,10 +17,10 @@ const DefaultMetricsURL = "http://127.0.0.1:9180/metrics"
 // limitMetrics is for the metrics of Raft, which are some 5 KiB. A ScyllaDB that does not select by name sends all of them: those are not read.
 var limitMetrics = bounded.Limit{Bytes: 64 << 10, Cure: "this version does not select metrics by name: --scylla-metrics-url= turns the question off"}
 
-// logTimeout bounds the questions about the log: the row is not to wait for them.
+// logTimeout bounds the requests about the log: the row must not wait for them.
 const logTimeout = time.Second
 
-// ReadLog asks a node for its place in the log of group 0: metrics is a client of its metrics, nil asks for none. What it does not tell is absent, whatever the cause:
+// ReadLog asks a node for its place in the log of group 0: metrics is a client of its metrics, with nil they are not read. A value without an answer is absent, for any cause:
 // before 6.1 there are no such metrics, and the port may be closed.
 func ReadLog(ctx context.Context, c, metrics *Client) raftlog.Said {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)

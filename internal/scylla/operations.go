@@ -78,10 +78,10 @@ func finished(tasks []Task, id string) bool {
 	return slices.ContainsFunc(tasks, func(t Task) bool { return t.HostID == id && t.Type == "replace" && t.State == "done" })
 }
 
-// replaced is the kind of the open replacements that name the replaced node.
+// replaced is the kind of the open replacements whose task names the replaced node.
 const replaced = "replaced"
 
-// replacers are the members that have taken the address of one of those that are replaced. One at another address is not told by its address.
+// replacers are the members that have taken the address of a replaced node. A replacer at another address is not found by its address.
 func (p *picture) replacers(targets map[string]bool) map[string]bool {
 	out := map[string]bool{}
 	for id := range targets {
@@ -96,8 +96,8 @@ func (p *picture) replacers(targets map[string]bool) map[string]bool {
 	return out
 }
 
-// takers are, while a replacement is open of which ScyllaDB does not say whose it is (up to 2025.4), the nodes that have taken the address of a member and
-// own no tokens yet: that is what a replacement at the same address looks like. [derived]
+// takers are, while a replacement is open whose task does not name its node (up to 2025.4), the nodes that have taken the address of a member and own no tokens yet: the state of a
+// replacement at the same address. [derived]
 func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[string]bool {
 	if !slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && t.Type == "replace" && t.HostID == "" }) {
 		return nil
@@ -108,7 +108,7 @@ func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[strin
 		if !ok || !slices.ContainsFunc(ids, func(id string) bool { return id != h.HostID }) {
 			continue
 		}
-		// ScyllaDB answers for the holder; a member with tokens there replaces nobody.
+		// ScyllaDB answers for the present holder; a member with tokens there replaces no node.
 		if tokens, err := r.c.Tokens(ctx, a); err == nil && len(tokens) == 0 {
 			out[h.HostID] = true
 		}
@@ -116,7 +116,7 @@ func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[strin
 	return out
 }
 
-// states are those that are not plain membership, each by a statement of ScyllaDB.
+// states are the states other than plain membership, each by a statement of ScyllaDB.
 func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *picture, open map[string]map[string]bool) (map[string]api.NodeState, error) {
 	out := map[string]api.NodeState{}
 	byAddress := func(list func(context.Context) ([]string, error), state api.NodeState) error {
@@ -126,7 +126,7 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 		}
 		r.gap(err)
 		for _, a := range found {
-			// With two behind one address the list does not say which is meant.
+			// With two members behind one address the list does not identify the joining or leaving one.
 			if ids := p.behind[canonicalAddress(a)]; len(ids) == 1 {
 				out[ids[0]] = state
 			}
@@ -150,7 +150,7 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 		out[id] = api.NodeStateBeingReplaced
 	}
 	for id := range open["replace"] {
-		// Who replaces a node with the node's own address has taken that address; it gossips from there before it is listed.
+		// A node that replaces another at the other's address has taken that address; it gossips from there before it is listed.
 		theirs := p.addresses[id]
 		if e, ok := p.byID[id]; ok && len(theirs) == 0 {
 			theirs = []string{e.Address}
@@ -162,7 +162,7 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 				}
 			}
 		}
-		// The newcomer itself knows whom it replaces, whatever the addresses.
+		// The newcomer itself knows its replaced node, whatever the addresses.
 		if id == string(row.HostID) && row.OperationMode != modeNormal {
 			if target, err := r.c.ReplaceTarget(ctx); err == nil && target != "" && target != id {
 				out[target] = api.NodeStateBeingReplaced

@@ -45,7 +45,7 @@ func encoded(v any) string {
 	return string(b)
 }
 
-// cluster is what gossip of one node holds; there is no other truth that the node could tell.
+// cluster is the gossip of one node; the node has no other source.
 type cluster struct {
 	endpoints []endpoint
 	ids       []string // by endpoint
@@ -122,7 +122,7 @@ func TestNeverUpWithoutGossipsWord(t *testing.T) {
 			if up && (!e.IsAlive || later || !slices.Contains(c.live, e.Addrs)) {
 				t.Fatalf("%s is UP: alive %v, another later at %s %v, live %v", e.Addrs, e.IsAlive, e.Addrs, later, c.live)
 			}
-			// What nobody doubts is UP: the rule must not be kept by saying UNKNOWN to everything.
+			// A node without contrary evidence is UP: the rule must not be kept by returning UNKNOWN for everything.
 			if !up && e.IsAlive && alone && slices.Contains(c.live, e.Addrs) && !slices.Contains(c.down, e.Addrs) {
 				t.Fatalf("%s is %s", c.ids[i], row.ObservedNodes[k].Status)
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
-// Keyspace is where the replicas of a keyspace are.
+// Keyspace is the replica placement of a keyspace.
 type Keyspace struct {
 	Name string `json:"name"`
 	// Replicas are the distinct sets of nodes that hold the same data, by host ID, sorted.
@@ -25,7 +25,7 @@ type Keyspace struct {
 }
 
 const (
-	// keyspaceTraces holds traces of queries that somebody asked for: nobody misses them.
+	// keyspaceTraces holds traces of queries; they may be lost.
 	keyspaceTraces = "system_traces"
 	// maxTables of a keyspace with tablets are asked about: the replication factor is the keyspace's, and so the same for all.
 	maxTables = 32
@@ -38,8 +38,8 @@ var (
 	limitTables = bounded.Limit{Bytes: 32 << 20, Items: 1 << 18, ItemBytes: 4 << 10, Cure: oddAnswer}
 )
 
-// Replication says where the data of every keyspace is that is not each node's own, but for traces: GET /storage_service/keyspaces, describe_ring and, for a
-// keyspace with tablets, /column_family. [code api/storage_service.cc, api/column_family.cc; nobody ran the part for tablets against a real ScyllaDB]
+// Replication returns the replica placement of every keyspace whose data are not each node's own, except traces: GET /storage_service/keyspaces, describe_ring and, for a keyspace
+// with tablets, /column_family. [code api/storage_service.cc, api/column_family.cc; the part for tablets was not run against a real ScyllaDB]
 func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
 	members, err := c.Members(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
 	return out, nil
 }
 
-// byAddress maps addresses to host IDs. Two members behind one address cannot be told apart, and neither can a member that has none.
+// byAddress maps addresses to host IDs. Errors: a member without a host ID or a valid address, and two members at one address.
 func byAddress(members []Member) (map[netip.Addr]hostid.ID, error) {
 	out := make(map[netip.Addr]hostid.ID, len(members))
 	for _, m := range members {

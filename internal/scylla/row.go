@@ -23,11 +23,11 @@ const (
 	topologyDone = "done"
 	// rounds bounds how often a picture that does not fit together is read again.
 	rounds = 3
-	// maxOperations bounds the operations of one row: finished ones stay in the task manager for as long as its user_task_ttl says.
+	// maxOperations bounds the operations of one row: finished ones stay in the task manager for its user_task_ttl.
 	maxOperations = 32
 )
 
-// ReadRow reads once what one node says of all others, without a memory of earlier reads. See Reader.Read.
+// ReadRow reads once a node's view of all others, without a memory of earlier reads. See Reader.Read.
 func ReadRow(ctx context.Context, c *Client) api.NodeStatusReport {
 	return NewReader(c).Read(ctx)
 }
@@ -42,9 +42,9 @@ type Reader struct {
 	failures map[string]string
 	// entities are the nodes that tasks named while they were open, by task ID: from 2026.1 to 2026.3 a task that has ended names none.
 	entities map[string]string
-	// byRaft is set once the node has said that topology is managed by Raft: that never changes back.
+	// byRaft is set once the node has answered that topology is managed by Raft: that never changes back.
 	byRaft bool
-	// repair are the repair-based operations by the node's configuration, asked once for each process that serves: what counts is what was set when it joined.
+	// repair are the repair-based operations by the node's configuration, read once for each process that serves: the setting at the time of the join counts.
 	repair      []string
 	repairAsked bool
 	// gaps of the last row.
@@ -56,7 +56,7 @@ func NewReader(c *Client) *Reader {
 	return &Reader{c: c, seen: map[string]string{}, failures: map[string]string{}, entities: map[string]string{}}
 }
 
-// Remember takes the members of an earlier row, as a reader that restarts finds it in the annotation.
+// Remember takes the members of an earlier row, which a restarted reader has from the annotation.
 func (r *Reader) Remember(row api.NodeStatusReport) {
 	for _, o := range row.ObservedNodes {
 		if o.HostID != "" {
@@ -65,14 +65,13 @@ func (r *Reader) Remember(row api.NodeStatusReport) {
 	}
 }
 
-// Read reads one row. It never fails: what could not be read is in Error, and the row then has no observations; HostID, OperationMode,
-// ScyllaVersion and Operations are there as far as ScyllaDB told them. Observations are joined by host ID: an address alone never makes a
-// node UP where gossip can say who is behind it. Since is not set. The result is sorted by host ID; the same answers give the same row.
+// Read reads one row. It never fails: a failed request is in Error, and the row then has no observations; HostID, OperationMode, ScyllaVersion and Operations are set as far as
+// ScyllaDB returned them. Observations are joined by host ID: an address alone never makes a node UP where gossip has the host ID behind it. Since is not set. The result is sorted
+// by host ID; the same answers give the same row.
 func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	var row api.NodeStatusReport
 	r.gaps = nil
-	// Each of these has its own stage of starting at which it appears; that it is not there yet is no error of the row. When nobody
-	// answers at all, nobody will answer the other questions.
+	// Each of these appears at its own stage of starting; its absence is no error of the row. When no answer comes at all, the other requests would get none either.
 	own, err := r.c.LocalHostID(ctx)
 	if IsUnreachable(err) {
 		return failed(row, err)
@@ -105,28 +104,28 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 		return failed(row, err)
 	}
 	if row.OwnsTokens == nil && len(row.ObservedNodes) == 0 {
-		// Before 2025.2 gossip that has not started yet answers, and lists nobody.
+		// Before 2025.2 gossip that has not started yet answers with an empty list.
 		row.OwnsTokens = r.ownsNothing(ctx, &row)
 	}
 	return row
 }
 
-// gap notes a question without an answer, once however often it was asked.
+// gap records a request without an answer, once for all its attempts.
 func (r *Reader) gap(err error) {
 	if err != nil && !slices.ContainsFunc(r.gaps, func(known error) bool { return known.Error() == err.Error() }) {
 		r.gaps = append(r.gaps, err)
 	}
 }
 
-// Gaps are the questions that got no answer when the last row was read and cost that row no more than their part: answers of a stage of starting
-// that is not reached yet, or of a node in trouble. What a version does not have is none.
+// Gaps are the requests that got no answer when the last row was read and cost only their part of that row: those of a stage of starting that is not reached yet, or of a node in
+// trouble. A path that a version does not have is no gap.
 func (r *Reader) Gaps() []error { return r.gaps }
 
-// ownsNothing is false where a node that observes nobody says that it owns no tokens, else nil.
+// ownsNothing is false for a node without observations that answers that it owns no tokens, else nil.
 //
-// One that has been decommissioned has none left. One that starts and knows of a ring without any token is no member of anything: a first
-// node waits like that for its seeds, and if nobody could tell it from a member, the seed would wait for its row for ever. A member that
-// restarts has its ring on its disk, but may not have read it yet: whoever keeps records must not take its membership back for this.
+// A decommissioned node has none left. A starting node that knows a ring without any token is no member of any cluster: a first node waits for its seeds in that state, and if it
+// could not be distinguished from a member, the seed would wait for its row for ever. A restarting member has its ring on its disk, but may not have read it yet: the controller
+// must not withdraw its recorded membership because of this.
 func (r *Reader) ownsNothing(ctx context.Context, row *api.NodeStatusReport) *bool {
 	owns := false
 	switch {
@@ -160,12 +159,12 @@ type picture struct {
 	isLive, isDown map[string]bool
 	addresses      map[string][]string   // host ID -> its addresses among the members
 	behind         map[string][]string   // address -> host IDs of members
-	at             map[string][]Endpoint // address -> who gossips from it, by gossip's memory
+	at             map[string][]Endpoint // address -> the nodes that gossip from it, by gossip's memory
 	byID           map[string]Endpoint
 	anonymous      []string // addresses of members that have no host ID
 }
 
-// picture reads until it fits together, or until it is the same twice: then what does not fit is a fact and not two moments mixed.
+// picture reads until the parts are consistent, or the same twice: then an inconsistency is real, and no mixture of two moments.
 func (r *Reader) picture(ctx context.Context) (*picture, error) {
 	p, err := r.readOnce(ctx)
 	for n := 1; err == nil && n < rounds && p.odd(); n++ {
@@ -190,7 +189,7 @@ func (r *Reader) readOnce(ctx context.Context) (*picture, error) {
 	if p.live, err = r.c.Live(ctx); err != nil {
 		return nil, err
 	}
-	// Members that are in neither list are unknown, so a list that is not there costs nothing but that.
+	// Members in neither list are unknown, so a missing list only makes members unknown.
 	if p.down, err = r.c.Down(ctx); err != nil && !IsMissing(err) {
 		return nil, err
 	}
@@ -243,7 +242,7 @@ func newer(a, b Endpoint) bool {
 	return !a.Alive && b.Alive
 }
 
-// holder is who gossips from an address: the one that started last. Nobody when gossip names no host ID, or two of one generation.
+// holder is the node that gossips from an address: the one that started last. False when gossip has no host ID, or two of one generation.
 func (p *picture) holder(address string) (Endpoint, bool) {
 	var best Endpoint
 	found, tie := false, false
@@ -253,7 +252,7 @@ func (p *picture) holder(address string) (Endpoint, bool) {
 		case !found || e.Generation > best.Generation:
 			best, found, tie = e, true, false
 		case e.Generation == best.Generation && e.HostID != best.HostID:
-			// Both alive, or both dead: only life tells who is there.
+			// With equal generations only liveness decides: both alive, or both dead, is a tie.
 			if e.Alive == best.Alive {
 				tie = true
 			} else if e.Alive {
@@ -264,10 +263,10 @@ func (p *picture) holder(address string) (Endpoint, bool) {
 	return best, found && !tie
 }
 
-// named is true when gossip says of anybody which host ID he has.
+// named is true when gossip has the host ID of any node.
 func (p *picture) named() bool { return len(p.byID) > 0 }
 
-// status of a member by its host ID. Only UP when gossip's list of the living has its address and nothing says that another is behind it.
+// status of a member by its host ID. UP only when gossip's list of the living has its address and there is no evidence that another node is behind it.
 func (p *picture) status(id string, addresses []string, replacing map[string]bool) api.NodeStatus {
 	if e, ok := p.byID[id]; ok {
 		return p.statusByGossip(e)
@@ -276,7 +275,7 @@ func (p *picture) status(id string, addresses []string, replacing map[string]boo
 	for _, a := range addresses {
 		statuses[p.statusByAddress(id, a, replacing)] = true
 	}
-	// Two addresses of one host that disagree: nobody knows which is the present one.
+	// Two addresses of one host have different statuses, and it is not known which one is present.
 	if len(statuses) != 1 {
 		return api.NodeStatusUnknown
 	}
@@ -291,7 +290,7 @@ func (p *picture) statusByGossip(e Endpoint) api.NodeStatus {
 	live, down := p.isLive[a], p.isDown[a]
 	h, held := p.holder(a)
 	if held && h.HostID != e.HostID {
-		// The address is another's now.
+		// The address is now another node's.
 		if h.Alive || down {
 			return api.NodeStatusDown
 		}
@@ -312,7 +311,7 @@ func (p *picture) othersAt(address, id string) bool {
 		slices.ContainsFunc(p.behind[address], func(other string) bool { return other != id })
 }
 
-// statusByAddress serves where gossip does not know the host ID.
+// statusByAddress is for members whose host ID gossip does not have.
 func (p *picture) statusByAddress(id, a string, replacing map[string]bool) api.NodeStatus {
 	live, down := p.isLive[a], p.isDown[a]
 	if h, ok := p.holder(a); ok && h.HostID != id {
@@ -327,14 +326,14 @@ func (p *picture) statusByAddress(id, a string, replacing map[string]bool) api.N
 	case !live || down:
 		return api.NodeStatusUnknown
 	case p.named() && len(p.at[a]) == 0:
-		// Alive without any state in gossip: two moments, or two views, that contradict each other.
+		// Alive without any state in gossip: the two answers contradict each other.
 		return api.NodeStatusUnknown
 	case len(p.behind[a]) < 2:
 		return api.NodeStatusUp
 	case replacing[id]:
 		return api.NodeStatusUp
 	case slices.ContainsFunc(p.behind[a], func(other string) bool { return replacing[other] }):
-		// Who replaces a node with the node's own address has found that address free.
+		// A node that replaces another at the other's address has found that address free.
 		return api.NodeStatusDown
 	}
 	return api.NodeStatusUnknown
@@ -409,7 +408,7 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 		})
 	}
 	if _, listed := p.addresses[string(row.HostID)]; row.HostID != "" && !listed && row.OperationMode == modeNormal {
-		// It serves, and does not find itself among the members: whatever the reason, its picture of the cluster is not whole.
+		// It serves, and does not find itself among the members: its picture of the cluster is incomplete, for any reason.
 		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: row.HostID, Status: api.NodeStatusUnknown})
 		slices.SortFunc(row.ObservedNodes, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
 	}
@@ -425,8 +424,8 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 	return nil
 }
 
-// lost are the members of the last row that the list does not have any more although they need not be gone: their address is listed for
-// another, and no finished replacement explains that.
+// lost are the members of the last row that are missing from the list although they need not be gone: their address is listed for another member, and no finished replacement
+// explains that.
 func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string][]string {
 	out := map[string][]string{}
 	for id, a := range r.seen {
@@ -434,7 +433,7 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string]
 			continue
 		}
 		if a == "" {
-			// Read from an annotation, without its address. Only a replacement under way can hide it.
+			// Read from an annotation, without its address. Only an open replacement can hide it.
 			if e, ok := p.byID[id]; ok && len(p.behind[e.Address]) > 0 {
 				a = e.Address
 			} else if slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && (t.Type == "replace" || t.Type == "") }) {
@@ -448,7 +447,7 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string]
 		if h, ok := p.holder(a); ok && h.HostID != id && finished(tasks, h.HostID) {
 			continue
 		}
-		// ScyllaDB answers for whoever gossips from the address; a listed member with tokens there has taken the place over.
+		// ScyllaDB answers for the present holder of the address; a listed member with tokens there has taken the place over.
 		tokens, err := r.c.Tokens(ctx, a)
 		if h, ok := p.holder(a); err == nil && len(tokens) > 0 && ok && slices.Contains(p.behind[a], h.HostID) {
 			continue
@@ -458,7 +457,7 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string]
 	return out
 }
 
-// ownsTokens is nil when that cannot be learned: the node is not in the list, or its address may be another's.
+// ownsTokens is nil when it is not known: the node is not in the list, or its address may be another's.
 func (r *Reader) ownsTokens(ctx context.Context, id string, p *picture) *bool {
 	addresses := p.addresses[id]
 	if id == "" || len(addresses) != 1 {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Vitals are what a node says of its own process and data. A value is nil where it did not say.
+// Vitals are a node's answers about its own process and data. A value is nil without an answer.
 type Vitals struct {
 	Uptime *time.Duration
 	// Load is the data on its disks in bytes, Tokens how many tokens of the ring are its own.
@@ -20,7 +20,7 @@ type Vitals struct {
 	Tokens *int
 }
 
-// ReadVitals asks a node for its own. members are those that it lists. What this version, or this stage of starting, does not have is absent; what else got no
+// ReadVitals asks a node for its own vitals. members are those that it lists. A value that this version, or this stage of starting, does not have is absent; any other missing
 // answer is among the gaps.
 func ReadVitals(ctx context.Context, c *Client, members []Member) (v Vitals, gaps []error) {
 	note := func(err error) bool {
@@ -67,14 +67,14 @@ func onlyAddress(members []Member, id string) string {
 	return found
 }
 
-// Uptime is for how long the node's process runs.
+// Uptime is how long the node's process has run.
 func (c *Client) Uptime(ctx context.Context) (time.Duration, error) {
 	var ms float64
 	err := c.get(ctx, "/system/uptime_ms", func(b io.Reader) (err error) { ms, err = decodeAmount(b); return })
 	return time.Duration(min(ms, float64(math.MaxInt64/int64(time.Millisecond)/2))) * time.Millisecond, err
 }
 
-// Load is how many bytes of data the node has on its disks. ScyllaDB prints it as a floating-point number.
+// Load is the size of the node's data on its disks in bytes. ScyllaDB prints it as a floating-point number.
 func (c *Client) Load(ctx context.Context) (int64, error) {
 	var out float64
 	err := c.get(ctx, "/storage_service/load", func(b io.Reader) (err error) { out, err = decodeAmount(b); return })

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 )
 
-// A receiver that was cut off sees a newer view when it is back, which may be as old as it was away. Seed 2019 of the simulation: a member started by one that nobody had
-// stood by for 52 seconds.
+// A receiver that was cut off sees a newer view when it is back, which may be as old as the interruption. Seed 2019 of the simulation: a member started by a view that had not been
+// confirmed for 52 seconds.
 func TestAViewAfterALongAbsenceHasNoAge(t *testing.T) {
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	var r Receiver

@@ -19,20 +19,21 @@ const (
 	ReasonMinQuorum  = "MinQuorum"
 )
 
-// What it says.
+// Causes and steps of the condition.
 const (
 	CauseDeadReports code.Code = "DeadReports" // nodes, why; commands: clear each Service
 	CauseCleanUpOff  code.Code = "DeadReportsOff"
 	CauseMinQuorum   code.Code = "DeadReportsFloor" // reporting, least
 )
 
-// DeadRows remembers since when no member lists a node that has a row. The zero value remembers nothing; a process that takes over begins anew: later, never earlier.
+// DeadRows remembers since when no member lists a node that has a row. The zero value remembers nothing; a process that takes over begins anew, so that its times are never earlier
+// than the true ones.
 type DeadRows struct {
 	since map[hostid.ID]time.Time
 }
 
-// Next is what becomes of the rows of nodes that no member lists any more: those that are taken out of the reports, and the condition for those that are due and
-// kept; false where there are none.
+// Next returns the nodes that no member lists any more and whose rows are to be left out of the reports, and the condition about the nodes that are due but whose rows are kept;
+// false where there are none.
 func (d *DeadRows) Next(c *cluster.Cluster, p *api.StatusReportHealthPolicy, now time.Time) (out []hostid.ID, kept Condition, retained bool) {
 	is := map[hostid.ID]time.Time{}
 	var names []string

@@ -8,13 +8,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Look is what one look says of a member. The zero value is that nothing was heard.
+// Look is the result of one look at a member. The zero value is a look without an answer.
 type Look uint8
 
 const (
-	Missed   Look = iota // no fresh row of its own, or a fresh row that cannot say whether it is UP
-	Heard                // its own row is fresh, and every fresh row sees it UP
-	SaidDown             // a fresh row sees it DOWN
+	Missed   Look = iota // no fresh row of its own, or a fresh row with neither UP nor DOWN
+	Heard                // its own row is fresh, and every fresh row has it UP
+	SaidDown             // a fresh row has it DOWN
 	Trails               // Heard, and too far behind in the log of group 0
 )
 
@@ -23,12 +23,11 @@ type Debounced struct {
 	up, down      bool
 	missed, heard int
 	trailed       int  // looks in a row at which it was too far behind
-	trailing      bool // it is UNKNOWN since it was; until it is UP or DOWN, or nothing is heard of it
+	trailing      bool // it became UNKNOWN because it trails; false again when it is UP or DOWN, or is not heard
 	downSince     time.Time
 }
 
-// Restored is what a controller that takes over knows of a member by the view that it finds: that it was DOWN, and since when. That it was UP has to be
-// heard again.
+// Restored is the state that a controller that takes over reads from the stored view: that the member was DOWN, and since when. UP is not taken over: it has to be heard again.
 func Restored(m api.StatusReportViewMember) Debounced {
 	d := Debounced{down: m.State == api.NodeStatusDown}
 	if d.down && m.DownSince != nil {
@@ -54,7 +53,7 @@ func (d Debounced) Next(l Look, now time.Time) Debounced {
 			d.up, d.down, d.trailing, d.downSince = true, false, false, time.Time{}
 		}
 	case Trails:
-		// It is no look that heard it well: one that is now silent and now behind is UNKNOWN too.
+		// This look does not count as heard: a member that is silent at one look and trails at the next becomes UNKNOWN too.
 		d.heard, d.missed, d.trailed = 0, min(d.missed+1, MissedLimit), min(d.trailed+1, TrailingLimit)
 		if d.trailed == TrailingLimit || d.missed == MissedLimit {
 			d.up, d.down, d.trailing, d.downSince = false, false, true, time.Time{}

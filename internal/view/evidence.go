@@ -18,15 +18,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 )
 
-// Evidence is what a cluster, taken once, says of a member.
+// Evidence is the result of one look at a cluster for one member.
 type Evidence struct {
 	matrix.Ref
 	Look Look
 	// Report is the annotation of its Pod; empty where there is none here.
 	Report string
-	// Digest of Report. Of leaves it out: it costs the reading of all of it, so whoever keeps evidence fills it in once.
+	// Digest of Report. Of leaves it out, because it costs the reading of the whole report: a caller that keeps evidence sets it once.
 	Digest string
-	// Heartbeat is where its reporter serves it, nil for a reporter that has none: then rows are all there is to go by. Address is that of its Pod.
+	// Heartbeat is where its reporter serves it, nil for a reporter without one: then only its row counts. Address is that of its Pod.
 	Heartbeat *api.ReportHeartbeat
 	Address   string
 	// Pod is the UID of its Pod.
@@ -35,35 +35,35 @@ type Evidence struct {
 	Limit time.Duration
 }
 
-// Heartbeat is what the receiver knows of a member's heartbeat. The zero value confirms nothing.
+// Heartbeat is the receiver's knowledge of a member's heartbeat. The zero value confirms nothing.
 type Heartbeat struct {
-	// Digest of the report that the last answer confirmed; empty when the last look at it was missed, whatever by.
+	// Digest of the report that the last answer confirmed; empty when the last look at the heartbeat was missed, for any cause.
 	Digest string
-	// Advanced is when the running number was last seen to advance, by the receiver's own clock; zero while it was not.
+	// Advanced is when the running number was last seen to advance, by the receiver's own clock; zero while it has not.
 	Advanced time.Time
-	// Log is what the last answer said of the log of group 0; it says nothing when that look was missed.
+	// Log is the state of the log of group 0 in the last answer; empty when that look was missed.
 	Log raftlog.Said
 }
 
-// Pulse is what is remembered of one reporter's running number; another certificate, address or Pod is another one's. The zero value has heard nothing.
+// Pulse is the history of one reporter's running number; another certificate, address or Pod has a Pulse of its own. The zero value has heard nothing.
 type Pulse struct {
 	number int64     // the highest one heard
 	since  time.Time // when it was first heard; zero before there was one
 	is     Heartbeat
 }
 
-// Beat is what the number of an answer comes to.
+// Beat is the judgement of an answer's number.
 type Beat int
 
 // Values of Beat.
 const (
 	BeatCounts     Beat = iota // it is the first one, has advanced, or stands still for no longer than the limit
-	BeatWentBack               // a number was heard that is higher
+	BeatWentBack               // a higher number was heard before
 	BeatStoodStill             // it has not advanced for longer than the limit
 )
 
-// Hear takes the number of an answer that confirms the report with that digest, and when it was asked for: what it says is not younger than that. The first number
-// advances nothing, because a reporter that hangs serves one, too. A limit of zero is ContactLimit.
+// Hear takes the number of an answer that confirms the report with that digest, and when it was asked for, because the answer may be no younger. The first number advances nothing,
+// because a reporter that hangs serves one, too. A limit of zero is ContactLimit.
 func (p *Pulse) Hear(number int64, digest string, asked time.Time, limit time.Duration) Beat {
 	p.Miss()
 	switch {
@@ -80,17 +80,17 @@ func (p *Pulse) Hear(number int64, digest string, asked time.Time, limit time.Du
 	return BeatCounts
 }
 
-// Miss takes a look that had no answer, or one about another report.
+// Miss records a look without an answer, or with one about another report.
 func (p *Pulse) Miss() { p.is.Digest, p.is.Log = "", raftlog.Said{} }
 
-// Tell takes what an answer that counts says of the log of group 0.
+// Tell records the state of the log of group 0 in an answer that counts.
 func (p *Pulse) Tell(log raftlog.Said) { p.is.Log = log }
 
-// Heartbeat is what is known by what was heard.
+// Heartbeat is the present state of the heartbeat.
 func (p *Pulse) Heartbeat() Heartbeat { return p.is }
 
-// Seen is what a look says of the member by its row and its heartbeat. That a row says DOWN counts without one, which is the safe direction: UP is what somebody
-// must stand by.
+// Seen is the result of a look at the member by its row and its heartbeat. DOWN in a row counts without a heartbeat, which is the safe direction; UP needs one where the reporter
+// has one.
 func (e *Evidence) Seen(h Heartbeat, now time.Time) Look {
 	if e.Look == Heard && e.Heartbeat != nil && !e.Beats(h, now) {
 		return Missed
@@ -108,7 +108,7 @@ func (e *Evidence) HeartbeatAt() string {
 	return net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port)))
 }
 
-// Contact is how it is known that a member's row is true.
+// Contact is the evidence that a member's row is true.
 func (e *Evidence) Contact() api.ViewContact {
 	if e.Heartbeat != nil {
 		return api.ContactHeartbeat
@@ -116,7 +116,7 @@ func (e *Evidence) Contact() api.ViewContact {
 	return api.ContactRow
 }
 
-// Key tells members apart: the host ID, or the name while there is none.
+// Key identifies a member: the host ID, or the name while there is none.
 func (e *Evidence) Key() string { return key(e.HostID, e.Member) }
 
 func key(hostID hostid.ID, name string) string {
@@ -126,7 +126,7 @@ func key(hostID hostid.ID, name string) string {
 	return "/" + name
 }
 
-// Of is what the cluster says of each member that has joined, in the order of its matrix.
+// Of is the evidence for each member that has joined, in the order of the cluster's matrix.
 func Of(c *cluster.Cluster) []Evidence {
 	var out []Evidence
 	limit := c.HealthPolicy().Contact.Duration
@@ -150,7 +150,7 @@ func Of(c *cluster.Cluster) []Evidence {
 	return out
 }
 
-// look never takes what nobody knows for UP: every fresh row has to say so, the member's own among them.
+// look never takes an unknown state for UP: every fresh row has to have UP, the member's own among them.
 func look(n *matrix.Node) Look {
 	switch {
 	case n.SeenDown > 0:
@@ -161,7 +161,7 @@ func look(n *matrix.Node) Look {
 	return Missed
 }
 
-// Hold is what keeps everybody from joining that is not about single members; empty when there is none.
+// Hold is the reason, other than single members' states, that keeps every newcomer from joining; empty when there is none.
 func Hold(c *cluster.Cluster) string {
 	for _, b := range c.Health().Blockers {
 		if slices.Contains([]matrix.Reason{matrix.ReasonDatacenterUnverified, matrix.ReasonRollout}, b.Reason) {
@@ -174,7 +174,7 @@ func Hold(c *cluster.Cluster) string {
 // Digest of a member's report.
 func Digest(report string) string { return api.ReportDigest(report) }
 
-// Same is true when two views of one epoch say the same; when they were made does not matter.
+// Same is true when two views of one epoch have the same content; their times do not count.
 func Same(a, b *api.StatusReportView) bool {
 	if a == nil || b == nil || a.Epoch != b.Epoch || a.Hold != b.Hold || !samePermits(a, b) {
 		return false

@@ -47,7 +47,7 @@ func TestARelayedViewCarriesItsAge(t *testing.T) {
 	}
 }
 
-// However views arrive, none goes back, and none is younger than somebody said.
+// However views arrive, none goes back, and none is younger than a relay reported.
 func TestHandedViewsNeverGoBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)

@@ -22,16 +22,16 @@ import (
 // Reasons of condition Initialized.
 const (
 	ReasonNotInitialized = "NotInitialized" // False: no node has joined
-	ReasonStabilising    = "Stabilising"    // False: the first node has, and not for long enough yet
-	ReasonRecovering     = "Recovering"     // False or Unknown: nodes had joined before anybody looked
-	ReasonSignalAbsent   = "SignalAbsent"   // Unknown: nodes have joined, and none is well by its own word
+	ReasonStabilising    = "Stabilising"    // False: the first node has joined, but has not been well for long enough yet
+	ReasonRecovering     = "Recovering"     // False or Unknown: nodes had joined before any controller looked
+	ReasonSignalAbsent   = "SignalAbsent"   // Unknown: nodes have joined, and none is well by its own row
 	ReasonInitialized    = "Initialized"    // True
 	ReasonRecovered      = "Recovered"      // True
 	ReasonNoMember       = "NoMember"       // of InitializedButEmpty
 	ReasonTwoClusters    = "TwoClusters"    // of SplitCluster
 )
 
-// What the conditions say.
+// Causes and steps of the conditions.
 const (
 	CauseNoNodeYet    code.Code = "InitNoNodeYet"
 	CauseFirstIsWell  code.Code = "InitFirstIsWell" // node, window
@@ -43,8 +43,8 @@ const (
 	CauseEmpty        code.Code = "InitEmpty" // commands: look at the members, reset
 )
 
-// First is the node by which a cluster may count as initialised: the oldest member whose ScyllaDB is ready, and which says itself, freshly, that it has
-// joined, is NORMAL and knows group 0's leader. Where topology is not managed by Raft there is no such leader. The zero Ref where there is none.
+// First is the node by which a cluster may count as initialised: the oldest member whose ScyllaDB is ready and whose own fresh row has it joined, NORMAL and with a known leader of
+// group 0. Where topology is not managed by Raft there is no such leader. The zero Ref where there is none.
 func First(c *cluster.Cluster) matrix.Ref {
 	var first matrix.Ref
 	var created time.Time
@@ -71,23 +71,23 @@ func well(c *cluster.Cluster, m *cluster.Member) bool {
 	return stale == (matrix.Trouble{}) && joined != nil && *joined
 }
 
-// Joined is true when anything says that a node of the cluster has joined: a row, or a member Service.
+// Joined is true when there is evidence that a node of the cluster has joined: a row, or a member Service.
 func Joined(c *cluster.Cluster) bool {
 	return len(Of(c)) > 0 || slices.ContainsFunc(c.Peers(), func(p bootstrap.Peer) bool { return p.Joined != nil && *p.Joined })
 }
 
-// Initialisation is what becomes of a cluster's status.
+// Initialisation is the change of a cluster's status.
 type Initialisation struct {
-	// Now is set where the cluster counts as initialised from now on; nil where it did already, or does not yet.
+	// Now is set where the cluster counts as initialised from now on; nil where it did before, or does not yet.
 	Now *api.StatusReportInitialization
-	// Group0 is the ID of the cluster's group 0 where it is learned now; empty where it is recorded already, or does not show yet.
+	// Group0 is the ID of the cluster's group 0 where it is to be recorded now; empty where it is recorded already, or not known yet.
 	Group0 string
-	// Conditions to be set, Absent types to be taken away.
+	// Conditions to be set, Absent types to be removed.
 	Conditions []Condition
 	Absent     []string
 }
 
-// Condition is one with its message as a code.
+// Condition is a condition with its message as a code.
 type Condition struct {
 	Type    string
 	Status  metav1.ConditionStatus
@@ -95,8 +95,8 @@ type Condition struct {
 	Message code.Message
 }
 
-// Initialise judges a cluster by its stored status. first is First, which has been that one without a break since then. What is set already is
-// never taken back, whatever the cluster says now.
+// Initialise judges a cluster by its stored status. first is First, which has been the same since then without interruption. A value once set is never removed, whatever the
+// present state.
 func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, first matrix.Ref, since, now time.Time) Initialisation {
 	joined, window := Joined(c), healthpolicy.First(c.StatusReport)
 	split := !c.Matrix().SplitFact().IsZero()
@@ -113,7 +113,7 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 		}
 		return out
 	}
-	// Whether nodes had joined before anybody looked is in the stored condition, so that no crash forgets it.
+	// The stored condition records whether nodes had joined before any controller looked, so that no crash loses it.
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionInitialized)
 	recovering := was == nil && joined || was != nil && was.Reason == ReasonRecovering
 	if first.Member != "" && now.Sub(since) >= window && !split {
@@ -141,7 +141,7 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 	return Initialisation{Conditions: []Condition{x}, Absent: []string{api.ConditionInitializedButEmpty}}
 }
 
-// identify records the group 0 of a cluster that has none recorded. What is recorded never changes, whatever the cluster says now.
+// identify records the group 0 of a cluster that has none recorded. A recorded ID never changes, whatever the present state.
 func (i *Initialisation) identify(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) {
 	if stored.Group0ID == "" {
 		i.Group0 = c.Matrix().Group0()
@@ -173,14 +173,14 @@ func initialised(how *api.StatusReportInitialization) Initialisation {
 	return Initialisation{Conditions: []Condition{x}}
 }
 
-// Reasons of the Events that tell of the first node before it is well for long enough. The one for when it has been is InitCompleted.
+// Reasons of the Events about the first node before it has been well for long enough. The one for afterwards is InitCompleted.
 const (
 	InitStarted = "InitStarted"
 	InitFailed  = "InitFailed"
 )
 
 // Turned is the Event that is due where condition Initialized becomes is; empty where none is. was is nil where there was no such condition. A cluster whose nodes had joined
-// before anybody looked does not begin.
+// before any controller looked has no Event for its beginning.
 func Turned(was *metav1.Condition, is Condition) string {
 	from := ""
 	if was != nil {
@@ -195,7 +195,7 @@ func Turned(was *metav1.Condition, is Condition) string {
 	return ""
 }
 
-// Done says that a cluster is initialised.
+// Done is the fact that a cluster is initialised.
 func Done(how *api.StatusReportInitialization) code.Message {
 	switch {
 	case how != nil && how.Recovered:

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// Renewal is how often a view is written anew, although it says the same, while a member may start by it: so its barrier sees it advance.
+	// Renewal is how often a view without a change is written anew while a member may start by it, so that the member's barrier sees it advance.
 	Renewal = 5 * time.Second
 	// queueLimit bounds the queue in a view.
 	queueLimit = 64
 )
 
-// Applicant is a member that needs a permit, with what one look at the cluster says of it.
+// Applicant is a member that needs a permit, with its state at one look at the cluster.
 type Applicant struct {
 	cluster.Applicant
 	Kind     api.PermitKind
@@ -35,24 +35,24 @@ type Applicant struct {
 	Refused string
 	Nodes   []string
 	Seeds   []string
-	// Later is set where nobody has judged it, because others are before it.
+	// Later is set where it was not judged, because others are before it.
 	Later bool
 }
 
-// Scene is what one look at a cluster says of those who want to join. The zero value has nobody.
+// Scene is one look at the members that want to join. The zero value has none.
 type Scene struct {
 	// Applicants, in the order of their turns.
 	Applicants []Applicant
-	// Strangers are nodes on their way in that have no member Service here, Leaving are nodes on their way out.
+	// Strangers are joining nodes that have no member Service here, Leaving are leaving nodes.
 	Strangers, Leaving []string
-	// Parallel is true where every node that runs takes several joins at once.
+	// Parallel is true where every running node supports several joins at once.
 	Parallel bool
 	// Founding is true while a member here has joined, and the cluster does not count as initialised yet.
 	Founding bool
 }
 
-// SceneOf looks at a cluster. stored is the status of its report, claims has the UIDs of the data claims that were read by name, empty for one that is not
-// there, and most is how many may join at once.
+// SceneOf looks at a cluster. stored is the status of its report, claims has the UIDs of the data claims that were read by name, empty for a claim that does not exist, and most is
+// how many may join at once.
 func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims map[string]types.UID, most int) Scene {
 	var s Scene
 	kind := api.PermitForm
@@ -80,7 +80,7 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 		s.Applicants = append(s.Applicants, a)
 	}
 	s.Founding = !stored.Initialized && slices.ContainsFunc(c.Members(), func(m cluster.Member) bool {
-		// Of a cluster that begins elsewhere nobody here can say that its first node is well, nor can a row that tells no mode: neither is waited for.
+		// For a cluster that begins elsewhere it cannot be known here that its first node is well, nor by a row without a mode: neither is waited for.
 		said := c.Said(m.Member)
 		if said == nil || said.OperationMode == "" {
 			return false
@@ -108,14 +108,14 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 	return s
 }
 
-// judge asks the decision that the member's barrier makes too. False for a member that needs no permit: it comes back, or a person lets it start.
+// judge asks the same decision as the member's barrier. False for a member that needs no permit: it restarts, or a person has forced its start.
 func judge(c *cluster.Cluster, a *Applicant, initialized bool) bool {
 	in, err := c.BootstrapInput(a.Member)
 	if err != nil {
 		a.Refused = string(matrix.ReasonReportMissing)
 		return true
 	}
-	// What the barrier waits for beyond the decision is among other things the permit.
+	// The barrier's further conditions, the permit among them, are left out here.
 	in.Permission, in.Held, in.Initialized = nil, nil, initialized
 	v := bootstrap.Decide(in)
 	if !v.Satisfied {
@@ -142,19 +142,18 @@ func judge(c *cluster.Cluster, a *Applicant, initialized bool) bool {
 	return true
 }
 
-// Standing is what a grant goes by beside the scene.
+// Standing is the input of a grant beside the scene.
 type Standing struct {
-	// Members with their debounced states. What the view's hold is about the decision knows too, for each member: a rollout that waits for the newcomer itself
-	// holds everybody else.
+	// Members with their debounced states. The view's hold is not among them: the decision judges it for each member, because a rollout that waits for the newcomer itself holds
+	// all others.
 	Members []api.StatusReportViewMember
-	// Old is true while what is known of the cluster is older than ContactLimit.
+	// Old is true while the data of the cluster are older than ContactLimit.
 	Old bool
-	// Stored is the view that the API server has; nil where it has none. Permits are carried on from there and from nowhere else: what was not
-	// persisted was never given.
+	// Stored is the view that the API server has; nil where it has none. Only its permits are carried on: a permit that was not persisted was never given.
 	Stored *api.StatusReportView
-	// Most is how many may join at once where their versions allow it; Window how long all must hold without a break before a permit is given.
+	// Most is how many may join at once where their versions allow it; Window how long all conditions must hold without interruption before a permit is given.
 	Most int
-	// Log is what the last look says of the log of group 0.
+	// Log is the state of the log of group 0 at the last look.
 	Log    Log
 	Window time.Duration
 	Now    time.Time
@@ -165,24 +164,24 @@ type Granter struct {
 	ready map[string]time.Time
 }
 
-// Permits are what a view says of them.
+// Permits are the part of a view about permits.
 type Permits struct {
 	Permits []api.StatusReportViewPermit
 	Queue   []api.StatusReportViewWaiting
 	Waiting int32
 	Founder string
-	// Open is true while somebody may start by a permit and has not.
+	// Open is true while a member may start by a permit and has not.
 	Open bool
 }
 
-// Next settles who has a permit now, and why everybody else waits.
+// Next decides which members have a permit now, and why the others wait.
 func (g *Granter) Next(s *Scene, by Standing) Permits {
 	var out Permits
 	if by.Stored != nil {
 		out.Founder = by.Stored.Founder
 	}
 	turn := turn{scene: s, by: by, founder: out.Founder}
-	active := slices.Clone(s.Strangers) // on their way in, or free to start
+	active := slices.Clone(s.Strangers) // joining, or permitted to start
 	joins := len(active) == 0           // and all of them plain joins
 	held := map[string]bool{}
 	for _, p := range carried(by.Stored) {
@@ -191,7 +190,7 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 			continue // it has joined, or its Pod or its claim is gone
 		}
 		if why := turn.against(a); !a.Past && (!a.Waits || a.Kind != p.Kind || why.Reason != "") {
-			continue // withdrawn: the view has turned
+			continue // withdrawn: its barrier no longer waits, it needs another kind, or there is a reason against it
 		}
 		out.Permits, held[a.Member] = append(out.Permits, p), true
 		active, joins = append(active, a.Member), joins && p.Kind == api.PermitJoin
@@ -216,7 +215,7 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 		case !since(g.ready, ready, a, by):
 			why = waits(a, bootstrap.QueueStabilising)
 			active, joins = append(active, a.Member), joins && a.Kind == api.PermitJoin
-		case a.Kind == api.PermitJoin && s.Founding: // the time for which the first node must be well runs beside the applicant's own
+		case a.Kind == api.PermitJoin && s.Founding: // the time for which the first node must be well runs in parallel to the applicant's own
 			why = waits(a, bootstrap.QueueFirstNode)
 			active = append(active, a.Member)
 		default:
@@ -270,7 +269,7 @@ func (s *Scene) applicant(member string) *Applicant {
 	return nil
 }
 
-// ahead is what those do that are active: one that is on its way in is a longer wait than one whose turn it is.
+// ahead is the state of the active members: waiting for one that is joining takes longer than for one whose turn it is.
 func ahead(s *Scene, active []string) code.Code {
 	for _, name := range active {
 		if a := s.applicant(name); a == nil || a.Past {
@@ -284,14 +283,14 @@ func waits(a *Applicant, reason code.Code, nodes ...string) api.StatusReportView
 	return api.StatusReportViewWaiting{Member: a.Member, Kind: a.Kind, Reason: string(reason), Nodes: slices.Clone(nodes[:min(3, len(nodes))])}
 }
 
-// turn is what is the same for all applicants of one step.
+// turn has the values that are the same for all applicants of one step.
 type turn struct {
 	scene   *Scene
 	by      Standing
 	founder string
 }
 
-// against is what speaks against a permit for the applicant, were it alone; its Reason is empty where nothing does.
+// against is the reason against a permit for the applicant, were it alone; its Reason is empty where there is none.
 func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
 	var dead []hostid.ID
 	if a.Kind == api.PermitReplace {
@@ -324,7 +323,7 @@ func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
 	return api.StatusReportViewWaiting{}
 }
 
-// notAsNeeded tells a member that is not UP from one that must be DOWN and is not.
+// notAsNeeded distinguishes a member that is not UP from one that must be DOWN and is not.
 func (t *turn) notAsNeeded(dead []hostid.ID) code.Code {
 	others := slices.DeleteFunc(slices.Clone(t.by.Members), func(m api.StatusReportViewMember) bool { return slices.Contains(dead, hostid.Known(m.HostID)) })
 	if len(bootstrap.NotUp(others, nil)) == 0 {
@@ -333,7 +332,7 @@ func (t *turn) notAsNeeded(dead []hostid.ID) code.Code {
 	return bootstrap.QueueMembersNotUp
 }
 
-// behind is that the members which are not as needed are too far behind in the log of group 0; false where one of them is not as needed for another cause.
+// behind is the reason that the members in a wrong state are too far behind in the log of group 0; false where one of them is in it for another cause.
 func (t *turn) behind(a *Applicant, dead []hostid.ID) (api.StatusReportViewWaiting, bool) {
 	var out api.StatusReportViewWaiting
 	for i := range t.by.Members {
@@ -355,7 +354,7 @@ func (t *turn) behind(a *Applicant, dead []hostid.ID) (api.StatusReportViewWaiti
 	return out, true
 }
 
-// before are those whose turn comes before the applicant's.
+// before are the applicants whose turn comes before this one's.
 func (t *turn) before(a *Applicant) []string {
 	for i := range t.scene.Applicants {
 		if b := &t.scene.Applicants[i]; b.Waits && !b.Later && b.Refused == "" && b.Member != a.Member {
@@ -365,7 +364,7 @@ func (t *turn) before(a *Applicant) []string {
 	return nil
 }
 
-// most is how many may be on their way in with the applicant among them. Several only where all of them are plain joins and every version allows it.
+// most is how many may join at once with the applicant among them. More than one only where all of them are plain joins and every version allows it.
 func (t *turn) most(a *Applicant, joins bool) int {
 	if a.Kind == api.PermitJoin && joins && a.Parallel && t.scene.Parallel {
 		return max(1, t.by.Most)
@@ -373,7 +372,8 @@ func (t *turn) most(a *Applicant, joins bool) int {
 	return 1
 }
 
-// samePermits is true when two views say the same of permits. Since is for people, and a controller whose views are not kept whole would give one again and again.
+// samePermits is true when two views have the same permits. Since is not compared: it is for people, and a controller whose views are not stored whole would give one again and
+// again.
 func samePermits(a, b *api.StatusReportView) bool {
 	return a.Policy == b.Policy && a.Founder == b.Founder && a.Waiting == b.Waiting &&
 		slices.EqualFunc(a.Permits, b.Permits, func(x, y api.StatusReportViewPermit) bool {
@@ -385,21 +385,21 @@ func samePermits(a, b *api.StatusReportView) bool {
 		})
 }
 
-// What became of a permit.
+// What happened to a permit.
 const (
 	PermitGranted   = "Granted"
 	PermitWithdrawn = "Withdrawn"
 	PermitUsed      = "Used" // its member has joined
 )
 
-// What is said of it.
+// Notes about it.
 const (
 	NoteGranted   code.Code = "PermitIsGranted"   // member, kind, seeds
 	NoteWithdrawn code.Code = "PermitIsWithdrawn" // member, kind, why
 	NoteUsed      code.Code = "PermitIsUsed"      // member, kind
 )
 
-// Change is what became of one permit from one view to the next.
+// Change is the change of one permit from one view to the next.
 type Change struct {
 	What    string
 	Member  string
@@ -407,7 +407,7 @@ type Change struct {
 	Message code.Message
 }
 
-// Changes are the permits that were given, withdrawn or used. joined is whether a member has joined since.
+// Changes are the permits that were given, withdrawn or used. joined returns whether a member has joined since.
 func Changes(was, is *api.StatusReportView, joined func(member string) bool) []Change {
 	same := func(x api.StatusReportViewPermit) func(api.StatusReportViewPermit) bool {
 		return func(y api.StatusReportViewPermit) bool {

@@ -100,7 +100,7 @@ func wantHolders(t *testing.T, p view.Permits, want ...string) {
 	}
 }
 
-// Nobody has a permit before all has held for the window without a break.
+// No member has a permit before all conditions have held for the window without interruption.
 func TestAPermitIsGivenAfterTheWindowAndNotBefore(t *testing.T) {
 	p := joins("b-1")
 	p.next()
@@ -169,7 +169,7 @@ func TestAPermitSurvivesWhileItsHolderJoins(t *testing.T) {
 	wantHolders(t, p.pass(time.Hour), "a-1")
 	p.scene.Applicants[0].PodUID, p.scene.Applicants[0].Past, p.scene.Applicants[0].Waits = "", false, false
 	wantHolders(t, p.next())
-	wantHolders(t, p.pass(window), "b-1") // one whose Pod is not there holds up nobody
+	wantHolders(t, p.pass(window), "b-1") // one without a Pod holds up no other
 }
 
 // A newcomer that came later and is before it in the order does not take a permit away.
@@ -180,7 +180,7 @@ func TestANewcomerAheadTakesNoPermitAway(t *testing.T) {
 	wantHolders(t, p.pass(window), "b-1")
 }
 
-// A replacement needs the replaced and the ignored nodes DOWN, and everybody else UP.
+// A replacement needs the replaced and the ignored nodes DOWN, and all other nodes UP.
 func TestAReplacementNeedsItsNodesDownAndAllOthersUp(t *testing.T) {
 	tests := map[string]struct {
 		states string // of a-0, b-0, c-0; b-0 is replaced
@@ -212,7 +212,7 @@ func TestAReplacementNeedsItsNodesDownAndAllOthersUp(t *testing.T) {
 	}
 }
 
-// The first node's permit goes to one member for ever, across controllers: one that crashed gets it again, and nobody else.
+// The first node's permit goes to one member for ever, across controllers: one that crashed gets it again, and no other.
 func TestACrashedFirstBootGetsItsOwnFormPermitAgainAndNobodyElse(t *testing.T) {
 	p := &play{now: start}
 	p.scene.Applicants = []view.Applicant{applicant("a-0", api.PermitForm), applicant("b-0", api.PermitForm)}
@@ -249,7 +249,7 @@ func TestSeveralAtOnceOnlyWhereEveryVersionAllowsIt(t *testing.T) {
 }
 
 // Whatever happens, in whatever order, with controllers that change and writes that are lost: never more permits than allowed, never a second founder, never a
-// permit while a member is DOWN or UNKNOWN, and always the first one of those who could.
+// permit while a member is DOWN or UNKNOWN, and always the first one of those that could.
 func TestPermitsAreSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &play{now: start, most: rapid.IntRange(1, 3).Draw(t, "most")}
@@ -311,7 +311,7 @@ func TestPermitsAreSafe(t *testing.T) {
 				if was := before != nil && slices.Contains(holders(view.Permits{Permits: before.Permits}), x.Member); was {
 					continue
 				}
-				for _, b := range p.scene.Applicants[:i] { // nobody before it could have it as well and has none
+				for _, b := range p.scene.Applicants[:i] { // no applicant before it could have it as well and has none
 					if !b.Past && b.Waits && b.Refused == "" && !slices.Contains(holders(got), b.Member) &&
 						(!form || got.Founder == "" || got.Founder == b.Member) && !slices.ContainsFunc(got.Queue, func(w api.StatusReportViewWaiting) bool {
 						return w.Member == b.Member && w.Reason == "PermitWaitsForStability"
@@ -321,7 +321,7 @@ func TestPermitsAreSafe(t *testing.T) {
 				}
 			}
 			if rapid.IntRange(0, 4).Draw(t, "write") == 0 {
-				continue // the write is refused: nobody has seen it
+				continue // the write is refused: no reader has seen it
 			}
 			if form && got.Founder != "" {
 				if founder != "" && founder != got.Founder {

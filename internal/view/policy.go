@@ -17,19 +17,19 @@ import (
 const (
 	// Interval is how often members are looked at.
 	Interval = 2 * time.Second
-	// MissedLimit is after how many looks in a row that heard nothing a member is UNKNOWN.
+	// MissedLimit is after how many unheard looks in a row a member is UNKNOWN.
 	MissedLimit = 3
-	// RecoveryLimit is after how many looks in a row that heard of it a member is UP.
+	// RecoveryLimit is after how many heard looks in a row a member is UP.
 	RecoveryLimit = 2
-	// ContactLimit is how old what a look goes by may be.
+	// ContactLimit is the greatest age of the data of a look.
 	ContactLimit = healthpolicy.Contact
-	// Stabilisation is how long a first node must have been well without a break before its cluster counts as initialised, and by default how long all must
-	// stay UP before a barrier opens.
+	// Stabilisation is how long a first node must have been well without interruption before its cluster counts as initialised, and by default how long all nodes must stay UP
+	// before a barrier opens.
 	Stabilisation = healthpolicy.Stabilisation
-	// Trailing is how many entries a member may be behind the leader in the log of group 0, TrailingLimit after how many looks in a row beyond that it is UNKNOWN.
+	// Trailing is how many entries a member may be behind the leader in the log of group 0; beyond that for TrailingLimit looks in a row it is UNKNOWN.
 	Trailing      = healthpolicy.Trailing
 	TrailingLimit = 2
-	// Dead is how long a node must have been DOWN before anything suggests to replace it.
+	// Dead is how long a node must have been DOWN before any output suggests to replace it.
 	Dead = healthpolicy.Dead
 )
 
@@ -38,14 +38,13 @@ type Limit struct {
 	Name string
 	// Value is a duration, a number, a word or a switch.
 	Value any
-	// Meaning is its sentence. Flag changes it, Field is the field of the health policy that does, with Bounds of what may be said; each is empty where nothing
-	// does.
+	// Meaning is its sentence. Flag changes it, Field is the field of the health policy that changes it, with Bounds of the permitted values; each is empty where there is none.
 	Meaning     code.Code
 	Flag, Field string
 	Bounds      code.Message
 }
 
-// What the limits mean.
+// Meanings of the limits.
 const (
 	LimitInterval      code.Code = "LimitInterval"
 	LimitMissed        code.Code = "LimitMissed"
@@ -90,11 +89,11 @@ func Policy() []Limit {
 // ReasonDead is the reason of condition NodeReplaceable.
 const ReasonDead = "Dead"
 
-// CauseReplaceable says which nodes may be replaced. The commands replace them, one after the other.
+// CauseReplaceable lists the nodes that may be replaced. The commands replace them, one after the other.
 const CauseReplaceable code.Code = "NodesReplaceable" // nodes, dead
 
-// Replaceable is the condition that names the nodes which may be replaced, each with its command; there is none where there are no such nodes. Whether a node is one, the matrix
-// decides. Nobody replaces or removes a node because of it. The number is how many there are.
+// Replaceable is the condition that names the nodes which may be replaced, each with its command; there is none where there are no such nodes. The matrix decides which nodes these
+// are. No component replaces or removes a node because of it. The number is how many there are.
 func Replaceable(c *cluster.Cluster) (Condition, int) {
 	var names []string
 	var commands []code.Command

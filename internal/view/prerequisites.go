@@ -15,7 +15,7 @@ import (
 // ReasonNotFound is the reason of condition PrerequisitesMissing.
 const ReasonNotFound = "NotFound"
 
-// CausePrerequisites says what is missing.
+// CausePrerequisites lists the missing objects.
 const CausePrerequisites code.Code = "PrerequisitesMissing" // objects, namespace, pods
 
 // Prerequisites is the condition that names the Secrets and ConfigMaps without which Pods do not start; false where there are none.

@@ -125,7 +125,7 @@ func TestDebounce(t *testing.T) {
 	})
 }
 
-// A controller that takes over keeps since when a member is DOWN, and takes nobody's word for UP.
+// A controller that takes over keeps since when a member is DOWN, and takes over no UP.
 func TestTakingOver(t *testing.T) {
 	at := api.StatusReportViewMember{State: api.NodeStatusDown, DownSince: &metav1.Time{Time: start}}
 	d := view.Restored(at)

@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// One answer each two seconds: what each number comes to, and what is known after the last one.
+// One answer each two seconds: the Beat of each number, and the Heartbeat after the last one.
 func TestPulse(t *testing.T) {
 	start := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	const missed = -1

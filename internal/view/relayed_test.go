@@ -99,7 +99,7 @@ func TestARelayedViewNeverGoesBackAndOnlyGrowsOlder(t *testing.T) {
 	})
 }
 
-// What was handed on of a report that is not there any more speaks against nobody.
+// A relayed view of a deleted report blocks no start.
 func TestARelayedViewOfAFormerReportIsForgotten(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	var r view.Relayed

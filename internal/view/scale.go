@@ -16,17 +16,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
-// mostReplicas bounds what an annotation may want of one rack.
+// mostReplicas bounds the replicas that an annotation may request for one rack.
 const mostReplicas = 1000
 
-// What is said of StatefulSets whose count is handed to us.
+// Facts about StatefulSets whose replicas are handed to us.
 const (
 	ScaleCapped  code.Code = "ReplicasAreCapped" // set, from, to, wanted
 	ScaleRaised  code.Code = "ReplicasAreRaised" // set, from, to
 	ScaleInvalid code.Code = "WantedReplicasBad" // set, value, most
 )
 
-// Scaling is a StatefulSet whose count is to be another one, or cannot be settled: then Invalid is set.
+// Scaling is a StatefulSet whose replicas are to change, or cannot be decided: then Invalid is set.
 type Scaling struct {
 	Set      *appsv1.StatefulSet
 	Replicas int32
@@ -34,9 +34,9 @@ type Scaling struct {
 	Message  code.Message
 }
 
-// Scale says which counts are to change now, of the StatefulSets that annotation api.AnnotationWantedReplicas hands to us, and of no others. Until a cluster is
-// initialised, it has the one member that may found it. Afterwards racks are raised one after the other, each when all that there are have joined. A count is never
-// lowered once a node has joined, or may have begun to.
+// Scale returns the changes of replicas that are due now, of the StatefulSets that annotation api.AnnotationWantedReplicas hands to us, and of no others. Until a cluster is
+// initialised, it has the one member that may create it. Afterwards racks are raised one after the other, each when all existing members have joined. Replicas are never lowered
+// once a node has joined, or may have begun to.
 func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling {
 	var out []Scaling
 	var ours []handed
@@ -64,19 +64,19 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling
 	case stored.Initialized:
 		return append(out, raise(c, ours)...)
 	case Joined(c):
-		return out // somebody is to be the first node yet, or was before anybody looked: nothing is lowered
+		return out // a first node is still to come, or had joined before any controller looked: nothing is lowered
 	}
 	return append(out, capped(c, stored, ours)...)
 }
 
-// handed is a StatefulSet whose count is ours.
+// handed is a StatefulSet whose replicas are ours to set.
 type handed struct {
 	set       *appsv1.StatefulSet
 	first     int // ordinal
 	is, wants int // replicas
 }
 
-// raise gives the first rack that has too few what it wants, once every member that there is to be has joined.
+// raise gives the first rack with too few replicas the number that it wants, once every existing member has joined.
 func raise(c *cluster.Cluster, ours []handed) []Scaling {
 	joined := map[string]bool{}
 	for _, p := range c.Peers() {
@@ -99,7 +99,7 @@ func raise(c *cluster.Cluster, ours []handed) []Scaling {
 	return nil
 }
 
-// capped leaves the one member that may found the cluster. It lowers nothing where anybody else may have begun.
+// capped leaves the one member that may create the cluster. It lowers nothing where any other may have begun.
 func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []handed) []Scaling {
 	applicants := c.Applicants()
 	first := ""

@@ -48,7 +48,7 @@ type Receiver struct {
 	looked   time.Time // the last look by Adopt
 }
 
-// mostFormer is how many reports that were deleted are remembered: a view of an older one has been under way for longer than anything is.
+// mostFormer is how many deleted reports are remembered: no view is under way for longer.
 const mostFormer = 16
 
 // Of names the cluster report of the views that come next, by its UID and its creation by the API server's clock, zero where that is not known. A report that was deleted
@@ -73,13 +73,13 @@ func (r *Receiver) Of(report types.UID, created time.Time) bool {
 	return true
 }
 
-// Report is the UID of the report that the views are of; empty where nobody has said.
+// Report is the UID of the report of the views; empty before the first call of Of.
 func (r *Receiver) Report() types.UID { return r.report }
 
-// Adopt takes a view that is newer than the latest one, and says whether it was. now is of the receiver's own clock.
+// Adopt takes a view that is newer than the latest one, and returns whether it was. now is of the receiver's own clock.
 func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
-	// Who has not looked for long, cut off from the API server for one, sees one that may have been made at any time since.
-	// The latest one was the newest when it was last looked at, seen to advance, or confirmed.
+	// After a long pause, such as while cut off from the API server, the view may have been made at any time within it. The latest one was the newest when it was last looked at,
+	// seen to advance, or confirmed.
 	last := r.looked
 	if r.advanced.After(last) {
 		last = r.advanced
@@ -89,7 +89,7 @@ func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
 	if v == nil || !StampOf(v).Newer(StampOf(r.latest)) {
 		return false
 	}
-	// The first one may have been made long ago: only what is seen to advance has an age.
+	// The first view may have been made long ago: only a view that is seen to advance has an age.
 	switch {
 	case r.latest == nil:
 	case away:
@@ -101,16 +101,15 @@ func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
 	return true
 }
 
-// Confirm says that its maker has just been seen to stand by the latest view. A confirmation of any other one counts for nothing.
+// Confirm records that the view's maker has just confirmed the latest view. A confirmation of any other view is ignored.
 func (r *Receiver) Confirm(of Stamp, now time.Time) {
 	if r.latest != nil && of == StampOf(r.latest) {
 		r.advanced = now
 	}
 }
 
-// Handed takes a view that says its own age, by the clock of whoever handed it on, counted from the moment at which it was asked for: it need not be seen to
-// advance. It says whether the view was newer than the latest one. One that is the latest may be younger than was known; an older one counts for nothing, whatever
-// its age.
+// Handed takes a view with its age by its relay's clock, counted from the moment at which it was asked for: it need not be seen to advance. It returns whether the view was newer
+// than the latest one. The latest view itself may get a lower age; an older view is ignored, whatever its age.
 func (r *Receiver) Handed(v *api.StatusReportView, age time.Duration, asked time.Time) bool {
 	if v == nil || age < 0 || StampOf(r.latest).Newer(StampOf(v)) {
 		return false
@@ -127,8 +126,7 @@ func (r *Receiver) Handed(v *api.StatusReportView, age time.Duration, asked time
 // Latest is the newest view that was adopted; nil when there is none.
 func (r *Receiver) Latest() *api.StatusReportView { return r.latest }
 
-// Age is how long ago the latest view was seen to be the newest, by the receiver's own clock. False while that was never seen: the view then counts as
-// infinitely old.
+// Age is the time since the latest view was last known to be the newest, by the receiver's own clock. False while it never was: the view then counts as infinitely old.
 func (r *Receiver) Age(now time.Time) (time.Duration, bool) {
 	if r.latest == nil || r.advanced.IsZero() {
 		return 0, false

@@ -9,18 +9,18 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 )
 
-// Log is what one look at all members says of the log of group 0.
+// Log is the state of the log of group 0 at one look at all members.
 type Log struct {
-	// Leader is the member that leads group 0; empty where none says so, or several do.
+	// Leader is the member that leads group 0; empty where no member names itself, or several do.
 	Leader string
-	// Behind is how many entries a member's apply index is behind the leader's commit index, by Evidence.Key; a member of which that is not known is not in it.
+	// Behind is how many entries a member's apply index is behind the leader's commit index, by Evidence.Key; members with an unknown index are left out.
 	Behind map[string]int64
-	// Differ are members with another schema version than the first one that tells its own, and that one before them; nil where all that tell one tell the same, and where
+	// Differ are members with another schema version than the first member with a known one, and that first member before them; nil where all known versions are equal, and where
 	// Behind has every member.
 	Differ []string
 }
 
-// LogOf is what the members' heartbeats say of it now. Only what a heartbeat confirms counts: then the leader's indexes and the member's are of the last two polls.
+// LogOf is the log's state by the members' heartbeats now. Only values confirmed by a heartbeat count: then the leader's indexes and the member's are of the last two polls.
 func LogOf(all []Evidence, heard func(member string) Heartbeat, now time.Time) Log {
 	said := make([]raftlog.Said, len(all))
 	leader, leaders := 0, 0
@@ -48,7 +48,7 @@ func LogOf(all []Evidence, heard func(member string) Heartbeat, now time.Time) L
 	return out
 }
 
-// differ are the members whose schema versions are not one.
+// differ are the members whose schema versions are not equal.
 func differ(all []Evidence, said []raftlog.Said) []string {
 	first := slices.IndexFunc(said, func(s raftlog.Said) bool { return s.Schema != "" })
 	var out []string
@@ -64,7 +64,7 @@ func differ(all []Evidence, said []raftlog.Said) []string {
 	return out
 }
 
-// Most is how many entries the member is behind that is furthest; false where that is not known of any.
+// Most is the largest number of entries that a member is behind; false where none is known.
 func (l *Log) Most() (most int64, known bool) {
 	for _, n := range l.Behind {
 		most = max(most, n)

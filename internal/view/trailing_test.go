@@ -115,7 +115,7 @@ func trailing(name string) api.StatusReportViewMember {
 	return m
 }
 
-// Who waits because a member is too far behind is told which one, how far, and behind whom.
+// A newcomer that waits because a member is too far behind gets its name, how far it is behind, and the leader.
 func TestAMemberThatTrailsHoldsNewcomers(t *testing.T) {
 	log := view.Log{Leader: "c-0", Behind: map[string]int64{idOf("a-0"): 5210, idOf("b-0"): 1001, idOf("c-0"): 0}}
 	silent := up("b-0")[0]
@@ -167,7 +167,7 @@ func TestATargetThatTrailsIsATargetThatIsNotDown(t *testing.T) {
 	}
 }
 
-// While nobody knows how far members are behind, they must have one schema. A first node has nobody to agree with.
+// While it is not known how far members are behind, they must have one schema. A first node has no other to agree with.
 func TestSchemasThatDifferHoldNewcomersWhileTheIndexesAreNotKnown(t *testing.T) {
 	p := joins("d-0")
 	p.pass(window)

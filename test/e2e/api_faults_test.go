@@ -80,7 +80,7 @@ func (f *fixture) controllerOutside() *outside {
 	return o
 }
 
-// keeps says whether somebody holds the Lease by which barriers trust the reports, and says that this cluster's are kept.
+// keeps is true when the Lease by which barriers trust the reports has a holder, and records that this cluster's are kept.
 func (o *outside) keeps(want bool) func(context.Context) (bool, string, error) {
 	return func(ctx context.Context) (bool, string, error) {
 		l := &coordinationv1.Lease{}

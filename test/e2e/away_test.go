@@ -62,7 +62,7 @@ func TestWithoutTheController(t *testing.T) { // stops the controller of all: no
 	}
 }
 
-// Nobody keeps the reports up to date: an all-UP report from before must not open.
+// No controller keeps the reports up to date: an all-UP report from before must not open.
 func allUp() absence {
 	newcomer := rack2 + "-1"
 	return absence{

@@ -167,7 +167,7 @@ func TestUnflushedNodeRestarts(t *testing.T) {
 	f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"UP"}`, id))
 }
 
-// Exactly "true" opens, leaves a trace of who and why, and can be taken back; other values block in plain sight.
+// Exactly "true" opens, records the person and the reason, and can be taken back; other values block in plain sight.
 func TestForce(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{})
@@ -261,7 +261,7 @@ func TestTwoNewcomersAtOnce(t *testing.T) {
 	}
 }
 
-// A decommission does not hold up a join that goes by reports. Under permits nobody is let in while a node leaves, and the newcomer joins once it has left, although the
+// A decommission does not hold up a join under policy reports. Under permits no node is let in while a node leaves, and the newcomer joins once it has left, although the
 // Pod of the node that left still runs.
 func TestDecommissionDuringAJoin(t *testing.T) {
 	t.Parallel()

@@ -58,7 +58,7 @@ func TestDashboardInATerminal(t *testing.T) {
 	term.shows("the healthy cluster", "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone")
 	term.golden("dashboard_healthy.txt")
 
-	// A node goes down and a newcomer waits: nobody touches the screen.
+	// A node goes down and a newcomer waits: no key is pressed.
 	since := time.Now().Add(-12 * time.Second)
 	world.Sees("demo-dc1-rack1-0", "demo-dc1-rack3-0", api.NodeStatusDown, since)
 	world.Sees("demo-dc1-rack2-0", "demo-dc1-rack3-0", api.NodeStatusDown, since)

@@ -78,7 +78,7 @@ func world(t *testing.T) *scenario.World {
 			stage.err = stage.world.Install(ctx)
 		}
 		if stage.err == nil && !*rehearse {
-			stage.err = stage.world.Hurry(ctx) // rehearsals measure what is shipped
+			stage.err = stage.world.Hurry(ctx) // rehearsals measure the shipped times
 		}
 	})
 	if stage.err != nil {

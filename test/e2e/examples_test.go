@@ -293,7 +293,7 @@ func inTerminal(ctx context.Context, cmd *exec.Cmd, asks string, answer func() s
 			screen.Write(buf[:n])
 			mu.Unlock()
 			if err != nil {
-				return // the last one who had it open is gone
+				return // the last process that had it open has ended
 			}
 		}
 	}()
@@ -386,7 +386,7 @@ func (f *fixture) reporterHeals() {
 	f.healthy()
 }
 
-// dies has a member dead in everybody's eyes.
+// dies makes a member dead in every row.
 func (f *fixture) dies(member string) {
 	f.t.Helper()
 	id := f.hostID(member)

@@ -58,7 +58,7 @@ func TestExec(t *testing.T) {
 		t.Errorf("logs --all: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 
-	// A terminal of its own: what is typed comes back twice, by the terminal and by cat; then Ctrl-D.
+	// A terminal of its own: typed text comes back twice, by the terminal and by cat; then Ctrl-D.
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
 	cmd := f.command(ctx, "exec", member, "--", "bash", "-c", "echo ready; cat; exit 5")

@@ -80,7 +80,7 @@ func TestCheckFindsEachPlantedFault(t *testing.T) {
 	}
 }
 
-// faulty is an installation with one guarded member, at which nothing is wrong but what is planted.
+// faulty is an installation with one guarded member, without faults but the planted ones.
 type faulty struct {
 	t       *testing.T
 	c       client.Client

@@ -55,8 +55,8 @@ func (f *fixture) untilMissed(member, why string) {
 	})
 }
 
-// A reporter that is frozen writes nothing, and its row says UP. The controller asks real reporters in real Pods, with what is shipped; the frozen one makes its
-// member UNKNOWN, and nobody else. When it goes on, so does the member. The reporter of the last rack renews a Lease instead, with the rights of its own token.
+// A reporter that is frozen writes nothing, and its row has UP. The controller asks real reporters in real Pods, as they are shipped; the frozen one makes its
+// member UNKNOWN, and no other. When it goes on, so does the member. The reporter of the last rack renews a Lease instead, with the rights of its own token.
 func TestAFrozenReporterMakesItsMemberUnknown(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {

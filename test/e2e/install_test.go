@@ -157,7 +157,7 @@ func annotated(t *testing.T, ctx context.Context, c *cluster.Cluster, version st
 	return do()
 }
 
-// The kind that is also the Scylla Operator's: whoever installed it first keeps it, and install says so.
+// The kind that is also the Scylla Operator's: its first installer keeps it, and install reports that.
 func TestInstallLeavesTheOperatorsKindAlone(t *testing.T) {
 	t.Parallel()
 	c, run := bareControlPlane(t)

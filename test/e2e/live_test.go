@@ -55,7 +55,7 @@ func TestStatusLive(t *testing.T) {
 	})
 }
 
-// withoutAgents leaves ScyllaDB alone in its Pods: without launch, somebody has to say which node the others ask for the cluster.
+// withoutAgents leaves ScyllaDB alone in its Pods: without launch, the test has to choose the seed of the others.
 func withoutAgents(s *appsv1.StatefulSet) {
 	spec := &s.Spec.Template.Spec
 	spec.InitContainers = nil
@@ -67,7 +67,7 @@ func withoutAgents(s *appsv1.StatefulSet) {
 	}
 }
 
-// Without anything of ours in the Pods nobody writes rows: what is known is what the nodes say.
+// Without our containers in the Pods no process writes rows: only the nodes' own answers are known.
 func TestStatusLiveNeedsNoAgent(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{Mutate: withoutAgents})

@@ -15,7 +15,7 @@ import (
 )
 
 // By default a cluster founds itself by one Form permit, and two newcomers of two racks that are created at once join one after the other, in order, while
-// status shows the queue. Nobody has said that barriers go by permits.
+// status shows the queue. No flag sets the policy: permits are the default.
 func TestTwoNewcomersJoinOneAfterTheOtherUnderPermits(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{})

@@ -54,7 +54,7 @@ type timing struct {
 type rehearsal struct {
 	number int
 	name   string
-	// cluster is what is deployed; the zero value is three racks of one node.
+	// cluster is the deployed cluster; the zero value is three racks of one node.
 	cluster scenario.Cluster
 	// forming leaves the first health check out: the rehearsal is about the cluster's first start.
 	forming bool

@@ -222,7 +222,7 @@ func initHold(name string, handed func(*appsv1.StatefulSet)) rehearsal {
 		},
 		verify: func(d *drill) {
 			d.took("another controller says that the cluster is initialised; nobody else has begun", initialisedAfter, began, func(ctx context.Context) (bool, string, error) {
-				// In this order: who has begun when the report is read afterwards had begun before.
+				// In this order: a node listed as joining when the report is read afterwards had begun before.
 				var begun []string
 				for _, m := range others(first) {
 					if is, err := started(ctx, d, m); err != nil {
@@ -244,7 +244,7 @@ func initHold(name string, handed func(*appsv1.StatefulSet)) rehearsal {
 			if i := r.Status.Initialization; i == nil || i.FirstHostID != d.hostID(first) || r.Status.View == nil || r.Status.View.Founder != first {
 				d.t.Errorf("the first node is %s, and the report says %+v with founder %+v", first, i, r.Status.View)
 			}
-			// Nobody else was ever the first node of anything.
+			// No other member was ever the first node of a cluster.
 			for _, m := range []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"} {
 				log, err := d.ContainerLog(d.ctx, d.namespace, m, api.ContainerScyllaDB)
 				d.must(err)

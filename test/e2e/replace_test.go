@@ -253,7 +253,7 @@ func (f *fixture) finished(member string) {
 }
 
 // Since 2026.3 ScyllaDB refuses the request instead of placing and cancelling it: no operation is left behind, the volume is not lost, and once the
-// other node is back the same process goes on, without anybody having to ask again.
+// other node is back the same process goes on, without a second request.
 func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 	t.Parallel()
 	// As fast as the wall: a minute after a refused node was first seen ScyllaDB bans it, and the verbs below take their time.
@@ -273,7 +273,7 @@ func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 	}
 }
 
-// A member whose Service names a node that cannot be replaced, whoever wrote that, and whose barrier is forced, as it would wait for a node that is UP
+// A member whose Service names a node that cannot be replaced, whatever its writer, and whose barrier is forced, as it would wait for a node that is UP
 // to be DOWN: ScyllaDB refuses, the verbs say why, and the commands that they show
 // turn it into a plain new node.
 func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
@@ -484,7 +484,7 @@ func (f *fixture) pvc(member string) *corev1.PersistentVolumeClaim {
 	return c
 }
 
-// A member whose disk is lost must not join under its old name: the message says that this is a replacement.
+// A member whose disk is lost must not join under its old name: the message names the replacement as the cure.
 func TestALostDiskIsNotARestart(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})

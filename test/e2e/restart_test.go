@@ -19,7 +19,7 @@ const (
 	planAfter     = 6 * time.Second
 )
 
-// TestARestartIsNeverReplaced: the Pod of a healthy node is deleted, as every rolling restart does it, and within the next six seconds somebody asks again and again
+// TestARestartIsNeverReplaced: the Pod of a healthy node is deleted, as every rolling restart does it, and within the next six seconds a person asks again and again
 // for a replacement of that node, and what status says. Up to twenty times, and not once does a plan pass or status name the command: it would have wiped an intact volume.
 func TestARestartIsNeverReplaced(t *testing.T) {
 	t.Parallel()

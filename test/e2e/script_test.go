@@ -89,7 +89,7 @@ func startScriptStage(t *testing.T) *scriptStage {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("bash is missing: the examples cannot be run")
 	}
-	ctrllog.SetLogger(logr.Discard()) // otherwise the client complains on stderr that nobody listens
+	ctrllog.SetLogger(logr.Discard()) // otherwise the client complains on stderr that no logger is set
 	ctx := t.Context()                // every step has its own bound
 	dir := t.TempDir()
 	s := &scriptStage{ctx: ctx, bin: filepath.Join(dir, "bin"), env: map[string]string{}}
@@ -126,7 +126,7 @@ func startScriptStage(t *testing.T) *scriptStage {
 	must(err)
 	must(os.Symlink(kubectl, filepath.Join(s.bin, "kubectl")))
 
-	// A cluster without the kinds: what is read there are Services, Pods and annotations.
+	// A cluster without the kinds: only Services, Pods and annotations are read there.
 	bare := &stagedNamespace{t: t, ctx: ctx, c: connectTo(t, planes[1])}
 	bare.namespaces(nsDemo)
 	must(planes[1].Component("kube-controller-manager").Kill())

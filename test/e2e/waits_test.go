@@ -92,7 +92,7 @@ func TestA2A3B1B2B3OneCluster(t *testing.T) {
 		for _, m := range all {
 			log, err := f.ContainerLog(f.ctx, f.namespace, m, api.ContainerBarrier)
 			f.must(err)
-			contains(f.t, "the log of "+m+"'s barrier", log, `"hostID":""`) // the volume did not say whose it is
+			contains(f.t, "the log of "+m+"'s barrier", log, `"hostID":""`) // the volume has no host ID
 		}
 	})
 	part("C5 the nodes tell one group 0", func(f *fixture) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package house holds the rules of who may import whom, each with its reason, and fails when a wall is crossed.
+// Package house holds the rules of which package may import which, each with its reason, and fails when a wall is crossed.
 package house
 
 import (
@@ -28,7 +28,7 @@ type pkg struct {
 
 // rule forbids packages under From to reach anything that matches Deny, directly or (Deep) through others.
 type rule struct {
-	from  []string // path below the module; "cmd/scylla-agent" also covers what is below it
+	from  []string // path below the module; "cmd/scylla-agent" also covers its subfolders
 	deny  []string // full import paths, or prefixes that end in "/..."
 	allow []string // exceptions to deny
 	deep  bool
@@ -37,7 +37,7 @@ type rule struct {
 
 const own = module + "/"
 
-// internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not what is below it.
+// internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not its subfolders.
 var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/cluster", "internal/diagnosis", "internal/view", "internal/healthpolicy", "internal/inject", "internal/preflight", "internal/raftlog", "internal/scylla/release"}
 
 var rules = map[string]rule{

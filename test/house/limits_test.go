@@ -19,7 +19,7 @@ const (
 	excuse = "Long:"
 )
 
-// TestFilesAndFunctionsAreShort: what does not fit on a few screens is read by nobody. Tests and generated files are free.
+// TestFilesAndFunctionsAreShort: code that does not fit on a few screens is not reviewed well. Tests and generated files are free.
 func TestFilesAndFunctionsAreShort(t *testing.T) {
 	for _, root := range []string{"cmd", "controller", "internal", "plugin", "test"} {
 		err := filepath.WalkDir(filepath.Join("../..", root), func(path string, d fs.DirEntry, err error) error {

@@ -29,7 +29,7 @@ type way struct {
 	// dropped: no request arrives. stalled: watches deliver nothing, requests work. rejected: admission refuses reports; all of them, or those of datacenters alone.
 	dropped, stalled, rejected time.Time
 	rejectsAll                 bool
-	// What is held back arrives at that time, whoever has given up waiting for it.
+	// A delayed request arrives at that time, even where its client has given up.
 	heldReports, heldLease, heldDeletes time.Time
 
 	read     time.Time // when the cache was last filled
@@ -81,7 +81,7 @@ func (w *world) apiFault() {
 	w.tracef("FAULT %s until %s", what, until.Sub(start).Round(time.Second))
 }
 
-// clear ends all of it; what is held back arrives when it was to arrive.
+// clear ends all faults; a delayed request arrives at its time.
 func (y *way) clear() { y.dropped, y.stalled, y.rejected = time.Time{}, time.Time{}, time.Time{} }
 
 // hears is true when the controller's cache is of now.
@@ -146,7 +146,7 @@ func (w *world) prove() {
 	}
 }
 
-// putLease writes the Lease in somebody's name.
+// putLease writes the Lease with that holder.
 func (w *world) putLease(holder string) {
 	y := &w.control.way
 	l := w.lease.DeepCopy()
@@ -154,7 +154,7 @@ func (w *world) putLease(holder string) {
 	base := y.lease
 	write := func() {
 		if y.lease != base {
-			return // somebody else was first: the object has another version
+			return // another writer was first: the object has another version
 		}
 		y.lease++
 		w.lease, y.released = l, holder == ""
@@ -213,7 +213,7 @@ func (w *world) recall(member string) {
 	}
 }
 
-// judgeDeletion: the claim of a node that has been well for longer than anybody needs to say so is never deleted.
+// judgeDeletion: the claim of a node that has been well for longer than any report of it takes is never deleted.
 func (w *world) judgeDeletion(c *claim) {
 	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]

@@ -19,17 +19,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// query is what the init containers before the barrier found on the volume. It stays in the Pod's emptyDir when a container is started again.
+// query is the answer of the init containers before the barrier about the volume. It stays in the Pod's emptyDir when a container is restarted.
 type query struct {
 	disk   bootstrap.Bootstrapped
 	volume bootstrap.Volume
 	hostID string
 }
 
-// silentQuery is how many seeds there are for one whose query of system.local never answers, as before 2025.2, or where it is killed.
+// silentQuery: in one of so many seeds the query of system.local never answers, as before 2025.2, or where it is killed.
 const silentQuery = 4
 
-// silent is true in a world whose disks never say whose they are.
+// silent is true in a world whose disks never return their host IDs.
 func (w *world) silent() bool { return w.Seed%silentQuery == 0 && w.Rule != Operator }
 
 // query is the query of system.local (3.3): what was not flushed, it does not see (3.4).
@@ -39,7 +39,7 @@ func (w *world) query(d *disk) query {
 	case d.id == "":
 		return query{disk: bootstrap.BootstrappedUnknown, volume: bootstrap.VolumeEmpty}
 	case !d.row || w.silent():
-		q.disk = bootstrap.BootstrappedUnknown // no SSTable to load, or nobody to load it
+		q.disk = bootstrap.BootstrappedUnknown // no SSTable to load, or no tool to load it
 	case d.flushed:
 		q.disk, q.hostID = bootstrap.BootstrappedYes, d.id
 	default:
@@ -60,7 +60,7 @@ type barrier struct {
 	began    time.Time
 	stable   time.Time // since when all is UP without a break
 	leave    leave
-	gone     bool // at the last look nobody held the Lease, or nobody had renewed it for too long
+	gone     bool // at the last look the Lease had no holder, or had not been renewed for too long
 	peers    peering
 }
 
@@ -150,7 +150,7 @@ func (w *world) judge(p *pod) bool {
 		b.verdict = w.operatorJudges(p)
 		return b.verdict.Satisfied
 	}
-	if p.query.disk == bootstrap.BootstrappedYes { // needs nobody
+	if p.query.disk == bootstrap.BootstrappedYes { // needs no other source
 		b.verdict = bootstrap.Decide(bootstrap.Input{Self: bootstrap.Place(p.name, nil), Disk: p.query.disk})
 		return b.verdict.Satisfied
 	}

@@ -13,10 +13,10 @@ import (
 // mostSkew is how far a clock may be off, to either side.
 const mostSkew = 4 * time.Minute
 
-// person is whose clock the people have.
+// person is the name of the people's clock.
 const person = "person"
 
-// clock is what somebody's clock says: a machine's, a controller's, a person's. It runs as the world's does, and is off by what is drawn for it once. Moments
+// clock is the time of an actor's clock: a machine's, a controller's, a person's. It runs as the world's does, and is off by what is drawn for it once. Moments
 // that are only ever compared with moments of the same process are the world's own. With the Scylla Operator's rule, and in every third seed, all clocks agree.
 func (w *world) clock(who string) time.Time {
 	if w.Rule == Operator || w.Seed%3 == 0 {

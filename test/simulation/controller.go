@@ -29,7 +29,7 @@ type controller struct {
 
 	// Of policy permits.
 	leases             map[string]*coordinationv1.Lease // of heartbeats, as its watch has delivered them
-	leads              *leader                          // nil while nobody does
+	leads              *leader                          // nil while none leads
 	takeOver           time.Time
 	loopStalls         time.Time // until then the loop that writes stands still, while all else of the process goes on
 	terms, transitions int64
@@ -94,7 +94,7 @@ func (w *world) memberServices() {
 	}
 }
 
-// shelf has the lists of the API server's objects as they were last read. Nobody writes into them.
+// shelf has the lists of the API server's objects as they were last read. They are never written.
 type shelf struct {
 	version int // of the objects
 	objects cluster.Objects
@@ -156,7 +156,7 @@ func (w *world) assemble() bool {
 	}
 	if len(w.objects(cluster.KindStatefulSets).StatefulSets) == 0 {
 		if w.status != nil || len(w.reports) > 0 {
-			w.dropReports() // nobody is left to report on
+			w.dropReports() // no member is left to report on
 		}
 		return true
 	}

@@ -19,36 +19,36 @@
 //   - Messages (network.go): writes of reporters are lost, arrive late, or twice; polls of heartbeats are lost; a reading may be half a minute old.
 //   - The controller's way to the API server (apiserver.go), with the four faults of test/faultproxy: requests are dropped or held back and arrive later, watches
 //     stall, reports are rejected. The Lease is renewed by what was written or found equal; a claim is marked before it is deleted.
-//   - People (people.go), who do after a minute what is printed: commands of a verdict's or a replacement's next step, and what the documentation says.
+//   - People (people.go), who run after a minute the printed commands: those of a verdict's or a replacement's next step, and what the documentation says.
 //
 // faults.go draws kills, restarts, rollouts, partitions, lost disks and machines, power failures, removed nodes, silent reporters and stopped controllers for
 // half an hour, in which the cluster is also scaled up. Then all of it heals, and the run goes on until everything is well. Under policy permits network.go adds
 // controllers that are killed, frozen until another one leads and woken up again, or whose loop stalls, a Lease of the election that is made anew, heartbeats that
-// nobody hears, and reporters that cannot write.
-// Barriers of every thirteenth seed have --when-controller-silent=Peers (peers.go): there nobody leads for several minutes, twice, while the cluster is scaled up.
-// Reporters hand on the controller's view (relays.go), which a barrier keeps apart by member; in every eleventh seed they hand on forged ones that let everybody start, in
-// every second of these those of one rack alone. In every sixth seed somebody deletes the cluster report (recreated.go), which is made anew under another UID, while barriers
-// and reporters hold views of the one before; it goes with its StatefulSets, too, also where the Lease of the election is made anew.
+// are not heard, and reporters that cannot write.
+// Barriers of every thirteenth seed have --when-controller-silent=Peers (peers.go): there no controller leads for several minutes, twice, while the cluster is scaled up.
+// Reporters relay the controller's view (relays.go), which a barrier keeps apart by member; in every eleventh seed they relay forged ones that let every node start, in every
+// second of these those of one rack alone. In every sixth seed the cluster report is deleted (recreated.go) and created anew under another UID, while barriers and reporters hold
+// views of the one before; it is deleted with its StatefulSets, too, also where the Lease of the election is created anew.
 //
-// What was added last draws from sources of its own, so that older seeds keep their course as far as that goes.
+// Later additions draw from sources of their own, so that older seeds keep their course as far as possible.
 //
 // # Invariants
 //
-// Unsafe join: ScyllaDB cancels a join or a replacement because of a dead node that had been out of reach, from the coordinator and whatever gossip had
-// noticed, for longer than bound when the barrier let the newcomer through. bound is twice the longest detection of a death (two at once), the 30 s for which a
-// controller that has stopped passes for one that lives, and one interval of the reporter. A node that goes down later, or less long before, cancels joins as
-// well: nobody can know, such joins are counted as lost and no violation. What a person forced is not judged.
+// Unsafe join: ScyllaDB cancels a join or a replacement because of a dead node that had been unreachable, for the coordinator and for the gossip that had noticed it, for longer
+// than bound when the barrier let the newcomer through. bound is twice the longest detection of a death (two at once), the 30 s for which a stopped controller still counts as
+// alive, and one interval of the reporter. A node that goes down later, or less long before, cancels joins as well: that cannot be known, such joins are counted as lost and no
+// violation. A start that a person forced is not judged.
 //
-// Second cluster: a process founds a cluster while there has been one. One whose only node was stopped before it had COMPLETED is none (5.4).
+// Second cluster: a process creates a cluster while there has been one. One whose only node was stopped before it had COMPLETED is none (5.4).
 //
 // Wrong deletion: the claim of a node that has served for longer than bound is deleted.
 //
-// View that goes backwards: what the API server gets, what a barrier goes by, or what somebody goes by who follows the views from outside, has a lower epoch and
-// seq than before, or the same ones and says something else; views of one report have one order, and none of a report that another one has followed comes again.
+// View that goes backwards: a view that the API server gets, a barrier uses, or an outside reader uses, has a lower epoch and seq than before, or the same ones and other content;
+// views of one report have one order, and none of a report that another one has followed comes again.
 //
-// Start without leave, and two at once: under policy permits a barrier opens without a permit in a view that the API server could still answer with, or while
-// another newcomer is on its way in though one may be. Nor does it open when a reporter that does not lie has told it of a newer view that has no permit for it. Who was
-// let in by the members alone needed no leave, and does not count.
+// Start without a permit, and two at once: under policy permits a barrier opens without a permit in a view that the API server could still answer with, or while another newcomer
+// is joining though one may be. Nor does it open when a reporter that does not lie has sent it a newer view that has no permit for it. A node that was let in by the members' rows
+// alone needed no permit, and does not count.
 //
 // Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over.
 package simulation

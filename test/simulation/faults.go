@@ -214,7 +214,7 @@ func (w *world) noteLoss(p *pod) {
 }
 
 // someRemoved is true while a member Service records a node that was removed. A second one may leave fewer members than removed ones, and then the rows
-// that are left do not tell a removal from a split: see what is left to do in docs/barrier.md.
+// that are left do not tell a removal from a split: see the open points in docs/barrier.md.
 func (w *world) someRemoved() bool {
 	for _, name := range w.serviceNames.of(w.service) {
 		id := w.service[name].Annotations[api.AnnotationHostID]
@@ -352,10 +352,10 @@ func (w *world) stopController() {
 	w.tracef("FAULT the controller is stopped for %s", w.control.stopped.Sub(w.now).Round(time.Second))
 }
 
-// deleteSets deletes StatefulSets with their Pods, and applies them again. Services that nobody owns stay, and so do claims.
+// deleteSets deletes StatefulSets with their Pods, and applies them again. Services without an owner stay, and so do claims.
 func (w *world) deleteSets() {
 	if w.silent() {
-		return // the report goes with its StatefulSets, and the last rows with the report: then nothing but a person knows whose the volumes are
+		return // the report goes with its StatefulSets, and the last rows with the report: then only a person knows the volumes' nodes
 	}
 	all, one := w.chance(0.5), pick(w, w.sets)
 	for _, name := range w.podNames.of(w.pods) {

@@ -57,7 +57,7 @@ type ghost struct {
 	from *process
 }
 
-// gossip begins; everybody who reaches it hears of it within seconds.
+// gossip begins; every node that reaches it hears of it within seconds.
 func (w *world) gossip(s *process) {
 	s.gossips = true
 	w.reconnect()

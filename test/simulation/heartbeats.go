@@ -97,7 +97,7 @@ func (w *world) answer(t *heartbeats.Target) (int64, bool) {
 	return w.says(t)
 }
 
-// says is the answer of a member's reporter to whoever reaches it.
+// says is the answer of a member's reporter to every client that reaches it.
 func (w *world) says(t *heartbeats.Target) (int64, bool) {
 	net := &w.net
 	p := w.pods[t.Pod.Name]

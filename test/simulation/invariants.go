@@ -61,7 +61,7 @@ func (w *world) unwell() []string {
 	return out
 }
 
-// giveUp: whoever has not started by now waits for ever.
+// giveUp: a node that has not started by now waits for ever.
 func (w *world) giveUp() {
 	for _, name := range w.unwell() {
 		w.result.EndlessWaits++

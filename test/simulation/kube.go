@@ -319,7 +319,7 @@ func (w *world) removePod(p *pod) {
 	w.wrote()
 }
 
-// kill ends ScyllaDB in a Pod and leaves the rest to whoever restarts it.
+// kill ends ScyllaDB in a Pod and leaves the restart to the caller.
 func (w *world) kill(p *pod, clean bool) {
 	if p.proc != nil {
 		w.end(p.proc, clean)

@@ -238,7 +238,7 @@ type outcome int
 const (
 	written  outcome = iota // or found equal
 	refused                 // not written
-	conflict                // somebody has written since the cache was filled
+	conflict                // another writer has written since the cache was filled
 )
 
 // assemblePermits does what package reports does where there are views, on what the process has in its cache.
@@ -250,7 +250,7 @@ func (w *world) assemblePermits(l *leader) outcome {
 		}
 		l.tracker.Forget(clusterKey)
 		if w.status != nil || len(w.reports) > 0 {
-			w.dropReports() // nobody is left to report on
+			w.dropReports() // no member is left to report on
 		}
 		return written
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 )
 
-// --heartbeat=lease: reporters say their number on a Lease of their Pod, where nobody may ask them. What is on it and what it confirms is package heartbeat's.
+// --heartbeat=lease: reporters write their number to a Lease of their Pod, where they may not be asked. Package heartbeat defines its content and meaning.
 
-// heartbeatLease is how long such a Lease says that it lasts; nobody goes by it.
+// heartbeatLease is the duration in such a Lease; no reader uses it.
 const heartbeatLease = 15
 
 // byLease is true in a world whose reporters do that.
@@ -31,7 +31,7 @@ func (w *world) extraBetween(low, high time.Duration) time.Duration {
 	return low + time.Duration(w.extra.Int64N(int64(high-low)+1))
 }
 
-// renewLease is one renewal, as package reporter makes it: by the version that it knows, or, where it knows none, of what is there. It may be lost, or arrive late.
+// renewLease is one renewal, as package reporter makes it: by the version that it knows, or, where it knows none, by the present one. It may be lost, or arrive late.
 func (w *world) renewLease(p *pod) {
 	b := &p.reporter.beat
 	if !w.byLease() || b.row == "" || b.own.renewing {

@@ -18,7 +18,7 @@ type network struct {
 	// unheard are members whose heartbeats do not reach the controller until then; unheardAll is all of them.
 	unheard    map[string]time.Time
 	unheardAll time.Time
-	// mute: until then no reporter reaches the API server, while everybody else does.
+	// mute: until then no reporter reaches the API server, while all other clients do.
 	mute time.Time
 	// published are the cluster reports of the last half minute: a reading may get one of them.
 	published []publication
@@ -72,20 +72,20 @@ func (w *world) networkFault() {
 	case 7:
 		w.muteReporters(until)
 	default:
-		// Somebody deletes the Lease of the election, and it is made anew: its count begins again.
+		// The Lease of the election is deleted and created anew: its count begins again.
 		w.tracef("FAULT the Lease of the election is deleted")
 		w.control.transitions = -1
 		w.crashController()
 	}
 }
 
-// muteReporters keeps the reporters, and nobody else, from the API server.
+// muteReporters cuts the reporters, and no other client, off from the API server.
 func (w *world) muteReporters(until time.Time) {
 	w.tracef("FAULT no reporter reaches the API server until %s", until.Sub(start).Round(time.Second))
 	w.net.mute = until
 }
 
-// hole is what policy reports cannot see: all rows are UP, and stay so, while a node dies of which nobody can tell.
+// hole is the gap of policy reports: all rows are UP, and stay so, while a node dies and no reporter can write it.
 func (w *world) hole() {
 	var all []*pod
 	for _, name := range w.podNames.of(w.pods) {
@@ -189,7 +189,7 @@ func (w *world) arrives(p *pod, m *message) bool {
 	return true
 }
 
-// remember keeps what was published for whoever reads from a server that is behind.
+// remember keeps the published objects for readers of a server that is behind.
 func (w *world) remember() {
 	n := &w.net
 	for len(n.published) > 0 && w.now.Sub(n.published[0].at) > 30*time.Second {

@@ -107,7 +107,7 @@ func operatorRecord(annotations map[string]string, row *api.NodeStatusReport, _ 
 	return want
 }
 
-// operatorReport: a row for each member whose Service says joined, from its Pod's annotation, which carries no time.
+// operatorReport: a row for each member whose Service records a join, from its Pod's annotation, which has no time.
 func (w *world) operatorReport() {
 	report := api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName}, DatacenterName: datacenter}
 	for _, s := range w.sets {

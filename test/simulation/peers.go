@@ -45,7 +45,7 @@ type peerBeat struct {
 	is                   view.Heartbeat
 }
 
-// absentControllers lets nobody lead for longer than a barrier of this flag waits, twice in a seed, and scales the cluster up meanwhile. It draws from a source of its own.
+// absentControllers lets no controller lead for longer than a barrier of this flag waits, twice in a seed, and scales the cluster up meanwhile. It draws from a source of its own.
 func (w *world) absentControllers() {
 	if !w.peers() || w.Hole {
 		return

@@ -9,7 +9,7 @@ func TestNewcomersAreLetInByPeersAlone(t *testing.T) {
 	sum := Total{}
 	for seed := uint64(13); seed <= 13*14; seed += 13 {
 		if seed%7 == 0 {
-			continue // without heartbeats nobody is let in so
+			continue // without heartbeats the flag lets no node in
 		}
 		r := Run(Options{Seed: seed, Rule: Permits})
 		sum.Add(&r)
@@ -21,7 +21,7 @@ func TestNewcomersAreLetInByPeersAlone(t *testing.T) {
 	}
 }
 
-// All rows are UP, nobody can write another one, and a node dies while no controller leads: only the heartbeats tell, and a newcomer waits for them.
+// All rows are UP, no reporter can write another one, and a node dies while no controller leads: only the heartbeats show it, and a newcomer waits for them.
 func TestTheHoleStaysClosedByPeers(t *testing.T) {
 	by := map[Rule]Total{}
 	for _, rule := range []Rule{PeersBelieved, Permits} {

@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
-// reaction is how long something has to be wrong before a person does what is printed about it.
+// reaction is how long something has to be wrong before a person runs the printed command.
 const reaction = time.Minute
 
 // people look every quarter of a minute.
@@ -64,7 +64,7 @@ func (w *world) well(name string) bool {
 	return !rec.Requested && !rec.Open() && p.revision == p.set.revisionName()
 }
 
-// cures are what a person can do about a member, at most one of them: what is printed about it.
+// cures are a person's actions about a member, at most one of them: the printed command.
 func (w *world) cures(name string, p *pod) map[string]func() {
 	one := func(what string, do func()) map[string]func() { return map[string]func(){what: do} }
 	svc := w.service[name]
@@ -111,7 +111,7 @@ func (p *pod) lost() bool {
 	return at != nil && at.gone
 }
 
-// unheardCure is what status prints of a newcomer that nobody has heard of.
+// unheardCure is the command that status prints for a newcomer without any report.
 func (w *world) unheardCure(name string) map[string]func() {
 	for _, f := range diagnosis.Of(cluster.New(w.objects(everything), cluster.SourceAuto, w.clock(person))) {
 		if f.Kind != diagnosis.NodeUnheard || f.Scope.Nodes[0].Member != name {
@@ -238,7 +238,7 @@ func write(m map[string]string, words []string) {
 	}
 }
 
-// replaceCommand is kubectl scylla replace, of a node whose data is gone: nobody replaces one that only restarts.
+// replaceCommand is kubectl scylla replace, of a node whose data is gone: a node that only restarts is not replaced.
 func (w *world) replaceCommand(target string) func() {
 	for _, name := range w.serviceNames.of(w.service) {
 		svc := w.service[name]
@@ -246,7 +246,7 @@ func (w *world) replaceCommand(target string) func() {
 			continue
 		}
 		p := w.pods[name]
-		// A volume that is not COMPLETED never comes back (5.4): its barrier says so, which lets through whoever only restarts.
+		// A volume that is not COMPLETED never comes back (5.4): its barrier reports that, and opens for a node that only restarts.
 		empty := p != nil && (p.claim.disk.id != svc.Annotations[api.AnnotationHostID] || p.stage == atBarrier && !p.claim.disk.complete)
 		if w.lost[name] || empty {
 			if w.choice[name] {
@@ -380,7 +380,7 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	svc := w.service[name]
 	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
-	// Whether or not anything has begun: a Pod that cannot end is nobody's to wait for.
+	// Whether or not anything has begun: no node waits for a Pod that cannot end.
 	for _, c := range step.Checks {
 		if c.Name == replacement.CheckMember && c.Blocks() && c.Cure.Code == replacement.CureStartAsNew {
 			return map[string]func(){"nothing is left to replace": func() {

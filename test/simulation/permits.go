@@ -147,10 +147,10 @@ func (w *world) published(status *api.ScyllaDBStatusReport) {
 // behind is how old what an API server answers may be.
 const behind = 30 * time.Second
 
-// judgePermit: nobody starts for the first time without a permit that there is, or was a moment ago, in a view that somebody has stood by a moment ago; and where
-// one may join at once, nobody starts while another one is on its way in.
+// judgePermit: no node starts for the first time without an existing permit, or one that existed a moment ago, in a view that was confirmed a moment ago; and where one may join at
+// once, no node starts while another one is joining.
 func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
-	// Who goes by the members alone gives up permits, and that one newcomer starts after the other.
+	// A barrier that uses the members' rows alone gives up permits, and the rule that one newcomer starts after the other.
 	if !w.permits() || d.Permit() == "" || p.opened.byPeers {
 		return
 	}
@@ -198,7 +198,7 @@ func (w *world) backwards(format string, args ...any) {
 	w.violate("a view goes backwards: "+format, args...)
 }
 
-// watcher is somebody who follows the views from outside, of whichever source answers: the API server, one of its servers that is behind, or a controller that
+// watcher is an outside reader of the views, from any source that answers: the API server, one of its servers that is behind, or a controller that
 // believes to lead.
 type watcher struct {
 	views view.Receiver
@@ -231,7 +231,7 @@ func (w *world) follow() {
 	w.seen()
 }
 
-// seen: what the watcher goes by never goes back, and nobody has said more than was written.
+// seen checks that the watcher's view never goes back, and that no source serves more than was written.
 func (w *world) seen() {
 	c := &w.watcher
 	if c.views.Latest() == nil || w.Rule == ReportsMerged {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// A cluster report that somebody deletes is made anew under another UID, while barriers and reporters hold views of the one before. Views have one order for each report.
+// A deleted cluster report is created anew under another UID, while barriers and reporters hold views of the one before. Views have one order for each report.
 
 // recreates is true in a world in which that happens.
 func (w *world) recreates() bool { return w.permits() && w.Seed%6 == 4 }

@@ -78,7 +78,7 @@ func (w *world) followView(p *pod) {
 	}
 }
 
-// handsOn is the view that a reporter has, of which report it is, and its age; nil where it has none that anybody stood by a moment ago, and where it does not answer.
+// handsOn is the view that a reporter has, of which report it is, and its age; nil where it has none that was confirmed a moment ago, and where it does not answer.
 func (w *world) handsOn(q *pod, to string, draw *rand.Rand) (*api.StatusReportView, types.UID, time.Duration) {
 	r := &q.reporter
 	if q.machine == nil || q.machine.off || w.now.Before(r.crashed) || w.now.Before(r.hung) && r.frozen || draw.Float64() < 0.05 {
@@ -94,7 +94,7 @@ func (w *world) handsOn(q *pod, to string, draw *rand.Rand) (*api.StatusReportVi
 	return r.views.Latest(), r.views.Report(), age
 }
 
-// liar is true in a world in which reporters hand on what no controller has said: that whoever asks may start. In every second of them those of one rack alone do.
+// liar is true in a world in which reporters relay forged views that let every asking barrier start. In every second of them those of one rack alone do.
 func (w *world) liar() bool { return w.Seed%11 == 0 }
 
 func (w *world) lies(member string) bool {
@@ -179,7 +179,7 @@ func (w *world) turned(p *pod, x bootstrap.Permission, blockers func(*bootstrap.
 	return nil
 }
 
-// judgeRelays: nobody starts who was told by a reporter that does not lie, a moment ago, of a newer view than the API server's in which there is no permit.
+// judgeRelays: no member starts that got a moment ago, from a reporter that does not lie, a newer view than the API server's without its permit.
 func (w *world) judgeRelays(p *pod) {
 	l := &p.barrier.leave
 	direct := view.StampOf(l.views.Latest())

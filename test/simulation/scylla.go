@@ -58,8 +58,8 @@ const (
 // request is a topology operation, queued or under way (4.2).
 type request struct {
 	kind   kind
-	id     string // who joins, or is removed
-	target string // who is replaced
+	id     string // the node that joins, or is removed
+	target string // the replaced node
 	ignore []string
 	proc   *process
 	opened *opening
@@ -216,7 +216,7 @@ func (w *world) discover(s *process) {
 
 // found makes a new cluster.
 func (w *world) found(s *process) {
-	// One whose only node was stopped before it had COMPLETED is no cluster: that node never comes back (5.4), and nobody else has joined.
+	// One whose only node was stopped before it had COMPLETED is no cluster: that node never comes back (5.4), and no other has joined.
 	w.groups = slices.DeleteFunc(w.groups, func(g *group) bool { return !g.completed && len(g.order) == 1 && w.running(g.order[0]) == nil })
 	g := newGroup(len(w.groups))
 	w.groups = append(w.groups, g)
@@ -294,7 +294,7 @@ func (w *world) ask(s *process) {
 	w.tracef("%s: request to %s placed by %s", s.pod.name, r.kind, short(s.id))
 }
 
-// ban: nobody talks to it any more, and there is no way back (5.3).
+// ban: no node talks to it any more, and there is no way back (5.3).
 func (w *world) ban(g *group, id string) {
 	g.banned[id] = true
 	for _, q := range slices.Clone(w.procs) {
@@ -443,7 +443,7 @@ func (w *world) begun(g *group, r *request) {
 	r.phase, r.until = 0, w.now.Add(30*time.Second)
 }
 
-// advance takes what is under way one second on. Each barrier needs every node (11).
+// advance moves every operation one second on. Each barrier needs every node (11).
 func (w *world) advance(g *group) {
 	r := g.current
 	if r.kind == remove {

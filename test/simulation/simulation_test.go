@@ -168,8 +168,8 @@ func TestTheHoleOfReportsIsClosedByPermits(t *testing.T) {
 	}
 }
 
-// What the API server says of a view is old, the view turns, and some reporters lie: the word of the others closes the barrier in time. Where what they hand on is not
-// kept apart by who says it, the lie hides it.
+// The API server's views are old, the view turns, and some reporters lie: the true views of the others close the barrier in time. Where relayed views are not kept apart by relay,
+// a forged one hides the true ones.
 func TestAForgedViewHidesNoOther(t *testing.T) {
 	by := compare(t, RelaysMerged, Options{Lag: true}, 11, 33, 55)
 	if by[RelaysMerged].Unpermitted == 0 {
@@ -177,7 +177,7 @@ func TestAForgedViewHidesNoOther(t *testing.T) {
 	}
 }
 
-// All rows are UP, nobody can write another one, nor a Lease, and a node dies: a Lease whose number stands still says nothing any more.
+// All rows are UP, no reporter can write another one, nor a Lease, and a node dies: a Lease whose number stands still confirms nothing.
 func TestTheHoleIsClosedByLeases(t *testing.T) {
 	by := compare(t, LeaseStands, Options{Hole: true, Mum: true}, 75, 115)
 	if by[LeaseStands].Unsafe == 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// Rule is who holds newcomers back.
+// Rule is the rule that holds newcomers back.
 type Rule string
 
 const (
@@ -28,15 +28,15 @@ const (
 	Operator Rule = "scylla-operator" // the Scylla Operator's barrier, seeds, report and replacement
 
 	// Bugs that are planted, so that a test sees the invariants fail.
-	AlwaysOpen Rule = "always-open" // the barrier lets everybody through
-	NeverOpen  Rule = "never-open"  // and nobody
+	AlwaysOpen Rule = "always-open" // the barrier lets every node through
+	NeverOpen  Rule = "never-open"  // and none
 	OwnSeed    Rule = "own-seed"    // the launcher gives every node itself as seed
 	LateCounts Rule = "late-counts" // a reporter's write that arrives late, or twice, counts
 	// Bugs under policy permits.
 	EveryViewCounts Rule = "every-view-counts" // a barrier goes by whatever view it reads last, newer or not
 	PermitStays     Rule = "permit-stays"      // a permit counts once it was seen, whatever newer views say
 	RelaysOpen      Rule = "relays-open"       // a view that a reporter hands on opens a barrier
-	RelaysMerged    Rule = "relays-merged"     // what reporters hand on is not kept apart by who says it
+	RelaysMerged    Rule = "relays-merged"     // relayed views are not kept apart by their relays
 	ReportsMerged   Rule = "reports-merged"    // views of a report that was made anew are ordered with those of the one before
 	LeaseStands     Rule = "lease-stands"      // the number on a Lease counts although it stands still
 	SendersClock    Rule = "senders-clock"     // a view's age is counted from what its maker's clock said
@@ -48,7 +48,7 @@ type Options struct {
 	Seed  uint64
 	Rule  Rule
 	Trace bool // keep what happened
-	// Patience is after how long everybody has to be well when all has healed; three hours when zero.
+	// Patience is after how long every node has to be well when all faults have ended; three hours when zero.
 	Patience time.Duration
 	// Hole makes no faults but one, again and again: no reporter reaches the API server, a node dies, and a newcomer comes.
 	Hole bool
@@ -118,7 +118,7 @@ type world struct {
 	procs  []*process // that run
 	links  map[[2]*process]*link
 	ghosts map[string][]*ghost
-	part   map[string]int  // member -> side of a network partition; 0 for those that reach everybody of side 0
+	part   map[string]int  // member -> side of a network partition; 0 for those that reach every member of side 0
 	cut    map[string]bool // member whose machine does not reach the API server
 	cutAt  map[string]time.Time
 
@@ -264,7 +264,7 @@ func Run(o Options) Result {
 	return w.result
 }
 
-// begin makes the cluster and everybody who works on it.
+// begin makes the cluster and all its actors.
 func (w *world) begin() {
 	w.extra = rand.New(rand.NewPCG(w.Seed, 0x1ea5e))
 	w.networkFaults()
@@ -290,7 +290,7 @@ func (w *world) begin() {
 // sorted keys, for maps have no order and a seed must replay.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// names are the sorted keys of one map, made again after changed. Nobody writes into them: who goes through them may add and delete meanwhile.
+// names are the sorted keys of one map, made again after changed. They are never written, so that a loop over them may add to and delete from the map.
 type names[V any] struct {
 	sorted []string
 	is     bool

@@ -4,16 +4,16 @@ package release
 
 import "sync"
 
-// A cluster says the same few texts again and again: each of its Pods at each look. The expressions that read them are dear, what they give never changes.
+// Each Pod of a cluster has the same few texts at each look. The expressions that parse them are expensive, and their results never change.
 var versions, images memory
 
-// most bounds how many texts are remembered, longest how long one may be: whoever writes a Pod chooses them.
+// most bounds how many texts are kept, longest their length: the writer of a Pod chooses them.
 const (
 	most    = 256
 	longest = 512
 )
 
-// memory remembers what texts were read as. It is safe for concurrent use.
+// memory keeps the results of parsed texts. It is safe for concurrent use.
 type memory struct {
 	mu    sync.RWMutex
 	known map[string]answer

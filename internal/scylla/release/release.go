@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release knows ScyllaDB's release numbers: how they are written, how they compare, and which features each release has. It must not
-// talk to anything; packages that only decide may import it.
+// Package release knows ScyllaDB's release numbers: their form, their order, and the features of each release. It must not talk to anything; packages that only decide may import
+// it.
 package release
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
-// Support answers whether a version has a feature. The zero value is unknown, which is neither yes nor no.
+// Support is whether a version has a feature. The zero value is unknown, which is neither yes nor no.
 type Support uint8
 
-// The answers.
+// Values of Support.
 const (
 	Unknown Support = iota
 	No
@@ -212,8 +212,8 @@ func (v Version) SupportsNodeOperations() Support {
 	return v.since(&o, &e)
 }
 
-// KnowsTopologyByRaft: topology may be managed by Raft, and the node says whether it is. Open source 6.0.0; on Enterprise at the latest 2025.1.0, the only
-// question that is left to this number being what a version means that does not answer.
+// KnowsTopologyByRaft: topology may be managed by Raft, and the node answers whether it is. Open source 6.0.0; on Enterprise at the latest 2025.1.0. This number is only used where
+// a version does not answer.
 func (v Version) KnowsTopologyByRaft() Support {
 	v.Pre = ""
 	o, e := number(6, 0), number(2025, 1)
