@@ -114,7 +114,7 @@ func (c *Cluster) withoutHostID() []string {
 		started := pod == nil && c.ix.pvcs[c.ix.pvcName(name)] != nil
 		if pod != nil {
 			st := ScyllaDBStatus(pod)
-			started = st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.RestartCount > 0) || c.hadAnotherPod(name, pod)
+			started = st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil || st.RestartCount > 0) || c.hadAnotherPod(name, pod)
 		}
 		if j := joined(c.ix.services[name]); started || j != nil && *j {
 			out = append(out, name)

@@ -54,6 +54,9 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 		"one datacenter, and a Pod made anew whose barrier found the volume empty": {
 			emptyVolume(heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Minute)), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID,
 		},
+		"one datacenter, and a Pod at its barrier whose ScyllaDB has run before": {
+			ranBefore(heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Second)), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known",
+		},
 		"one datacenter, and a newcomer with a volume as old as its Pod": {heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Second), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
 		"a replacement that nobody recorded the end of":                  {unrecordedReplacement(plugintest.New(4, 1).Down("demo-dc1-rack4-0")), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
 		"one datacenter, and only the claim is left":                     {onlyClaim(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
@@ -123,6 +126,16 @@ func heldAtBarrier(c *plugintest.Cluster, after time.Duration) []client.Object {
 		},
 		Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-4"},
 	})
+}
+
+// ranBefore gives that Pod's container of ScyllaDB a run that has ended, as after a power failure.
+func ranBefore(objects []client.Object) []client.Object {
+	for _, o := range objects {
+		if pod, ok := o.(*corev1.Pod); ok && pod.Name == "demo-dc1-rack4-0" {
+			pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 255}
+		}
+	}
+	return objects
 }
 
 // emptyVolume has the barrier of that Pod say so.

@@ -119,7 +119,7 @@ func TestPlantedBugsOfPermitsAreCaught(t *testing.T) {
 		"a permit that is withdrawn counts":         {PermitStays, 21, func(s Total) int { return s.Unpermitted }},
 		"a view's age is counted by another clock":  {SendersClock, 1, func(s Total) int { return s.EndlessWaits + s.Unpermitted }},
 		"a view that is handed on opens":            {RelaysOpen, 11, func(s Total) int { return s.Unpermitted }},
-		"views of two reports have one order":       {ReportsMerged, 44, func(s Total) int { return s.Backwards }},
+		"views of two reports have one order":       {ReportsMerged, 16, func(s Total) int { return s.Backwards }},
 		"a report that arrives late or twice stays": {LateCounts, 13, func(s Total) int { return s.EndlessWaits }},
 	}
 	for name, tc := range tests {
