@@ -91,7 +91,7 @@ func TestTasksOfARunningReplaceAndAQueuedJoin(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			c := startCluster(t, 3, Options{Version: version, StreamTime: 20 * time.Second})
+			c := startCluster(t, 3, Options{Version: version, StreamTime: time.Minute})
 			dead := c.Node(2)
 			dead.Kill()
 			waitDown(t, c.Node(0), dead.Address())
