@@ -21,10 +21,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
 )
 
 // KubernetesVersion is the version of every component; it goes with controlplane/go.mod.
-const KubernetesVersion = "v1.36.3"
+const KubernetesVersion = "v1.37.2"
 
 const (
 	modulePath = "github.com/kubectl-scylla/kubectl-scylla"
@@ -231,9 +233,10 @@ func (a artefact) removeUnused(current string) {
 }
 
 func (b goBuild) run(ctx context.Context, out, title string, progress io.Writer) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"+b.ldflags, "-o", out, b.pkg)
+	args := append([]string{"build", "-v"}, image.BuildFlags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "-buildvcs=false", "-ldflags=-s -w"+b.ldflags, "-o", out, b.pkg)...)
 	cmd.Dir = b.dir
-	// GOFLAGS could hold -mod=vendor, -race or -cover of the test run that this is part of.
+	// GOFLAGS could contain -mod=vendor, -race or -cover of the test run that this is part of.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=linux", "GOARCH="+runtime.GOARCH)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: 0}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // the compilers too

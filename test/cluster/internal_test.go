@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -221,5 +222,38 @@ func TestModuleDirIsFoundFromBelow(t *testing.T) {
 	t.Chdir(filepath.Join(want, "test", "cluster", "controlplane")) // a module of its own on the way up
 	if got, err := ModuleDir(); got != want || err != nil {
 		t.Errorf("got %q, error %v, want %q", got, err, want)
+	}
+}
+
+// A package that both modules have in the same version and with the same flags is compiled once: with others, a fresh
+// machine would compile the 900 packages that the product and Kubernetes share twice.
+func TestModulesThatBothListHaveOneVersion(t *testing.T) {
+	versions := func(path string) map[string]string {
+		t.Helper()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]string{}
+		for _, m := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+) (v\S+)`).FindAllStringSubmatch(string(b), -1) {
+			of[m[1]] = m[2]
+		}
+		return of
+	}
+	ours, kubernetes := versions("../../go.mod"), versions("controlplane/go.mod")
+	shared := 0
+	for module, version := range kubernetes {
+		if other, both := ours[module]; both {
+			shared++
+			if other != version {
+				t.Errorf("%s: go.mod has %s, test/cluster/controlplane/go.mod has %s", module, other, version)
+			}
+		}
+	}
+	if shared < 50 {
+		t.Errorf("the go.mod files share %d modules: are they still read rightly?", shared)
+	}
+	if v := kubernetes["k8s.io/kubernetes"]; v != KubernetesVersion {
+		t.Errorf("KubernetesVersion is %s, the module's version is %s", KubernetesVersion, v)
 	}
 }

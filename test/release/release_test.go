@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
 )
 
 const root = "../.."
@@ -65,6 +67,9 @@ func TestReleaseIsBuiltAsItWasTested(t *testing.T) {
 	flags := regexp.MustCompile(`(?m)^export GOFLAGS +\+= (.*)$`).FindSubmatch(makefile)
 	if flags == nil {
 		t.Fatal("the Makefile exports no GOFLAGS: has it moved?")
+	}
+	if diff := cmp.Diff(strings.Fields(string(flags[1])), image.BuildFlags); diff != "" {
+		t.Errorf("flags (-Makefile +test/cluster/image):\n%s", diff)
 	}
 	for _, b := range c.Builds {
 		if diff := cmp.Diff(strings.Fields(string(flags[1])), b.Flags); diff != "" {

@@ -242,12 +242,16 @@ func Read(archive string) (Info, error) {
 	}
 }
 
+// BuildFlags are the Makefile's GOFLAGS. With other flags the packages that Kubernetes, the product and the tests share
+// would be compiled once more; test/release compares them.
+var BuildFlags = []string{"-trimpath", "-gcflags=k8s.io/...=-l", "-gcflags=sigs.k8s.io/...=-l",
+	"-gcflags=google.golang.org/protobuf/...=-l", "-gcflags=github.com/google/gnostic-models/...=-l"}
+
 // BuildBinary compiles the package of the main module (as ./cmd/scylla-agent, or an import path) in directory dir into
 // a static, stripped, path-free binary at out. The error holds the compiler's words.
 func BuildBinary(ctx context.Context, dir, pkg, out string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-gcflags=k8s.io/...=-l", "-gcflags=sigs.k8s.io/...=-l",
-		"-gcflags=google.golang.org/protobuf/...=-l", "-gcflags=github.com/google/gnostic-models/...=-l",
-		"-buildvcs=false", "-ldflags=-s -w", "-o", out, pkg)
+	args := append([]string{"build"}, BuildFlags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "-buildvcs=false", "-ldflags=-s -w", "-o", out, pkg)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if text, err := cmd.CombinedOutput(); err != nil {
