@@ -81,8 +81,9 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		"ports": []any{
 			object{"name": "reporter", "containerPort": int64(p.reporterPort)}, object{"name": "heartbeat", "containerPort": int64(p.heartbeatPort)},
 		},
-		"startupProbe":   object{"httpGet": object{"path": "/healthz", "port": "reporter"}, "periodSeconds": int64(1), "failureThreshold": int64(60)},
-		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "reporter"}, "periodSeconds": int64(2)},
+		// On a busy Kubernetes node an answer takes longer than 1 s, the default timeout.
+		"startupProbe":   object{"httpGet": object{"path": "/healthz", "port": "reporter"}, "periodSeconds": int64(1), "timeoutSeconds": int64(10), "failureThreshold": int64(60)},
+		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "reporter"}, "periodSeconds": int64(2), "timeoutSeconds": int64(5)},
 		"volumeMounts":   []any{object{"name": volumeShared, "mountPath": api.MountShared, "readOnly": true}},
 		"resources":      agentResources(), "securityContext": p.agentSecurity(),
 	}

@@ -198,7 +198,7 @@ func TestAttack1And8BehindAProxyThatBreaks(t *testing.T) { // stops the controll
 	f.waitFor("the deletion of the claim to be held back", func(context.Context) (bool, string, error) {
 		return o.proxy.Hits() > before, fmt.Sprint(o.proxy.Hits() - before), nil
 	})
-	f.thaw(victim)
+	f.revive(victim)
 	f.waitFor(victim+" to be back", func(ctx context.Context) (bool, string, error) {
 		p := &corev1.Pod{}
 		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: victim}, p)

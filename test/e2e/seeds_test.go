@@ -62,9 +62,7 @@ func TestA1FirstMemberJoinsItsClusterAnew(t *testing.T) {
 	f.sameCluster()
 	first := f.first()
 	old := f.hostID(first)
-	if out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "exec", first, "-c", api.ContainerScyllaDB, "--", "/usr/bin/nodetool", "decommission"); err != nil {
-		t.Fatal(out, err)
-	}
+	f.nodetool(first, "decommission")
 	f.must(f.Client.Delete(f.ctx, f.pod(first)))
 	cure := []string{"kubectl delete pvc data-" + first + " -n " + f.namespace, "kubectl delete pod " + first + " -n " + f.namespace}
 	f.waitFor("the barrier to refuse the old volume and to say what to do", func(ctx context.Context) (bool, string, error) {

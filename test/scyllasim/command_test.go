@@ -91,11 +91,20 @@ func TestEntrypointSupervises(t *testing.T) {
 	if _, body, _ := request(t.Context(), "GET", url+"/snitch/rack"); body != `"r1"` {
 		t.Errorf("rack %s", body)
 	}
-	c, err := net.Dial("tcp", net.JoinHostPort(ip, "9042"))
-	if err != nil {
-		t.Errorf("CQL port: %v", err)
-	} else {
-		_ = c.Close()
+	for _, tc := range []struct {
+		method string
+		open   bool
+	}{{"GET", true}, {"DELETE", false}, {"POST", true}} {
+		if code, body, err := request(t.Context(), tc.method, url+"/storage_service/native_transport"); code != 200 || err != nil {
+			t.Errorf("%s native_transport: %d %s %v", tc.method, code, body, err)
+		}
+		c, err := net.Dial("tcp", net.JoinHostPort(ip, "9042"))
+		if (err == nil) != tc.open {
+			t.Errorf("CQL port after %s: %v, want it open: %v", tc.method, err, tc.open)
+		}
+		if err == nil {
+			_ = c.Close()
+		}
 	}
 	// A crash: the same data is used again.
 	if err := syscall.Kill(childPID(t, out), syscall.SIGKILL); err != nil {

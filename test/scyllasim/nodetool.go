@@ -23,9 +23,11 @@ type nodetool struct {
 
 // nodetoolOperations return what is printed.
 var nodetoolOperations = map[string]func(t *nodetool) (string, error){
-	"drain":        func(t *nodetool) (string, error) { return t.post("/storage_service/drain") },
-	"decommission": func(t *nodetool) (string, error) { return t.post("/storage_service/decommission") },
-	"flush":        func(t *nodetool) (string, error) { return t.post("/storage_service/flush") },
+	"drain":         func(t *nodetool) (string, error) { return t.post("/storage_service/drain") },
+	"decommission":  func(t *nodetool) (string, error) { return t.post("/storage_service/decommission") },
+	"flush":         func(t *nodetool) (string, error) { return t.post("/storage_service/flush") },
+	"enablebinary":  func(t *nodetool) (string, error) { return t.post("/storage_service/native_transport") },
+	"disablebinary": func(t *nodetool) (string, error) { return t.do(http.MethodDelete, "/storage_service/native_transport") },
 	"removenode": func(t *nodetool) (string, error) {
 		if len(t.words) < 2 {
 			return "", errors.New("required parameters are missing: remove-operation")
@@ -45,8 +47,8 @@ var nodetoolOperations = map[string]func(t *nodetool) (string, error){
 	},
 }
 
-// NodetoolCommand is a small nodetool over the REST API: drain, decommission, removenode, flush, status, info, version. It returns 1
-// when the operation is unknown or fails.
+// NodetoolCommand is a small nodetool over the REST API: drain, decommission, removenode, flush, status, info, version,
+// enablebinary, disablebinary. It returns 1 when the operation is unknown or fails.
 func NodetoolCommand(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	t := parseNodetool(ctx, args)
 	if len(t.words) == 0 {

@@ -91,7 +91,14 @@ var apiRoutes = map[string]apiRoute{
 
 	"GET /storage_service/load_map":         {6, (*Node).apiLoadMap},
 	"GET /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) { return n.cqlOn.Load(), nil }},
-	"GET /storage_service/rpc_server":       {6, func(*Node, apiCall) (any, error) { return false, nil }},
+	"POST /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) {
+		if !n.cqlOn.Load() {
+			n.startCQL()
+		}
+		return void{}, nil
+	}},
+	"DELETE /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) { n.stopCQL(); return void{}, nil }},
+	"GET /storage_service/rpc_server":          {6, func(*Node, apiCall) (any, error) { return false, nil }},
 }
 
 func (n *Node) apiConfig(c apiCall) (any, error) {
