@@ -24,6 +24,7 @@ import (
 // The promise of the whole project: a join is held while a node is down, says why with names, and is released after the node's return.
 func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
 	t.Parallel()
+	pods(t, 4)
 	f := deploy(t, scenario.Cluster{})
 	if r := f.plugin("status", "--wait", "--timeout=5m"); r.Code != 0 {
 		t.Fatalf("status of a healthy cluster: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
@@ -70,6 +71,7 @@ func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
 // The same sequence without the barrier does the harm that the barrier is for; otherwise the test above could not fail.
 func TestUnguardedClusterIsHarmed(t *testing.T) {
 	t.Parallel()
+	pods(t, 4)
 	f := deploy(t, scenario.Cluster{Unguarded: true})
 	victim, newcomer := rack3+"-0", rack2+"-1"
 	f.freeze(victim, rack1+"-0")
@@ -106,6 +108,7 @@ func victimUp(f *fixture, member string) string {
 // A node that has bootstrapped is never held, whatever the others see.
 func TestBootstrappedNodeRestartsAtOnce(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})
 	restarted := rack2 + "-0"
 	f.freeze(rack3+"-0", rack1+"-0")
@@ -127,6 +130,7 @@ func TestBootstrappedNodeRestartsAtOnce(t *testing.T) {
 // neither its Service nor a row of its own says that it joined, that is no restart: a person decides, and ScyllaDB's commit log has the rest.
 func TestUnflushedNodeRestarts(t *testing.T) {
 	t.Parallel()
+	pods(t, 4)
 	f := stageCluster(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "20"}})
 	f.ready(3)
 	newcomer := rack2 + "-1"
@@ -170,6 +174,7 @@ func TestUnflushedNodeRestarts(t *testing.T) {
 // Exactly "true" opens, records the person and the reason, and can be taken back; other values block in plain sight.
 func TestForce(t *testing.T) {
 	t.Parallel()
+	pods(t, 4)
 	f := deploy(t, scenario.Cluster{})
 	newcomer := rack2 + "-1"
 	f.freeze(rack3+"-0", rack1+"-0")
@@ -215,6 +220,7 @@ func TestForce(t *testing.T) {
 // On the StatefulSet the force reaches the member Services without restarting a Pod, and goes when it is removed.
 func TestForceOnStatefulSetIsPropagatedAndTakenBack(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})
 	before := f.pod(rack2 + "-0")
 	sts := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: rack2}}
@@ -252,6 +258,7 @@ func restarts(p *corev1.Pod) (n int32) {
 // Two newcomers at once do not hold up each other for ever.
 func TestTwoNewcomersAtOnce(t *testing.T) {
 	t.Parallel()
+	pods(t, 5)
 	f := deploy(t, scenario.Cluster{})
 	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
 	f.must(f.Scale(f.ctx, f.namespace, rack3, 2))
@@ -268,6 +275,7 @@ func TestDecommissionDuringAJoin(t *testing.T) {
 	for _, policy := range []api.Policy{api.PolicyReports, api.PolicyPermits} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
+			pods(t, 5)
 			stream := map[api.Policy]string{api.PolicyReports: "60", api.PolicyPermits: "180"}[policy]
 			f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": stream}, Mutate: func(s *appsv1.StatefulSet) { goBy(s, policy) }})
 			f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
@@ -301,6 +309,7 @@ func TestDecommissionDuringAJoin(t *testing.T) {
 // The agent in a Pod may write to its own Pod only, and there to its own annotations only.
 func TestAgentMayWriteToItsOwnPodOnly(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})
 	// As the agent of rack1-0: its ServiceAccount with a token bound to that Pod.
 	token, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "create", "token", "scylla-member",

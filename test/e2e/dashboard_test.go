@@ -33,6 +33,7 @@ import (
 // The dashboard as a person has it: the real binary in a real terminal against a real API server, which then goes away and comes back.
 func TestDashboardInATerminal(t *testing.T) {
 	t.Parallel()
+	pods(t, 4)
 	if testing.Short() {
 		t.Skip("short: a real API server is left out")
 	}

@@ -39,24 +39,13 @@ const patience = 5 * time.Minute
 const wholeTest = 25 * time.Minute
 
 var stage struct {
-	once  sync.Once
-	world *scenario.World
-	err   error
+	start, install sync.Once
+	world          *scenario.World
+	err            error
 }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if stage.world != nil {
-		if err := stage.world.Cluster.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "stop the test cluster:", err)
-			code = max(code, 1)
-		}
-	}
-	os.Exit(code)
-}
-
-// world starts three Kubernetes nodes with the shipped controller once for all tests of the package.
-func world(t *testing.T) *scenario.World {
+// kubernetes starts three Kubernetes nodes once for all tests of the package, with nothing of ours installed.
+func kubernetes(t *testing.T) *scenario.World {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("short: real Kubernetes nodes are left out")
@@ -64,7 +53,7 @@ func world(t *testing.T) *scenario.World {
 	if missing := cluster.MissingPrerequisites(); len(missing) > 0 {
 		t.Skipf("real Kubernetes nodes need: %s", strings.Join(missing, "; "))
 	}
-	stage.once.Do(func() {
+	stage.start.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 		defer cancel()
 		root, err := filepath.Abs("../..")
@@ -74,17 +63,29 @@ func world(t *testing.T) *scenario.World {
 		}
 		stage.world, stage.err = scenario.Start(ctx, scenario.Options{Root: root, Dir: filepath.Join(root, "bin"), Out: os.Stderr,
 			Versions: []string{images.DefaultVersion, oldVersion, newVersion}})
-		if stage.err == nil {
-			stage.err = stage.world.Install(ctx)
-		}
-		if stage.err == nil && !*rehearse {
-			stage.err = stage.world.Hurry(ctx) // rehearsals measure the shipped times
-		}
 	})
 	if stage.err != nil {
 		t.Fatalf("start the test cluster: %v", stage.err)
 	}
 	return stage.world
+}
+
+// world is kubernetes with the shipped controller, which is installed once.
+func world(t *testing.T) *scenario.World {
+	t.Helper()
+	w := kubernetes(t)
+	stage.install.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		stage.err = w.Install(ctx)
+		if stage.err == nil && !*rehearse {
+			stage.err = w.Hurry(ctx) // rehearsals measure the shipped times
+		}
+	})
+	if stage.err != nil {
+		t.Fatalf("install in the test cluster: %v", stage.err)
+	}
+	return w
 }
 
 // fixture is one cluster of simulated ScyllaDB in a namespace of its own.
@@ -93,6 +94,7 @@ type fixture struct {
 	t         *testing.T
 	ctx       context.Context
 	namespace string
+	most      int // Pods at a time
 }
 
 const (
@@ -111,6 +113,9 @@ func deploy(t *testing.T, c scenario.Cluster) *fixture {
 
 func (f *fixture) ready(n int) {
 	f.t.Helper()
+	if n > f.most {
+		f.t.Fatalf("wait for %d Pods: the test has stated %d at most", n, f.most)
+	}
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
 	f.must(f.WaitReady(ctx, f.namespace, n))
@@ -129,34 +134,46 @@ func stageCluster(t *testing.T, c scenario.Cluster) *fixture {
 			c.Namespace = c.Namespace[:50]
 		}
 	}
-	f := inNamespace(t, c.Namespace)
+	f := inNamespace(t, world(t), c.Namespace)
 	f.must(f.World.Deploy(f.ctx, c))
 	return f
 }
 
 // inNamespace is a fixture whose namespace, which the test makes, is removed when the test ends.
-func inNamespace(t *testing.T, namespace string) *fixture {
+func inNamespace(t *testing.T, w *scenario.World, namespace string) *fixture {
 	t.Helper()
-	w := world(t)
 	ctx, cancel := context.WithTimeout(t.Context(), wholeTest) // every wait has its own bound beside this one
 	t.Cleanup(cancel)
-	f := &fixture{World: w, t: t, ctx: ctx, namespace: namespace}
+	f := &fixture{World: w, t: t, ctx: ctx, namespace: namespace, most: mostPods(t)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			f.explain()
 		}
-		// The namespace goes in the background: Pods take their time, and the next test has its own.
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}
-		if err := w.Client.Delete(ctx, ns); err != nil && !apierrors.IsNotFound(err) {
-			t.Errorf("remove namespace %s: %v", f.namespace, err)
-		}
-		zero := int64(0)
-		_ = w.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(f.namespace), &client.DeleteAllOfOptions{
-			DeleteOptions: client.DeleteOptions{GracePeriodSeconds: &zero}})
+		f.remove()
 	})
 	return f
+}
+
+// remove deletes the namespace and waits for its Pods, whose room the next test takes. The rest goes in the background.
+func (f *fixture) remove() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}
+	if err := f.Client.Delete(ctx, ns); err != nil && !apierrors.IsNotFound(err) {
+		f.t.Errorf("remove namespace %s: %v", f.namespace, err)
+	}
+	err := cluster.WaitFor(ctx, "the Pods of "+f.namespace+" to be gone", time.Second, func(ctx context.Context) (bool, string, error) {
+		// Again and again: a Pod may be made before the namespace is Terminating. Not 0, which removes a Pod before its processes.
+		if err := f.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(f.namespace), client.GracePeriodSeconds(1)); err != nil {
+			return false, "", err
+		}
+		var l corev1.PodList
+		err := f.Client.List(ctx, &l, client.InNamespace(f.namespace))
+		return err == nil && len(l.Items) == 0, fmt.Sprintf("%d Pods", len(l.Items)), err
+	})
+	if err != nil {
+		f.t.Log(err)
+	}
 }
 
 func (f *fixture) must(err error) {

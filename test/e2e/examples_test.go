@@ -193,6 +193,7 @@ func first8(f *fixture) string { return f.hostID(dead)[:8] + "\r" }
 // Every example of help that speaks of a cluster, in the situation that it is for, in real Pods.
 func TestExamples(t *testing.T) {
 	t.Parallel()
+	pods(t, 5)
 	f := deploy(t, scenario.Cluster{Namespace: nsDemo, Mutate: func(s *appsv1.StatefulSet) {
 		shortGrace(s)
 		if s.Name == rack2 { // slow enough to die while it joins
@@ -382,7 +383,7 @@ func (f *fixture) newcomersWait() {
 func (f *fixture) reporterHeals() {
 	f.t.Helper()
 	f.must(f.Cluster.ResumeContainer(f.ctx, f.namespace, dead, api.ContainerReporter))
-	f.must(f.WaitReady(f.ctx, f.namespace, 5))
+	f.ready(5)
 	f.healthy()
 }
 

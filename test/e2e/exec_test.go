@@ -16,6 +16,7 @@ import (
 // Commands run in real containers through a real kubelet: the member in any form, streams, terminal, exit code, Ctrl-C, several nodes.
 func TestExec(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})
 	member := rack2 + "-0"
 

@@ -48,6 +48,7 @@ type fault struct {
 // node runs, and the controller manager is stopped. An old Kubernetes, another clock and a reporter that does not answer are left to internal/preflight.
 func TestCheckFindsEachPlantedFault(t *testing.T) {
 	t.Parallel()
+	pods(t, 4)
 	c, try := bare(t)
 	f := newFaulty(t, c, try)
 	faults := f.faults()

@@ -59,6 +59,7 @@ func (f *fixture) untilMissed(member, why string) {
 // member UNKNOWN, and no other. When it goes on, so does the member. The reporter of the last rack renews a Lease instead, with the rights of its own token.
 func TestAFrozenReporterMakesItsMemberUnknown(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
 		if s.Name == rack3 {
 			withArg(s, api.ContainerReporter, "--heartbeat=lease")

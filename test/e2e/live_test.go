@@ -15,6 +15,7 @@ import (
 // Each node is asked itself, through a port-forward: reports and annotations are not looked at.
 func TestStatusLive(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})
 
 	// Pods are ready before gossip has settled everywhere.
@@ -70,6 +71,7 @@ func withoutAgents(s *appsv1.StatefulSet) {
 // Without our containers in the Pods no process writes rows: only the nodes' own answers are known.
 func TestStatusLiveNeedsNoAgent(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: withoutAgents})
 	f.waitFor("every node to answer that all are UP", func(ctx context.Context) (bool, string, error) {
 		r, err := f.Plugin(ctx, "status", "--source=live", "-n", f.namespace)

@@ -18,6 +18,7 @@ import (
 // status shows the queue. No flag sets the policy: permits are the default.
 func TestTwoNewcomersJoinOneAfterTheOtherUnderPermits(t *testing.T) {
 	t.Parallel()
+	pods(t, 5)
 	f := deploy(t, scenario.Cluster{})
 	report := &api.ScyllaDBStatusReport{}
 	view := func(ctx context.Context) *api.StatusReportView {

@@ -267,6 +267,7 @@ func TestRehearsals(t *testing.T) {
 	if !*rehearse {
 		t.Parallel()
 	}
+	pods(t, 5)
 	var all []timing
 	for _, r := range rehearsals() {
 		if !*rehearse && r.number != 3 {

@@ -142,6 +142,7 @@ func (f *fixture) label(member, value string) {
 // answer. The others have one that costs no process.
 func TestReplaceADeadNode(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
 		shortGrace(s)
 		shipped := &corev1.Probe{}
@@ -188,6 +189,7 @@ func TestReplaceADeadNode(t *testing.T) {
 // The label is enough, as the proposal has it; a replacement that is asked for while another node is down waits, and can be withdrawn.
 func TestReplaceByLabelAndCancel(t *testing.T) {
 	t.Parallel()
+	pods(t, 5)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
 	victim, other := f.twoDead()
 	old, claim := f.hostID(victim), f.claim(victim)
@@ -291,6 +293,7 @@ func (f *fixture) finished(member string) {
 // other node is back the same process goes on, without a second request.
 func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 	t.Parallel()
+	pods(t, 5)
 	// As fast as the wall: a minute after a refused node was first seen ScyllaDB bans it, and the verbs below take their time.
 	f := deploy(t, scenario.Cluster{Version: newVersion, Mutate: shortGrace, Env: map[string]string{"SCYLLASIM_SPEED": "1"}})
 	victim, other := f.twoDead()
@@ -313,6 +316,7 @@ func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 // turn it into a plain new node.
 func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 	t.Parallel()
+	pods(t, 5)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
 	f.healthy()
 	const unknown = "5ca1ab1e-0000-4000-8000-0000000000ff"
@@ -366,6 +370,7 @@ func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 // disruption budget that refuses the eviction is named meanwhile, and nothing else is deleted.
 func TestReplaceAtTheSameAddress(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	w := world(t)
 	f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "20"}, Mutate: func(s *appsv1.StatefulSet) {
 		shortGrace(s)
@@ -469,6 +474,7 @@ func (f *fixture) watchRows(dead string) (both <-chan int, stop func()) {
 // original host ID on a fresh volume.
 func TestReplaceResumesAFailedAttempt(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace, Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "40"}})
 	f.healthy()
 	victim := rack3 + "-0"
@@ -522,6 +528,7 @@ func (f *fixture) pvc(member string) *corev1.PersistentVolumeClaim {
 // A member whose disk is lost must not join under its old name: the message names the replacement as the cure.
 func TestALostDiskIsNotARestart(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
 	f.healthy()
 	victim := rack3 + "-0"
@@ -537,6 +544,7 @@ func TestALostDiskIsNotARestart(t *testing.T) {
 // Before 5.2 a node is replaced by its address, with a warning that this is deprecated.
 func TestReplaceOnAnOldVersion(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Version: oldVersion, Mutate: shortGrace})
 	f.healthy()
 	victim := rack3 + "-0"

@@ -23,6 +23,7 @@ const (
 // for a replacement of that node, and what status says. Up to twenty times, and not once does a plan pass or status name the command: it would have wiped an intact volume.
 func TestARestartIsNeverReplaced(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
 	f.healthy()
 	racks := []string{rack1, rack2, rack3}

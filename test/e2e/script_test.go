@@ -57,6 +57,7 @@ const (
 // verb, in the language of testscript (scriptParams says what it has besides).
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	pods(t, 4)
 	s := startScriptStage(t)
 	t.Run("script", func(t *testing.T) { testscript.RunT(inTurn{t}, s.scriptParams()) })
 	t.Run("examples", s.examples) // some install, so they come last

@@ -58,6 +58,7 @@ func (f *fixture) sameCluster() {
 // The first member of all is decommissioned, and its volume is deleted as its barrier says: with itself as seed it would found a second cluster.
 func TestA1FirstMemberJoinsItsClusterAnew(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
 	f.sameCluster()
 	first := f.first()
@@ -115,6 +116,7 @@ func (f *fixture) seededByOthers(member string) {
 // The first member of all loses its disk and is replaced; the volume is deleted by the replacement.
 func TestA1FirstMemberIsReplaced(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
 	f.sameCluster()
 	first := f.first()
@@ -135,6 +137,7 @@ func TestA1FirstMemberIsReplaced(t *testing.T) {
 // founds no other.
 func TestA7StatefulSetsAreDeletedAndAppliedAgain(t *testing.T) {
 	t.Parallel()
+	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
 	f.sameCluster()
 	first := f.first()

@@ -41,10 +41,15 @@ func anArbiterAndSilentDisks(s *appsv1.StatefulSet) {
 // The joins that must not be let through, and the waits that must end, one after the other in one cluster.
 func TestA2A3B1B2B3OneCluster(t *testing.T) {
 	t.Parallel()
+	pods(t, 4)
 	f := stageCluster(t, scenario.Cluster{Namespace: "waits", Mutate: anArbiterAndSilentDisks})
 	members := []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"}
 	part := func(name string, do func(f *fixture)) {
-		ok := t.Run(name, func(t *testing.T) { do(&fixture{World: f.World, t: t, ctx: f.ctx, namespace: f.namespace}) })
+		ok := t.Run(name, func(t *testing.T) {
+			of := *f
+			of.t = t
+			do(&of)
+		})
 		if !ok {
 			t.FailNow() // each part begins where the one before has ended
 		}
