@@ -98,6 +98,7 @@ func injectedPod(t *testing.T, user int64) corev1.PodSpec {
 
 // Pods of ours in namespaces that enforce a Pod Security Standard, asked of a real API server.
 func TestPodSecurity(t *testing.T) {
+	covers(t, "internal/inject", "internal/manifests")
 	p := plane.Start(t)
 	c, err := kube.NewClient(p.RESTConfig())
 	if err != nil {
@@ -148,6 +149,7 @@ func TestPodSecurity(t *testing.T) {
 
 // The standards do not cover root file systems: all our containers write to volumes only.
 func TestRootFileSystemsAreReadOnly(t *testing.T) {
+	covers(t, "internal/inject", "internal/manifests")
 	for name, spec := range map[string]corev1.PodSpec{"controller": controllerPod(t), "injected": injectedPod(t, 999)} {
 		for _, c := range append(spec.InitContainers, spec.Containers...) {
 			if c.Name == api.ContainerScyllaDB || c.Image != "x" && !strings.Contains(c.Name, "bootstrapped-query") {

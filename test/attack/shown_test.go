@@ -98,6 +98,7 @@ func alsoText() string {
 
 // Each row names an existing test, and each test of an attack has a row.
 func TestEachAttackHasItsTest(t *testing.T) {
+	covers(t)
 	named := map[string]bool{}
 	for _, part := range alsoShown {
 		for _, s := range part.rows {

@@ -23,6 +23,8 @@ import (
 
 // The promise of the whole project: a join is held while a node is down, says why with names, and is released after the node's return.
 func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
+	covers(t, "controller/reports", "internal/barrier", "internal/bootstrap", "internal/cluster", "internal/matrix",
+		"internal/reporter", "plugin/barrier", "plugin/status")
 	t.Parallel()
 	pods(t, 4)
 	f := deploy(t, scenario.Cluster{})
@@ -70,6 +72,7 @@ func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
 
 // The same sequence without the barrier does the harm that the barrier is for; otherwise the test above could not fail.
 func TestUnguardedClusterIsHarmed(t *testing.T) {
+	covers(t, "internal/launch")
 	t.Parallel()
 	pods(t, 4)
 	f := deploy(t, scenario.Cluster{Unguarded: true})
@@ -107,6 +110,7 @@ func victimUp(f *fixture, member string) string {
 
 // A node that has bootstrapped is never held, whatever the others see.
 func TestBootstrappedNodeRestartsAtOnce(t *testing.T) {
+	covers(t, "internal/barrier", "internal/volume")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})
@@ -129,6 +133,7 @@ func TestBootstrappedNodeRestartsAtOnce(t *testing.T) {
 // system.local is not flushed when a node joins: after a crash the disk says "not bootstrapped" of a node that its peers know as a member. Where
 // neither its Service nor a row of its own says that it joined, that is no restart: a person decides, and ScyllaDB's commit log has the rest.
 func TestUnflushedNodeRestarts(t *testing.T) {
+	covers(t, "internal/bootstrap", "internal/reporter", "internal/volume", "plugin/forceproceed")
 	t.Parallel()
 	pods(t, 4)
 	f := stageCluster(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "20"}})
@@ -173,6 +178,7 @@ func TestUnflushedNodeRestarts(t *testing.T) {
 
 // Exactly "true" opens, records the person and the reason, and can be taken back; other values block in plain sight.
 func TestForce(t *testing.T) {
+	covers(t, "internal/barrier", "internal/bootstrap", "plugin/forceproceed")
 	t.Parallel()
 	pods(t, 4)
 	f := deploy(t, scenario.Cluster{})
@@ -219,6 +225,7 @@ func TestForce(t *testing.T) {
 
 // On the StatefulSet the force reaches the member Services without restarting a Pod, and goes when it is removed.
 func TestForceOnStatefulSetIsPropagatedAndTakenBack(t *testing.T) {
+	covers(t, "controller/force")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})
@@ -257,6 +264,7 @@ func restarts(p *corev1.Pod) (n int32) {
 
 // Two newcomers at once do not hold up each other for ever.
 func TestTwoNewcomersAtOnce(t *testing.T) {
+	covers(t, "controller/views", "internal/view")
 	t.Parallel()
 	pods(t, 5)
 	f := deploy(t, scenario.Cluster{})
@@ -271,6 +279,7 @@ func TestTwoNewcomersAtOnce(t *testing.T) {
 // A decommission does not hold up a join under policy reports. Under permits no node is let in while a node leaves, and the newcomer joins once it has left, although the
 // Pod of the node that left still runs.
 func TestDecommissionDuringAJoin(t *testing.T) {
+	covers(t, "controller/views", "internal/barrier", "internal/view")
 	t.Parallel()
 	for _, policy := range []api.Policy{api.PolicyReports, api.PolicyPermits} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -308,6 +317,7 @@ func TestDecommissionDuringAJoin(t *testing.T) {
 
 // The agent in a Pod may write to its own Pod only, and there to its own annotations only.
 func TestAgentMayWriteToItsOwnPodOnly(t *testing.T) {
+	covers(t, "internal/manifests")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})

@@ -10,6 +10,7 @@ import (
 
 // The volume of a node that holds the only copy of some data is not given away by mistake: a live node is asked where the data is.
 func TestReplaceAsksWhereTheDataIs(t *testing.T) {
+	covers(t, "internal/scylla", "plugin/replace")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_KEYSPACES": "app=dc1:3;log=dc1:1;hot=dc1:1,tablets,table:t1"}})

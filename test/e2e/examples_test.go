@@ -192,6 +192,9 @@ func first8(f *fixture) string { return f.hostID(dead)[:8] + "\r" }
 
 // Every example of help that speaks of a cluster, in the situation that it is for, in real Pods.
 func TestExamples(t *testing.T) {
+	covers(t, "internal/bundle", "internal/bundle/page", "plugin/barrier", "plugin/check", "plugin/cqlsh", "plugin/dashboard",
+		"plugin/describe", "plugin/events", "plugin/exec", "plugin/forceproceed", "plugin/initreset", "plugin/logs",
+		"plugin/nodetool", "plugin/replace", "plugin/report", "plugin/status")
 	t.Parallel()
 	pods(t, 5)
 	f := deploy(t, scenario.Cluster{Namespace: nsDemo, Mutate: func(s *appsv1.StatefulSet) {

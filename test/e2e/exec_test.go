@@ -15,6 +15,7 @@ import (
 
 // Commands run in real containers through a real kubelet: the member in any form, streams, terminal, exit code, Ctrl-C, several nodes.
 func TestExec(t *testing.T) {
+	covers(t, "internal/kube", "plugin/cqlsh", "plugin/exec", "plugin/logs", "plugin/nodetool")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})

@@ -47,6 +47,7 @@ type fault struct {
 // Each of these faults, planted on a real API server, is found by check with a line of its own, and nothing else is said. Nothing but the test writes there: no
 // node runs, and the controller manager is stopped. An old Kubernetes, another clock and a reporter that does not answer are left to internal/preflight.
 func TestCheckFindsEachPlantedFault(t *testing.T) {
+	covers(t, "internal/preflight", "plugin/check")
 	t.Parallel()
 	pods(t, 4)
 	c, try := bare(t)

@@ -70,6 +70,7 @@ func bare(t *testing.T) (c *cluster.Cluster, try func(args ...string) (stdout, s
 
 // install works on a bare Kubernetes, changes nothing on dry runs, and can be repeated; uninstall takes it away but for the kinds.
 func TestInstall(t *testing.T) {
+	covers(t, "internal/api/crds", "internal/manifests", "plugin/install", "plugin/uninstall")
 	t.Parallel()
 	pods(t, 4)
 	c, run := bareControlPlane(t)
@@ -160,6 +161,7 @@ func annotated(t *testing.T, ctx context.Context, c *cluster.Cluster, version st
 
 // The kind that is also the Scylla Operator's: its first installer keeps it, and install reports that.
 func TestInstallLeavesTheOperatorsKindAlone(t *testing.T) {
+	covers(t, "internal/api/crds", "plugin/install", "plugin/uninstall")
 	t.Parallel()
 	pods(t, 4)
 	c, run := bareControlPlane(t)

@@ -14,6 +14,7 @@ import (
 
 // Each node is asked itself, through a port-forward: reports and annotations are not looked at.
 func TestStatusLive(t *testing.T) {
+	covers(t, "internal/kube", "internal/scylla", "plugin/status")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{})
@@ -70,6 +71,7 @@ func withoutAgents(s *appsv1.StatefulSet) {
 
 // Without our containers in the Pods no process writes rows: only the nodes' own answers are known.
 func TestStatusLiveNeedsNoAgent(t *testing.T) {
+	covers(t, "internal/kube", "internal/scylla", "plugin/status")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: withoutAgents})

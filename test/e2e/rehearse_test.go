@@ -264,6 +264,7 @@ func (d *drill) at(member string) cluster.Pod {
 
 // TestRehearsals runs what docs/availability.md promises. All of it takes too long for every run: `make rehearse` does it, and writes the times down.
 func TestRehearsals(t *testing.T) {
+	covers(t, "controller/reports", "controller/views", "internal/barrier", "internal/healthpolicy", "internal/viewwire")
 	if !*rehearse {
 		t.Parallel()
 	}

@@ -141,6 +141,7 @@ func (f *fixture) label(member, value string) {
 // This test alone has the readiness probe of docs/examples/scylladb.yaml, which finds out that ScyllaDB hangs: nodetool gets no
 // answer. The others have one that costs no process.
 func TestReplaceADeadNode(t *testing.T) {
+	covers(t, "controller/replacement", "internal/launch", "internal/replacement", "plugin/replace")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
@@ -188,6 +189,7 @@ func TestReplaceADeadNode(t *testing.T) {
 
 // The label is enough, as the proposal has it; a replacement that is asked for while another node is down waits, and can be withdrawn.
 func TestReplaceByLabelAndCancel(t *testing.T) {
+	covers(t, "controller/replacement", "internal/replacement", "plugin/replace")
 	t.Parallel()
 	pods(t, 5)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
@@ -292,6 +294,7 @@ func (f *fixture) finished(member string) {
 // Since 2026.3 ScyllaDB refuses the request instead of placing and cancelling it: no operation is left behind, the volume is not lost, and once the
 // other node is back the same process goes on, without a second request.
 func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
+	covers(t, "controller/replacement", "internal/replacement", "internal/scylla", "plugin/replace")
 	t.Parallel()
 	pods(t, 5)
 	// As fast as the wall: a minute after a refused node was first seen ScyllaDB bans it, and the verbs below take their time.
@@ -315,6 +318,7 @@ func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 // to be DOWN: ScyllaDB refuses, the verbs say why, and the commands that they show
 // turn it into a plain new node.
 func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
+	covers(t, "controller/replacement", "internal/launch", "internal/replacement", "plugin/replace")
 	t.Parallel()
 	pods(t, 5)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
@@ -369,6 +373,7 @@ func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 // A member keeps its address where its Service has one, as under the Scylla Operator: two host IDs are behind one address until the old one has left. A
 // disruption budget that refuses the eviction is named meanwhile, and nothing else is deleted.
 func TestReplaceAtTheSameAddress(t *testing.T) {
+	covers(t, "controller/notice", "controller/replacement", "internal/replacement", "plugin/replace")
 	t.Parallel()
 	pods(t, 3)
 	w := world(t)
@@ -473,6 +478,7 @@ func (f *fixture) watchRows(dead string) (both <-chan int, stop func()) {
 // A newcomer that dies while it joins is banned, its volume is lost, and the node it was to replace is banned too: replace resume goes on with the
 // original host ID on a fresh volume.
 func TestReplaceResumesAFailedAttempt(t *testing.T) {
+	covers(t, "controller/replacement", "internal/replacement", "plugin/replace")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace, Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "40"}})
@@ -527,6 +533,7 @@ func (f *fixture) pvc(member string) *corev1.PersistentVolumeClaim {
 
 // A member whose disk is lost must not join under its old name: the message names the replacement as the cure.
 func TestALostDiskIsNotARestart(t *testing.T) {
+	covers(t, "internal/barrier", "internal/bootstrap", "internal/volume")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
@@ -543,6 +550,7 @@ func TestALostDiskIsNotARestart(t *testing.T) {
 
 // Before 5.2 a node is replaced by its address, with a warning that this is deprecated.
 func TestReplaceOnAnOldVersion(t *testing.T) {
+	covers(t, "controller/notice", "controller/replacement", "internal/launch", "internal/replacement", "internal/scylla/release")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Version: oldVersion, Mutate: shortGrace})

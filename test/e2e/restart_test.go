@@ -22,6 +22,7 @@ const (
 // TestARestartIsNeverReplaced: the Pod of a healthy node is deleted, as every rolling restart does it, and within the next six seconds a person asks again and again
 // for a replacement of that node, and what status says. Up to twenty times, and not once does a plan pass or status name the command: it would have wiped an intact volume.
 func TestARestartIsNeverReplaced(t *testing.T) {
+	covers(t, "internal/cluster", "internal/replacement", "plugin/replace", "plugin/status")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
