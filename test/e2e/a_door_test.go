@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -91,10 +92,12 @@ func TestDoorOfAClusterThatKnowsNothingOfUs(t *testing.T) {
 	plain := filepath.Join("testdata", "plain.yaml")
 	f.apply(plain)
 	// That the user's cluster is well is not part of the door.
-	f.waitFor("the user's cluster to be well", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "status", "shop", "--source=live", "-n", namespace)
-		return r.Code == 0 && strings.Contains(r.Stdout, "3 of 3 nodes seen UP by everyone"), r.Stdout + r.Stderr, err
-	})
+	for _, rack := range []string{"a", "b", "c"} {
+		if out, err := w.Cluster.Kubectl(f.ctx, "-n", namespace, "rollout", "status", "statefulset/db-"+rack, "--timeout=5m"); err != nil {
+			t.Fatal(out, err)
+		}
+	}
+	f.allUp(3, "--source=live")
 	u := newUser(t, f.ctx, w.Cluster, w.Images.Plugin)
 	names := strings.NewReplacer("NAMESPACE", namespace, "CLUSTER", "shop", "IMAGE", images.AgentRef)
 	healthy := []string{"HEALTHY inject/shop", "3 of 3 nodes seen UP by everyone"}
@@ -126,6 +129,15 @@ func (f *fixture) apply(manifest string) {
 	}
 }
 
+// allUp waits until the cluster shop is HEALTHY, with so many nodes.
+func (f *fixture) allUp(nodes int, source ...string) {
+	f.t.Helper()
+	r := f.plugin(append([]string{"status", "shop", "--wait", "--timeout=5m"}, source...)...)
+	if want := fmt.Sprintf("HEALTHY inject/shop: %d of %d nodes seen UP by everyone", nodes, nodes); r.Code != 0 || !strings.Contains(r.Stdout, want) {
+		f.t.Fatalf("status: exit %d, want %q\n%s%s", r.Code, want, r.Stdout, r.Stderr)
+	}
+}
+
 // madeOf makes the namespace and its cluster anew, guarded from its first node on.
 func (f *fixture) madeOf(plain string) {
 	f.t.Helper()
@@ -146,10 +158,8 @@ func (f *fixture) madeOf(plain string) {
 	f.apply(guarded)
 	f.ready(3)
 	// A cluster is HEALTHY already with one node, as a newcomer may join it: all three are waited for.
-	f.waitFor("all three nodes to be UP", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "status", "shop", "-n", f.namespace)
-		return r.Code == 0 && strings.Contains(r.Stdout, "HEALTHY inject/shop: 3 of 3 nodes seen UP"), r.Stdout + r.Stderr, err
-	})
+	f.untilAllUp("shop", 3)
+	f.allUp(3)
 }
 
 // identities are the host IDs of the three nodes by their members.
@@ -194,10 +204,8 @@ func (f *fixture) guardsHoldAndGoAgain() {
 	}
 	f.thaw("db-c-0")
 	f.ready(4)
-	f.waitFor("all four nodes to be UP", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "status", "shop", "-n", f.namespace)
-		return r.Code == 0 && strings.Contains(r.Stdout, "4 of 4 nodes seen UP by everyone"), r.Stdout + r.Stderr, err
-	})
+	f.untilAllUp("shop", 4)
+	f.allUp(4)
 	if s := initStatus(f.pod("db-b-1"), api.ContainerBarrier); s == nil || s.State.Terminated == nil || s.State.Terminated.ExitCode != 0 {
 		t.Errorf("the newcomer's barrier: %+v", s)
 	}
@@ -217,8 +225,5 @@ func (f *fixture) guardsHoldAndGoAgain() {
 			t.Errorf("%s still has %d init containers", member, len(p.Spec.InitContainers))
 		}
 	}
-	f.waitFor("the cluster to be as it was", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "status", "shop", "-n", f.namespace, "--source=live")
-		return r.Code == 0 && strings.Contains(r.Stdout, "4 of 4 nodes seen UP by everyone"), r.Stdout + r.Stderr, err
-	})
+	f.allUp(4, "--source=live")
 }

@@ -5,10 +5,10 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,6 +28,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
+
+// healthAddress is in the line of the log with which the server of the probes starts.
+var healthAddress = regexp.MustCompile(`"name":"health probe","addr":"([^"]+)"`)
 
 // outside is the shipped controller as a process of this machine, with the shipped rights, behind a proxy that breaks what it is told to.
 type outside struct {
@@ -56,12 +59,8 @@ func (f *fixture) controllerOutside() *outside {
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {Impersonate: cfg.Impersonate.UserName, ImpersonateGroups: cfg.Impersonate.Groups}},
 		Contexts:  map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}}, CurrentContext: name,
 	}, config))
-	l, err := (&net.ListenConfig{}).Listen(f.ctx, "tcp", "127.0.0.1:0")
-	f.must(err)
-	health := l.Addr().String()
-	f.must(l.Close())
 	cmd := exec.CommandContext(context.WithoutCancel(f.ctx), filepath.Join("..", "..", "bin", "scylla-agent"), "controller", "--kubeconfig="+config, "--leader-elect",
-		"--lease-namespace=kubectl-scylla", "--metrics-bind-address=0", "--view-bind-address=0", "--health-probe-bind-address="+health)
+		"--lease-namespace=kubectl-scylla", "--metrics-bind-address=0", "--view-bind-address=0", "--health-probe-bind-address=127.0.0.1:0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	said := &output.Buffer{}
 	cmd.Stdout, cmd.Stderr = said, said
@@ -75,7 +74,15 @@ func (f *fixture) controllerOutside() *outside {
 			f.t.Log("the controller said:\n" + tail(said.String(), 60))
 		}
 	})
-	o := &outside{fixture: f, proxy: proxy, ready: "http://" + health + "/readyz"}
+	o := &outside{fixture: f, proxy: proxy}
+	o.waitFor("the controller to log the address of its probes", func(context.Context) (bool, string, error) {
+		found := healthAddress.FindStringSubmatch(said.String())
+		if found == nil {
+			return false, tail(said.String(), 3), nil
+		}
+		o.ready = "http://" + found[1] + "/readyz"
+		return true, "", nil
+	})
 	o.waitFor("the controller behind the proxy to keep the reports", o.keeps(true))
 	return o
 }
@@ -176,10 +183,7 @@ func TestAttack1And8BehindAProxyThatBreaks(t *testing.T) { // stops the controll
 	f.barrierSays(second, "NodeDown")
 	f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, second, api.ContainerBarrier)) // it must not open while all is UP
 	f.thaw(victim)
-	f.waitFor("a report that says UP", func(context.Context) (bool, string, error) {
-		r := f.plugin("status")
-		return strings.Contains(r.Stdout, "4 of 4 nodes seen UP"), r.Stdout, nil
-	})
+	f.untilAllUp("demo", 4)
 	remove = o.proxy.Add(faultproxy.Fault{Watches: true, Stall: true})
 	f.freeze(victim, rack2+"-0")
 	f.must(f.Cluster.ResumeContainer(f.ctx, f.namespace, second, api.ContainerBarrier))

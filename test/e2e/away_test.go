@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -78,10 +77,7 @@ func allUp() absence {
 			f.barrierSays(newcomer, "NodeDown")
 			f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, newcomer, api.ContainerBarrier)) // it must not open while the controller is there
 			f.thaw(rack3 + "-0")
-			f.waitFor("a report that says UP", func(context.Context) (bool, string, error) {
-				r := f.plugin("status")
-				return strings.Contains(r.Stdout, "3 of 3 nodes seen UP"), r.Stdout, nil
-			})
+			f.untilAllUp("demo", 3)
 		},
 		during: func(f *fixture) {
 			f.must(f.Cluster.ResumeContainer(f.ctx, f.namespace, newcomer, api.ContainerBarrier))

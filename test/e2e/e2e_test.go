@@ -16,7 +16,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -176,6 +178,19 @@ func (f *fixture) remove() {
 	}
 }
 
+// part is one of several stories in one cluster: it begins where the one before has ended, so that none follows one that fails.
+func (f *fixture) part(name string, do func(*fixture)) {
+	f.t.Helper()
+	ok := f.t.Run(name, func(t *testing.T) {
+		of := *f
+		of.t = t
+		do(&of)
+	})
+	if !ok {
+		f.t.FailNow()
+	}
+}
+
 func (f *fixture) must(err error) {
 	f.t.Helper()
 	if err != nil {
@@ -224,15 +239,27 @@ func (f *fixture) plugin(args ...string) scenario.Result {
 	return r
 }
 
-// tooShort is what a replacement says of a node that has not been DOWN for the time that no --skip-check takes away.
-const tooShort = "which is less than 30s"
-
-// longDown waits until a node has been DOWN for as long as every replacement wants.
+// longDown waits until all others have seen a node DOWN for the 30 s that every replacement requires.
 func (f *fixture) longDown(member string) {
 	f.t.Helper()
+	id := f.hostID(member)
 	f.waitFor(member+" to be DOWN for 30 s", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", member, "--dry-run=client", atOnce, "-n", f.namespace)
-		return !strings.Contains(r.Stdout, tooShort), tail(r.Stdout, 5), err
+		pods, err := f.Pods(ctx, f.namespace)
+		if err != nil {
+			return false, "", err
+		}
+		for i := range pods {
+			row, err := api.DecodeNodeStatusReport(pods[i].Annotations[api.AnnotationNodeStatusReport])
+			if err != nil {
+				continue // its own, or that of another dead node
+			}
+			for _, o := range row.ObservedNodes {
+				if string(o.HostID) == id && o.Status == api.NodeStatusDown && (o.Since == nil || time.Since(o.Since.Time) < 31*time.Second) {
+					return false, fmt.Sprintf("%s has it DOWN since %v", pods[i].Name, o.Since), nil
+				}
+			}
+		}
+		return true, "", nil
 	})
 }
 
@@ -257,12 +284,49 @@ func (f *fixture) service(name string) *corev1.Service {
 	return s
 }
 
-// waitFor polls with the fixture's patience.
+// recheck is how long a wait goes without a look when nothing of the namespace changes: logs and the controller's own objects are not watched.
+const recheck = 2 * time.Second
+
+// waitFor checks cond whenever something of the namespace has changed, with the fixture's patience. cond starts no process: hundreds of them would take the
+// time of the processes that are waited for.
 func (f *fixture) waitFor(what string, cond func(ctx context.Context) (bool, string, error)) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
-	f.must(cluster.WaitFor(ctx, what, 200*time.Millisecond, cond))
+	var changed <-chan struct{}
+	f.must(cluster.WaitFor(ctx, what, 50*time.Millisecond, func(ctx context.Context) (bool, string, error) {
+		if changed == nil {
+			changed = f.changes(ctx)
+		} else {
+			select {
+			case <-changed:
+			case <-time.After(recheck):
+			case <-ctx.Done():
+			}
+		}
+		return cond(ctx)
+	}))
+}
+
+// changes receives after a change in the namespace, until ctx ends.
+func (f *fixture) changes(ctx context.Context) <-chan struct{} {
+	changed := make(chan struct{}, 1)
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{}, &api.ScyllaDBStatusReportList{}} {
+		w, err := f.Client.Watch(ctx, list, client.InNamespace(f.namespace))
+		if err != nil {
+			continue // the kind is not installed yet, or the API server is away
+		}
+		go func() {
+			defer w.Stop()
+			for range w.ResultChan() {
+				select {
+				case changed <- struct{}{}:
+				default:
+				}
+			}
+		}()
+	}
+	return changed
 }
 
 // untilBarrierRuns waits until a member waits in its barrier container.
@@ -278,15 +342,32 @@ func (f *fixture) untilBarrierRuns(member string) {
 	})
 }
 
-// holdsFor checks again and again that a member stays at its barrier: something that must not happen can only be watched for a while.
+// holdsFor watches that a member stays at its barrier: something that must not happen can only be watched for a while.
 func (f *fixture) holdsFor(member string, d time.Duration) {
 	f.t.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
-		p := f.pod(member)
+	holds := func(p *corev1.Pod) {
 		if s := initStatus(p, api.ContainerBarrier); s == nil || s.State.Running == nil {
 			f.t.Fatalf("%s has left its barrier: %s", member, scenario.Describe(p))
 		}
 	}
+	ctx, cancel := context.WithTimeout(f.ctx, d)
+	defer cancel()
+	for ctx.Err() == nil { // once, unless the watch breaks
+		w, err := f.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(f.namespace), client.MatchingFields{"metadata.name": member})
+		if ctx.Err() == nil {
+			f.must(err)
+		}
+		if err != nil {
+			break
+		}
+		for e := range w.ResultChan() {
+			if p, ok := e.Object.(*corev1.Pod); ok {
+				holds(p)
+			}
+		}
+		w.Stop()
+	}
+	holds(f.pod(member))
 }
 
 func initStatus(p *corev1.Pod, name string) *corev1.ContainerStatus {
@@ -295,6 +376,43 @@ func initStatus(p *corev1.Pod, name string) *corev1.ContainerStatus {
 		return nil
 	}
 	return &p.Status.InitContainerStatuses[i]
+}
+
+// report is the controller's report of a cluster as it is stored.
+func (f *fixture) report(ctx context.Context, cluster string) (*api.ScyllaDBStatusReport, error) {
+	r := &api.ScyllaDBStatusReport{}
+	return r, f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: cluster}, r)
+}
+
+// untilAllUp waits until the report of a cluster has so many nodes, and each of them sees each of them UP.
+func (f *fixture) untilAllUp(cluster string, nodes int32) {
+	f.t.Helper()
+	f.waitFor(fmt.Sprintf("a report of %d nodes that are UP", nodes), func(ctx context.Context) (bool, string, error) {
+		r, err := f.report(ctx, cluster)
+		up := meta.IsStatusConditionTrue(r.Status.Conditions, api.ConditionAllNodesUp)
+		return err == nil && up && r.Status.Nodes == nodes, fmt.Sprintf("%d nodes, %+v", r.Status.Nodes, r.Status.Conditions), err
+	})
+}
+
+// untilEvent waits for an Event about an object of the namespace whose text has all the parts.
+func (f *fixture) untilEvent(about string, parts ...string) {
+	f.t.Helper()
+	f.waitFor(fmt.Sprintf("an Event about %s with %q", about, parts), func(ctx context.Context) (bool, string, error) {
+		var l eventsv1.EventList
+		err := f.Client.List(ctx, &l, client.InNamespace(f.namespace))
+		var notes []string
+		for i := range l.Items {
+			e := &l.Items[i]
+			if e.Regarding.Name != about {
+				continue
+			}
+			notes = append(notes, e.Reason+": "+e.Note)
+			if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(e.Reason+": "+e.Note, p) }) {
+				return true, "", nil
+			}
+		}
+		return false, strings.Join(notes, "\n"), err
+	})
 }
 
 // untilRow waits until a Pod's row contains a text.

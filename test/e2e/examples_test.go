@@ -204,11 +204,7 @@ func TestExamples(t *testing.T) {
 			c.Env = append(c.Env, corev1.EnvVar{Name: "SCYLLASIM_STREAM_SECONDS", Value: "30"})
 		}
 	}})
-	// A Pod is ready before the report knows its node: the first examples speak of all three.
-	f.waitFor("three nodes in the report", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "status", "-n", f.namespace, "-o", "jsonpath={.counts.nodes} {.healthy}")
-		return r.Stdout == "3 true", r.Stdout + r.Stderr, err
-	})
+	f.untilAllUp("demo", 3) // a Pod is ready before the report knows its node: the first examples speak of all three
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
 	f.must(os.Mkdir(bin, 0o755))
@@ -372,9 +368,9 @@ func (f *fixture) untilReady(member string) {
 func (f *fixture) newcomersWait() {
 	f.t.Helper()
 	f.must(f.Cluster.PauseContainer(f.ctx, f.namespace, dead, api.ContainerReporter))
-	f.waitFor("the row to be too old", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "status", "-n", f.namespace)
-		return r.Code == 3, r.Stdout, err
+	f.waitFor("the controller to miss its heartbeat", func(ctx context.Context) (bool, string, error) {
+		states, err := f.states(ctx)
+		return strings.Contains(states, dead+"="+string(api.NodeStatusUnknown)), states, err
 	})
 	for _, rack := range []string{rack1, rack2} {
 		f.must(f.Scale(f.ctx, f.namespace, rack, 2))
@@ -407,10 +403,7 @@ func (f *fixture) twoDieAndOneIsAskedFor() {
 	f.dies(dead)
 	f.dies(deadToo)
 	f.label(dead, "=")
-	f.waitFor("the controller to refuse: another node is down", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "status", "-n", f.namespace)
-		return strings.Contains(r.Stdout, deadToo), r.Stdout + r.Stderr, err
-	})
+	f.refusedFor(dead, deadToo)
 }
 
 // attemptFails has a replacement that can be resumed.
@@ -421,11 +414,7 @@ func (f *fixture) attemptFails(member string) {
 	}
 	f.untilRow(rack1+"-0", `"REPLACING"`)
 	f.must(f.Cluster.SignalContainer(f.ctx, f.namespace, member, api.ContainerScyllaDB, syscall.SIGKILL))
-	// While ScyllaDB has not given the failed attempt up, another one is refused.
-	f.waitFor("another attempt to be allowed", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "resume", member, "--dry-run=client", atOnce, "-n", f.namespace)
-		return r.Code == 0, tail(r.Stdout+r.Stderr, 5), err
-	})
+	f.untilGivenUp()
 }
 
 // examples runs those that need no node, and checks that every example of every help is run here or in real Pods.

@@ -97,9 +97,9 @@ func (f *faulty) says(want map[code.Code]preflight.State) (diff string) {
 	if slices.Contains(slices.Collect(maps.Values(want)), preflight.Failed) {
 		wantCode = 3
 	}
-	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
 	defer cancel()
-	_ = cluster.WaitFor(ctx, "check", 200*time.Millisecond, func(context.Context) (bool, string, error) {
+	_ = cluster.WaitFor(ctx, "check", time.Second, func(context.Context) (bool, string, error) {
 		out, errs, got := f.try("check", "-n", "inject", "-o", "json")
 		var doc struct {
 			Results []struct {

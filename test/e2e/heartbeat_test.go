@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -45,7 +46,11 @@ func (f *fixture) untilStates(want string) {
 func (f *fixture) untilMissed(member, why string) {
 	f.t.Helper()
 	f.waitFor("the controller to name the heartbeat of "+member, func(ctx context.Context) (bool, string, error) {
-		log, err := f.Cluster.Kubectl(ctx, "-n", "kubectl-scylla", "logs", "deployment/kubectl-scylla-controller", "--tail=500")
+		var l corev1.PodList
+		if err := f.Client.List(ctx, &l, client.InNamespace("kubectl-scylla")); err != nil || len(l.Items) != 1 {
+			return false, fmt.Sprintf("%d Pods of the controller", len(l.Items)), err
+		}
+		log, err := f.ContainerLog(ctx, l.Items[0].Namespace, l.Items[0].Name, l.Items[0].Spec.Containers[0].Name)
 		for line := range strings.Lines(log) {
 			if strings.Contains(line, "a heartbeat is missing") && strings.Contains(line, f.namespace) && strings.Contains(line, member) && strings.Contains(line, why) {
 				return true, "", nil

@@ -37,34 +37,31 @@ func TestTwoNewcomersJoinOneAfterTheOtherUnderPermits(t *testing.T) {
 	f.must(f.Scale(f.ctx, f.namespace, rack3, 2)) // the later one by order is there first
 	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
 	var order []string
-	queued, shown := false, ""
-	f.waitFor("both newcomers to join", func(ctx context.Context) (bool, string, error) {
+	queued, joined := false, 0
+	look := func(ctx context.Context) string {
 		v := view(ctx)
 		if len(v.Permits) > 1 {
-			return false, "", fmt.Errorf("%d permits at once: %+v", len(v.Permits), v.Permits)
+			t.Fatalf("%d permits at once: %+v", len(v.Permits), v.Permits)
 		}
 		for _, p := range v.Permits {
 			if (p.Member == first || p.Member == second) && !slices.Contains(order, p.Member) {
 				order = append(order, p.Member)
 			}
 		}
-		if waits := slices.ContainsFunc(v.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == second }); waits && len(v.Permits) == 1 && !queued {
-			queued = true
-			shown = f.plugin("status", "--all").Stdout + f.plugin("barrier", second).Stdout
-		}
-		joined := 0
+		queued = len(v.Permits) == 1 && slices.ContainsFunc(v.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == second })
+		joined = 0
 		for _, m := range v.Members {
 			if m.Name == first || m.Name == second {
 				joined++
 			}
 		}
-		return joined == 2, fmt.Sprintf("permits of %v, queue %+v", order, v.Queue), nil
-	})
+		return fmt.Sprintf("permits of %v, queue %+v", order, v.Queue)
+	}
+	f.waitFor("one newcomer to wait for the other's join", func(ctx context.Context) (bool, string, error) { said := look(ctx); return queued, said, nil })
+	shown := f.plugin("status", "--all").Stdout + f.plugin("barrier", second).Stdout
+	f.waitFor("both newcomers to join", func(ctx context.Context) (bool, string, error) { said := look(ctx); return joined == 2, said, nil })
 	if !slices.Equal(order, []string{first, second}) {
 		t.Errorf("permits of %v, want %s first", order, first)
-	}
-	if !queued {
-		t.Error("nobody was ever seen to wait for the other one's join")
 	}
 	t.Logf("status and barrier while one waits for the other:\n%s", shown)
 	contains(t, "status and barrier", shown, "waits for its permit", "has its permit", "has no permit yet: place 1 of 1")

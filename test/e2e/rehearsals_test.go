@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,10 +91,7 @@ func starts() []rehearsal {
 				d.t.Fatalf("force-proceed: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 			}
 			d.took("forced, and the barrier opens", 5*time.Second, forced, d.left(newcomer))
-			d.waitFor("an Event that records it", func(ctx context.Context) (bool, string, error) {
-				events, err := d.Cluster.Kubectl(ctx, "-n", d.namespace, "get", "events.events.k8s.io", "-o", "yaml")
-				return strings.Contains(events, "a rehearsal"), tail(events, 30), err
-			})
+			d.untilEvent(newcomer, "a rehearsal")
 		},
 		// ScyllaDB cancels the join and bans the newcomer, which is why a barrier is there.
 		cleanUp: func(d *drill) {
@@ -148,10 +146,7 @@ func controllers() []rehearsal {
 			d.freeze(dead, rack1+"-0")
 			d.waits(rack2, newcomer)
 			d.thaw(dead)
-			d.waitFor("the report to say UP", func(ctx context.Context) (bool, string, error) {
-				r, err := d.Plugin(ctx, "status", "-n", d.namespace, "--source=report", "-o", "jsonpath={.healthy}")
-				return r.Stdout == "true", r.Stdout + r.Stderr, err
-			})
+			d.untilAllUp("demo", 3)
 			p := d.controllerPod()
 			d.must(d.Cluster.PauseContainer(d.ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name))
 			d.t.Cleanup(func() {
@@ -190,8 +185,12 @@ func controllers() []rehearsal {
 			}
 			d.t.Cleanup(func() { d.reportsAllowed() })
 			d.waitFor("a report to be refused", func(ctx context.Context) (bool, string, error) {
-				out, err := d.Cluster.Kubectl(ctx, "-n", d.namespace, "annotate", "--overwrite", "scylladbstatusreports", "--all", "rehearsal=tried")
-				return err != nil, out, nil
+				r, err := d.report(ctx, "demo")
+				if err != nil {
+					return false, "", err
+				}
+				err = d.Client.Patch(ctx, r, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"rehearsal":"tried"}}}`)))
+				return err != nil && strings.Contains(err.Error(), "a rehearsal refuses it"), fmt.Sprint(err), nil
 			})
 		},
 		canary: func(d *drill) {
@@ -230,8 +229,8 @@ func killedAtEachStage(d *drill) {
 		if _, open := s.Labels[api.LabelReplace]; !open && s.Annotations[api.AnnotationHostID] != old {
 			return true, "", nil
 		}
-		r, err := d.Plugin(ctx, "replace", "status", dead, "-n", d.namespace, "-o", "jsonpath={.items[0].phase}")
-		if stage := r.Stdout; err == nil && r.Code != 1 && stage != "" && !slices.Contains(stages, stage) {
+		stage, err := d.stage(ctx, s)
+		if err == nil && !slices.Contains(stages, stage) {
 			stages = append(stages, stage)
 			d.loseController()
 		}
@@ -246,6 +245,15 @@ func killedAtEachStage(d *drill) {
 		d.t.Errorf("the claim was deleted %d times, want once", n)
 	}
 	d.replaced(dead, old, claim)
+}
+
+// stage is how far the objects of a replacement are.
+func (d *drill) stage(ctx context.Context, s *corev1.Service) (string, error) {
+	claim, pod := &corev1.PersistentVolumeClaim{}, &corev1.Pod{}
+	err := errors.Join(client.IgnoreNotFound(d.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: "data-" + s.Name}, claim)),
+		client.IgnoreNotFound(d.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, pod)))
+	return fmt.Sprintf("accepted %v, claim %s deleting %v, Pod %s deleting %v", s.Annotations[api.AnnotationReplaceAccepted] != "",
+		claim.UID, claim.DeletionTimestamp != nil, pod.UID, pod.DeletionTimestamp != nil), err
 }
 
 // noReports refuses every write of our reports in one namespace.

@@ -20,6 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/test/examples"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
@@ -172,15 +174,16 @@ func TestReplaceADeadNode(t *testing.T) {
 	f.freeze(victim, rack1+"-0")
 	f.untilNotReady(victim)
 	f.untilRow(rack2+"-0", `"DOWN"`)
-	if r := f.replace(old[:8], atOnce); r.Code != 2 {
+	f.longDown(victim)
+	if r := f.plugin("replace", old[:8], atOnce); r.Code != 2 {
 		t.Errorf("replace without a terminal and without --yes: exit %d, want 2\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	if r := f.replace(old[:8], "--dry-run=client", atOnce); r.Code != 0 {
+	if r := f.plugin("replace", old[:8], "--dry-run=client", atOnce); r.Code != 0 {
 		t.Errorf("replace --dry-run=client: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	} else if f.claim(victim) != claim {
 		t.Fatal("a dry run has deleted the volume")
 	}
-	r = f.replace(old[:8], "--yes", "--timeout=10m", atOnce)
+	r = f.plugin("replace", old[:8], "--yes", "--timeout=10m", atOnce)
 	if r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -201,10 +204,7 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 		f.label(victim, value)
 	}
 	label("=")
-	f.waitFor("the controller to refuse: another node is down", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "status", "-n", f.namespace)
-		return strings.Contains(r.Stdout, other), r.Stdout + r.Stderr, err
-	})
+	f.refusedFor(victim, other)
 	if f.claim(victim) != claim {
 		t.Fatal("the volume was deleted while another node is down")
 	}
@@ -236,6 +236,14 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 		return err == nil && !open && s.Annotations[api.AnnotationHostID] != otherID, fmt.Sprint(s.Labels, s.Annotations), err
 	})
 	f.replaced(other, otherID, otherClaim)
+}
+
+// refusedFor waits until the controller has refused to replace a member, and checks that status names the other node as the cause.
+func (f *fixture) refusedFor(member, other string) {
+	f.t.Helper()
+	f.untilEvent(member, replacement.EventRefused)
+	r := f.plugin("replace", "status")
+	contains(f.t, "replace status", r.Stdout, other)
 }
 
 // replaceInSpite asks for a replacement that ScyllaDB will refuse, skipping the checks that say so, and waits until the refusal is recognised.
@@ -271,11 +279,29 @@ func (f *fixture) failed(member, says, cure string) {
 // resume makes another attempt as soon as ScyllaDB has given the failed one up, and follows it to the end.
 func (f *fixture) resume(member string, args ...string) {
 	f.t.Helper()
-	f.waitFor("replace resume to be accepted", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, slices.Concat([]string{"replace", "resume", member, "--yes", "--wait=false", atOnce, "-n", f.namespace}, args)...)
-		return r.Code == 0, tail(r.Stderr, 5), err
-	})
+	f.untilGivenUp()
+	if r := f.plugin(slices.Concat([]string{"replace", "resume", member, "--yes", "--wait=false", atOnce}, args)...); r.Code != 0 {
+		f.t.Fatalf("replace resume: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
 	f.finished(member)
+}
+
+// untilGivenUp waits until ScyllaDB has given a failed attempt up: before, another one is refused.
+func (f *fixture) untilGivenUp() {
+	f.t.Helper()
+	f.waitFor("ScyllaDB to give the failed attempt up", func(ctx context.Context) (bool, string, error) {
+		r, err := f.report(ctx, "demo")
+		if err != nil || slices.ContainsFunc(r.Status.Operations, cluster.OperationOpen) {
+			return false, fmt.Sprintf("%+v", r.Status.Operations), err
+		}
+		pods, err := f.Pods(ctx, f.namespace)
+		for i := range pods {
+			if row := pods[i].Annotations[api.AnnotationNodeStatusReport]; strings.Contains(row, `"`+string(api.NodeStateReplacing)+`"`) {
+				return false, row, err
+			}
+		}
+		return err == nil, "", err
+	})
 }
 
 // finished waits until the replacement is over, and the status says so.
@@ -342,9 +368,9 @@ func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 		f.must(f.Scale(f.ctx, f.namespace, w.rack, 2))
 	}
 	for member, w := range wrong {
-		f.waitFor("the refusal of "+member+" to be recognised", func(ctx context.Context) (bool, string, error) {
-			r, err := f.Plugin(ctx, "replace", "status", member, "-n", f.namespace)
-			return strings.Contains(r.Stdout, "Failed"), r.Stdout + r.Stderr, err
+		f.waitFor("ScyllaDB to refuse "+member, func(ctx context.Context) (bool, string, error) {
+			log, err := f.ContainerLog(ctx, f.namespace, member, api.ContainerScyllaDB)
+			return strings.Contains(log, w.says), tail(log, 3), err
 		})
 		f.failed(member, w.says, w.cure)
 	}
@@ -412,10 +438,17 @@ func TestReplaceAtTheSameAddress(t *testing.T) {
 		}
 		asked <- r
 	}()
-	f.waitFor("the refused eviction to be shown", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "status", victim, "-n", f.namespace)
-		return r.Code == 3 && strings.Contains(r.Stdout, "disruption budget demo") && strings.Contains(r.Stdout, "refused 2 times since"), r.Stdout + r.Stderr, err
+	f.waitFor("the eviction to be refused twice", func(ctx context.Context) (bool, string, error) {
+		s := &corev1.Service{}
+		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: victim}, s)
+		refused := s.Annotations[api.AnnotationReplaceRefused]
+		return err == nil && strings.Contains(refused, `"times":2`), refused, err
 	})
+	if r := f.plugin("replace", "status", victim); r.Code != 3 {
+		t.Errorf("status of a refused eviction: exit %d, want 3", r.Code)
+	} else {
+		contains(t, "status of a refused eviction", r.Stdout, "disruption budget demo", "refused 2 times since")
+	}
 	if p := f.pod(victim); p.UID != pod || p.DeletionTimestamp != nil || f.claim(victim) != claim {
 		t.Error("something was deleted while the budget refuses")
 	}
@@ -487,7 +520,8 @@ func TestReplaceResumesAFailedAttempt(t *testing.T) {
 	old, claim := f.hostID(victim), f.claim(victim)
 	f.kill(victim, rack1+"-0")
 	f.untilRow(rack2+"-0", `"DOWN"`)
-	if r := f.replace(old, "--yes", "--wait=false", atOnce); r.Code != 0 {
+	f.longDown(victim)
+	if r := f.plugin("replace", old, "--yes", "--wait=false", atOnce); r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	f.waitFor("the newcomer to stream", func(ctx context.Context) (bool, string, error) {
@@ -499,19 +533,15 @@ func TestReplaceResumesAFailedAttempt(t *testing.T) {
 		return strings.Contains(row, `"REPLACING"`), row, nil
 	})
 	f.must(f.Cluster.SignalContainer(f.ctx, f.namespace, victim, api.ContainerScyllaDB, syscall.SIGKILL))
-	f.waitFor("the failed attempt to be recognised", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "status", "-n", f.namespace)
-		return strings.Contains(r.Stdout, "replace resume"), r.Stdout + r.Stderr, err
-	})
+	f.untilGivenUp()
+	contains(t, "the status of a failed attempt", f.plugin("replace", "status").Stdout, "replace resume")
 	if got := f.service(victim).Labels[api.LabelReplacingNodeHostID]; got != old {
 		t.Errorf("the original host ID is %q, want %q", got, old)
 	}
 	failed := f.claim(victim)
-	// While ScyllaDB has not given the failed attempt up, another one is refused.
-	f.waitFor("replace resume to be accepted", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "replace", "resume", victim, "--yes", "--wait=false", atOnce, "-n", f.namespace)
-		return r.Code == 0, tail(r.Stderr, 3), err
-	})
+	if r := f.plugin("replace", "resume", victim, "--yes", "--wait=false", atOnce); r.Code != 0 {
+		t.Fatalf("replace resume: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
 	f.waitFor("the resumed replacement to be finished", func(ctx context.Context) (bool, string, error) {
 		s := &corev1.Service{}
 		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: victim}, s)

@@ -44,10 +44,8 @@ func others(member string) []string {
 // themselves alone.
 func (f *fixture) sameCluster() {
 	f.t.Helper()
-	f.waitFor("every node to see all three UP", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "status", "-n", f.namespace, "-o", "jsonpath={.counts.nodes} {.counts.up} {.healthy}")
-		return r.Stdout == "3 3 true", r.Stdout + r.Stderr, err
-	})
+	f.untilAllUp("demo", 3)
+	f.healthy()
 	for _, member := range []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"} {
 		for _, seen := range []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"} {
 			f.untilRow(member, victimUp(f, seen))

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -45,17 +46,7 @@ func TestA2A3B1B2B3OneCluster(t *testing.T) {
 	pods(t, 4)
 	f := stageCluster(t, scenario.Cluster{Namespace: "waits", Mutate: anArbiterAndSilentDisks})
 	members := []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"}
-	part := func(name string, do func(f *fixture)) {
-		ok := t.Run(name, func(t *testing.T) {
-			of := *f
-			of.t = t
-			do(&of)
-		})
-		if !ok {
-			t.FailNow() // each part begins where the one before has ended
-		}
-	}
-	part("A2 one member alone founds the cluster", func(f *fixture) {
+	f.part("A2 one member alone founds the cluster", func(f *fixture) {
 		f.ready(3)
 		f.sameCluster()
 		founders := 0
@@ -77,7 +68,7 @@ func TestA2A3B1B2B3OneCluster(t *testing.T) {
 			f.t.Errorf("%d members were the first node", founders)
 		}
 	})
-	part("B1 a node without tokens has joined", func(f *fixture) {
+	f.part("B1 a node without tokens has joined", func(f *fixture) {
 		arbiter := rack3 + "-0"
 		f.untilRow(arbiter, `"ownsTokens":false`)
 		if a := f.service(arbiter).Annotations; a[api.AnnotationNodeJoined] != "true" {
@@ -85,11 +76,11 @@ func TestA2A3B1B2B3OneCluster(t *testing.T) {
 		}
 		f.healthy()
 	})
-	part("A3 a newcomer waits for a rollout", func(f *fixture) { f.rolloutHolds(rack1, rack2+"-1") })
-	part("B2 a removed node is not waited for", func(f *fixture) { f.removedIsForgotten(rack2+"-1", rack1+"-0") })
+	f.part("A3 a newcomer waits for a rollout", func(f *fixture) { f.rolloutHolds(rack1, rack2+"-1") })
+	f.part("B2 a removed node is not waited for", func(f *fixture) { f.removedIsForgotten(rack2+"-1", rack1+"-0") })
 	all := append(members, rack2+"-1")
-	part("B3 the whole cluster starts cold", func(f *fixture) { f.startsCold(all) })
-	part("B3 the whole cluster starts cold, and no disk tells whose it is", func(f *fixture) {
+	f.part("B3 the whole cluster starts cold", func(f *fixture) { f.startsCold(all) })
+	f.part("B3 the whole cluster starts cold, and no disk tells whose it is", func(f *fixture) {
 		for _, m := range all {
 			_, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "exec", m, "-c", api.ContainerScyllaDB, "--", "/bin/sh", "-c", "echo > "+muteFile)
 			f.must(err)
@@ -101,7 +92,7 @@ func TestA2A3B1B2B3OneCluster(t *testing.T) {
 			contains(f.t, "the log of "+m+"'s barrier", log, `"hostID":""`) // the volume has no host ID
 		}
 	})
-	part("C5 the nodes tell one group 0", func(f *fixture) {
+	f.part("C5 the nodes tell one group 0", func(f *fixture) {
 		ids := map[string]bool{}
 		f.waitFor("every row to tell it", func(ctx context.Context) (bool, string, error) {
 			clear(ids)
@@ -165,10 +156,10 @@ func (f *fixture) rolloutHolds(rolled, newcomer string) {
 	})
 	f.must(f.Scale(f.ctx, f.namespace, strings.TrimSuffix(newcomer, "-1"), 2))
 	f.untilBarrierRuns(newcomer)
-	f.waitFor("the newcomer's barrier to name the rollout", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "barrier", newcomer, "-n", f.namespace, "-o", "json")
-		return strings.Contains(r.Stdout, `"`+string(matrix.ReasonRollout)+`"`), r.Stdout, err
-	})
+	f.barrierSays(newcomer, string(matrix.ReasonRollout))
+	if r := f.plugin("barrier", newcomer, "-o", "json"); !strings.Contains(r.Stdout, `"`+string(matrix.ReasonRollout)+`"`) {
+		f.t.Errorf("barrier does not name the rollout: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
 	f.holdsFor(newcomer, 3*time.Second)
 	roll(before)
 	// A StatefulSet does not take back a Pod that was never ready. It may be gone already.
@@ -183,18 +174,15 @@ func (f *fixture) removedIsForgotten(member, by string) {
 	f.t.Helper()
 	old := f.hostID(member)
 	f.freeze(member, by)
+	for _, other := range []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"} {
+		f.untilRow(other, fmt.Sprintf(`"hostID":"%s","status":"DOWN"`, old)) // the topology coordinator refuses it before
+	}
+	f.nodetool(by, "removenode", old)
 	f.waitFor("the node to be removed", func(ctx context.Context) (bool, string, error) {
-		out, err := f.Cluster.Kubectl(ctx, "-n", f.namespace, "exec", by, "-c", api.ContainerScyllaDB, "--", "/usr/bin/nodetool", "removenode", old)
 		p := &corev1.Pod{}
-		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: by}, p); err != nil {
-			return false, "", err
-		}
+		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: by}, p)
 		row := p.Annotations[api.AnnotationNodeStatusReport]
-		said := out
-		if err != nil {
-			said += err.Error()
-		}
-		return row != "" && !strings.Contains(row, old), said, nil
+		return row != "" && !strings.Contains(row, old), row, err
 	})
 	if a := f.service(member).Annotations; a[api.AnnotationHostID] != old {
 		f.t.Fatalf("annotations of %s: %v, want the removed host ID %s", member, a, old)

@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -42,6 +43,7 @@ type World struct {
 	Cluster *cluster.Cluster
 	Images  *images.Set
 	Client  client.WithWatch
+	core    corev1client.CoreV1Interface // for logs, which Client cannot read
 	root    string
 }
 
@@ -79,7 +81,11 @@ func Start(ctx context.Context, o Options) (*World, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make client: %w", err), c.Stop())
 	}
-	return &World{Cluster: c, Images: set, Client: kc, root: o.Root}, nil
+	core, err := corev1client.NewForConfig(c.RESTConfig())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make client: %w", err), c.Stop())
+	}
+	return &World{Cluster: c, Images: set, Client: kc, core: core, root: o.Root}, nil
 }
 
 // Install installs the kinds, the rights and the controller as a person does, and waits until the controller leads.
@@ -343,5 +349,9 @@ func (w *World) plugin(ctx context.Context, in io.Reader, args ...string) (Resul
 
 // ContainerLog returns what a container has written so far.
 func (w *World) ContainerLog(ctx context.Context, namespace, pod, container string) (string, error) {
-	return w.Cluster.Kubectl(ctx, "-n", namespace, "logs", pod, "-c", container)
+	b, err := w.core.Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container}).DoRaw(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read log of container %s of pod %s/%s: %w", container, namespace, pod, err)
+	}
+	return string(b), nil
 }
