@@ -67,7 +67,7 @@ var proofs = []proof{
 	{"A1", "a former leader's view loses by epoch and seq", []string{
 		"controller/views TestAFormerLeaderWritesNoView", "controller/views TestALeaseThatWasMadeAnew", "internal/view TestNoViewGoesBackwards", "test/simulation TestSeeds"}},
 	{"A2", "the leader alone serves views", []string{"controller TestTheLeaderAloneServesViews", "controller/views TestAFormerLeaderServesNoView"}},
-	{"A3", "a node that has joined starts without a controller", []string{"internal/barrier TestBootstrappedDiskOpensWithoutTheAPI", "test/e2e TestBootstrappedNodeRestartsAtOnce"}},
+	{"A3", "a node that has joined starts without a controller", []string{"internal/barrier TestBootstrappedDiskOpensWithoutTheAPI", "test/e2e TestJoinIsHeldWhileANodeIsDown"}},
 	{"A4", "nobody starts, and no disk is deleted, on evidence that is old", []string{
 		"internal/barrier TestAViewThatStopsToAdvanceIsTooOld", "test/e2e TestWithoutTheController",
 		"controller/replacement TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned"}},

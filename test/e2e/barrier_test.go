@@ -12,61 +12,114 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
-// The promise of the whole project: a join is held while a node is down, says why with names, and is released after the node's return.
+// The promise of the whole project: a join is held while a node is down, says why with names, and is released after the node's return. That is the third
+// rehearsal, held for longer here; in the end a join is forced.
 func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
 	covers(t, "controller/reports", "internal/barrier", "internal/bootstrap", "internal/cluster", "internal/matrix",
-		"internal/reporter", "plugin/barrier", "plugin/status")
+		"internal/reporter", "internal/volume", "plugin/barrier", "plugin/forceproceed", "plugin/status")
 	t.Parallel()
-	pods(t, 4)
-	f := deploy(t, scenario.Cluster{})
-	if r := f.plugin("status", "--wait", "--timeout=5m"); r.Code != 0 {
-		t.Fatalf("status of a healthy cluster: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	pods(t, 5)
+	d := &drill{fixture: &fixture{t: t}}
+	d.whileHeld = func() {
+		d.saysWhoHolds()
+		d.restartsAtOnce(deadToo)
+		d.wrongForce()
 	}
-	victim, newcomer := rack3+"-0", rack2+"-1"
-	f.freeze(victim, rack1+"-0")
-	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
-	f.untilBarrierRuns(newcomer)
-	f.holdsFor(newcomer, 5*time.Second)
+	theThird().perform(d)
+	d.forced(rack2 + "-2")
+}
 
+// saysWhoHolds checks what each verb, the log and the Events say while newcomer waits for dead.
+func (f *fixture) saysWhoHolds() {
+	f.t.Helper()
+	t := f.t
 	r := f.plugin("barrier", newcomer)
 	if r.Code != 3 {
 		t.Errorf("barrier of a waiting member: exit %d, want 3", r.Code)
 	}
-	contains(t, "barrier", r.Stdout, newcomer, victim, "DOWN")
+	contains(t, "barrier", r.Stdout, newcomer, dead, "DOWN")
 	j := f.plugin("barrier", newcomer, "-o", "json")
 	var doc map[string]any
 	if err := json.Unmarshal([]byte(j.Stdout), &doc); err != nil {
 		t.Errorf("barrier -o json is not JSON: %v\n%s", err, j.Stdout)
 	}
-	contains(t, "barrier -o json", j.Stdout, `"NodeDown"`, victim)
+	contains(t, "barrier -o json", j.Stdout, `"NodeDown"`, dead)
 	if s := f.plugin("status"); s.Code != 3 {
 		t.Errorf("status with a node down: exit %d, want 3\n%s", s.Code, s.Stdout)
 	} else {
-		contains(t, "status", s.Stdout, victim, newcomer)
+		contains(t, "status", s.Stdout, dead, newcomer)
 	}
 	if w := f.plugin("barrier", newcomer, "--wait", "--timeout=2s"); w.Code != 4 {
 		t.Errorf("barrier --wait past its timeout: exit %d, want 4\n%s", w.Code, w.Stderr)
 	}
 	log, err := f.ContainerLog(f.ctx, f.namespace, newcomer, api.ContainerBarrier)
 	f.must(err)
-	contains(t, "the barrier's log", log, victim, "DOWN")
-	events, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "get", "events.events.k8s.io", "-o", "yaml")
-	f.must(err)
-	contains(t, "the Pod's events", events, newcomer, victim)
+	contains(t, "the barrier's log", log, dead, "DOWN")
+	f.untilEvent(newcomer, dead)
+}
 
-	f.thaw(victim)
-	f.ready(4)
-	if r := f.plugin("status", "--wait", "--timeout=5m"); r.Code != 0 {
-		t.Errorf("status after the join: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+// restartsAtOnce restarts a member while another node is down: a node that has bootstrapped is never held, whatever the others see.
+func (f *fixture) restartsAtOnce(member string) {
+	f.t.Helper()
+	before := f.pod(member).UID
+	f.must(f.Client.Delete(f.ctx, f.pod(member)))
+	f.waitFor(member+" to be ready again while another node is down", func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: member}, p)
+		return err == nil && p.UID != before && scenario.Ready(p), scenario.Describe(p), err
+	})
+	log, err := f.ContainerLog(f.ctx, f.namespace, member, api.ContainerBarrier)
+	f.must(err)
+	contains(f.t, "the barrier's log", log, "ootstrapped")
+}
+
+// wrongForce: a value other than "true" blocks in plain sight, and heals.
+func (f *fixture) wrongForce() {
+	f.t.Helper()
+	annotate := func(value string) {
+		if out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "annotate", "service", newcomer, api.AnnotationForceProceed+value); err != nil {
+			f.t.Fatal(out, err)
+		}
+	}
+	annotate("=yes")
+	f.barrierSays(newcomer, string(matrix.ReasonForceInvalid))
+	if r := f.plugin("barrier", newcomer); r.Code != 3 || !strings.Contains(r.Stdout, `"yes"`) {
+		f.t.Errorf("barrier with a wrong value: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	f.holdsFor(newcomer, 2*time.Second)
+	annotate("-")
+}
+
+// forced has another newcomer wait for dead, and forces it: exactly "true" opens, records the person and the reason, and can be taken back. ScyllaDB then cancels
+// the join, which is why a barrier is there.
+func (f *fixture) forced(member string) {
+	f.t.Helper()
+	t := f.t
+	f.freeze(dead, rack1+"-0")
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 3))
+	f.untilBarrierRuns(member)
+	if r := f.plugin("force-proceed", member); r.Code != 2 {
+		t.Errorf("force-proceed without a terminal and without --yes: exit %d, want 2\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	r := f.plugin("force-bootstrap", member, "--yes", "--reason=rack3 is being repaired")
+	if r.Code != 0 {
+		t.Fatalf("force-bootstrap: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	contains(t, "force-bootstrap", r.Stdout+r.Stderr, dead)
+	f.waitFor(member+" to leave its barrier", f.left(member))
+	f.untilEvent(member, "rack3 is being repaired")
+	if r := f.plugin("force-proceed", member, "--undo", "--yes"); r.Code != 0 {
+		t.Errorf("force-proceed --undo: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	if v, ok := f.service(member).Annotations[api.AnnotationForceProceed]; ok {
+		t.Errorf("after --undo the Service still has %s=%s", api.AnnotationForceProceed, v)
 	}
 }
 
@@ -106,28 +159,6 @@ func TestUnguardedClusterIsHarmed(t *testing.T) {
 // victimUp is how a row says that a member is UP.
 func victimUp(f *fixture, member string) string {
 	return fmt.Sprintf(`"hostID":"%s","status":"UP"`, f.service(member).Annotations[api.AnnotationHostID])
-}
-
-// A node that has bootstrapped is never held, whatever the others see.
-func TestBootstrappedNodeRestartsAtOnce(t *testing.T) {
-	covers(t, "internal/barrier", "internal/volume")
-	t.Parallel()
-	pods(t, 3)
-	f := deploy(t, scenario.Cluster{})
-	restarted := rack2 + "-0"
-	f.freeze(rack3+"-0", rack1+"-0")
-	before := f.pod(restarted).UID
-	f.must(f.Client.Delete(f.ctx, f.pod(restarted)))
-	f.waitFor(restarted+" to be ready again while another node is down", func(ctx context.Context) (bool, string, error) {
-		p := &corev1.Pod{}
-		if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: restarted}, p); err != nil {
-			return false, "", err
-		}
-		return p.UID != before && scenario.Ready(p), scenario.Describe(p), nil
-	})
-	log, err := f.ContainerLog(f.ctx, f.namespace, restarted, api.ContainerBarrier)
-	f.must(err)
-	contains(t, "the barrier's log", log, "ootstrapped")
 }
 
 // system.local is not flushed when a node joins: after a crash the disk says "not bootstrapped" of a node that its peers know as a member. Where
@@ -174,85 +205,6 @@ func TestUnflushedNodeRestarts(t *testing.T) {
 		return scenario.Ready(p), scenario.Describe(p), nil
 	})
 	f.untilRow(rack1+"-0", fmt.Sprintf(`"hostID":"%s","status":"UP"}`, id))
-}
-
-// Exactly "true" opens, records the person and the reason, and can be taken back; other values block in plain sight.
-func TestForce(t *testing.T) {
-	covers(t, "internal/barrier", "internal/bootstrap", "plugin/forceproceed")
-	t.Parallel()
-	pods(t, 4)
-	f := deploy(t, scenario.Cluster{})
-	newcomer := rack2 + "-1"
-	f.freeze(rack3+"-0", rack1+"-0")
-	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
-	f.untilBarrierRuns(newcomer)
-
-	// A value that means nothing is shown, and heals.
-	out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "annotate", "service", newcomer, api.AnnotationForceProceed+"=yes")
-	if err != nil {
-		t.Fatal(out, err)
-	}
-	f.waitFor("barrier to name the wrong value", func(ctx context.Context) (bool, string, error) {
-		r, err := f.Plugin(ctx, "barrier", newcomer, "-n", f.namespace)
-		return r.Code == 3 && strings.Contains(r.Stdout, `"yes"`), r.Stdout, err
-	})
-	f.holdsFor(newcomer, 2*time.Second)
-
-	if r := f.plugin("force-proceed", newcomer); r.Code != 2 {
-		t.Errorf("force-proceed without a terminal and without --yes: exit %d, want 2\n%s%s", r.Code, r.Stdout, r.Stderr)
-	}
-	r := f.plugin("force-bootstrap", newcomer, "--yes", "--reason=rack3 is being repaired")
-	if r.Code != 0 {
-		t.Fatalf("force-bootstrap: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
-	}
-	contains(t, "force-bootstrap", r.Stdout+r.Stderr, rack3+"-0")
-	f.waitFor(newcomer+" to leave its barrier", func(ctx context.Context) (bool, string, error) {
-		p := f.pod(newcomer)
-		s := initStatus(p, api.ContainerBarrier)
-		return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0, scenario.Describe(p), nil
-	})
-	f.waitFor("an Event that records the forced start", func(ctx context.Context) (bool, string, error) {
-		events, err := f.Cluster.Kubectl(ctx, "-n", f.namespace, "get", "events.events.k8s.io", "-o", "yaml")
-		return strings.Contains(events, "rack3 is being repaired"), tail(events, 30), err
-	})
-	if r := f.plugin("force-proceed", newcomer, "--undo", "--yes"); r.Code != 0 {
-		t.Errorf("force-proceed --undo: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
-	}
-	if v, ok := f.service(newcomer).Annotations[api.AnnotationForceProceed]; ok {
-		t.Errorf("after --undo the Service still has %s=%s", api.AnnotationForceProceed, v)
-	}
-}
-
-// On the StatefulSet the force reaches the member Services without restarting a Pod, and goes when it is removed.
-func TestForceOnStatefulSetIsPropagatedAndTakenBack(t *testing.T) {
-	covers(t, "controller/force")
-	t.Parallel()
-	pods(t, 3)
-	f := deploy(t, scenario.Cluster{})
-	before := f.pod(rack2 + "-0")
-	sts := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: rack2}}
-	annotate := func(value string) {
-		t.Helper()
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, api.AnnotationForceProceed, value)
-		f.must(f.Client.Patch(f.ctx, sts, client.RawPatch("application/merge-patch+json", patch)))
-	}
-	annotate(`"true"`)
-	f.waitFor("the member Service to be forced", func(ctx context.Context) (bool, string, error) {
-		a := f.service(rack2 + "-0").Annotations
-		return a[api.AnnotationForceProceed] == "true", fmt.Sprint(a), nil
-	})
-	if v := f.service(rack1 + "-0").Annotations[api.AnnotationForceProceed]; v != "" {
-		t.Errorf("the force of %s reached %s: %q", rack2, rack1, v)
-	}
-	annotate("null")
-	f.waitFor("the force to be taken back", func(ctx context.Context) (bool, string, error) {
-		_, there := f.service(rack2 + "-0").Annotations[api.AnnotationForceProceed]
-		return !there, "still there", nil
-	})
-	after := f.pod(rack2 + "-0")
-	if before.UID != after.UID || restarts(before) != restarts(after) {
-		t.Errorf("forcing restarted %s", after.Name)
-	}
 }
 
 func restarts(p *corev1.Pod) (n int32) {
@@ -303,50 +255,7 @@ func TestDecommissionDuringAJoin(t *testing.T) {
 					return strings.Contains(log, leaving+" leaves the cluster"), tail(log, 3), err
 				})
 			}
-			f.waitFor(newcomer+" to leave its barrier", func(ctx context.Context) (bool, string, error) {
-				p := &corev1.Pod{}
-				if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: newcomer}, p); err != nil {
-					return false, "", err
-				}
-				s := initStatus(p, api.ContainerBarrier)
-				return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0, scenario.Describe(p), nil
-			})
+			f.waitFor(newcomer+" to leave its barrier", f.left(newcomer))
 		})
-	}
-}
-
-// The agent in a Pod may write to its own Pod only, and there to its own annotations only.
-func TestAgentMayWriteToItsOwnPodOnly(t *testing.T) {
-	covers(t, "internal/manifests")
-	t.Parallel()
-	pods(t, 3)
-	f := deploy(t, scenario.Cluster{})
-	// As the agent of rack1-0: its ServiceAccount with a token bound to that Pod.
-	token, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "create", "token", "scylla-member",
-		"--bound-object-kind=Pod", "--bound-object-name="+rack1+"-0")
-	f.must(err)
-	cfg := rest.AnonymousClientConfig(f.Cluster.RESTConfig())
-	cfg.BearerToken = strings.TrimSpace(token)
-	c, err := client.New(cfg, client.Options{Scheme: f.Client.Scheme()})
-	f.must(err)
-	as := func(pod, patch string) error {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: pod}}
-		return c.Patch(f.ctx, p, client.RawPatch("application/merge-patch+json", []byte(patch)))
-	}
-	annotation := `{"metadata":{"annotations":{"` + api.AnnotationBarrier + `":"{}"}}}`
-	if err := as(rack1+"-0", annotation); err != nil {
-		t.Errorf("annotate its own Pod: %v", err)
-	}
-	if err := as(rack2+"-0", annotation); !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
-		t.Errorf("annotating another Pod was not refused: %v", err)
-	}
-	if err := as(rack1+"-0", `{"metadata":{"annotations":{"probe.example/x":"1"}}}`); !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
-		t.Errorf("an annotation that is none of its own was not refused: %v", err)
-	}
-	if err := as(rack1+"-0", `{"metadata":{"labels":{"probe.example/x":"1"}}}`); !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
-		t.Errorf("labelling its own Pod was not refused: %v", err)
-	}
-	if err := c.Get(f.ctx, client.ObjectKey{Namespace: f.namespace, Name: "any"}, &corev1.Secret{}); !apierrors.IsForbidden(err) {
-		t.Errorf("reading Secrets was not refused: %v", err)
 	}
 }

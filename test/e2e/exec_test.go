@@ -7,18 +7,15 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
-// Commands run in real containers through a real kubelet: the member in any form, streams, terminal, exit code, Ctrl-C, several nodes.
-func TestExec(t *testing.T) {
-	covers(t, "internal/kube", "plugin/cqlsh", "plugin/exec", "plugin/logs", "plugin/nodetool")
-	t.Parallel()
-	pods(t, 3)
-	f := deploy(t, scenario.Cluster{})
+// execs runs commands in real containers through a real kubelet: the member in any form, streams, terminal, exit code, Ctrl-C, several nodes.
+func (f *fixture) execs() {
+	f.t.Helper()
+	t := f.t
 	member := rack2 + "-0"
 
 	for _, form := range []string{member, "pod/" + member, "rack2/0", f.hostID(member), f.hostID(member)[:8], f.pod(member).Status.PodIP} {

@@ -70,6 +70,9 @@ func starts() []rehearsal {
 		verify: func(d *drill) {
 			d.holdsFor(newcomer, dwell)
 			d.waitFor("the barrier to name the node", d.says(newcomer, dead, "DOWN"))
+			if d.whileHeld != nil {
+				d.whileHeld()
+			}
 			d.thaw(dead)
 			for _, o := range others(dead) {
 				d.untilRow(o, victimUp(d.fixture, dead))
