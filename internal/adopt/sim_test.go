@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/adopt"
@@ -27,7 +28,7 @@ type sim struct {
 func (s *sim) Nodes(ctx context.Context) ([]adopt.Node, error) {
 	var out []adopt.Node
 	for i := range 3 {
-		row := scylla.ReadRow(ctx, scylla.NewClient(s.c.Node(i).APIURL(), nil))
+		row := scylla.ReadRow(ctx, scylla.NewClient(s.c.Node(i).APIURL(), s.c.Network.Client()))
 		name := fmt.Sprintf("db-%d", i)
 		out = append(out, adopt.Node{Member: name, Recorded: hostid.ID(s.recorded[name]), Joined: s.recorded[name] != "", Said: &row})
 	}
@@ -39,7 +40,7 @@ func (s *sim) Flush(ctx context.Context, member string) error {
 	if _, err := fmt.Sscanf(member, "db-%d", &i); err != nil {
 		return err
 	}
-	return scylla.NewClient(s.c.Node(i).APIURL(), nil).FlushSystemLocal(ctx)
+	return scylla.NewClient(s.c.Node(i).APIURL(), s.c.Network.Client()).FlushSystemLocal(ctx)
 }
 
 func (s *sim) Record(_ context.Context, id adopt.Identity) error {
@@ -69,41 +70,40 @@ func (s *sim) disk(t *testing.T, i int) (bootstrap.Bootstrapped, string) {
 // TestB4AdoptionOfSimulatedNodes: before the adoption the disks do not show the nodes as bootstrapped, after it all do, with the recorded host ID;
 // and while one node is DOWN nothing is done.
 func TestB4AdoptionOfSimulatedNodes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts simulated nodes")
-	}
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	c, err := scyllasim.StartCluster(ctx, t.TempDir(), 3, scyllasim.Options{Version: "2026.2.0", Speed: 12})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	s := &sim{c: c, recorded: map[string]string{}}
-	for i := range 3 {
-		if answer, _ := s.disk(t, i); answer == bootstrap.BootstrappedYes {
-			t.Errorf("node %d is flushed before anybody has asked for it: the test proves nothing", i)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		c, err := scyllasim.StartCluster(ctx, t.TempDir(), 3, scyllasim.Options{Version: "2026.2.0"})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	var who []adopt.Identity
-	for {
-		if who, err = adopt.Run(ctx, s); err == nil {
-			break
+		defer c.Close()
+		s := &sim{c: c, recorded: map[string]string{}}
+		for i := range 3 {
+			if answer, _ := s.disk(t, i); answer == bootstrap.BootstrappedYes {
+				t.Errorf("node %d is flushed before anybody has asked for it: the test proves nothing", i)
+			}
 		}
-		if ctx.Err() != nil || !strings.Contains(err.Error(), "not seen UP") && !strings.Contains(err.Error(), "under way") {
-			t.Fatal(err) // gossip may not have converged yet
+		var who []adopt.Identity
+		for {
+			if who, err = adopt.Run(ctx, s); err == nil {
+				break
+			}
+			if ctx.Err() != nil || !strings.Contains(err.Error(), "not seen UP") && !strings.Contains(err.Error(), "under way") {
+				t.Fatal(err) // gossip may not have converged yet
+			}
+			time.Sleep(100 * time.Millisecond)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	for i, id := range who {
-		answer, onDisk := s.disk(t, i)
-		if answer != bootstrap.BootstrappedYes || onDisk != string(id.HostID) || s.recorded[id.Member] != c.Node(i).HostID() || onDisk != c.Node(i).HostID() {
-			t.Errorf("%s: disk %v %s, recorded %s, runs %s", id.Member, answer, onDisk, s.recorded[id.Member], c.Node(i).HostID())
+		for i, id := range who {
+			answer, onDisk := s.disk(t, i)
+			if answer != bootstrap.BootstrappedYes || onDisk != string(id.HostID) || s.recorded[id.Member] != c.Node(i).HostID() || onDisk != c.Node(i).HostID() {
+				t.Errorf("%s: disk %v %s, recorded %s, runs %s", id.Member, answer, onDisk, s.recorded[id.Member], c.Node(i).HostID())
+			}
 		}
-	}
-	c.Node(2).Kill()
-	if _, err := adopt.Run(ctx, s); err == nil || !strings.Contains(err.Error(), "db-2 cannot be asked") {
-		t.Errorf("with a dead node: %v", err)
-	}
+		c.Node(2).Kill()
+		if _, err := adopt.Run(ctx, s); err == nil || !strings.Contains(err.Error(), "db-2 cannot be asked") {
+			t.Errorf("with a dead node: %v", err)
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,59 +20,58 @@ import (
 )
 
 func TestReplicationOfASimulatedCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts simulated nodes")
-	}
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	keyspaces, err := scyllasim.ParseKeyspaces("app=datacenter1:3;log=datacenter1:1;hot=datacenter1:2,tablets,table:t1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := scyllasim.StartCluster(ctx, t.TempDir(), 3, scyllasim.Options{Speed: 12, Keyspaces: keyspaces})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	client := NewClient(c.Node(0).APIURL(), nil)
-	got, err := client.Replication(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	members, err := client.Members(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ids []string
-	for _, m := range members {
-		ids = append(ids, m.HostID)
-	}
-	slices.Sort(ids)
-	want := map[string]int{"app": 3, "log": 1, "hot": 2, "system_auth": 3}
-	for _, k := range got {
-		if k.Name == "system" || k.Name == "system_traces" {
-			t.Errorf("%s is among them", k.Name)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		keyspaces, err := scyllasim.ParseKeyspaces("app=datacenter1:3;log=datacenter1:1;hot=datacenter1:2,tablets,table:t1")
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, set := range k.Replicas {
-			if n, ok := want[k.Name]; ok && len(set) != n {
-				t.Errorf("%s: replicas %v, want %d", k.Name, set, n)
+		c, err := scyllasim.StartCluster(ctx, t.TempDir(), 3, scyllasim.Options{Keyspaces: keyspaces})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		client := NewClient(c.Node(0).APIURL(), c.Network.Client())
+		got, err := client.Replication(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		members, err := client.Members(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, m := range members {
+			ids = append(ids, m.HostID)
+		}
+		slices.Sort(ids)
+		want := map[string]int{"app": 3, "log": 1, "hot": 2, "system_auth": 3}
+		for _, k := range got {
+			if k.Name == "system" || k.Name == "system_traces" {
+				t.Errorf("%s is among them", k.Name)
 			}
-			for _, id := range set {
-				if !slices.Contains(ids, string(id)) {
-					t.Errorf("%s: replica %s is no host ID of %v", k.Name, id, ids)
+			for _, set := range k.Replicas {
+				if n, ok := want[k.Name]; ok && len(set) != n {
+					t.Errorf("%s: replicas %v, want %d", k.Name, set, n)
+				}
+				for _, id := range set {
+					if !slices.Contains(ids, string(id)) {
+						t.Errorf("%s: replica %s is no host ID of %v", k.Name, id, ids)
+					}
 				}
 			}
+			if k.Name == "app" && (len(k.Replicas) != 1 || !cmp.Equal(hostid.Texts(k.Replicas[0]), ids)) {
+				t.Errorf("app: %v, want all of %v, once", k.Replicas, ids)
+			}
 		}
-		if k.Name == "app" && (len(k.Replicas) != 1 || !cmp.Equal(hostid.Texts(k.Replicas[0]), ids)) {
-			t.Errorf("app: %v, want all of %v, once", k.Replicas, ids)
+		for name := range want {
+			if !slices.ContainsFunc(got, func(k Keyspace) bool { return k.Name == name && len(k.Replicas) > 0 }) {
+				t.Errorf("nothing of %s in %v", name, got)
+			}
 		}
-	}
-	for name := range want {
-		if !slices.ContainsFunc(got, func(k Keyspace) bool { return k.Name == name && len(k.Replicas) > 0 }) {
-			t.Errorf("nothing of %s in %v", name, got)
-		}
-	}
+	})
 }
 
 func TestReplicationIsNotGuessed(t *testing.T) {

@@ -42,67 +42,6 @@ func (c *scaledClock) Real(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / c.speed)
 }
 
-// ManualClock changes only when Advance is called. It is for tests that drive a part of a node without waiting.
-type ManualClock struct {
-	mu     sync.Mutex
-	now    time.Time
-	timers []manualTimer
-}
-
-type manualTimer struct {
-	at time.Time
-	ch chan time.Time
-}
-
-// NewManualClock returns a clock set to start.
-func NewManualClock(start time.Time) *ManualClock { return &ManualClock{now: start} }
-
-// Now returns the time last set.
-func (c *ManualClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-// After fires when Advance has moved the clock by at least d.
-func (c *ManualClock) After(d time.Duration) <-chan time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ch := make(chan time.Time, 1)
-	if d <= 0 {
-		ch <- c.now
-		return ch
-	}
-	c.timers = append(c.timers, manualTimer{at: c.now.Add(d), ch: ch})
-	return ch
-}
-
-// Real returns d: a manual clock has no wall time of its own.
-func (c *ManualClock) Real(d time.Duration) time.Duration { return d }
-
-// Waiters returns how many timers have not fired.
-func (c *ManualClock) Waiters() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.timers)
-}
-
-// Advance moves the clock and fires what is due.
-func (c *ManualClock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-	rest := c.timers[:0]
-	for _, t := range c.timers {
-		if t.at.After(c.now) {
-			rest = append(rest, t)
-			continue
-		}
-		t.ch <- c.now
-	}
-	c.timers = rest
-}
-
 // gate holds back a paused node, as SIGSTOP holds a process: nothing runs, sockets stay open.
 type gate struct {
 	mu     sync.Mutex

@@ -7,19 +7,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// Cluster runs nodes in this process, each on a loopback address of its own with ScyllaDB's ports. It is what other packages'
-// tests start; see StartCluster.
+// Cluster runs nodes in this process, on a network in memory, each with an address of its own and ScyllaDB's ports. It is what
+// other packages' tests start; see StartCluster.
 type Cluster struct {
 	Network *Network
 
@@ -27,34 +25,17 @@ type Cluster struct {
 	cancel context.CancelFunc
 	dir    string
 	base   Options
-	prefix string
 
 	mu    sync.Mutex
 	nodes []*Node // current node of each index; restarts replace it
 	all   []*Node
 }
 
-var loopbackNets atomic.Uint32
-
-// nextLoopbackNet returns an unused 127.x.y prefix. The process ID is part of it, so that two test processes rarely try the same one.
-func nextLoopbackNet() string {
-	pid := os.Getpid()
-	for {
-		k := int(loopbackNets.Add(1))
-		p := fmt.Sprintf("127.%d.%d.", 16+(pid+k/200)%200, (pid/200+k)%250)
-		l, err := net.Listen("tcp", p+"254:7000")
-		if err == nil {
-			_ = l.Close()
-			return p
-		}
-	}
-}
-
 // StartCluster starts size nodes one after another and returns when all are initialized and see each other UP. base gives what they share
 // (version, speed, times); Dir is made below dir, addresses are chosen here, the rack of node i is "rack<i mod 3 + 1>" unless base.Rack is
 // set. The API of every node is on its own address, port 10000. Close ends everything; so does the end of ctx.
 func StartCluster(ctx context.Context, dir string, size int, base Options) (*Cluster, error) {
-	c := &Cluster{Network: NewNetwork(), dir: dir, base: base, prefix: nextLoopbackNet()}
+	c := &Cluster{Network: NewNetwork(), dir: dir, base: base}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	for range size {
 		n, err := c.Add(nil)
@@ -84,22 +65,24 @@ func (c *Cluster) Close() {
 	}
 }
 
+func address(i int) string { return fmt.Sprintf("10.0.0.%d", i+1) }
+
 // Options returns the options of the node with this index, whether it exists or not.
 func (c *Cluster) Options(i int) Options {
 	o := c.base
 	o.Network = c.Network
 	o.Dir = filepath.Join(c.dir, fmt.Sprintf("node%d", i))
-	o.ListenAddress = fmt.Sprintf("%s%d", c.prefix, i+1)
+	o.ListenAddress = address(i)
 	o.BroadcastAddress, o.RPCAddress, o.APIAddress = "", "", o.ListenAddress
 	if o.Rack == "" {
 		o.Rack = fmt.Sprintf("rack%d", i%3+1)
 	}
 	if len(o.Seeds) == 0 {
-		o.Seeds = []string{c.prefix + "1"}
+		o.Seeds = []string{address(0)}
 		if i == 0 && len(c.all) > 0 {
 			o.Seeds = nil
 			for j := range c.nodes {
-				o.Seeds = append(o.Seeds, fmt.Sprintf("%s%d", c.prefix, j+1))
+				o.Seeds = append(o.Seeds, address(j))
 			}
 		}
 	}
@@ -183,7 +166,9 @@ func (n *Node) Request(ctx context.Context, method, path string) (int, string, e
 		return 0, "", err
 	}
 	req.Close = true
-	resp, err := http.DefaultClient.Do(req)
+	client := n.o.Network.Client()
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
 	if err != nil {
 		return 0, "", err
 	}

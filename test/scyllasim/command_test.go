@@ -14,8 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/output"
@@ -47,6 +49,22 @@ func startProcess(t *testing.T, name string, env []string, args ...string) (*exe
 	return cmd, out
 }
 
+var loopbacks atomic.Uint32
+
+// loopback returns an address of this machine that no other process uses: the process ID is in it.
+func loopback() string {
+	pid := uint32(os.Getpid())
+	return fmt.Sprintf("127.%d.%d.%d", 1+63*(loopbacks.Add(1)%4)+pid>>16%63, pid>>8&255, pid&255)
+}
+
+// until waits until a process has written a text so many times.
+func until(t *testing.T, out *output.Buffer, text string, times int) {
+	t.Helper()
+	if err := out.Wait(t.Context(), func(all string) bool { return strings.Count(all, text) >= times }); err != nil {
+		t.Fatalf("%q is not written %d times: %v", text, times, err)
+	}
+}
+
 func childPID(t *testing.T, out *output.Buffer) int {
 	t.Helper()
 	s := out.String()
@@ -61,7 +79,7 @@ func childPID(t *testing.T, out *output.Buffer) int {
 
 func TestEntrypointSupervises(t *testing.T) {
 	t.Parallel()
-	ip := nextLoopbackNet() + "1"
+	ip := loopback()
 	env := []string{"SCYLLASIM_SPEED=20", "SCYLLASIM_VERSION=2026.1.0"}
 	args := []string{"", "--workdir=" + t.TempDir(), "--listen-address", ip, "--rpc-address=" + ip, "--api-address", ip, "--seeds=" + ip,
 		"--smp", "1", "--overprovisioned", "--memory=1G", "--developer-mode=1", "--cluster-name=demo", "--dc=dc1", "--rack=r1"}
@@ -76,12 +94,7 @@ func TestEntrypointSupervises(t *testing.T) {
 	}
 	completed := func(n int) {
 		t.Helper()
-		eventually(t, "initialization", func() string {
-			if got := strings.Count(out.String(), "initialization completed"); got < n {
-				return fmt.Sprint(got)
-			}
-			return ""
-		})
+		until(t, out, "initialization completed", n)
 	}
 	completed(1)
 	id := hostID()
@@ -118,12 +131,7 @@ func TestEntrypointSupervises(t *testing.T) {
 	if err := syscall.Kill(childPID(t, out), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the end is noted", func() string {
-		if !strings.Contains(out.String(), "exited: scylla (exit status 0; expected)") {
-			return "not yet"
-		}
-		return ""
-	})
+	until(t, out, "exited: scylla (exit status 0; expected)", 1)
 	if got := hostID(); got != "" {
 		t.Errorf("something answers: %s", got)
 	}
@@ -140,16 +148,11 @@ func TestEntrypointSupervises(t *testing.T) {
 
 func TestEntrypointForwardsSIGTERM(t *testing.T) {
 	t.Parallel()
-	ip := nextLoopbackNet() + "1"
+	ip := loopback()
 	dir := t.TempDir()
 	cmd, out := startProcess(t, "/docker-entrypoint.py", []string{"SCYLLASIM_SPEED=20"},
 		"--workdir="+dir, "--listen-address="+ip, "--api-address="+ip, "--seeds="+ip)
-	eventually(t, "initialization", func() string {
-		if !strings.Contains(out.String(), "initialization completed") {
-			return "not yet"
-		}
-		return ""
-	})
+	until(t, out, "initialization completed", 1)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -163,24 +166,10 @@ func TestEntrypointForwardsSIGTERM(t *testing.T) {
 
 func TestEntrypointRestartsAFailedStart(t *testing.T) {
 	t.Parallel()
-	ip := nextLoopbackNet() + "1"
+	ip := loopback()
 	_, out := startProcess(t, "/docker-entrypoint.py", []string{"SCYLLASIM_SPEED=20"},
 		"--workdir="+t.TempDir(), "--listen-address="+ip, "--api-address="+ip, "--seeds=no-such-name.invalid")
-	eventually(t, "it is started again and again", func() string {
-		if got := strings.Count(out.String(), "exited: scylla (exit status 1; not expected)"); got < 3 {
-			return fmt.Sprint(got)
-		}
-		return ""
-	})
-}
-
-// instantClock waits for nothing; only the time that passes while the program runs counts.
-type instantClock struct{ *ManualClock }
-
-func (instantClock) After(time.Duration) <-chan time.Time {
-	c := make(chan time.Time)
-	close(c)
-	return c
+	until(t, out, "exited: scylla (exit status 1; not expected)", 3)
 }
 
 func TestSupervisor(t *testing.T) {
@@ -197,53 +186,50 @@ func TestSupervisor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var mu sync.Mutex
-			clock := NewManualClock(time.Unix(0, 0))
-			starts := 0
-			var said []string
-			s := supervisor{
-				minUptime: time.Second, stopWait: time.Minute, clock: instantClock{clock},
-				say: func(f string, a ...any) { mu.Lock(); said = append(said, fmt.Sprintf(f, a...)); mu.Unlock() },
-				start: func() (func() int, func(os.Signal), error) {
-					mu.Lock()
-					defer mu.Unlock()
-					if starts >= len(tc.codes) {
-						return nil, nil, errors.New("started too often")
-					}
-					code := tc.codes[starts]
-					starts++
-					return func() int {
-						if tc.slow {
-							clock.Advance(2 * time.Second)
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var mu sync.Mutex
+				starts := 0
+				var said []string
+				s := supervisor{
+					minUptime: time.Second, stopWait: time.Minute, clock: NewClock(1),
+					say: func(f string, a ...any) { mu.Lock(); said = append(said, fmt.Sprintf(f, a...)); mu.Unlock() },
+					start: func() (func() int, func(os.Signal), error) {
+						mu.Lock()
+						defer mu.Unlock()
+						if starts >= len(tc.codes) {
+							return nil, nil, errors.New("started too often")
 						}
-						return code
-					}, func(os.Signal) {}, nil
-				},
-			}
-			done := make(chan error, 1)
-			go func() { done <- s.run(ctx) }()
-			eventually(t, "the last word", func() string {
-				mu.Lock()
-				defer mu.Unlock()
-				if len(said) == 0 || said[len(said)-1] != tc.last {
-					return fmt.Sprint(said)
+						code := tc.codes[starts]
+						starts++
+						return func() int {
+							if tc.slow {
+								time.Sleep(2 * time.Second)
+							}
+							return code
+						}, func(os.Signal) {}, nil
+					},
 				}
-				return ""
+				done := make(chan error, 1)
+				go func() { done <- s.run(ctx) }()
+				time.Sleep(patience)
+				if said[len(said)-1] != tc.last {
+					t.Error(said)
+				}
+				select {
+				case err := <-done:
+					t.Errorf("the container ended: %v", err)
+				default:
+				}
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				if starts != tc.starts {
+					t.Errorf("%d starts, want %d", starts, tc.starts)
+				}
 			})
-			select {
-			case err := <-done:
-				t.Errorf("the container ended: %v", err)
-			default:
-			}
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-			if starts != tc.starts {
-				t.Errorf("%d starts, want %d", starts, tc.starts)
-			}
 		})
 	}
 }
@@ -313,36 +299,38 @@ func TestVersionCommand(t *testing.T) {
 
 func TestNodetool(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{})
-	n := c.Node(1)
-	run := func(args ...string) (string, int) {
-		var out bytes.Buffer
-		code := NodetoolCommand(t.Context(), append([]string{"-h", n.Address(), "-p", "10000"}, args...), &out, &out)
-		return out.String(), code
-	}
-	if out, code := run("version"); code != 0 || out != "ReleaseVersion: 3.0.8\n" {
-		t.Errorf("%q %d", out, code)
-	}
-	if out, code := run("info"); code != 0 || !strings.Contains(out, n.HostID()) {
-		t.Errorf("%q %d", out, code)
-	}
-	if out, code := run("removenode", c.Node(0).HostID()); code != 1 || !strings.Contains(out, "is alive") {
-		t.Errorf("%q %d", out, code)
-	}
-	if out, code := run("drain"); code != 0 || n.Mode() != modeDrained {
-		t.Errorf("%q %d %s", out, code, n.Mode())
-	}
-	if _, code := run("nope"); code != 1 {
-		t.Errorf("%d", code)
-	}
-	if _, code := run(); code != 1 {
-		t.Errorf("%d", code)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{})
+		n := c.Node(1)
+		run := func(args ...string) (string, int) {
+			var out bytes.Buffer
+			tool := parseNodetool(t.Context(), append([]string{"-h", n.Address(), "-p", "10000"}, args...))
+			tool.client = c.Network.Client()
+			code := tool.run(&out, &out)
+			return out.String(), code
+		}
+		if out, code := run("version"); code != 0 || out != "ReleaseVersion: 3.0.8\n" {
+			t.Errorf("%q %d", out, code)
+		}
+		if out, code := run("info"); code != 0 || !strings.Contains(out, n.HostID()) {
+			t.Errorf("%q %d", out, code)
+		}
+		if out, code := run("removenode", c.Node(0).HostID()); code != 1 || !strings.Contains(out, "is alive") {
+			t.Errorf("%q %d", out, code)
+		}
+		if out, code := run("drain"); code != 0 || n.Mode() != modeDrained {
+			t.Errorf("%q %d %s", out, code, n.Mode())
+		}
+		if _, code := run("nope"); code != 1 {
+			t.Errorf("%d", code)
+		}
+		if _, code := run(); code != 1 {
+			t.Errorf("%d", code)
+		}
+	})
 }
 
 func request(ctx context.Context, method, url string) (int, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return 0, "", err

@@ -8,8 +8,7 @@ import (
 )
 
 func (n *Node) startCQL() {
-	lc := net.ListenConfig{}
-	l, err := lc.Listen(n.ctx, "tcp", net.JoinHostPort(n.o.RPCAddress, strconv.Itoa(n.o.CQLPort)))
+	l, err := n.o.Network.listen(n.ctx, net.JoinHostPort(n.o.RPCAddress, strconv.Itoa(n.o.CQLPort)))
 	if err != nil {
 		n.log.error("cql_server_controller", "cannot listen: %v", err)
 		return

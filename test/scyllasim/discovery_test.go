@@ -5,46 +5,53 @@ package scyllasim
 import (
 	"os"
 	"testing"
+	"testing/synctest"
 )
 
 func TestSelfSeedFormsASecondCluster(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 1, Options{})
-	second := add(t, c, func(o *Options) { o.Seeds = []string{o.ListenAddress} })
-	ready(t, second)
-	if ids := hostIDs(t, second); len(ids) != 1 {
-		t.Errorf("second cluster has %v", ids)
-	}
-	if c.Node(0).groupID() == second.groupID() {
-		t.Error("one group 0")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 1, Options{})
+		second := add(t, c, func(o *Options) { o.Seeds = []string{o.ListenAddress} })
+		ready(t, second)
+		if ids := hostIDs(t, second); len(ids) != 1 {
+			t.Errorf("second cluster has %v", ids)
+		}
+		if c.Node(0).groupID() == second.groupID() {
+			t.Error("one group 0")
+		}
+	})
 }
 
 func TestThreeNodesThatSeedEachOtherFormOneCluster(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 0, Options{})
-	var seeds []string
-	for i := range 3 {
-		seeds = append(seeds, c.Options(i).ListenAddress)
-	}
-	var nodes []*Node
-	for range 3 {
-		nodes = append(nodes, add(t, c, func(o *Options) { o.Seeds = seeds }))
-	}
-	for _, n := range nodes {
-		ready(t, n)
-	}
-	if nodes[0].groupID() != nodes[1].groupID() || nodes[1].groupID() != nodes[2].groupID() {
-		t.Error("more than one cluster")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 0, Options{})
+		var seeds []string
+		for i := range 3 {
+			seeds = append(seeds, c.Options(i).ListenAddress)
+		}
+		var nodes []*Node
+		for range 3 {
+			nodes = append(nodes, add(t, c, func(o *Options) { o.Seeds = seeds }))
+		}
+		for _, n := range nodes {
+			ready(t, n)
+		}
+		if nodes[0].groupID() != nodes[1].groupID() || nodes[1].groupID() != nodes[2].groupID() {
+			t.Error("more than one cluster")
+		}
+	})
 }
 
 func TestUnresolvableSeedFailsBeforeAnythingIsStored(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 0, Options{})
-	n := add(t, c, func(o *Options) { o.Seeds = []string{"no-such-name.invalid"} })
-	wantExit(t, n, 1, "Bad configuration: invalid value in 'seeds': 'no-such-name.invalid'", "Startup failed: bad_configuration_error")
-	if _, err := os.Stat(n.Dir()); !os.IsNotExist(err) {
-		t.Errorf("data directory: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 0, Options{})
+		n := add(t, c, func(o *Options) { o.Seeds = []string{"no-such-name.invalid"} })
+		wantExit(t, n, 1, "Bad configuration: invalid value in 'seeds': 'no-such-name.invalid'", "Startup failed: bad_configuration_error")
+		if _, err := os.Stat(n.Dir()); !os.IsNotExist(err) {
+			t.Errorf("data directory: %v", err)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -65,84 +66,90 @@ func queryColumns(v Version, env func(string) string, columns string, files ...s
 
 func TestSystemLocalIsNotFlushedUntilTold(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{Version: "2025.3.0"})
-	n := c.Node(1)
-	ask := func() string {
-		out, errOut, code := query(t, "2025.3.0", dataFiles(t, n.Dir())...)
-		if code != 0 {
-			t.Errorf("exit code %d: %s", code, errOut)
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{Version: "2025.3.0"})
+		n := c.Node(1)
+		ask := func() string {
+			out, errOut, code := query(t, "2025.3.0", dataFiles(t, n.Dir())...)
+			if code != 0 {
+				t.Errorf("exit code %d: %s", code, errOut)
+			}
+			return out
 		}
-		return out
-	}
-	if got := ask(); got != "[]" {
-		t.Errorf("before any flush: %s", got)
-	}
-	if schemaLogBytes(t, n.Dir()) == 0 {
-		t.Error("no schema commitlog holds what is not flushed")
-	}
-	n.Kill()
-	if got := ask(); got != "[]" {
-		t.Errorf("after a kill: %s", got)
-	}
-	n = restart(t, c, 1, nil)
-	ready(t, n)
-	if got, want := ask(), `[{"bootstrapped":"COMPLETED"}]`; got != want {
-		t.Errorf("after the replay of a restart: %s, want %s", got, want)
-	}
-	if !strings.Contains(n.Log(), "replaying schema commit log - flushing memtables") {
-		t.Error("the replay is not in the log")
-	}
-	first := c.Node(0)
-	if code, body, err := first.Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=local"); code != 200 || body != "" || err != nil {
-		t.Errorf("keyspace_flush: %d %q %v", code, body, err)
-	}
-	out, _, _ := query(t, "2025.3.0", dataFiles(t, first.Dir())...)
-	if out != `[{"bootstrapped":"COMPLETED"}]` {
-		t.Errorf("after keyspace_flush: %s", out)
-	}
-	joiner := add(t, c, nil)
-	ready(t, joiner)
-	joiner.Stop()
-	if out, _, _ := query(t, "2025.3.0", dataFiles(t, joiner.Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
-		t.Errorf("after a clean stop: %s", out)
-	}
-	if schemaLogBytes(t, joiner.Dir()) != 0 {
-		t.Error("a clean stop left a commitlog")
-	}
+		if got := ask(); got != "[]" {
+			t.Errorf("before any flush: %s", got)
+		}
+		if schemaLogBytes(t, n.Dir()) == 0 {
+			t.Error("no schema commitlog holds what is not flushed")
+		}
+		n.Kill()
+		if got := ask(); got != "[]" {
+			t.Errorf("after a kill: %s", got)
+		}
+		n = restart(t, c, 1, nil)
+		ready(t, n)
+		if got, want := ask(), `[{"bootstrapped":"COMPLETED"}]`; got != want {
+			t.Errorf("after the replay of a restart: %s, want %s", got, want)
+		}
+		if !strings.Contains(n.Log(), "replaying schema commit log - flushing memtables") {
+			t.Error("the replay is not in the log")
+		}
+		first := c.Node(0)
+		if code, body, err := first.Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=local"); code != 200 || body != "" || err != nil {
+			t.Errorf("keyspace_flush: %d %q %v", code, body, err)
+		}
+		out, _, _ := query(t, "2025.3.0", dataFiles(t, first.Dir())...)
+		if out != `[{"bootstrapped":"COMPLETED"}]` {
+			t.Errorf("after keyspace_flush: %s", out)
+		}
+		joiner := add(t, c, nil)
+		ready(t, joiner)
+		joiner.Stop()
+		if out, _, _ := query(t, "2025.3.0", dataFiles(t, joiner.Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
+			t.Errorf("after a clean stop: %s", out)
+		}
+		if schemaLogBytes(t, joiner.Dir()) != 0 {
+			t.Error("a clean stop left a commitlog")
+		}
+	})
 }
 
 func TestOldVersionsFlushAtOnce(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 1, Options{Version: "5.2.9"})
-	if out, _, _ := query(t, "2025.3.0", dataFiles(t, c.Node(0).Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
-		t.Errorf("%s", out)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 1, Options{Version: "5.2.9"})
+		if out, _, _ := query(t, "2025.3.0", dataFiles(t, c.Node(0).Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
+			t.Errorf("%s", out)
+		}
+	})
 }
 
 func TestDrainFlushes(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{})
-	n := c.Node(1)
-	if code, body, err := n.Request(testContext(t), "POST", "/storage_service/drain"); code != 200 || err != nil {
-		t.Fatalf("drain: %d %s %v", code, body, err)
-	}
-	if m := text(t, n, "/storage_service/operation_mode"); m != modeDrained {
-		t.Errorf("mode %s", m)
-	}
-	if code, _ := get(t, n, "/storage_service/host_id"); code != 500 {
-		t.Errorf("host_id on a drained node: %d", code)
-	}
-	if _, body := get(t, n, "/storage_service/native_transport"); body != "false" {
-		t.Errorf("native transport %s", body)
-	}
-	waitDown(t, c.Node(0), n.Address())
-	if out, _, _ := query(t, "2026.2.0", dataFiles(t, n.Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
-		t.Errorf("%s", out)
-	}
-	n.Stop()
-	if n.ExitCode() != 0 {
-		t.Errorf("exit code %d", n.ExitCode())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{})
+		n := c.Node(1)
+		if code, body, err := n.Request(testContext(t), "POST", "/storage_service/drain"); code != 200 || err != nil {
+			t.Fatalf("drain: %d %s %v", code, body, err)
+		}
+		if m := text(t, n, "/storage_service/operation_mode"); m != modeDrained {
+			t.Errorf("mode %s", m)
+		}
+		if code, _ := get(t, n, "/storage_service/host_id"); code != 500 {
+			t.Errorf("host_id on a drained node: %d", code)
+		}
+		if _, body := get(t, n, "/storage_service/native_transport"); body != "false" {
+			t.Errorf("native transport %s", body)
+		}
+		waitDown(t, c.Node(0), n.Address())
+		if out, _, _ := query(t, "2026.2.0", dataFiles(t, n.Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
+			t.Errorf("%s", out)
+		}
+		n.Stop()
+		if n.ExitCode() != 0 {
+			t.Errorf("exit code %d", n.ExitCode())
+		}
+	})
 }
 
 // writeTable writes one SSTable of system.local; a nil value leaves the column out.
@@ -224,34 +231,34 @@ func TestSSTableQuery(t *testing.T) {
 // The barrier asks for both columns in one call: a volume that holds another host ID than the one recorded is not this member's.
 func TestSSTableQueryOfHostID(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 1, Options{Version: "2025.3.0"})
-	n := c.Node(0)
-	early := add(t, c, func(o *Options) { o.StreamTime = time.Hour })
-	eventually(t, "it streams", func() string { return strings.TrimPrefix(early.Mode(), modeBootstrap) })
-	env := func(string) string { return t.TempDir() }
-	for name, tc := range map[string]struct {
-		version, columns string
-		node             *Node
-		want             string
-	}{
-		"a member":                    {"2025.3.0", "host_id, bootstrapped", n, `[{"host_id":"` + n.HostID() + `","bootstrapped":"COMPLETED"}]`},
-		"columns as they are asked":   {"2025.3.0", "bootstrapped, host_id", n, `[{"bootstrapped":"COMPLETED","host_id":"` + n.HostID() + `"}]`},
-		"not bootstrapped yet":        {"2025.3.0", "host_id, bootstrapped", early, `[{"host_id":"` + early.HostID() + `","bootstrapped":null}]`},
-		"the NULL bug comes after it": {"2025.2.1", "host_id, bootstrapped", early, `[{"host_id":"` + early.HostID() + `","bootstrapped":null""}]`},
-	} {
-		t.Run(name, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 1, Options{Version: "2025.3.0"})
+		n := c.Node(0)
+		early := add(t, c, func(o *Options) { o.StreamTime = time.Hour })
+		eventually(t, "it streams", func() string { return strings.TrimPrefix(early.Mode(), modeBootstrap) })
+		env := func(string) string { return t.TempDir() }
+		for name, tc := range map[string]struct {
+			version, columns string
+			node             *Node
+			want             string
+		}{
+			"a member":                    {"2025.3.0", "host_id, bootstrapped", n, `[{"host_id":"` + n.HostID() + `","bootstrapped":"COMPLETED"}]`},
+			"columns as they are asked":   {"2025.3.0", "bootstrapped, host_id", n, `[{"bootstrapped":"COMPLETED","host_id":"` + n.HostID() + `"}]`},
+			"not bootstrapped yet":        {"2025.3.0", "host_id, bootstrapped", early, `[{"host_id":"` + early.HostID() + `","bootstrapped":null}]`},
+			"the NULL bug comes after it": {"2025.2.1", "host_id, bootstrapped", early, `[{"host_id":"` + early.HostID() + `","bootstrapped":null""}]`},
+		} {
 			if code, body, err := tc.node.Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=local"); code != 200 || err != nil {
-				t.Fatalf("flush: %d %s %v", code, body, err)
+				t.Fatalf("%s: flush: %d %s %v", name, code, body, err)
 			}
 			v, err := ParseVersion(tc.version)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if out, errOut, code := queryColumns(v, env, tc.columns, dataFiles(t, tc.node.Dir())...); out != tc.want || code != 0 {
-				t.Errorf("%s, code %d, stderr %s; want %s", out, code, errOut, tc.want)
+				t.Errorf("%s: %s, code %d, stderr %s; want %s", name, out, code, errOut, tc.want)
 			}
-		})
-	}
+		}
+	})
 }
 
 func TestSSTableQueryArguments(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -40,47 +41,51 @@ func TestSupports(t *testing.T) {
 
 func TestOlderNewcomerIsRejectedAndLeft(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{Version: "2025.4.0"})
-	old := add(t, c, func(o *Options) { o.Version = "2025.3.1" })
-	wantExit(t, old, 1, "Startup failed: std::runtime_error (the topology coordinator rejected request to join the cluster: Feature check failed")
-	if st := c.Node(0).g0.state().state(old.HostID()); st != stateLeft {
-		t.Errorf("the rejected node is %q", st)
-	}
-	l := tasks(t, c.Node(0))
-	if got := l[len(l)-1]; got.State != "failed" || got.Error != "Join is rejected during validation" {
-		t.Errorf("task %+v", got)
-	}
-	// The same volume with the right version stays refused; a new one is let in.
-	wantExit(t, restart(t, c, 2, nil), 1, "The node has already been removed from the cluster")
-	if err := c.Wipe(2); err != nil {
-		t.Fatal(err)
-	}
-	ready(t, restart(t, c, 2, nil))
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{Version: "2025.4.0"})
+		old := add(t, c, func(o *Options) { o.Version = "2025.3.1" })
+		wantExit(t, old, 1, "Startup failed: std::runtime_error (the topology coordinator rejected request to join the cluster: Feature check failed")
+		if st := c.Node(0).g0.state().state(old.HostID()); st != stateLeft {
+			t.Errorf("the rejected node is %q", st)
+		}
+		l := tasks(t, c.Node(0))
+		if got := l[len(l)-1]; got.State != "failed" || got.Error != "Join is rejected during validation" {
+			t.Errorf("task %+v", got)
+		}
+		// The same volume with the right version stays refused; a new one is let in.
+		wantExit(t, restart(t, c, 2, nil), 1, "The node has already been removed from the cluster")
+		if err := c.Wipe(2); err != nil {
+			t.Fatal(err)
+		}
+		ready(t, restart(t, c, 2, nil))
+	})
 }
 
 func TestA5FeaturesAreEnabledWhenAllNodesHaveThem(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{Version: "2025.3.0"})
-	upgrade := func(i int) {
-		t.Helper()
-		c.Node(i).Stop()
-		ready(t, restart(t, c, i, func(o *Options) { o.Version = "2025.4.0" }))
-		if err := c.WaitAllUp(testContext(t)); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{Version: "2025.3.0"})
+		upgrade := func(i int) {
+			t.Helper()
+			c.Node(i).Stop()
+			ready(t, restart(t, c, i, func(o *Options) { o.Version = "2025.4.0" }))
+			if err := c.WaitAllUp(testContext(t)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	upgrade(1)
-	ready(t, add(t, c, nil)) // in the middle of an upgrade the old version may still join
-	upgrade(2)
-	upgrade(0)
-	eventually(t, "the features of 2025.4 are enabled", func() string {
-		return strings.TrimPrefix(c.Node(1).g0.state().Features, "SCYLLASIM_2025_4")
+		upgrade(1)
+		ready(t, add(t, c, nil)) // in the middle of an upgrade the old version may still join
+		upgrade(2)
+		upgrade(0)
+		eventually(t, "the features of 2025.4 are enabled", func() string {
+			return strings.TrimPrefix(c.Node(1).g0.state().Features, "SCYLLASIM_2025_4")
+		})
+		wantExit(t, add(t, c, nil), 1, "Feature check failed")
+		// So a node that runs knows all enabled features, also after a rollback of its version.
+		c.Node(2).Stop()
+		wantExit(t, restart(t, c, 2, func(o *Options) { o.Version = "2025.3.0" }), 1, "prohibited downgrade procedure")
+		ready(t, restart(t, c, 2, func(o *Options) { o.Version = "2025.4.0" }))
 	})
-	wantExit(t, add(t, c, nil), 1, "Feature check failed")
-	// So a node that runs knows all enabled features, also after a rollback of its version.
-	c.Node(2).Stop()
-	wantExit(t, restart(t, c, 2, func(o *Options) { o.Version = "2025.3.0" }), 1, "prohibited downgrade procedure")
-	ready(t, restart(t, c, 2, func(o *Options) { o.Version = "2025.4.0" }))
 }
 
 func TestRestartInTheMiddleOfAJoinRollsItBack(t *testing.T) {
@@ -91,17 +96,19 @@ func TestRestartInTheMiddleOfAJoinRollsItBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startCluster(t, 3, Options{})
-			j := add(t, c, func(o *Options) { o.StreamTime = time.Hour })
-			eventually(t, "it streams", func() string { return strings.TrimPrefix(j.Mode(), modeBootstrap) })
-			stop(c.Node(2))
-			ready(t, restart(t, c, 2, nil))
-			wantExit(t, j, 1, "Bootstrap failed. See earlier errors (Rolled back: ")
-			eventually(t, "the joiner is out for ever", func() string {
-				if st := c.Node(0).g0.state().state(j.HostID()); st != stateLeft {
-					return st
-				}
-				return ""
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, 3, Options{})
+				j := add(t, c, func(o *Options) { o.StreamTime = time.Hour })
+				eventually(t, "it streams", func() string { return strings.TrimPrefix(j.Mode(), modeBootstrap) })
+				stop(c.Node(2))
+				ready(t, restart(t, c, 2, nil))
+				wantExit(t, j, 1, "Bootstrap failed. See earlier errors (Rolled back: ")
+				eventually(t, "the joiner is out for ever", func() string {
+					if st := c.Node(0).g0.state().state(j.HostID()); st != stateLeft {
+						return st
+					}
+					return ""
+				})
 			})
 		})
 	}
@@ -109,37 +116,39 @@ func TestRestartInTheMiddleOfAJoinRollsItBack(t *testing.T) {
 
 func TestUpgradeToRaftTopology(t *testing.T) {
 	t.Parallel()
-	const path = "/storage_service/raft_topology/upgrade"
-	c := startCluster(t, 2, Options{Version: "5.4.9"})
-	if code, _ := get(t, c.Node(0), path); code != 404 {
-		t.Errorf("5.4 answers %d", code)
-	}
-	start := func() string {
-		code, body, err := c.Node(0).Request(testContext(t), "POST", path)
-		return fmt.Sprint(code, " ", body, err)
-	}
-	for i := range 2 {
-		c.Node(i).Stop()
-		ready(t, restart(t, c, i, func(o *Options) { o.Version = "6.0.1" }))
-		if err := c.WaitAllUp(testContext(t)); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		const path = "/storage_service/raft_topology/upgrade"
+		c := startCluster(t, 2, Options{Version: "5.4.9"})
+		if code, _ := get(t, c.Node(0), path); code != 404 {
+			t.Errorf("5.4 answers %d", code)
 		}
-		if got := text(t, c.Node(i), path); got != notUpgraded {
-			t.Errorf("node %d: %s", i, got)
+		start := func() string {
+			code, body, err := c.Node(0).Request(testContext(t), "POST", path)
+			return fmt.Sprint(code, " ", body, err)
 		}
-		if i == 0 {
-			if got := start(); !strings.Contains(got, "does not support it yet") {
-				t.Errorf("upgrade with an old node: %s", got)
+		for i := range 2 {
+			c.Node(i).Stop()
+			ready(t, restart(t, c, i, func(o *Options) { o.Version = "6.0.1" }))
+			if err := c.WaitAllUp(testContext(t)); err != nil {
+				t.Fatal(err)
+			}
+			if got := text(t, c.Node(i), path); got != notUpgraded {
+				t.Errorf("node %d: %s", i, got)
+			}
+			if i == 0 {
+				if got := start(); !strings.Contains(got, "does not support it yet") {
+					t.Errorf("upgrade with an old node: %s", got)
+				}
 			}
 		}
-	}
-	// Before the upgrade two newcomers at once hurt each other: the second is refused, and may try again.
-	first := add(t, c, func(o *Options) { o.Version, o.StreamTime = "6.0.1", 20*time.Second })
-	eventually(t, "the first streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
-	second := add(t, c, func(o *Options) { o.Version = "6.0.1" })
-	wantExit(t, second, 1, "Other bootstrapping/leaving/moving nodes detected")
-	ready(t, first)
-	ready(t, restart(t, c, 3, func(o *Options) { o.Version = "6.0.1" }))
-	eventually(t, "the upgrade is begun", func() string { return strings.TrimPrefix(start(), "200 <nil>") })
-	eventually(t, "the upgrade is done", func() string { return strings.TrimPrefix(text(t, c.Node(2), path), upgradeDone) })
+		// Before the upgrade two newcomers at once hurt each other: the second is refused, and may try again.
+		first := add(t, c, func(o *Options) { o.Version, o.StreamTime = "6.0.1", 20*time.Second })
+		eventually(t, "the first streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
+		second := add(t, c, func(o *Options) { o.Version = "6.0.1" })
+		wantExit(t, second, 1, "Other bootstrapping/leaving/moving nodes detected")
+		ready(t, first)
+		ready(t, restart(t, c, 3, func(o *Options) { o.Version = "6.0.1" }))
+		eventually(t, "the upgrade is begun", func() string { return strings.TrimPrefix(start(), "200 <nil>") })
+		eventually(t, "the upgrade is done", func() string { return strings.TrimPrefix(text(t, c.Node(2), path), upgradeDone) })
+	})
 }

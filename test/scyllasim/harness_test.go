@@ -4,8 +4,6 @@ package scyllasim
 
 import (
 	"context"
-	"flag"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -13,35 +11,26 @@ import (
 	"time"
 )
 
-// testSpeed is how much faster than the wall the nodes of these tests run.
-const testSpeed = 12
-
 // TestMain lets the test binary stand in for the real one: the entrypoint starts its own executable under the name scylla.
 func TestMain(m *testing.M) {
 	if commandName(os.Args[0]) != "" || os.Getenv("SCYLLASIM_TEST_COMMAND") != "" {
 		os.Exit(Main(os.Args))
 	}
-	flag.Parse()
-	// Nearly all of these tests wait for nodes that sleep; the number of processors says little about how many may run at once.
-	if err := flag.Set("test.parallel", "5"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
 	os.Exit(m.Run())
 }
 
+// patience is in the time of a synctest bubble, in which each of these clusters lives.
+const patience = time.Hour
+
 func testContext(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
 func startCluster(t *testing.T, size int, base Options) *Cluster {
 	t.Helper()
-	if base.Speed == 0 {
-		base.Speed = testSpeed
-	}
 	c, err := StartCluster(testContext(t), t.TempDir(), size, base)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +49,7 @@ func startCluster(t *testing.T, size int, base Options) *Cluster {
 // eventually polls until check returns "", and fails with its last word otherwise.
 func eventually(t *testing.T, what string, check func() string) {
 	t.Helper()
-	end := time.Now().Add(time.Minute)
+	end := time.Now().Add(patience)
 	for {
 		why := check()
 		if why == "" {
@@ -69,7 +58,7 @@ func eventually(t *testing.T, what string, check func() string) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: %s", what, why)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 
@@ -135,7 +124,7 @@ func wantExit(t *testing.T, n *Node, code int, texts ...string) {
 	t.Helper()
 	select {
 	case <-n.Done():
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Fatalf("%s did not end; mode %s", n.Address(), n.Mode())
 	}
 	if n.ExitCode() != code {

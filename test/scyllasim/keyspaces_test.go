@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -78,66 +79,68 @@ func TestReplicas(t *testing.T) {
 
 func TestKeyspacesAndTheirRings(t *testing.T) {
 	t.Parallel()
-	keyspaces, err := ParseKeyspaces("app=datacenter1:2;log=datacenter1:1;hot=datacenter1:3,tablets,table:t1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := startCluster(t, 1, Options{Keyspaces: keyspaces})
-	for range 2 {
-		ready(t, add(t, c, func(o *Options) { o.Keyspaces = nil })) // the founder's count
-	}
-	zero := add(t, c, func(o *Options) { o.ZeroToken = true })
-	ready(t, zero)
-	n := c.Node(1)
-	for query, want := range map[string][]string{
-		"":                              {"app", "log", "hot", "system", "system_schema", "system_auth", "system_distributed", "system_distributed_everywhere", "system_traces"},
-		"?type=all&replication=tablets": {"hot"},
-		"?type=user":                    {"app", "log", "hot"},
-		"?type=user&replication=vnodes": {"app", "log"},
-		"?type=non_local_strategy":      {"app", "log", "hot", "system_auth", "system_distributed", "system_distributed_everywhere", "system_traces"},
-	} {
-		if got := list(t, n, "/storage_service/keyspaces"+query); !slices.Equal(got, want) {
-			t.Errorf("keyspaces%s: %v, want %v", query, got, want)
-		}
-	}
-	type ringRange struct {
-		Start   string   `json:"start_token"`
-		End     string   `json:"end_token"`
-		Hosts   []string `json:"endpoints"`
-		RPC     []string `json:"rpc_endpoints"`
-		Details []struct{ Host, Datacenter, Rack string }
-	}
-	c.Node(0).Kill() // a replica that is DOWN stays a replica
-	for path, replicas := range map[string]int{"app": 2, "log": 1, "hot?table=t1": 3, "system_auth": 3, "system": 1} {
-		var ring []ringRange
-		if err := n.GetJSON(testContext(t), "/storage_service/describe_ring/"+path, &ring); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		keyspaces, err := ParseKeyspaces("app=datacenter1:2;log=datacenter1:1;hot=datacenter1:3,tablets,table:t1")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if len(ring) != 3*tokensPerNode {
-			t.Errorf("%s: %d ranges", path, len(ring))
+		c := startCluster(t, 1, Options{Keyspaces: keyspaces})
+		for range 2 {
+			ready(t, add(t, c, func(o *Options) { o.Keyspaces = nil })) // the founder's count
 		}
-		for i, r := range ring {
-			if len(r.Hosts) != replicas || len(r.RPC) != replicas || slices.Contains(r.Hosts, zero.Address()) {
-				t.Fatalf("%s: replicas %v of range %d", path, r.Hosts, i)
+		zero := add(t, c, func(o *Options) { o.ZeroToken = true })
+		ready(t, zero)
+		n := c.Node(1)
+		for query, want := range map[string][]string{
+			"":                              {"app", "log", "hot", "system", "system_schema", "system_auth", "system_distributed", "system_distributed_everywhere", "system_traces"},
+			"?type=all&replication=tablets": {"hot"},
+			"?type=user":                    {"app", "log", "hot"},
+			"?type=user&replication=vnodes": {"app", "log"},
+			"?type=non_local_strategy":      {"app", "log", "hot", "system_auth", "system_distributed", "system_distributed_everywhere", "system_traces"},
+		} {
+			if got := list(t, n, "/storage_service/keyspaces"+query); !slices.Equal(got, want) {
+				t.Errorf("keyspaces%s: %v, want %v", query, got, want)
 			}
-			if before := ring[(i+len(ring)-1)%len(ring)]; r.Start != before.End {
-				t.Fatalf("%s: range %d begins at %s, the one before ends at %s", path, i, r.Start, before.End)
+		}
+		type ringRange struct {
+			Start   string   `json:"start_token"`
+			End     string   `json:"end_token"`
+			Hosts   []string `json:"endpoints"`
+			RPC     []string `json:"rpc_endpoints"`
+			Details []struct{ Host, Datacenter, Rack string }
+		}
+		c.Node(0).Kill() // a replica that is DOWN stays a replica
+		for path, replicas := range map[string]int{"app": 2, "log": 1, "hot?table=t1": 3, "system_auth": 3, "system": 1} {
+			var ring []ringRange
+			if err := n.GetJSON(testContext(t), "/storage_service/describe_ring/"+path, &ring); err != nil {
+				t.Fatal(err)
+			}
+			if len(ring) != 3*tokensPerNode {
+				t.Errorf("%s: %d ranges", path, len(ring))
+			}
+			for i, r := range ring {
+				if len(r.Hosts) != replicas || len(r.RPC) != replicas || slices.Contains(r.Hosts, zero.Address()) {
+					t.Fatalf("%s: replicas %v of range %d", path, r.Hosts, i)
+				}
+				if before := ring[(i+len(ring)-1)%len(ring)]; r.Start != before.End {
+					t.Fatalf("%s: range %d begins at %s, the one before ends at %s", path, i, r.Start, before.End)
+				}
 			}
 		}
-	}
-	for path, want := range map[string]string{
-		"nope":           "400 ",
-		"app?table=nope": "400 ",
-		"hot":            "500 ",
-	} {
-		code, body := get(t, n, "/storage_service/describe_ring/"+path)
-		if got := fmt.Sprint(code, " ", body); !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s, want %s", path, got, want)
+		for path, want := range map[string]string{
+			"nope":           "400 ",
+			"app?table=nope": "400 ",
+			"hot":            "500 ",
+		} {
+			code, body := get(t, n, "/storage_service/describe_ring/"+path)
+			if got := fmt.Sprint(code, " ", body); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %s, want %s", path, got, want)
+			}
 		}
-	}
-	_, body := get(t, n, "/storage_service/describe_ring/log")
-	first := strings.SplitAfter(body, "]}")[0]
-	if !strings.HasPrefix(first, `[{"start_token": "`) || !strings.Contains(first, `"endpoint_details": [{"host": "127.`) {
-		t.Errorf("form: %s", first)
-	}
+		_, body := get(t, n, "/storage_service/describe_ring/log")
+		first := strings.SplitAfter(body, "]}")[0]
+		if !strings.HasPrefix(first, `[{"start_token": "`) || !strings.Contains(first, `"endpoint_details": [{"host": "10.0.0.`) {
+			t.Errorf("form: %s", first)
+		}
+	})
 }

@@ -6,23 +6,125 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// Network is a firewall between nodes of one process. Packets between two addresses that are cut are held back, as with a
-// DROP rule: connections stay open, data does not arrive, new connections time out. Nodes in processes of their own need
-// none of this; there the real network is cut.
+// Network is the network of the nodes of one process, in memory: it needs no ports, and works in a synctest bubble. Packets
+// between two addresses that are cut are held back, as with a DROP rule: connections stay open, data does not arrive, new
+// connections time out. Nodes in processes of their own have none of this (nil); there the real network is cut.
 type Network struct {
-	mu      sync.Mutex
-	cuts    map[[2]string]bool
-	changed chan struct{}
+	mu        sync.Mutex
+	cuts      map[[2]string]bool
+	changed   chan struct{}
+	listeners map[string]*listener // by address
 }
 
 // NewNetwork returns a network without cuts.
 func NewNetwork() *Network {
-	return &Network{cuts: map[[2]string]bool{}, changed: make(chan struct{})}
+	return &Network{cuts: map[[2]string]bool{}, changed: make(chan struct{}), listeners: map[string]*listener{}}
+}
+
+// Client returns an HTTP client of the nodes' REST APIs.
+func (w *Network) Client() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext:         func(ctx context.Context, _, address string) (net.Conn, error) { return w.dial(ctx, "", address) },
+		MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
+	}}
+}
+
+func (w *Network) listen(ctx context.Context, address string) (net.Listener, error) {
+	if w == nil {
+		return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.listeners[address] != nil {
+		return nil, &net.OpError{Op: "listen", Net: "tcp", Addr: addr(address), Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}
+	}
+	l := &listener{network: w, address: addr(address), queue: make(chan net.Conn, 128), closed: make(chan struct{})}
+	w.listeners[address] = l
+	return l, nil
+}
+
+func (w *Network) dial(ctx context.Context, from, address string) (net.Conn, error) {
+	if w == nil {
+		d := net.Dialer{}
+		if local := net.ParseIP(from); local != nil && local.IsLoopback() {
+			d.LocalAddr = &net.TCPAddr{IP: local}
+		}
+		return d.DialContext(ctx, "tcp", address)
+	}
+	w.mu.Lock()
+	l := w.listeners[address]
+	w.mu.Unlock()
+	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: addr(address), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	if l == nil {
+		return nil, refused
+	}
+	own, theirs := net.Pipe()
+	local := addr(net.JoinHostPort(from, "0"))
+	select {
+	case l.queue <- conn{theirs, l.address, local}:
+		return conn{own, local, l.address}, nil
+	case <-l.closed:
+		return nil, refused
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+type addr string
+
+func (addr) Network() string  { return "tcp" }
+func (a addr) String() string { return string(a) }
+
+// conn is one side of a connection in memory.
+type conn struct {
+	net.Conn
+	local, remote addr
+}
+
+func (c conn) LocalAddr() net.Addr  { return c.local }
+func (c conn) RemoteAddr() net.Addr { return c.remote }
+
+type listener struct {
+	network *Network
+	address addr
+	queue   chan net.Conn // connected and not accepted
+	closed  chan struct{}
+}
+
+func (l *listener) Addr() net.Addr { return l.address }
+
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case c := <-l.queue:
+		return c, nil
+	}
+}
+
+func (l *listener) Close() error {
+	l.network.mu.Lock()
+	defer l.network.mu.Unlock()
+	if l.network.listeners[string(l.address)] != l {
+		return net.ErrClosed
+	}
+	delete(l.network.listeners, string(l.address))
+	close(l.closed)
+	for {
+		select {
+		case c := <-l.queue:
+			_ = c.Close()
+		default:
+			return nil
+		}
+	}
 }
 
 func pair(a, b string) [2]string {

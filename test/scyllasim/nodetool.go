@@ -16,6 +16,7 @@ import (
 // nodetool is one call of the tool: the address it asks, and its operation with operands.
 type nodetool struct {
 	ctx    context.Context
+	client *http.Client
 	base   string
 	ignore string
 	words  []string
@@ -50,7 +51,10 @@ var nodetoolOperations = map[string]func(t *nodetool) (string, error){
 // NodetoolCommand is a small nodetool over the REST API: drain, decommission, removenode, flush, status, info, version,
 // enablebinary, disablebinary. It returns 1 when the operation is unknown or fails.
 func NodetoolCommand(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	t := parseNodetool(ctx, args)
+	return parseNodetool(ctx, args).run(stdout, stderr)
+}
+
+func (t *nodetool) run(stdout, stderr io.Writer) int {
 	if len(t.words) == 0 {
 		_, _ = fmt.Fprintln(stderr, "error processing arguments: missing operation argument")
 		return 1
@@ -70,7 +74,7 @@ func NodetoolCommand(ctx context.Context, args []string, stdout, stderr io.Write
 }
 
 func parseNodetool(ctx context.Context, args []string) *nodetool {
-	t := &nodetool{ctx: ctx}
+	t := &nodetool{ctx: ctx, client: http.DefaultClient}
 	host, port := "127.0.0.1", "10000"
 	options := map[string]*string{"-h": &host, "--host": &host, "-p": &port, "--port": &port, "--ignore-dead-nodes": &t.ignore}
 	for i := 0; i < len(args); i++ {
@@ -110,7 +114,7 @@ func (t *nodetool) do(method, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := t.client.Do(req)
 	if err != nil {
 		return "", fmt.Errorf("failed to connect to %s: %w", t.base, err)
 	}

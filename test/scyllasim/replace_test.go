@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -26,78 +27,80 @@ func replacement(t *testing.T, c *Cluster, i int, target string, change func(o *
 
 func TestReplaceSucceeds(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, Options{StreamTime: 10 * time.Second, TabletRebuildTime: 20 * time.Second})
-	dead := c.Node(2)
-	dead.Kill()
-	waitDown(t, c.Node(0), dead.Address())
-	waitDown(t, c.Node(1), dead.Address())
-	n := replacement(t, c, 2, dead.HostID(), nil)
-	eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), modeBootstrap) })
-	if n.HostID() == dead.HostID() {
-		t.Error("the new node took the old host ID")
-	}
-	ids := hostIDs(t, c.Node(0))
-	if !slices.Contains(ids, kv{dead.Address(), dead.HostID()}) || !slices.Contains(ids, kv{n.Address(), n.HostID()}) {
-		t.Errorf("host_id during a replace: %v", ids)
-	}
-	if got := list(t, c.Node(0), "/storage_service/nodes/joining"); len(got) != 0 {
-		t.Errorf("nodes/joining %v: a replacing node is not there", got)
-	}
-	l := tasks(t, c.Node(0))
-	if got, want := l[len(l)-1], (task{Type: "replace", State: "running", Entity: n.HostID()}); got != want {
-		t.Errorf("task %+v, want %+v", got, want)
-	}
-	eventually(t, "the new node owns the tokens", func() string {
-		if got := list(t, c.Node(0), "/storage_service/tokens/"+n.Address()); len(got) != tokensPerNode {
-			return fmt.Sprint(got)
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{StreamTime: 10 * time.Second, TabletRebuildTime: 20 * time.Second})
+		dead := c.Node(2)
+		dead.Kill()
+		waitDown(t, c.Node(0), dead.Address())
+		waitDown(t, c.Node(1), dead.Address())
+		n := replacement(t, c, 2, dead.HostID(), nil)
+		eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), modeBootstrap) })
+		if n.HostID() == dead.HostID() {
+			t.Error("the new node took the old host ID")
 		}
-		return ""
+		ids := hostIDs(t, c.Node(0))
+		if !slices.Contains(ids, kv{dead.Address(), dead.HostID()}) || !slices.Contains(ids, kv{n.Address(), n.HostID()}) {
+			t.Errorf("host_id during a replace: %v", ids)
+		}
+		if got := list(t, c.Node(0), "/storage_service/nodes/joining"); len(got) != 0 {
+			t.Errorf("nodes/joining %v: a replacing node is not there", got)
+		}
+		l := tasks(t, c.Node(0))
+		if got, want := l[len(l)-1], (task{Type: "replace", State: "running", Entity: n.HostID()}); got != want {
+			t.Errorf("task %+v, want %+v", got, want)
+		}
+		eventually(t, "the new node owns the tokens", func() string {
+			if got := list(t, c.Node(0), "/storage_service/tokens/"+n.Address()); len(got) != tokensPerNode {
+				return fmt.Sprint(got)
+			}
+			return ""
+		})
+		if v := n.local.get("bootstrapped"); v != "" {
+			t.Errorf("bootstrapped is %q while tablets are rebuilt", v)
+		}
+		ready(t, n)
+		if v := n.local.get("bootstrapped"); v != "COMPLETED" {
+			t.Errorf("bootstrapped is %q", v)
+		}
+		if ids := hostIDs(t, c.Node(0)); len(ids) != 3 || slices.Contains(ids, kv{dead.Address(), dead.HostID()}) {
+			t.Errorf("host_id after: %v", ids)
+		}
+		// The option may stay: it is ignored from now on.
+		n.Stop()
+		ready(t, restart(t, c, 3, func(o *Options) { o.Rack, o.ReplaceNodeFirstBoot = c.Options(2).Rack, dead.HostID() }))
+		wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned")
 	})
-	if v := n.local.get("bootstrapped"); v != "" {
-		t.Errorf("bootstrapped is %q while tablets are rebuilt", v)
-	}
-	ready(t, n)
-	if v := n.local.get("bootstrapped"); v != "COMPLETED" {
-		t.Errorf("bootstrapped is %q", v)
-	}
-	if ids := hostIDs(t, c.Node(0)); len(ids) != 3 || slices.Contains(ids, kv{dead.Address(), dead.HostID()}) {
-		t.Errorf("host_id after: %v", ids)
-	}
-	// The option may stay: it is ignored from now on.
-	n.Stop()
-	ready(t, restart(t, c, 3, func(o *Options) { o.Rack, o.ReplaceNodeFirstBoot = c.Options(2).Rack, dead.HostID() }))
-	wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned")
 }
 
 func TestReplaceRefusals(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{ShadowRound: 10 * time.Second})
-	for name, tc := range map[string]struct {
-		target string
-		change func(o *Options)
-		text   string
-	}{
-		"alive target": {c.Node(1).HostID(), nil, "tried to replace alive node " + c.Node(1).HostID()},
-		"unknown id":   {unknownID, nil, "Startup failed: std::runtime_error (Replaced node with Host ID " + unknownID + " not found)"},
-		"not an id":    {"10.0.0.1", nil, "Unable to parse 10.0.0.1 as host-id"},
-		"no seed but itself": {c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{o.ListenAddress} },
-			"Startup failed: std::runtime_error (Unable to gossip with any nodes={} (ShadowRound).)"},
-		"another rack":   {c.Node(1).HostID(), func(o *Options) { o.Rack = "elsewhere" }, "with a node on a different data center or rack"},
-		"nobody answers": {c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{"127.0.0.250"} }, "Unable to gossip with any nodes={127.0.0.250} (ShadowRound)."},
-		"unknown ignored node": {c.Node(1).HostID(), func(o *Options) { o.IgnoreDeadNodes = []string{unknownID} },
-			"Could not find ignored dead node " + unknownID},
-	} {
-		t.Run(name, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{ShadowRound: 10 * time.Second})
+		for name, tc := range map[string]struct {
+			target string
+			change func(o *Options)
+			text   string
+		}{
+			"alive target": {c.Node(1).HostID(), nil, "tried to replace alive node " + c.Node(1).HostID()},
+			"unknown id":   {unknownID, nil, "Startup failed: std::runtime_error (Replaced node with Host ID " + unknownID + " not found)"},
+			"not an id":    {"10.0.0.1", nil, "Unable to parse 10.0.0.1 as host-id"},
+			"no seed but itself": {c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{o.ListenAddress} },
+				"Startup failed: std::runtime_error (Unable to gossip with any nodes={} (ShadowRound).)"},
+			"another rack":   {c.Node(1).HostID(), func(o *Options) { o.Rack = "elsewhere" }, "with a node on a different data center or rack"},
+			"nobody answers": {c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{"127.0.0.250"} }, "Unable to gossip with any nodes={127.0.0.250} (ShadowRound)."},
+			"unknown ignored node": {c.Node(1).HostID(), func(o *Options) { o.IgnoreDeadNodes = []string{unknownID} },
+				"Could not find ignored dead node " + unknownID},
+		} {
 			n := replacement(t, c, 1, tc.target, tc.change)
 			wantExit(t, n, 1, tc.text)
 			if st := c.Node(0).g0.state().state(n.HostID()); st != "" {
-				t.Errorf("the refused node is stored as %q", st)
+				t.Errorf("%s: the refused node is stored as %q", name, st)
 			}
 			if b := c.Node(0).g0.state().banned(c.Node(1).HostID()); b {
-				t.Error("a refused request banned its target")
+				t.Errorf("%s: a refused request banned its target", name)
 			}
-		})
-	}
+		}
+	})
 }
 
 func TestReplaceWhileAnotherNodeIsDown(t *testing.T) {
@@ -116,26 +119,28 @@ func TestReplaceWhileAnotherNodeIsDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startCluster(t, 5, Options{Version: tc.version})
-			target, other := c.Node(2), c.Node(3)
-			target.Kill()
-			other.Kill()
-			for _, d := range []*Node{target, other} {
-				for _, i := range []int{0, 1, 4} {
-					waitDown(t, c.Node(i), d.Address())
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, 5, Options{Version: tc.version})
+				target, other := c.Node(2), c.Node(3)
+				target.Kill()
+				other.Kill()
+				for _, d := range []*Node{target, other} {
+					for _, i := range []int{0, 1, 4} {
+						waitDown(t, c.Node(i), d.Address())
+					}
 				}
-			}
-			n := replacement(t, c, 2, target.HostID(), nil)
-			wantExit(t, n, tc.code, tc.text)
-			if b := c.Node(0).g0.state().banned(target.HostID()); b != tc.oldBanned {
-				t.Errorf("the target is banned: %v", b)
-			}
-			if tc.oldBanned {
-				wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned")
-			}
-			// With the other dead node on the ignore list a fresh attempt with the original host ID works.
-			again := replacement(t, c, 2, target.HostID(), func(o *Options) { o.IgnoreDeadNodes = []string{other.HostID()} })
-			ready(t, again)
+				n := replacement(t, c, 2, target.HostID(), nil)
+				wantExit(t, n, tc.code, tc.text)
+				if b := c.Node(0).g0.state().banned(target.HostID()); b != tc.oldBanned {
+					t.Errorf("the target is banned: %v", b)
+				}
+				if tc.oldBanned {
+					wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned")
+				}
+				// With the other dead node on the ignore list a fresh attempt with the original host ID works.
+				again := replacement(t, c, 2, target.HostID(), func(o *Options) { o.IgnoreDeadNodes = []string{other.HostID()} })
+				ready(t, again)
+			})
 		})
 	}
 }
@@ -153,114 +158,124 @@ func TestSameAddressReplace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startCluster(t, 3, Options{Version: tc.version, StreamTime: 40 * time.Second})
-			dead := c.Node(2)
-			dead.Kill()
-			waitDown(t, c.Node(0), dead.Address())
-			waitDown(t, c.Node(1), dead.Address())
-			if err := c.Wipe(2); err != nil {
-				t.Fatal(err)
-			}
-			n := restart(t, c, 2, func(o *Options) { o.ReplaceNodeFirstBoot = dead.HostID() })
-			eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), modeBootstrap) })
-			waitUp(t, c.Node(0), dead.Address())
-			at := 0
-			for _, x := range hostIDs(t, c.Node(0)) {
-				if x.Key == dead.Address() {
-					at++
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, 3, Options{Version: tc.version, StreamTime: 40 * time.Second})
+				dead := c.Node(2)
+				dead.Kill()
+				waitDown(t, c.Node(0), dead.Address())
+				waitDown(t, c.Node(1), dead.Address())
+				if err := c.Wipe(2); err != nil {
+					t.Fatal(err)
 				}
-			}
-			if want := map[bool]int{true: 2, false: 1}[tc.both]; at != want {
-				t.Errorf("the shared address is listed %d times, want %d", at, want)
-			}
-			if got := slices.Contains(list(t, c.Node(0), "/gossiper/endpoint/down"), dead.Address()); got != tc.down {
-				t.Errorf("the shared address is in down: %v, want %v", got, tc.down)
-			}
-			ready(t, n)
-			if ids := hostIDs(t, c.Node(0)); len(ids) != 3 || !slices.Contains(ids, kv{dead.Address(), n.HostID()}) {
-				t.Errorf("after: %v", ids)
-			}
+				n := restart(t, c, 2, func(o *Options) { o.ReplaceNodeFirstBoot = dead.HostID() })
+				eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), modeBootstrap) })
+				waitUp(t, c.Node(0), dead.Address())
+				at := 0
+				for _, x := range hostIDs(t, c.Node(0)) {
+					if x.Key == dead.Address() {
+						at++
+					}
+				}
+				if want := map[bool]int{true: 2, false: 1}[tc.both]; at != want {
+					t.Errorf("the shared address is listed %d times, want %d", at, want)
+				}
+				if got := slices.Contains(list(t, c.Node(0), "/gossiper/endpoint/down"), dead.Address()); got != tc.down {
+					t.Errorf("the shared address is in down: %v, want %v", got, tc.down)
+				}
+				ready(t, n)
+				if ids := hostIDs(t, c.Node(0)); len(ids) != 3 || !slices.Contains(ids, kv{dead.Address(), n.HostID()}) {
+					t.Errorf("after: %v", ids)
+				}
+			})
 		})
 	}
 }
 
 func TestReplaceThatFailsIsResumedWithTheOriginalHostID(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, Options{})
-	dead := c.Node(2)
-	dead.Kill()
-	waitDown(t, c.Node(0), dead.Address())
-	waitDown(t, c.Node(1), dead.Address())
-	first := replacement(t, c, 2, dead.HostID(), func(o *Options) { o.StreamTime = time.Hour })
-	eventually(t, "it streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
-	first.Kill()
-	eventually(t, "it is rolled back", func() string {
-		if st := c.Node(0).g0.state().state(first.HostID()); st != stateLeft {
-			return st
-		}
-		return ""
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{})
+		dead := c.Node(2)
+		dead.Kill()
+		waitDown(t, c.Node(0), dead.Address())
+		waitDown(t, c.Node(1), dead.Address())
+		first := replacement(t, c, 2, dead.HostID(), func(o *Options) { o.StreamTime = time.Hour })
+		eventually(t, "it streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
+		first.Kill()
+		eventually(t, "it is rolled back", func() string {
+			if st := c.Node(0).g0.state().state(first.HostID()); st != stateLeft {
+				return st
+			}
+			return ""
+		})
+		// The wrong ID, the one that never joined, is unknown.
+		wantExit(t, replacement(t, c, 2, first.HostID(), nil), 1, "Replaced node with Host ID "+first.HostID()+" not found")
+		// A plain join is impossible as long as the banned node is a member.
+		wantExit(t, add(t, c, nil), 1, "request canceled because some required nodes are dead")
+		ready(t, replacement(t, c, 2, dead.HostID(), nil))
 	})
-	// The wrong ID, the one that never joined, is unknown.
-	wantExit(t, replacement(t, c, 2, first.HostID(), nil), 1, "Replaced node with Host ID "+first.HostID()+" not found")
-	// A plain join is impossible as long as the banned node is a member.
-	wantExit(t, add(t, c, nil), 1, "request canceled because some required nodes are dead")
-	ready(t, replacement(t, c, 2, dead.HostID(), nil))
 }
 
 // The third cause of "not found": the target has left, because the newcomer has taken its place.
 func TestRestartWhileTabletsAreRebuilt(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, Options{Version: "2025.4.1", TabletRebuildTime: time.Hour})
-	dead := c.Node(2)
-	dead.Kill()
-	waitDown(t, c.Node(0), dead.Address())
-	waitDown(t, c.Node(1), dead.Address())
-	replacing := func(o *Options) { o.Rack, o.ReplaceNodeFirstBoot = c.Options(2).Rack, dead.HostID() }
-	n := replacement(t, c, 2, dead.HostID(), nil)
-	eventually(t, "it waits for the tablets", func() string {
-		if !strings.Contains(n.Log(), "Waiting for tablet replicas from the replaced node to be rebuilt") {
-			return n.Mode()
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{Version: "2025.4.1", TabletRebuildTime: time.Hour})
+		dead := c.Node(2)
+		dead.Kill()
+		waitDown(t, c.Node(0), dead.Address())
+		waitDown(t, c.Node(1), dead.Address())
+		replacing := func(o *Options) { o.Rack, o.ReplaceNodeFirstBoot = c.Options(2).Rack, dead.HostID() }
+		n := replacement(t, c, 2, dead.HostID(), nil)
+		eventually(t, "it waits for the tablets", func() string {
+			if !strings.Contains(n.Log(), "Waiting for tablet replicas from the replaced node to be rebuilt") {
+				return n.Mode()
+			}
+			return ""
+		})
+		n.Kill()
+		for range 2 { // a crash loop
+			wantExit(t, restart(t, c, 3, replacing), 1, "Startup failed: std::runtime_error (Replaced node with Host ID "+dead.HostID()+" not found)")
 		}
-		return ""
+		if ids := hostIDs(t, c.Node(0)); len(ids) != 3 || !slices.Contains(ids, kv{n.Address(), n.HostID()}) {
+			t.Errorf("host_id %v: the newcomer is a normal member", ids)
+		}
+		wantExit(t, restart(t, c, 3, func(o *Options) { o.Rack = c.Options(2).Rack }), 1, "no entry for request id")
+		waitDown(t, c.Node(0), n.Address())
+		waitDown(t, c.Node(1), n.Address())
+		// The cure is to replace the newcomer.
+		ready(t, replacement(t, c, 2, n.HostID(), func(o *Options) { o.TabletRebuildTime = time.Second }))
 	})
-	n.Kill()
-	for range 2 { // a crash loop
-		wantExit(t, restart(t, c, 3, replacing), 1, "Startup failed: std::runtime_error (Replaced node with Host ID "+dead.HostID()+" not found)")
-	}
-	if ids := hostIDs(t, c.Node(0)); len(ids) != 3 || !slices.Contains(ids, kv{n.Address(), n.HostID()}) {
-		t.Errorf("host_id %v: the newcomer is a normal member", ids)
-	}
-	wantExit(t, restart(t, c, 3, func(o *Options) { o.Rack = c.Options(2).Rack }), 1, "no entry for request id")
-	waitDown(t, c.Node(0), n.Address())
-	waitDown(t, c.Node(1), n.Address())
-	// The cure is to replace the newcomer.
-	ready(t, replacement(t, c, 2, n.HostID(), func(o *Options) { o.TabletRebuildTime = time.Second }))
 }
 
 func TestReplaceByAddressWorksInOldVersions(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{Version: "2022.2.11"})
-	add(t, c, nil)
-	ready(t, c.Node(2))
-	dead := c.Node(2)
-	dead.Kill()
-	waitDown(t, c.Node(0), dead.Address())
-	waitDown(t, c.Node(1), dead.Address())
-	if err := c.Wipe(2); err != nil {
-		t.Fatal(err)
-	}
-	ready(t, restart(t, c, 2, func(o *Options) { o.ReplaceAddressFirstBoot = dead.Address() }))
-	o := c.Options(5)
-	o.ReplaceNodeFirstBoot = unknownID
-	if _, err := StartNode(t.Context(), o); err == nil || !strings.Contains(err.Error(), "--replace-node-first-boot") {
-		t.Errorf("2022.2 accepts replace by host ID: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{Version: "2022.2.11"})
+		add(t, c, nil)
+		ready(t, c.Node(2))
+		dead := c.Node(2)
+		dead.Kill()
+		waitDown(t, c.Node(0), dead.Address())
+		waitDown(t, c.Node(1), dead.Address())
+		if err := c.Wipe(2); err != nil {
+			t.Fatal(err)
+		}
+		ready(t, restart(t, c, 2, func(o *Options) { o.ReplaceAddressFirstBoot = dead.Address() }))
+		o := c.Options(5)
+		o.ReplaceNodeFirstBoot = unknownID
+		if _, err := StartNode(t.Context(), o); err == nil || !strings.Contains(err.Error(), "--replace-node-first-boot") {
+			t.Errorf("2022.2 accepts replace by host ID: %v", err)
+		}
+	})
 }
 
 func TestReplaceAddressIsAnErrorAfterBootstrap(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{})
-	c.Node(1).Stop()
-	wantExit(t, restart(t, c, 1, func(o *Options) { o.ReplaceAddress = "127.0.0.250" }), 1,
-		"Cannot replace address with a node that is already bootstrapped")
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{})
+		c.Node(1).Stop()
+		wantExit(t, restart(t, c, 1, func(o *Options) { o.ReplaceAddress = "127.0.0.250" }), 1,
+			"Cannot replace address with a node that is already bootstrapped")
+	})
 }

@@ -119,7 +119,7 @@ func appendList(b []byte, l []any, sep string) []byte {
 }
 
 func (n *Node) startAPI() error {
-	l, err := (&net.ListenConfig{}).Listen(n.ctx, "tcp", net.JoinHostPort(n.o.APIAddress, strconv.Itoa(n.o.APIPort)))
+	l, err := n.o.Network.listen(n.ctx, net.JoinHostPort(n.o.APIAddress, strconv.Itoa(n.o.APIPort)))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
@@ -16,152 +17,153 @@ import (
 
 func TestRESTBodies(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{StreamTime: 60 * time.Second, Version: "2026.1.3"})
-	joiner := add(t, c, nil)
-	eventually(t, "it streams", func() string { return strings.TrimPrefix(joiner.Mode(), modeBootstrap) })
-	for _, n := range []*Node{c.Node(0), joiner} {
-		eventually(t, "all are live", func() string {
-			if l := list(t, n, "/gossiper/endpoint/live"); len(l) != 3 {
-				return fmt.Sprint(l)
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{StreamTime: 60 * time.Second, Version: "2026.1.3"})
+		joiner := add(t, c, nil)
+		eventually(t, "it streams", func() string { return strings.TrimPrefix(joiner.Mode(), modeBootstrap) })
+		for _, n := range []*Node{c.Node(0), joiner} {
+			eventually(t, "all are live", func() string {
+				if l := list(t, n, "/gossiper/endpoint/live"); len(l) != 3 {
+					return fmt.Sprint(l)
+				}
+				return ""
+			})
+		}
+		eventually(t, "the joiner has the schema", func() string {
+			if _, body := get(t, c.Node(0), "/storage_proxy/schema_versions"); strings.Count(body, "key") != 1 {
+				return body
 			}
 			return ""
 		})
-	}
-	eventually(t, "the joiner has the schema", func() string {
-		if _, body := get(t, c.Node(0), "/storage_proxy/schema_versions"); strings.Count(body, "key") != 1 {
-			return body
-		}
-		return ""
-	})
-	names := []string{}
-	for i, n := range []*Node{c.Node(0), c.Node(1), joiner} {
-		names = append(names, n.HostID(), fmt.Sprintf("<id-%d>", i+1), n.Address(), fmt.Sprintf("10.0.0.%d", i+1))
-		for _, tok := range n.g0.state().node(n.HostID()).Tokens {
-			names = append(names, itoa(tok), "<token>")
-		}
-	}
-	names = append(names, c.Node(0).g0.state().Schema, "<schema>")
-	for i, x := range c.Node(0).g0.state().Tasks {
-		names = append(names, x.ID, fmt.Sprintf("<task-%d>", i+1))
-	}
-	rep := strings.NewReplacer(names...)
-	times := regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
-	numbers := regexp.MustCompile(`("(?:generation|version|update_time)"): \d+`)
-	loads := regexp.MustCompile(`("application_state": 1, "value"): "\d+"|("key": "10[^"]+", "value"): \d+`)
-	tokens := regexp.MustCompile(`("<token>", )+"<token>"`)
-	pairs := regexp.MustCompile(`(\{"key": "<token>", "value": )"[^"]+"\}(, \{"key": "<token>", "value": "[^"]+"\})*`)
-	// The order of arrays over unordered containers is not part of the answer.
-	items := regexp.MustCompile(`^\[(\{.*\})\]$`)
-	var b strings.Builder
-	show := func(who string, n *Node, method, path string) {
-		t.Helper()
-		path = rep.Replace(path)
-		real := path
-		for i := 1; i < len(names); i += 2 {
-			real = strings.ReplaceAll(real, names[i], names[i-1])
-		}
-		code, body, err := n.Request(testContext(t), method, real)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body = rep.Replace(body)
-		body = times.ReplaceAllString(body, "<time>")
-		body = numbers.ReplaceAllString(body, "$1: <n>")
-		body = loads.ReplaceAllString(body, "$1$2: <load>")
-		body = tokens.ReplaceAllString(body, `"<token>", ...`)
-		body = pairs.ReplaceAllString(body, `$1...}, ...`)
-		if m := items.FindStringSubmatch(body); m != nil && strings.HasPrefix(path, "/storage_service/host_id") {
-			l := strings.Split(m[1], "},{")
-			for i := range l {
-				l[i] = strings.Trim(l[i], "{}")
+		names := []string{}
+		for i, n := range []*Node{c.Node(0), c.Node(1), joiner} {
+			names = append(names, n.HostID(), fmt.Sprintf("<id-%d>", i+1), n.Address(), fmt.Sprintf("10.0.0.%d", i+1))
+			for _, tok := range n.g0.state().node(n.HostID()).Tokens {
+				names = append(names, itoa(tok), "<token>")
 			}
-			slices.Sort(l)
-			body = "[{" + strings.Join(l, "},{") + "}]"
 		}
-		fmt.Fprintf(&b, "%s %s %s\n%d %s\n\n", who, method, path, code, body)
-	}
-	for _, p := range []string{
-		"/storage_service/host_id", "/storage_service/hostid/local", "/storage_service/hostid/local/",
-		"/gossiper/endpoint/live", "/gossiper/endpoint/live/", "/gossiper/endpoint/down/", "/gossiper/downtime/10.0.0.2",
-		"/storage_service/nodes/joining", "/storage_service/nodes/leaving", "/storage_service/nodes/moving", "/storage_service/nodes/excluded",
-		"/storage_service/tokens/10.0.0.1", "/storage_service/tokens/10.0.0.3", "/storage_service/tokens/10.9.9.9", "/storage_service/tokens/nonsense",
-		"/storage_service/tokens_endpoint", "/storage_service/operation_mode", "/storage_service/is_initialized", "/storage_service/join_ring",
-		"/storage_service/gossiping", "/storage_service/scylla_release_version", "/storage_service/release_version",
-		"/storage_service/schema_version", "/storage_proxy/schema_versions", "/storage_service/cluster_name", "/storage_service/load_map",
-		"/storage_service/native_transport", "/storage_service/removal_status", "/storage_service/ownership/",
-		"/storage_service/raft_topology/upgrade", "/storage_service/keyspaces", "/storage_service/keyspaces?type=user", "/snitch/name", "/snitch/datacenter", "/snitch/rack",
-		"/snitch/datacenter?host=10.0.0.2", "/snitch/rack?host=10.0.0.2", "/snitch/datacenter?host=10.9.9.9", "/snitch/rack?host=10.9.9.9",
-		"/failure_detector/simple_states", "/failure_detector/endpoints/", "/failure_detector/count/endpoint/up", "/failure_detector/count/endpoint/down",
-		"/raft/leader_host", "/task_manager/list_modules", "/task_manager/list_module_tasks/node_ops", "/task_manager/list_module_tasks/nope",
-		"/task_manager/task_status/<task-3>", "/task_manager/task_status/" + unknownID, "/task_manager/user_ttl",
-		"/v2/config/failure_detector_timeout_in_ms", "/v2/config/replace_node_first_boot", "/v2/config/nope", "/nope",
-	} {
-		show("normal", c.Node(0), "GET", p)
-	}
-	for _, p := range []string{
-		"/storage_service/remove_node", "/storage_service/remove_node?host_id=<id-2>", "/storage_service/keyspace_flush/system?cf=local",
-		"/storage_service/keyspace_flush/nope", "/storage_service/force_remove_completion", "/storage_service/exclude_node",
-		"/gossiper/assassinate/10.0.0.2", "/task_manager/abort_task/<task-3>", "/raft/read_barrier?timeout=0", "/raft/read_barrier",
-	} {
-		show("normal", c.Node(0), "POST", p)
-	}
-	for _, p := range []string{
-		"/storage_service/host_id", "/gossiper/endpoint/live", "/storage_service/operation_mode", "/storage_service/native_transport",
-		"/storage_service/rpc_server", "/storage_service/load_map", "/storage_service/is_initialized", "/storage_service/tokens/10.0.0.3",
-	} {
-		show("bootstrapping", joiner, "GET", p)
-	}
-	golden.Text(t, "rest.golden", b.String())
+		names = append(names, c.Node(0).g0.state().Schema, "<schema>")
+		for i, x := range c.Node(0).g0.state().Tasks {
+			names = append(names, x.ID, fmt.Sprintf("<task-%d>", i+1))
+		}
+		rep := strings.NewReplacer(names...)
+		times := regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+		numbers := regexp.MustCompile(`("(?:generation|version|update_time)"): \d+`)
+		loads := regexp.MustCompile(`("application_state": 1, "value"): "\d+"|("key": "10[^"]+", "value"): \d+`)
+		tokens := regexp.MustCompile(`("<token>", )+"<token>"`)
+		pairs := regexp.MustCompile(`(\{"key": "<token>", "value": )"[^"]+"\}(, \{"key": "<token>", "value": "[^"]+"\})*`)
+		// The order of arrays over unordered containers is not part of the answer.
+		items := regexp.MustCompile(`^\[(\{.*\})\]$`)
+		var b strings.Builder
+		show := func(who string, n *Node, method, path string) {
+			t.Helper()
+			path = rep.Replace(path)
+			real := path
+			for i := 1; i < len(names); i += 2 {
+				real = strings.ReplaceAll(real, names[i], names[i-1])
+			}
+			code, body, err := n.Request(testContext(t), method, real)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body = rep.Replace(body)
+			body = times.ReplaceAllString(body, "<time>")
+			body = numbers.ReplaceAllString(body, "$1: <n>")
+			body = loads.ReplaceAllString(body, "$1$2: <load>")
+			body = tokens.ReplaceAllString(body, `"<token>", ...`)
+			body = pairs.ReplaceAllString(body, `$1...}, ...`)
+			if m := items.FindStringSubmatch(body); m != nil && strings.HasPrefix(path, "/storage_service/host_id") {
+				l := strings.Split(m[1], "},{")
+				for i := range l {
+					l[i] = strings.Trim(l[i], "{}")
+				}
+				slices.Sort(l)
+				body = "[{" + strings.Join(l, "},{") + "}]"
+			}
+			fmt.Fprintf(&b, "%s %s %s\n%d %s\n\n", who, method, path, code, body)
+		}
+		for _, p := range []string{
+			"/storage_service/host_id", "/storage_service/hostid/local", "/storage_service/hostid/local/",
+			"/gossiper/endpoint/live", "/gossiper/endpoint/live/", "/gossiper/endpoint/down/", "/gossiper/downtime/10.0.0.2",
+			"/storage_service/nodes/joining", "/storage_service/nodes/leaving", "/storage_service/nodes/moving", "/storage_service/nodes/excluded",
+			"/storage_service/tokens/10.0.0.1", "/storage_service/tokens/10.0.0.3", "/storage_service/tokens/10.9.9.9", "/storage_service/tokens/nonsense",
+			"/storage_service/tokens_endpoint", "/storage_service/operation_mode", "/storage_service/is_initialized", "/storage_service/join_ring",
+			"/storage_service/gossiping", "/storage_service/scylla_release_version", "/storage_service/release_version",
+			"/storage_service/schema_version", "/storage_proxy/schema_versions", "/storage_service/cluster_name", "/storage_service/load_map",
+			"/storage_service/native_transport", "/storage_service/removal_status", "/storage_service/ownership/",
+			"/storage_service/raft_topology/upgrade", "/storage_service/keyspaces", "/storage_service/keyspaces?type=user", "/snitch/name", "/snitch/datacenter", "/snitch/rack",
+			"/snitch/datacenter?host=10.0.0.2", "/snitch/rack?host=10.0.0.2", "/snitch/datacenter?host=10.9.9.9", "/snitch/rack?host=10.9.9.9",
+			"/failure_detector/simple_states", "/failure_detector/endpoints/", "/failure_detector/count/endpoint/up", "/failure_detector/count/endpoint/down",
+			"/raft/leader_host", "/task_manager/list_modules", "/task_manager/list_module_tasks/node_ops", "/task_manager/list_module_tasks/nope",
+			"/task_manager/task_status/<task-3>", "/task_manager/task_status/" + unknownID, "/task_manager/user_ttl",
+			"/v2/config/failure_detector_timeout_in_ms", "/v2/config/replace_node_first_boot", "/v2/config/nope", "/nope",
+		} {
+			show("normal", c.Node(0), "GET", p)
+		}
+		for _, p := range []string{
+			"/storage_service/remove_node", "/storage_service/remove_node?host_id=<id-2>", "/storage_service/keyspace_flush/system?cf=local",
+			"/storage_service/keyspace_flush/nope", "/storage_service/force_remove_completion", "/storage_service/exclude_node",
+			"/gossiper/assassinate/10.0.0.2", "/task_manager/abort_task/<task-3>", "/raft/read_barrier?timeout=0", "/raft/read_barrier",
+		} {
+			show("normal", c.Node(0), "POST", p)
+		}
+		for _, p := range []string{
+			"/storage_service/host_id", "/gossiper/endpoint/live", "/storage_service/operation_mode", "/storage_service/native_transport",
+			"/storage_service/rpc_server", "/storage_service/load_map", "/storage_service/is_initialized", "/storage_service/tokens/10.0.0.3",
+		} {
+			show("bootstrapping", joiner, "GET", p)
+		}
+		golden.Text(t, "rest.golden", b.String())
+	})
 }
 
 func TestAPIAppearsInStages(t *testing.T) {
 	t.Parallel()
-	clock := NewManualClock(time.Now())
-	o := Options{
-		Clock: clock, Dir: t.TempDir(), ListenAddress: nextLoopbackNet() + "1", Version: "2026.1.0",
-		Seeds: []string{"127.0.0.250"}, // no node answers there: this one stays where it starts to join
-	}
-	o.APIAddress = o.ListenAddress
-	n, err := StartNode(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.Kill)
-	for stage, want := range []string{
-		"0 0 0 0 0 0", // no process listens
-		"200 404 404 404 404 404",
-		"200 200 500 404 404 404", // the gossiper object is there and not ready
-		"200 200 500 200 404 404",
-		"200 200 500 200 200 404",
-	} {
-		eventually(t, fmt.Sprint("stage ", stage, " is reached and waits"), func() string {
-			if n.stage.Load() != int32(stage) || clock.Waiters() == 0 {
-				return fmt.Sprint(n.stage.Load())
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{
+			Dir: t.TempDir(), ListenAddress: address(0), Network: NewNetwork(), Version: "2026.1.0",
+			Seeds: []string{address(1)}, // no node answers there: this one stays where it starts to join
+		}
+		o.APIAddress = o.ListenAddress
+		n, err := StartNode(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(n.Kill)
+		for stage, want := range []string{
+			"0 0 0 0 0 0", // no process listens
+			"200 404 404 404 404 404",
+			"200 200 500 404 404 404", // the gossiper object is there and not ready
+			"200 200 500 200 404 404",
+			"200 200 500 200 200 404",
+		} {
+			synctest.Wait()
+			if got := n.stage.Load(); got != int32(stage) {
+				t.Errorf("stage %d, want %d", got, stage)
 			}
-			return ""
-		})
-		var got []string
-		for _, p := range []string{"/system/uptime_ms", "/storage_service/hostid/local", "/storage_service/host_id", "/raft/leader_host",
-			"/storage_service/operation_mode", "/storage_service/native_transport"} {
-			code, _ := get(t, n, p)
-			got = append(got, fmt.Sprint(code))
+			var got []string
+			for _, p := range []string{"/system/uptime_ms", "/storage_service/hostid/local", "/storage_service/host_id", "/raft/leader_host",
+				"/storage_service/operation_mode", "/storage_service/native_transport"} {
+				code, _ := get(t, n, p)
+				got = append(got, fmt.Sprint(code))
+			}
+			if g := strings.Join(got, " "); g != want {
+				t.Errorf("stage %d: %s, want %s", stage, g, want)
+			}
+			time.Sleep(map[bool]time.Duration{true: 4, false: 1}[stage == 0] * n.o.StageTime)
 		}
-		if g := strings.Join(got, " "); g != want {
-			t.Errorf("stage %d: %s, want %s", stage, g, want)
+		if m := text(t, n, "/storage_service/operation_mode"); m != modeStarting {
+			t.Errorf("mode %s", m)
 		}
-		clock.Advance(map[bool]time.Duration{true: 4, false: 1}[stage == 0] * n.o.StageTime)
-	}
-	if m := text(t, n, "/storage_service/operation_mode"); m != modeStarting {
-		t.Errorf("mode %s", m)
-	}
-	if _, body := get(t, n, "/storage_service/host_id"); body != `{"message": "std::runtime_error (The gossiper is not ready yet)", "code": 500}` {
-		t.Error(body)
-	}
-	// SIGTERM during startup is a clean end.
-	n.Stop()
-	if n.ExitCode() != 0 || !strings.Contains(n.Log(), "Startup interrupted") {
-		t.Errorf("exit code %d", n.ExitCode())
-	}
+		if _, body := get(t, n, "/storage_service/host_id"); body != `{"message": "std::runtime_error (The gossiper is not ready yet)", "code": 500}` {
+			t.Error(body)
+		}
+		// SIGTERM during startup is a clean end.
+		n.Stop()
+		if n.ExitCode() != 0 || !strings.Contains(n.Log(), "Startup interrupted") {
+			t.Errorf("exit code %d", n.ExitCode())
+		}
+	})
 }
 
 func TestVersionsDifferInTheAPI(t *testing.T) {
@@ -180,13 +182,15 @@ func TestVersionsDifferInTheAPI(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			c := startCluster(t, 1, Options{Version: version})
-			for p, w := range want {
-				code, body := get(t, c.Node(0), p)
-				if got := fmt.Sprint(code, " ", body); !strings.HasPrefix(got, w) {
-					t.Errorf("%s: %s, want %s", p, got, w)
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, 1, Options{Version: version})
+				for p, w := range want {
+					code, body := get(t, c.Node(0), p)
+					if got := fmt.Sprint(code, " ", body); !strings.HasPrefix(got, w) {
+						t.Errorf("%s: %s, want %s", p, got, w)
+					}
 				}
-			}
+			})
 		})
 	}
 }
@@ -194,60 +198,66 @@ func TestVersionsDifferInTheAPI(t *testing.T) {
 // No call lists a node's Raft groups, but two tell whether a node belongs to a given one.
 func TestGroup0CanBeProbed(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 1, Options{})
-	other := add(t, c, func(o *Options) { o.Seeds = []string{o.ListenAddress} })
-	ready(t, other)
-	gid := c.Node(0).groupID()
-	if got := text(t, c.Node(0), "/raft/leader_host?group_id="+gid); got != c.Node(0).HostID() {
-		t.Errorf("leader %s", got)
-	}
-	want := `500 {"message": "service::raft_group_not_found (Raft group ` + gid + ` not found)", "code": 500}`
-	if code, body := get(t, other, "/raft/leader_host?group_id="+gid); fmt.Sprint(code, " ", body) != want {
-		t.Errorf("%d %s, want %s", code, body, want)
-	}
-	for n, want := range map[*Node]int{c.Node(0): 200, other: 500} {
-		if code, body, err := n.Request(testContext(t), "POST", "/raft/trigger_snapshot/"+gid); code != want || err != nil {
-			t.Errorf("trigger_snapshot: %d %s %v, want %d", code, body, err, want)
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 1, Options{})
+		other := add(t, c, func(o *Options) { o.Seeds = []string{o.ListenAddress} })
+		ready(t, other)
+		gid := c.Node(0).groupID()
+		if got := text(t, c.Node(0), "/raft/leader_host?group_id="+gid); got != c.Node(0).HostID() {
+			t.Errorf("leader %s", got)
 		}
-	}
+		want := `500 {"message": "service::raft_group_not_found (Raft group ` + gid + ` not found)", "code": 500}`
+		if code, body := get(t, other, "/raft/leader_host?group_id="+gid); fmt.Sprint(code, " ", body) != want {
+			t.Errorf("%d %s, want %s", code, body, want)
+		}
+		for n, want := range map[*Node]int{c.Node(0): 200, other: 500} {
+			if code, body, err := n.Request(testContext(t), "POST", "/raft/trigger_snapshot/"+gid); code != want || err != nil {
+				t.Errorf("trigger_snapshot: %d %s %v, want %d", code, body, err, want)
+			}
+		}
+	})
 }
 
 func TestAbortOfAQueuedJoinBansIt(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 1, Options{StreamTime: 60 * time.Second, Version: "2025.4.0"})
-	first := add(t, c, nil)
-	eventually(t, "the first streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
-	second := add(t, c, nil)
-	id := ""
-	eventually(t, "the second is queued", func() string {
-		for _, x := range c.Node(0).g0.state().Tasks {
-			if x.HostID == second.HostID() {
-				id = x.ID
-				return ""
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 1, Options{StreamTime: 60 * time.Second, Version: "2025.4.0"})
+		first := add(t, c, nil)
+		eventually(t, "the first streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
+		second := add(t, c, nil)
+		id := ""
+		eventually(t, "the second is queued", func() string {
+			for _, x := range c.Node(0).g0.state().Tasks {
+				if x.HostID == second.HostID() {
+					id = x.ID
+					return ""
+				}
 			}
+			return "no task"
+		})
+		if code, body, err := c.Node(0).Request(testContext(t), "POST", "/task_manager/abort_task/"+id); code != 200 || err != nil {
+			t.Fatalf("%d %s %v", code, body, err)
 		}
-		return "no task"
+		wantExit(t, second, 1, "the topology coordinator rejected request to join the cluster")
+		if st := c.Node(0).g0.state().state(second.HostID()); st != stateLeft {
+			t.Errorf("state %s", st)
+		}
 	})
-	if code, body, err := c.Node(0).Request(testContext(t), "POST", "/task_manager/abort_task/"+id); code != 200 || err != nil {
-		t.Fatalf("%d %s %v", code, body, err)
-	}
-	wantExit(t, second, 1, "the topology coordinator rejected request to join the cluster")
-	if st := c.Node(0).g0.state().state(second.HostID()); st != stateLeft {
-		t.Errorf("state %s", st)
-	}
 }
 
 func TestKilledNodeAnswersNothing(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 1, Options{})
-	n := c.Node(0)
-	n.Kill()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if _, _, err := n.Request(ctx, "GET", "/system/uptime_ms"); err == nil {
-		t.Error("it answers")
-	}
-	if n.ExitCode() != 137 {
-		t.Errorf("exit code %d", n.ExitCode())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 1, Options{})
+		n := c.Node(0)
+		n.Kill()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, _, err := n.Request(ctx, "GET", "/system/uptime_ms"); err == nil {
+			t.Error("it answers")
+		}
+		if n.ExitCode() != 137 {
+			t.Errorf("exit code %d", n.ExitCode())
+		}
+	})
 }

@@ -75,8 +75,8 @@ type transport struct {
 	wg     sync.WaitGroup
 }
 
-func (t *transport) listen(ctx context.Context, addr string) error {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(addr, strconv.Itoa(t.port)))
+func (t *transport) listen(ctx context.Context, ip string) error {
+	l, err := t.network.listen(ctx, net.JoinHostPort(ip, strconv.Itoa(t.port)))
 	if err != nil {
 		return err
 	}
@@ -190,11 +190,7 @@ func (t *transport) dial(ctx context.Context, ip, hostID string) (*rpcConn, erro
 			return nil, ctx.Err()
 		}
 	}
-	d := net.Dialer{}
-	if local := net.ParseIP(t.ip); local != nil && local.IsLoopback() {
-		d.LocalAddr = &net.TCPAddr{IP: local}
-	}
-	raw, err := d.DialContext(ctx, "tcp", net.JoinHostPort(ip, strconv.Itoa(t.port)))
+	raw, err := t.network.dial(ctx, t.ip, net.JoinHostPort(ip, strconv.Itoa(t.port)))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // queryGroup0 is the query of a node's group 0 on its disk.
@@ -35,37 +36,39 @@ func queryGroup0(t *testing.T, version, dir string) (string, int) {
 // crash.
 func TestC5TheDiskTellsGroup0(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, Options{Version: "2025.3.0"})
-	want := `[{"value":"` + c.Node(0).groupID() + `"}]`
-	if out, code := queryGroup0(t, "2025.3.0", c.Node(0).Dir()); code != exitBadArgs || out != "" {
-		t.Errorf("before any flush: %s, exit code %d", out, code)
-	}
-	if code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=scylla_local"); code != 200 || err != nil {
-		t.Fatalf("keyspace_flush: %d %q %v", code, body, err)
-	}
-	c.Node(1).Stop()
-	killed := c.Node(2).Dir()
-	c.Node(2).Kill()
-	if out, code := queryGroup0(t, "2025.3.0", killed); code != exitBadArgs || out != "" {
-		t.Errorf("after a crash: %s, exit code %d", out, code)
-	}
-	ready(t, restart(t, c, 2, nil))
-	for i := range 3 {
-		if out, code := queryGroup0(t, "2025.3.0", c.Node(i).Dir()); code != exitOK || out != want {
-			t.Errorf("node %d: %s, exit code %d, want %s", i, out, code, want)
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{Version: "2025.3.0"})
+		want := `[{"value":"` + c.Node(0).groupID() + `"}]`
+		if out, code := queryGroup0(t, "2025.3.0", c.Node(0).Dir()); code != exitBadArgs || out != "" {
+			t.Errorf("before any flush: %s, exit code %d", out, code)
 		}
-	}
-	if _, code := queryGroup0(t, "2025.1.0", c.Node(0).Dir()); code != exitUnknownTool {
-		t.Errorf("a version without the query: exit code %d", code)
-	}
-	for query, want := range map[string]string{
-		"SELECT value FROM scylla_sstable.local":                           "unconfigured table local",
-		"SELECT host_id FROM scylla_sstable.scylla_local":                  "Unrecognized name host_id",
-		"SELECT value FROM scylla_sstable.scylla_local WHERE value = 'x'":  "no restriction but key",
-		"SELECT value FROM scylla_sstable.scylla_local WHERE key = 'none'": "",
-	} {
-		if _, _, err := selected(scyllaLocalTableName, query); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", query, err, want)
+		if code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=scylla_local"); code != 200 || err != nil {
+			t.Fatalf("keyspace_flush: %d %q %v", code, body, err)
 		}
-	}
+		c.Node(1).Stop()
+		killed := c.Node(2).Dir()
+		c.Node(2).Kill()
+		if out, code := queryGroup0(t, "2025.3.0", killed); code != exitBadArgs || out != "" {
+			t.Errorf("after a crash: %s, exit code %d", out, code)
+		}
+		ready(t, restart(t, c, 2, nil))
+		for i := range 3 {
+			if out, code := queryGroup0(t, "2025.3.0", c.Node(i).Dir()); code != exitOK || out != want {
+				t.Errorf("node %d: %s, exit code %d, want %s", i, out, code, want)
+			}
+		}
+		if _, code := queryGroup0(t, "2025.1.0", c.Node(0).Dir()); code != exitUnknownTool {
+			t.Errorf("a version without the query: exit code %d", code)
+		}
+		for query, want := range map[string]string{
+			"SELECT value FROM scylla_sstable.local":                           "unconfigured table local",
+			"SELECT host_id FROM scylla_sstable.scylla_local":                  "Unrecognized name host_id",
+			"SELECT value FROM scylla_sstable.scylla_local WHERE value = 'x'":  "no restriction but key",
+			"SELECT value FROM scylla_sstable.scylla_local WHERE key = 'none'": "",
+		} {
+			if _, _, err := selected(scyllaLocalTableName, query); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", query, err, want)
+			}
+		}
+	})
 }

@@ -8,50 +8,53 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 func TestJoinIsVisibleStepByStep(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{StreamTime: 30 * time.Second})
-	old, joiner := c.Node(0), add(t, c, nil)
-	eventually(t, "the joiner streams", func() string {
-		if m := joiner.Mode(); m != modeBootstrap {
-			return m
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{StreamTime: 30 * time.Second})
+		old, joiner := c.Node(0), add(t, c, nil)
+		eventually(t, "the joiner streams", func() string {
+			if m := joiner.Mode(); m != modeBootstrap {
+				return m
+			}
+			return ""
+		})
+		if got := list(t, old, "/storage_service/nodes/joining"); !slices.Equal(got, []string{joiner.Address()}) {
+			t.Errorf("nodes/joining = %v", got)
 		}
-		return ""
+		if got := len(hostIDs(t, old)); got != 3 {
+			t.Errorf("host_id has %d entries while the third bootstraps", got)
+		}
+		if got := list(t, old, "/storage_service/tokens/"+joiner.Address()); len(got) != 0 {
+			t.Errorf("a bootstrapping node owns tokens %v", got)
+		}
+		for _, p := range []string{"/storage_service/native_transport", "/storage_service/load_map/"} {
+			if code, body := get(t, joiner, p); code != 404 || body != `{"message": "Not found", "code": 404}` {
+				t.Errorf("%s on a joiner: %d %s", p, code, body)
+			}
+		}
+		last := func() task { l := tasks(t, old); return l[len(l)-1] }
+		if got, want := last(), (task{Type: "bootstrap", State: "running", Entity: joiner.HostID()}); got != want {
+			t.Errorf("task %+v, want %+v", got, want)
+		}
+		if v := joiner.local.get("bootstrapped"); v != "" {
+			t.Errorf("bootstrapped = %q before the end", v)
+		}
+		ready(t, joiner)
+		if got := list(t, old, "/storage_service/tokens/"+joiner.Address()+"/"); len(got) != tokensPerNode {
+			t.Errorf("a normal node owns %d tokens", len(got))
+		}
+		if got := last().State; got != "done" {
+			t.Errorf("task is %s after the join", got)
+		}
+		if _, body := get(t, joiner, "/storage_service/native_transport"); body != "true" {
+			t.Errorf("native transport %s", body)
+		}
 	})
-	if got := list(t, old, "/storage_service/nodes/joining"); !slices.Equal(got, []string{joiner.Address()}) {
-		t.Errorf("nodes/joining = %v", got)
-	}
-	if got := len(hostIDs(t, old)); got != 3 {
-		t.Errorf("host_id has %d entries while the third bootstraps", got)
-	}
-	if got := list(t, old, "/storage_service/tokens/"+joiner.Address()); len(got) != 0 {
-		t.Errorf("a bootstrapping node owns tokens %v", got)
-	}
-	for _, p := range []string{"/storage_service/native_transport", "/storage_service/load_map/"} {
-		if code, body := get(t, joiner, p); code != 404 || body != `{"message": "Not found", "code": 404}` {
-			t.Errorf("%s on a joiner: %d %s", p, code, body)
-		}
-	}
-	last := func() task { l := tasks(t, old); return l[len(l)-1] }
-	if got, want := last(), (task{Type: "bootstrap", State: "running", Entity: joiner.HostID()}); got != want {
-		t.Errorf("task %+v, want %+v", got, want)
-	}
-	if v := joiner.local.get("bootstrapped"); v != "" {
-		t.Errorf("bootstrapped = %q before the end", v)
-	}
-	ready(t, joiner)
-	if got := list(t, old, "/storage_service/tokens/"+joiner.Address()+"/"); len(got) != tokensPerNode {
-		t.Errorf("a normal node owns %d tokens", len(got))
-	}
-	if got := last().State; got != "done" {
-		t.Errorf("task is %s after the join", got)
-	}
-	if _, body := get(t, joiner, "/storage_service/native_transport"); body != "true" {
-		t.Errorf("native transport %s", body)
-	}
 }
 
 func TestDeadNodeCancelsJoinAndPoisonsTheDataDirectory(t *testing.T) {
@@ -82,396 +85,427 @@ func TestDeadNodeCancelsJoinAndPoisonsTheDataDirectory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startCluster(t, 3, Options{Version: tc.version, BanNoticeFirst: tc.notice})
-			dead := c.Node(2)
-			dead.Kill()
-			waitDown(t, c.Node(0), dead.Address())
-			waitDown(t, c.Node(1), dead.Address())
-			joiner := add(t, c, nil)
-			wantExit(t, joiner, tc.first, tc.firstText)
-			id := joiner.HostID()
-			if st := c.Node(0).g0.state().state(id); st != stateLeft {
-				t.Errorf("the joiner is %q", st)
-			}
-			eventually(t, "every member lists the failure", func() string {
-				l := tasks(t, c.Node(1))
-				if got, want := l[len(l)-1], (task{"bootstrap", "failed", "", "Canceled. Dead nodes: {" + dead.HostID() + "}"}); got != want {
-					return fmt.Sprintf("task %+v, want %+v", got, want)
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, 3, Options{Version: tc.version, BanNoticeFirst: tc.notice})
+				dead := c.Node(2)
+				dead.Kill()
+				waitDown(t, c.Node(0), dead.Address())
+				waitDown(t, c.Node(1), dead.Address())
+				joiner := add(t, c, nil)
+				wantExit(t, joiner, tc.first, tc.firstText)
+				id := joiner.HostID()
+				if st := c.Node(0).g0.state().state(id); st != stateLeft {
+					t.Errorf("the joiner is %q", st)
 				}
-				return ""
+				eventually(t, "every member lists the failure", func() string {
+					l := tasks(t, c.Node(1))
+					if got, want := l[len(l)-1], (task{"bootstrap", "failed", "", "Canceled. Dead nodes: {" + dead.HostID() + "}"}); got != want {
+						return fmt.Sprintf("task %+v, want %+v", got, want)
+					}
+					return ""
+				})
+				// All nodes are up again, and still the same data directory cannot join.
+				back := restart(t, c, 2, nil)
+				ready(t, back)
+				waitUp(t, c.Node(0), back.Address())
+				waitUp(t, c.Node(1), back.Address())
+				again := restart(t, c, 3, nil)
+				wantExit(t, again, tc.again, tc.againText)
+				if again.HostID() != id {
+					t.Errorf("host ID changed from %s to %s", id, again.HostID())
+				}
+				// A new data directory can.
+				if err := c.Wipe(3); err != nil {
+					t.Fatal(err)
+				}
+				ready(t, restart(t, c, 3, nil))
 			})
-			// All nodes are up again, and still the same data directory cannot join.
-			back := restart(t, c, 2, nil)
-			ready(t, back)
-			waitUp(t, c.Node(0), back.Address())
-			waitUp(t, c.Node(1), back.Address())
-			again := restart(t, c, 3, nil)
-			wantExit(t, again, tc.again, tc.againText)
-			if again.HostID() != id {
-				t.Errorf("host ID changed from %s to %s", id, again.HostID())
-			}
-			// A new data directory can.
-			if err := c.Wipe(3); err != nil {
-				t.Fatal(err)
-			}
-			ready(t, restart(t, c, 3, nil))
 		})
 	}
 }
 
 func TestJoinsAreSerialised(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 1, Options{StreamTime: 15 * time.Second})
-	a, b := add(t, c, nil), add(t, c, nil)
-	eventually(t, "one streams while the other is queued", func() string {
-		if l := tasks(t, c.Node(0)); len(l) != 3 || l[1].State != "running" || l[2].State != "running" {
-			return fmt.Sprint(l)
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 1, Options{StreamTime: 15 * time.Second})
+		a, b := add(t, c, nil), add(t, c, nil)
+		eventually(t, "one streams while the other is queued", func() string {
+			if l := tasks(t, c.Node(0)); len(l) != 3 || l[1].State != "running" || l[2].State != "running" {
+				return fmt.Sprint(l)
+			}
+			modes := []string{a.Mode(), b.Mode()}
+			slices.Sort(modes)
+			if !slices.Equal(modes, []string{modeBootstrap, modeStarting}) {
+				return fmt.Sprint(modes)
+			}
+			return ""
+		})
+		if got := len(hostIDs(t, c.Node(0))); got != 2 {
+			t.Errorf("%d host IDs; a queued node must not be among them", got)
 		}
-		modes := []string{a.Mode(), b.Mode()}
-		slices.Sort(modes)
-		if !slices.Equal(modes, []string{modeBootstrap, modeStarting}) {
-			return fmt.Sprint(modes)
+		if got := list(t, c.Node(0), "/gossiper/endpoint/live"); len(got) != 3 {
+			t.Errorf("live %v; a queued node gossips", got)
 		}
-		return ""
+		ready(t, a)
+		ready(t, b)
 	})
-	if got := len(hostIDs(t, c.Node(0))); got != 2 {
-		t.Errorf("%d host IDs; a queued node must not be among them", got)
-	}
-	if got := list(t, c.Node(0), "/gossiper/endpoint/live"); len(got) != 3 {
-		t.Errorf("live %v; a queued node gossips", got)
-	}
-	ready(t, a)
-	ready(t, b)
 }
 
 func TestQueuedJoinIsJudgedAgainWhenItsTurnComes(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, Options{Version: "2025.3.0", StreamTime: 10 * time.Second})
-	slow := func(o *Options) { o.StreamTime = time.Hour } // it never gets to the end
-	first := add(t, c, slow)
-	eventually(t, "the first joiner streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
-	second := add(t, c, slow)
-	eventually(t, "the second is queued", func() string {
-		if l := tasks(t, c.Node(0)); len(l) != 5 {
-			return fmt.Sprint(l)
-		}
-		return ""
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{Version: "2025.3.0", StreamTime: 10 * time.Second})
+		slow := func(o *Options) { o.StreamTime = time.Hour } // it never gets to the end
+		first := add(t, c, slow)
+		eventually(t, "the first joiner streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
+		second := add(t, c, slow)
+		eventually(t, "the second is queued", func() string {
+			if l := tasks(t, c.Node(0)); len(l) != 5 {
+				return fmt.Sprint(l)
+			}
+			return ""
+		})
+		// The first joiner dies while it streams: it is rolled back, and is no normal node that could hold up the second.
+		first.Kill()
+		eventually(t, "the first join is rolled back", func() string {
+			if e := tasks(t, c.Node(0))[3].Error; !strings.HasPrefix(e, "Rolled back: Failed stream ranges: ") {
+				return e
+			}
+			return ""
+		})
+		// A member dies while the second streams: the second is rolled back, and the third, whose turn comes now, is cancelled.
+		third := add(t, c, slow)
+		eventually(t, "the third is queued", func() string {
+			if l := tasks(t, c.Node(0)); len(l) != 6 {
+				return fmt.Sprint(l)
+			}
+			return ""
+		})
+		c.Node(2).Kill()
+		wantExit(t, second, 1, "Bootstrap failed. See earlier errors (Rolled back: Failed stream ranges: ")
+		wantExit(t, third, 1, "request canceled because some required nodes are dead")
 	})
-	// The first joiner dies while it streams: it is rolled back, and is no normal node that could hold up the second.
-	first.Kill()
-	eventually(t, "the first join is rolled back", func() string {
-		if e := tasks(t, c.Node(0))[3].Error; !strings.HasPrefix(e, "Rolled back: Failed stream ranges: ") {
-			return e
-		}
-		return ""
-	})
-	// A member dies while the second streams: the second is rolled back, and the third, whose turn comes now, is cancelled.
-	third := add(t, c, slow)
-	eventually(t, "the third is queued", func() string {
-		if l := tasks(t, c.Node(0)); len(l) != 6 {
-			return fmt.Sprint(l)
-		}
-		return ""
-	})
-	c.Node(2).Kill()
-	wantExit(t, second, 1, "Bootstrap failed. See earlier errors (Rolled back: Failed stream ranges: ")
-	wantExit(t, third, 1, "request canceled because some required nodes are dead")
 }
 
 func TestCleanStopIsDownAtOnceAndKillOnlyByDetector(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, Options{})
-	began := time.Now()
-	c.Node(2).Stop()
-	if code := c.Node(2).ExitCode(); code != 0 {
-		t.Errorf("exit code %d after a clean stop", code)
-	}
-	waitDown(t, c.Node(0), c.Node(2).Address())
-	stopped := time.Since(began)
-	began = time.Now()
-	c.Node(1).Kill()
-	waitDown(t, c.Node(0), c.Node(1).Address())
-	killed := time.Since(began)
-	if killed*testSpeed < 20*time.Second {
-		t.Errorf("DOWN %v after a kill, want at least 22 s less an echo", killed*testSpeed)
-	}
-	if stopped >= killed {
-		t.Errorf("DOWN %v after a clean stop, %v after a kill: the stop was not announced", stopped, killed)
-	}
-	code, body := get(t, c.Node(0), "/gossiper/downtime/"+c.Node(1).Address())
-	if code != 200 || body == "0" {
-		t.Errorf("downtime %d %s", code, body)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{})
+		began := time.Now()
+		c.Node(2).Stop()
+		if code := c.Node(2).ExitCode(); code != 0 {
+			t.Errorf("exit code %d after a clean stop", code)
+		}
+		waitDown(t, c.Node(0), c.Node(2).Address())
+		stopped := time.Since(began)
+		began = time.Now()
+		c.Node(1).Kill()
+		waitDown(t, c.Node(0), c.Node(1).Address())
+		killed := time.Since(began)
+		if killed < 20*time.Second || killed > 25*time.Second {
+			t.Errorf("DOWN %v after a kill, want 22 s, give or take an echo", killed)
+		}
+		if stopped >= killed {
+			t.Errorf("DOWN %v after a clean stop, %v after a kill: the stop was not announced", stopped, killed)
+		}
+		time.Sleep(time.Second)
+		code, body := get(t, c.Node(0), "/gossiper/downtime/"+c.Node(1).Address())
+		if code != 200 || body == "0" {
+			t.Errorf("downtime %d %s", code, body)
+		}
+	})
 }
 
 func TestPausedNodeIsDownUntilResumed(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{})
-	p := c.Node(1)
-	p.Pause()
-	waitDown(t, c.Node(0), p.Address())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, _, err := p.Request(ctx, "GET", "/system/uptime_ms"); err == nil {
-		t.Error("a paused node answers")
-	}
-	p.Resume()
-	waitUp(t, c.Node(0), p.Address())
-	waitUp(t, p, c.Node(0).Address())
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{})
+		p := c.Node(1)
+		p.Pause()
+		waitDown(t, c.Node(0), p.Address())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, _, err := p.Request(ctx, "GET", "/system/uptime_ms"); err == nil {
+			t.Error("a paused node answers")
+		}
+		p.Resume()
+		waitUp(t, c.Node(0), p.Address())
+		waitUp(t, p, c.Node(0).Address())
+	})
 }
 
 func TestRestartedNodeSeesEverybodyDownAtFirst(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, Options{})
-	c.Node(1).Stop()
-	for _, i := range []int{0, 2} {
-		c.Network.Cut(c.Node(1).Address(), c.Node(i).Address())
-	}
-	n := restart(t, c, 1, nil)
-	eventually(t, "gossip runs", func() string {
-		if code, body := get(t, n, "/storage_service/host_id"); code != 200 {
-			return body
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{})
+		c.Node(1).Stop()
+		for _, i := range []int{0, 2} {
+			c.Network.Cut(c.Node(1).Address(), c.Node(i).Address())
 		}
-		return ""
+		n := restart(t, c, 1, nil)
+		eventually(t, "gossip runs", func() string {
+			if code, body := get(t, n, "/storage_service/host_id"); code != 200 {
+				return body
+			}
+			return ""
+		})
+		if got := list(t, n, "/gossiper/endpoint/live"); !slices.Equal(got, []string{n.Address()}) {
+			t.Errorf("live %v", got)
+		}
+		if got := list(t, n, "/gossiper/endpoint/down"); len(got) != 2 {
+			t.Errorf("down %v", got)
+		}
+		if got := len(hostIDs(t, n)); got != 3 {
+			t.Errorf("%d members after a restart alone", got)
+		}
+		c.Network.HealAll()
+		if err := c.WaitAllUp(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
 	})
-	if got := list(t, n, "/gossiper/endpoint/live"); !slices.Equal(got, []string{n.Address()}) {
-		t.Errorf("live %v", got)
-	}
-	if got := list(t, n, "/gossiper/endpoint/down"); len(got) != 2 {
-		t.Errorf("down %v", got)
-	}
-	if got := len(hostIDs(t, n)); got != 3 {
-		t.Errorf("%d members after a restart alone", got)
-	}
-	c.Network.HealAll()
-	if err := c.WaitAllUp(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestPeersFollowANewAddressByHostID(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{})
-	id := c.Node(1).HostID()
-	c.Node(1).Kill()
-	moved := c.Options(9).ListenAddress
-	n := restart(t, c, 1, func(o *Options) { o.ListenAddress, o.APIAddress = moved, moved })
-	ready(t, n)
-	eventually(t, "the new address is known", func() string {
-		ids := hostIDs(t, c.Node(0))
-		if !slices.Contains(ids, kv{moved, id}) || len(ids) != 2 {
-			return fmt.Sprint(ids)
-		}
-		return ""
-	})
-	waitUp(t, c.Node(0), moved)
-}
-
-func TestDecommission(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t, 3, Options{StreamTime: 10 * time.Second})
-	n := c.Node(0) // the leader: coordination must move on
-	done := make(chan string, 1)
-	go func() {
-		code, body, err := n.Request(context.WithoutCancel(t.Context()), "POST", "/storage_service/decommission")
-		done <- fmt.Sprint(code, body, err)
-	}()
-	eventually(t, "the node is leaving", func() string {
-		if l := list(t, c.Node(1), "/storage_service/nodes/leaving"); !slices.Equal(l, []string{n.Address()}) {
-			return fmt.Sprint(l)
-		}
-		return ""
-	})
-	if m := n.Mode(); m != modeLeaving {
-		t.Errorf("mode %s", m)
-	}
-	if got := <-done; got != "200<nil>" && got != "200 <nil>" {
-		t.Errorf("decommission answered %q", got)
-	}
-	if m := text(t, n, "/storage_service/operation_mode"); m != modeDecommissioned {
-		t.Errorf("mode %s", m)
-	}
-	if code, body := get(t, n, "/storage_service/host_id"); code != 500 || body != `{"message": "std::runtime_error (The gossiper is not ready yet)", "code": 500}` {
-		t.Errorf("host_id on a decommissioned node: %d %s", code, body)
-	}
-	eventually(t, "peers forget it", func() string {
-		if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
-			return fmt.Sprint(ids)
-		}
-		if l := list(t, c.Node(2), "/gossiper/endpoint/down"); len(l) != 0 {
-			return fmt.Sprint(l)
-		}
-		return ""
-	})
-	n.Stop()
-	again := restart(t, c, 0, nil)
-	wantExit(t, again, 1, "Startup failed: std::runtime_error (This node was decommissioned and will not rejoin the ring unless all existing data is removed and the node is bootstrapped again)")
-}
-
-func TestDecommissionOfTheLastNodeIsRefused(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t, 1, Options{})
-	code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/decommission")
-	if err != nil || code != 500 || !strings.Contains(body, "Cannot decommission last node in the cluster") {
-		t.Errorf("%d %s %v", code, body, err)
-	}
-	if m := c.Node(0).Mode(); m != modeNormal {
-		t.Errorf("mode %s", m)
-	}
-}
-
-func TestRemoveNode(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t, 3, Options{})
-	victim := c.Node(2)
-	remove := func(id string) string {
-		code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/remove_node?host_id="+id)
-		return fmt.Sprint(code, " ", body, err)
-	}
-	if got := remove(victim.HostID()); !strings.Contains(got, "the node being removed is alive, maybe you should use decommission instead") {
-		t.Error(got)
-	}
-	if got := remove("00000000-0000-0000-0000-0000000000ff"); !strings.Contains(got, "is not found in the cluster") {
-		t.Error(got)
-	}
-	if got := remove("x"); !strings.HasPrefix(got, "400 ") {
-		t.Error(got)
-	}
-	victim.Kill()
-	waitDown(t, c.Node(0), victim.Address())
-	if got := remove(victim.HostID()); got != "200 <nil>" {
-		t.Fatal(got)
-	}
-	if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
-		eventually(t, "gone", func() string {
-			if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{})
+		id := c.Node(1).HostID()
+		c.Node(1).Kill()
+		moved := c.Options(9).ListenAddress
+		n := restart(t, c, 1, func(o *Options) { o.ListenAddress, o.APIAddress = moved, moved })
+		ready(t, n)
+		eventually(t, "the new address is known", func() string {
+			ids := hostIDs(t, c.Node(0))
+			if !slices.Contains(ids, kv{moved, id}) || len(ids) != 2 {
 				return fmt.Sprint(ids)
 			}
 			return ""
 		})
-	}
-	wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned from the cluster from")
-	// With the ghost gone a join succeeds.
-	ready(t, add(t, c, nil))
+		waitUp(t, c.Node(0), moved)
+	})
+}
+
+func TestDecommission(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{StreamTime: 10 * time.Second})
+		n := c.Node(0) // the leader: coordination must move on
+		done := make(chan string, 1)
+		go func() {
+			code, body, err := n.Request(context.WithoutCancel(t.Context()), "POST", "/storage_service/decommission")
+			done <- fmt.Sprint(code, body, err)
+		}()
+		eventually(t, "the node is leaving", func() string {
+			if l := list(t, c.Node(1), "/storage_service/nodes/leaving"); !slices.Equal(l, []string{n.Address()}) {
+				return fmt.Sprint(l)
+			}
+			return ""
+		})
+		if m := n.Mode(); m != modeLeaving {
+			t.Errorf("mode %s", m)
+		}
+		if got := <-done; got != "200<nil>" && got != "200 <nil>" {
+			t.Errorf("decommission answered %q", got)
+		}
+		if m := text(t, n, "/storage_service/operation_mode"); m != modeDecommissioned {
+			t.Errorf("mode %s", m)
+		}
+		if code, body := get(t, n, "/storage_service/host_id"); code != 500 || body != `{"message": "std::runtime_error (The gossiper is not ready yet)", "code": 500}` {
+			t.Errorf("host_id on a decommissioned node: %d %s", code, body)
+		}
+		eventually(t, "peers forget it", func() string {
+			if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
+				return fmt.Sprint(ids)
+			}
+			if l := list(t, c.Node(2), "/gossiper/endpoint/down"); len(l) != 0 {
+				return fmt.Sprint(l)
+			}
+			return ""
+		})
+		n.Stop()
+		again := restart(t, c, 0, nil)
+		wantExit(t, again, 1, "Startup failed: std::runtime_error (This node was decommissioned and will not rejoin the ring unless all existing data is removed and the node is bootstrapped again)")
+	})
+}
+
+func TestDecommissionOfTheLastNodeIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 1, Options{})
+		code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/decommission")
+		if err != nil || code != 500 || !strings.Contains(body, "Cannot decommission last node in the cluster") {
+			t.Errorf("%d %s %v", code, body, err)
+		}
+		if m := c.Node(0).Mode(); m != modeNormal {
+			t.Errorf("mode %s", m)
+		}
+	})
+}
+
+func TestRemoveNode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{})
+		victim := c.Node(2)
+		remove := func(id string) string {
+			code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/remove_node?host_id="+id)
+			return fmt.Sprint(code, " ", body, err)
+		}
+		if got := remove(victim.HostID()); !strings.Contains(got, "the node being removed is alive, maybe you should use decommission instead") {
+			t.Error(got)
+		}
+		if got := remove("00000000-0000-0000-0000-0000000000ff"); !strings.Contains(got, "is not found in the cluster") {
+			t.Error(got)
+		}
+		if got := remove("x"); !strings.HasPrefix(got, "400 ") {
+			t.Error(got)
+		}
+		victim.Kill()
+		waitDown(t, c.Node(0), victim.Address())
+		if got := remove(victim.HostID()); got != "200 <nil>" {
+			t.Fatal(got)
+		}
+		if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
+			eventually(t, "gone", func() string {
+				if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
+					return fmt.Sprint(ids)
+				}
+				return ""
+			})
+		}
+		wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned from the cluster from")
+		// With the ghost gone a join succeeds.
+		ready(t, add(t, c, nil))
+	})
 }
 
 func TestExcludeNode(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{Version: "2026.1.0"})
-	code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/exclude_node?hosts=00000000-0000-0000-0000-0000000000ff")
-	if err != nil || code != 400 {
-		t.Errorf("unknown id: %d %s %v", code, body, err)
-	}
-	old := startCluster(t, 1, Options{Version: "2025.4.0"})
-	if code, _, _ := old.Node(0).Request(testContext(t), "POST", "/storage_service/exclude_node?hosts=x"); code != 404 {
-		t.Errorf("2025.4 answers %d", code)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{Version: "2026.1.0"})
+		code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/exclude_node?hosts=00000000-0000-0000-0000-0000000000ff")
+		if err != nil || code != 400 {
+			t.Errorf("unknown id: %d %s %v", code, body, err)
+		}
+		old := startCluster(t, 1, Options{Version: "2025.4.0"})
+		if code, _, _ := old.Node(0).Request(testContext(t), "POST", "/storage_service/exclude_node?hosts=x"); code != 404 {
+			t.Errorf("2025.4 answers %d", code)
+		}
+	})
 }
 
 func TestMinorityMakesNoProgress(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, Options{})
-	leader := text(t, c.Node(0), "/raft/leader_host")
-	var alone *Node
-	var others []*Node
-	for i := range 3 {
-		if n := c.Node(i); n.HostID() == leader {
-			alone = n
-		} else {
-			others = append(others, n)
-		}
-	}
-	for _, o := range others {
-		c.Network.Cut(alone.Address(), o.Address())
-	}
-	eventually(t, "the cut-off leader gives up", func() string {
-		if l := text(t, alone, "/raft/leader_host"); l != "00000000-0000-0000-0000-000000000000" {
-			return l
-		}
-		return ""
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	if code, body, err := alone.Request(ctx, "POST", "/raft/read_barrier?timeout=5"); err == nil && code == 200 {
-		t.Errorf("read barrier in a minority: %d %s", code, body)
-	}
-	eventually(t, "the majority elects another", func() string {
-		for _, o := range others {
-			if l := text(t, o, "/raft/leader_host"); l == leader || l == "00000000-0000-0000-0000-000000000000" {
-				return l
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{})
+		leader := text(t, c.Node(0), "/raft/leader_host")
+		var alone *Node
+		var others []*Node
+		for i := range 3 {
+			if n := c.Node(i); n.HostID() == leader {
+				alone = n
+			} else {
+				others = append(others, n)
 			}
 		}
-		return ""
+		for _, o := range others {
+			c.Network.Cut(alone.Address(), o.Address())
+		}
+		eventually(t, "the cut-off leader gives up", func() string {
+			if l := text(t, alone, "/raft/leader_host"); l != "00000000-0000-0000-0000-000000000000" {
+				return l
+			}
+			return ""
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if code, body, err := alone.Request(ctx, "POST", "/raft/read_barrier?timeout=5"); err == nil && code == 200 {
+			t.Errorf("read barrier in a minority: %d %s", code, body)
+		}
+		eventually(t, "the majority elects another", func() string {
+			for _, o := range others {
+				if l := text(t, o, "/raft/leader_host"); l == leader || l == "00000000-0000-0000-0000-000000000000" {
+					return l
+				}
+			}
+			return ""
+		})
+		waitDown(t, others[0], alone.Address())
+		waitDown(t, others[1], alone.Address())
+		before := alone.g0.p.Com.Index
+		if code, body, err := others[0].Request(testContext(t), "POST", "/storage_service/remove_node?host_id="+alone.HostID()); err != nil || code != 200 {
+			t.Fatalf("remove_node in the majority: %d %s %v", code, body, err)
+		}
+		alone.g0.mu.Lock()
+		after := alone.g0.p.Com.Index
+		alone.g0.mu.Unlock()
+		if after != before {
+			t.Errorf("the minority committed: %d -> %d", before, after)
+		}
+		c.Network.HealAll()
+		wantExit(t, alone, 0, "received notification of being banned")
 	})
-	waitDown(t, others[0], alone.Address())
-	waitDown(t, others[1], alone.Address())
-	before := alone.g0.p.Com.Index
-	if code, body, err := others[0].Request(testContext(t), "POST", "/storage_service/remove_node?host_id="+alone.HostID()); err != nil || code != 200 {
-		t.Fatalf("remove_node in the majority: %d %s %v", code, body, err)
-	}
-	alone.g0.mu.Lock()
-	after := alone.g0.p.Com.Index
-	alone.g0.mu.Unlock()
-	if after != before {
-		t.Errorf("the minority committed: %d -> %d", before, after)
-	}
-	c.Network.HealAll()
-	wantExit(t, alone, 0, "received notification of being banned")
 }
 
 func TestRejoinOfAnUnfinishedJoinNeverSucceeds(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{Version: "2025.3.1", StreamTime: 60 * time.Second})
-	j := add(t, c, nil)
-	eventually(t, "streams", func() string { return strings.TrimPrefix(j.Mode(), modeBootstrap) })
-	j.Kill()
-	eventually(t, "rolled back", func() string {
-		if st := c.Node(0).g0.state().state(j.HostID()); st != stateLeft {
-			return st
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{Version: "2025.3.1", StreamTime: 60 * time.Second})
+		j := add(t, c, nil)
+		eventually(t, "streams", func() string { return strings.TrimPrefix(j.Mode(), modeBootstrap) })
+		j.Kill()
+		eventually(t, "rolled back", func() string {
+			if st := c.Node(0).g0.state().state(j.HostID()); st != stateLeft {
+				return st
+			}
+			return ""
+		})
+		again := restart(t, c, 2, nil)
+		eventually(t, "stuck in JOINING", func() string { return strings.TrimPrefix(again.Mode(), modeJoining) })
+		select {
+		case <-again.Done():
+			t.Errorf("ended with %d", again.ExitCode())
+		case <-again.ready:
+			t.Error("it joined")
+		case <-time.After(time.Minute):
 		}
-		return ""
 	})
-	again := restart(t, c, 2, nil)
-	eventually(t, "stuck in JOINING", func() string { return strings.TrimPrefix(again.Mode(), modeJoining) })
-	select {
-	case <-again.Done():
-		t.Errorf("ended with %d", again.ExitCode())
-	case <-again.ready:
-		t.Error("it joined")
-	case <-time.After(500 * time.Millisecond):
-	}
 }
 
 func TestOrphanIsBannedAfterAMinute(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 2, Options{Speed: 60})
-	// Its snitch is refused synchronously, so no request is stored; but it gossiped.
-	n := add(t, c, func(o *Options) { o.Snitch = "Ec2Snitch" })
-	wantExit(t, n, 1, "rejected request to join the cluster: Snitch name check failed")
-	if st := c.Node(0).g0.state().state(n.HostID()); st != "" {
-		t.Fatalf("state %q right after", st)
-	}
-	eventually(t, "the orphan remover bans it", func() string {
-		if st := c.Node(0).g0.state().state(n.HostID()); st != stateLeft {
-			return st
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 2, Options{})
+		// Its snitch is refused synchronously, so no request is stored; but it gossiped.
+		n := add(t, c, func(o *Options) { o.Snitch = "Ec2Snitch" })
+		wantExit(t, n, 1, "rejected request to join the cluster: Snitch name check failed")
+		if st := c.Node(0).g0.state().state(n.HostID()); st != "" {
+			t.Fatalf("state %q right after", st)
 		}
-		return ""
+		eventually(t, "the orphan remover bans it", func() string {
+			if st := c.Node(0).g0.state().state(n.HostID()); st != stateLeft {
+				return st
+			}
+			return ""
+		})
 	})
 }
 
 func TestOnlyTheCoordinatorsOwnViewCounts(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, Options{})
-	leader := text(t, c.Node(0), "/raft/leader_host")
-	var others []*Node
-	for i := range 3 {
-		if n := c.Node(i); n.HostID() != leader {
-			others = append(others, n)
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, 3, Options{})
+		leader := text(t, c.Node(0), "/raft/leader_host")
+		var others []*Node
+		for i := range 3 {
+			if n := c.Node(i); n.HostID() != leader {
+				others = append(others, n)
+			}
 		}
-	}
-	// The two others see each other DOWN; the leader sees both.
-	c.Network.Cut(others[0].Address(), others[1].Address())
-	waitDown(t, others[0], others[1].Address())
-	waitDown(t, others[1], others[0].Address())
-	ready(t, add(t, c, nil))
+		// The two others see each other DOWN; the leader sees both.
+		c.Network.Cut(others[0].Address(), others[1].Address())
+		waitDown(t, others[0], others[1].Address())
+		waitDown(t, others[1], others[0].Address())
+		ready(t, add(t, c, nil))
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,31 +92,33 @@ func TestTasksOfARunningReplaceAndAQueuedJoin(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			c := startCluster(t, 3, Options{Version: version, StreamTime: time.Minute})
-			dead := c.Node(2)
-			dead.Kill()
-			waitDown(t, c.Node(0), dead.Address())
-			waitDown(t, c.Node(1), dead.Address())
-			n := replacement(t, c, 2, dead.HostID(), nil)
-			eventually(t, "the replacement streams", func() string { return strings.TrimPrefix(n.Mode(), modeBootstrap) })
-			joiner := add(t, c, nil)
-			eventually(t, "the join is queued", func() string {
-				if l := tasks(t, c.Node(1)); len(l) != 5 {
-					return fmt.Sprint(l)
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, 3, Options{Version: version, StreamTime: time.Minute})
+				dead := c.Node(2)
+				dead.Kill()
+				waitDown(t, c.Node(0), dead.Address())
+				waitDown(t, c.Node(1), dead.Address())
+				n := replacement(t, c, 2, dead.HostID(), nil)
+				eventually(t, "the replacement streams", func() string { return strings.TrimPrefix(n.Mode(), modeBootstrap) })
+				joiner := add(t, c, nil)
+				eventually(t, "the join is queued", func() string {
+					if l := tasks(t, c.Node(1)); len(l) != 5 {
+						return fmt.Sprint(l)
+					}
+					return ""
+				})
+				open, closed := want(n.HostID(), dead.HostID(), joiner.HostID())
+				if diff := cmp.Diff(open, tasks(t, c.Node(1))[3:]); diff != "" {
+					t.Errorf("open tasks (-want +got):\n%s", diff)
 				}
-				return ""
-			})
-			open, closed := want(n.HostID(), dead.HostID(), joiner.HostID())
-			if diff := cmp.Diff(open, tasks(t, c.Node(1))[3:]); diff != "" {
-				t.Errorf("open tasks (-want +got):\n%s", diff)
-			}
-			ready(t, n)
-			ready(t, joiner)
-			eventually(t, "the member has applied the end of both", func() string {
-				if got := tasks(t, c.Node(1))[3:]; !slices.Equal(got, closed) {
-					return fmt.Sprintf("finished tasks %+v, want %+v", got, closed)
-				}
-				return ""
+				ready(t, n)
+				ready(t, joiner)
+				eventually(t, "the member has applied the end of both", func() string {
+					if got := tasks(t, c.Node(1))[3:]; !slices.Equal(got, closed) {
+						return fmt.Sprintf("finished tasks %+v, want %+v", got, closed)
+					}
+					return ""
+				})
 			})
 		})
 	}
