@@ -5,11 +5,11 @@ package barrier_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -145,38 +145,27 @@ func TestSavedObjectsGiveTheSameVerdict(t *testing.T) {
 }
 
 func TestWaitUntilItMayStart(t *testing.T) {
-	clk := clocktesting.NewFakeClock(plugintest.Now)
-	c := plugintest.NewClient(waits().Objects(), interceptor.Funcs{})
-	done := make(chan plugintest.Result, 1)
-	go func() {
-		done <- plugintest.Run{Args: []string{"barrier", newcomer, "-n", "demo", "--wait", "--timeout", "1h"}, Client: c, Clock: clk}.Do(t)
-	}()
-	var res plugintest.Result
-	forced := false
-	for deadline := time.After(20 * time.Second); res.Stdout == ""; {
-		select {
-		case res = <-done:
-		case <-time.After(5 * time.Millisecond):
-			if clk.HasWaiters() && !forced {
-				var svc corev1.Service
-				if err := c.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: newcomer}, &svc); err != nil {
-					t.Fatal(err)
-				}
-				svc.Annotations = map[string]string{api.AnnotationForceProceed: "true"}
-				if err := c.Update(t.Context(), &svc); err != nil {
-					t.Fatal(err)
-				}
-				forced = true
-			}
-			clk.Step(time.Second)
-		case <-deadline:
-			t.Fatal("the wait does not end")
+	synctest.Test(t, func(t *testing.T) {
+		c := plugintest.NewClient(waits().Objects(), interceptor.Funcs{})
+		done := make(chan plugintest.Result, 1)
+		go func() {
+			done <- plugintest.Run{Args: []string{"barrier", newcomer, "-n", "demo", "--wait", "--timeout", "1h"}, Client: c, Clock: plugintest.BubbleClock()}.Do(t)
+		}()
+		synctest.Wait()
+		var svc corev1.Service
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: newcomer}, &svc); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if res.Code != 0 || !strings.Contains(res.Stdout, "OPEN demo/"+newcomer) {
-		t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
-	}
-	if !strings.Contains(res.Stderr, "waiting for member demo/"+newcomer+" to be free to start: demo-dc1-rack3-0 (37d2f3a2) is seen DOWN") {
-		t.Errorf("stderr does not say what is waited for:\n%s", res.Stderr)
-	}
+		svc.Annotations = map[string]string{api.AnnotationForceProceed: "true"}
+		if err := c.Update(t.Context(), &svc); err != nil {
+			t.Fatal(err)
+		}
+		res := <-done
+		if res.Code != 0 || !strings.Contains(res.Stdout, "OPEN demo/"+newcomer) {
+			t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
+		}
+		if !strings.Contains(res.Stderr, "waiting for member demo/"+newcomer+" to be free to start: demo-dc1-rack3-0 (37d2f3a2) is seen DOWN") {
+			t.Errorf("stderr does not say what is waited for:\n%s", res.Stderr)
+		}
+	})
 }

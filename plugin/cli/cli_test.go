@@ -9,14 +9,13 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -27,104 +26,106 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 )
 
-// bench is a Deps with a clock that a test steps and streams that it reads.
+// bench is a Deps with streams that a test reads. Its clock keeps the time of the synctest bubble.
 type bench struct {
 	*cli.Deps
-	clk      *clocktesting.FakeClock
 	out, err output.Buffer
 }
 
-func newBench(t *testing.T, in io.Reader, term cli.Terminal, environ ...string) *bench {
-	t.Helper()
-	b := &bench{clk: clocktesting.NewFakeClock(plugintest.Now)}
-	b.Deps = cli.New(genericiooptions.IOStreams{In: in, Out: &b.out, ErrOut: &b.err}, b.clk, environ, func() cli.Terminal { return term })
+func newBench(in io.Reader, term cli.Terminal, environ ...string) *bench {
+	b := &bench{}
+	b.Deps = cli.New(genericiooptions.IOStreams{In: in, Out: &b.out, ErrOut: &b.err}, plugintest.BubbleClock(), environ, func() cli.Terminal { return term })
 	return b
 }
 
-// eventually polls until ok is true: the condition is met in another goroutine.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+// pass lets time pass, and what happens at its end happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 func TestProgressIsQuietForAMoment(t *testing.T) {
-	b := newBench(t, nil, cli.Terminal{})
-	p := b.Busy("reading")
-	eventually(t, "a timer", b.clk.HasWaiters)
-	b.clk.Step(900 * time.Millisecond)
-	p.Stop()
-	if got := b.err.String(); got != "" {
-		t.Errorf("said %q about work of 0.9 s", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(nil, cli.Terminal{})
+		p := b.Busy("reading")
+		pass(999 * time.Millisecond)
+		p.Stop()
+		if got := b.err.String(); got != "" {
+			t.Errorf("said %q about work of 0.999 s", got)
+		}
+	})
 }
 
 func TestProgressInPlainLines(t *testing.T) {
-	b := newBench(t, nil, cli.Terminal{})
-	p := b.Busy("reading")
-	eventually(t, "a timer", b.clk.HasWaiters)
-	b.clk.Step(time.Second)
-	eventually(t, "the first line", func() bool { return b.err.String() == "reading\n" })
-	p.Update("reading")
-	p.Update("asking: 1 of 3")
-	p.Update("asking: 2 of 3\x1b[2J")
-	eventually(t, "a ticker", b.clk.HasWaiters)
-	for range 29 {
-		b.clk.Step(time.Second)
-	}
-	eventually(t, "the line again after half a minute", func() bool {
-		b.clk.Step(time.Second)
-		return strings.Count(b.err.String(), "asking: 2 of 3") == 2
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(nil, cli.Terminal{})
+		p := b.Busy("reading")
+		pass(time.Second)
+		if got := b.err.String(); got != "reading\n" {
+			t.Errorf("after a second: %q", got)
+		}
+		p.Update("reading")
+		p.Update("asking: 1 of 3")
+		p.Update("asking: 2 of 3\x1b[2J")
+		pass(29 * time.Second)
+		once := "reading\nasking: 1 of 3\nasking: 2 of 3 [2J\n"
+		if diff := cmp.Diff(once, b.err.String()); diff != "" {
+			t.Errorf("before half a minute (-want +got):\n%s", diff)
+		}
+		pass(time.Second)
+		p.Stop()
+		if diff := cmp.Diff(once+"asking: 2 of 3 [2J\n", b.err.String()); diff != "" {
+			t.Errorf("the line again after half a minute (-want +got):\n%s", diff)
+		}
 	})
-	p.Stop()
-	want := "reading\nasking: 1 of 3\nasking: 2 of 3 [2J\nasking: 2 of 3 [2J\n"
-	if diff := cmp.Diff(want, b.err.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 }
 
 func TestProgressInOneLiveLine(t *testing.T) {
-	b := newBench(t, nil, cli.Terminal{Err: true, Width: 24}, "TERM=xterm")
-	p := b.NewProgress("waiting for a thing", 0)
-	eventually(t, "a ticker", b.clk.HasWaiters)
-	b.clk.Step(2 * time.Second)
-	eventually(t, "the second frame", func() bool { return strings.Contains(b.err.String(), "⠙") })
-	p.Stop()
-	got := b.err.String()
-	if strings.Contains(got, "\n") {
-		t.Errorf("the live line broke: %q", got)
-	}
-	if want := "\r⠋ waiting for a thing …\x1b[K"; !strings.HasPrefix(got, want) {
-		t.Errorf("got %q, want first %q", got, want)
-	}
-	if !strings.HasSuffix(got, "\r\x1b[K") {
-		t.Errorf("the live line is not taken away: %q", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(nil, cli.Terminal{Err: true, Width: 24}, "TERM=xterm")
+		p := b.NewProgress("waiting for a thing", 0)
+		pass(120 * time.Millisecond)
+		if got := b.err.String(); !strings.Contains(got, "⠙") {
+			t.Errorf("no second frame: %q", got)
+		}
+		p.Stop()
+		got := b.err.String()
+		if strings.Contains(got, "\n") {
+			t.Errorf("the live line broke: %q", got)
+		}
+		if want := "\r⠋ waiting for a thing …\x1b[K"; !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want first %q", got, want)
+		}
+		if !strings.HasSuffix(got, "\r\x1b[K") {
+			t.Errorf("the live line is not taken away: %q", got)
+		}
+	})
 }
 
 func TestOnlyOneProgressTells(t *testing.T) {
-	b := newBench(t, nil, cli.Terminal{})
-	outer := b.NewProgress("outer", 0)
-	inner := b.NewProgress("inner", 0)
-	inner.Update("inner again")
-	inner.Stop()
-	outer.Stop()
-	after := b.NewProgress("after", 0)
-	after.Stop()
-	if diff := cmp.Diff("outer\nafter\n", b.err.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(nil, cli.Terminal{})
+		outer := b.NewProgress("outer", 0)
+		inner := b.NewProgress("inner", 0)
+		inner.Update("inner again")
+		inner.Stop()
+		outer.Stop()
+		after := b.NewProgress("after", 0)
+		after.Stop()
+		if diff := cmp.Diff("outer\nafter\n", b.err.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestADumbTerminalGetsPlainLines(t *testing.T) {
-	b := newBench(t, nil, cli.Terminal{Err: true, Width: 80}, "TERM=dumb")
-	b.NewProgress("waiting", 0).Stop()
-	if diff := cmp.Diff("waiting\n", b.err.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(nil, cli.Terminal{Err: true, Width: 80}, "TERM=dumb")
+		b.NewProgress("waiting", 0).Stop()
+		if diff := cmp.Diff("waiting\n", b.err.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestConfirm(t *testing.T) {
@@ -143,7 +144,7 @@ func TestConfirm(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, strings.NewReader(c.in), c.term)
+			b := newBench(strings.NewReader(c.in), c.term)
 			err := b.Confirm(t.Context(), "Really?", "yes")
 			if got := exit.Code(err); got != c.code {
 				t.Errorf("exit code %d, want %d: %v", got, c.code, err)
@@ -156,22 +157,22 @@ func TestConfirm(t *testing.T) {
 }
 
 func TestConfirmCanBeInterrupted(t *testing.T) {
-	r, w := io.Pipe()
-	defer w.Close()
-	b := newBench(t, r, cli.Terminal{In: true})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- b.Confirm(ctx, "Really?", "yes") }()
-	eventually(t, "the prompt", func() bool { return strings.Contains(b.err.String(), "Really?") })
-	cancel()
-	select {
-	case err := <-done:
-		if exit.Code(err) != exit.CodeInterrupted {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		defer w.Close()
+		b := newBench(r, cli.Terminal{In: true})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- b.Confirm(ctx, "Really?", "yes") }()
+		synctest.Wait()
+		if got := b.err.String(); !strings.Contains(got, "Really?") {
+			t.Errorf("no prompt: %q", got)
+		}
+		cancel()
+		if err := <-done; exit.Code(err) != exit.CodeInterrupted {
 			t.Errorf("exit code %d: %v", exit.Code(err), err)
 		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("the prompt cannot be left")
-	}
+	})
 }
 
 // spent is how much time of a wait is gone.
@@ -198,47 +199,32 @@ func TestWait(t *testing.T) {
 		"a change is told":                {[]look{{activity: "b is DOWN"}, {activity: "c is DOWN"}, {done: true}}, time.Minute, 0, "waiting for x to be y: b is DOWN\nwaiting for x to be y: c is DOWN\n", ""},
 		"an error later is tried again":   {[]look{{activity: "b is DOWN"}, {err: boom}, {done: true}}, time.Minute, 0, "waiting for x to be y: b is DOWN\nwaiting for x to be y: boom (trying again)\n", ""},
 		"an answer later ends it":         {[]look{{activity: "b is DOWN"}, {err: exit.ConditionNotMet(boom)}}, time.Minute, 3, "waiting for x to be y: b is DOWN\n", "boom"},
-		"time is up":                      {[]look{{activity: "b is DOWN"}}, 12 * time.Second, 4, "waiting for x to be y: b is DOWN\n", "timed out after"},
+		"time is up":                      {[]look{{activity: "b is DOWN"}}, 12 * time.Second, 4, "waiting for x to be y: b is DOWN\n", "timed out after 12s waiting for x to be y: b is DOWN"},
 		"negative waits longer than that": {[]look{{activity: "b is DOWN"}, {activity: "b is DOWN"}, {activity: "b is DOWN"}, {activity: "b is DOWN"}, {done: true}}, -1, 0, "waiting for x to be y: b is DOWN\n", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil, cli.Terminal{})
-			var looks atomic.Int64
-			done := make(chan error, 1)
-			go func() {
-				done <- b.Wait(t.Context(), cli.Wait{Subject: "x to be y", Timeout: c.timeout, Every: time.Second, Check: func(context.Context) (bool, string, error) {
-					l := c.looks[min(int(looks.Add(1)), len(c.looks))-1]
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(nil, cli.Terminal{})
+				looks := 0
+				err := b.Wait(t.Context(), cli.Wait{Subject: "x to be y", Timeout: c.timeout, Every: time.Second, Check: func(context.Context) (bool, string, error) {
+					l := c.looks[min(looks, len(c.looks)-1)]
+					looks++
 					return l.done, l.activity, l.err
 				}})
-			}()
-			// One step for each look, and the first once the wait has its timer, its ticker and that of its live line: more would say more of the time gone.
-			var err error
-			var stepped int64
-			eventually(t, "an end", func() bool {
-				select {
-				case err = <-done:
-					return true
-				default:
-					if n := looks.Load(); n > stepped && b.clk.Waiters() == 3 {
-						stepped = n
-						b.clk.Step(time.Second)
-					}
-					return false
+				if exit.Code(err) != c.code {
+					t.Errorf("exit code %d, want %d: %v", exit.Code(err), c.code, err)
+				}
+				if c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) {
+					t.Errorf("error %v, want %q", err, c.text)
+				}
+				if diff := cmp.Diff(c.stderr, spent.ReplaceAllString(b.err.String(), "")); diff != "" {
+					t.Errorf("stderr (-want +got):\n%s", diff)
+				}
+				if first, _, _ := strings.Cut(b.err.String(), "\n"); c.stderr != "" && !regexp.MustCompile(` \(0s of (1m0s|12s|7d0h)\)$`).MatchString(first) {
+					t.Errorf("how much time is gone, and of how much, is not told: %q", first)
 				}
 			})
-			if exit.Code(err) != c.code {
-				t.Errorf("exit code %d, want %d: %v", exit.Code(err), c.code, err)
-			}
-			if c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) {
-				t.Errorf("error %v, want %q", err, c.text)
-			}
-			if diff := cmp.Diff(c.stderr, spent.ReplaceAllString(b.err.String(), "")); diff != "" {
-				t.Errorf("stderr (-want +got):\n%s", diff)
-			}
-			if first, _, _ := strings.Cut(b.err.String(), "\n"); c.stderr != "" && !regexp.MustCompile(` \(0s of (1m0s|12s|7d0h)\)$`).MatchString(first) {
-				t.Errorf("how much time is gone, and of how much, is not told: %q", first)
-			}
 		})
 	}
 }

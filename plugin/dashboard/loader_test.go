@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -22,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -36,11 +36,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench runs a loader over a fake API server on a clock of its own.
+// bench runs a loader over a fake API server, in a synctest bubble.
 type bench struct {
 	*loader
 	t     *testing.T
-	clock *clocktesting.FakeClock
 	msgs  chan any
 	first *ui.Snapshot
 	fail  atomic.Pointer[error] // what every request answers
@@ -49,7 +48,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)), msgs: make(chan any, 100)}
+	b := &bench{t: t, msgs: make(chan any, 100)}
 	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-dc1-rack1-0", Labels: map[string]string{
 		api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1", api.LabelRackOrdinal: "0", api.LabelServiceType: api.ServiceTypeMember,
 	}}}
@@ -62,7 +61,7 @@ func newBench(t *testing.T) *bench {
 			return c.List(ctx, list, opts...)
 		},
 	}).Build()
-	b.loader = &loader{clock: b.clock, c: c, key: cluster.Key{Namespace: "demo", Name: "demo"}, source: cluster.SourceAuto}
+	b.loader = &loader{clock: clock.RealClock{}, c: c, key: cluster.Key{Namespace: "demo", Name: "demo"}, source: cluster.SourceAuto}
 	first, err := kube.Load(t.Context(), c, b.key, b.options())
 	if err != nil {
 		t.Fatal(err)
@@ -95,11 +94,10 @@ func (b *bench) refuse(err error) {
 	b.fail.Store(&err)
 }
 
-// until moves the clock until a message satisfies want.
+// until waits for a message that satisfies want.
 func (b *bench) until(what string, want func(any) bool) {
 	b.t.Helper()
-	deadline := time.After(30 * time.Second)
-	for {
+	for deadline := time.After(time.Hour); ; {
 		select {
 		case msg := <-b.msgs:
 			if want(msg) {
@@ -107,8 +105,6 @@ func (b *bench) until(what string, want func(any) bool) {
 			}
 		case <-deadline:
 			b.t.Fatalf("no message: %s", what)
-		case <-time.After(5 * time.Millisecond):
-			b.clock.Step(500 * time.Millisecond)
 		}
 	}
 }
@@ -124,194 +120,205 @@ func lost(reached bool, text string) func(any) bool {
 }
 
 func TestLoaderTellsOfLossAndReturn(t *testing.T) {
-	b := newBench(t)
-	b.until("the first reading", loaded)
-	b.until("a heartbeat", contact)
-	b.refuse(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: syscall.ECONNREFUSED})
-	b.until("the loss", lost(false, "cannot reach the API server at https://10.0.0.1:6443: connection refused"))
-	b.refuse(nil)
-	b.until("the return", loaded)
-	b.refuse(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
-	b.until("the API server that hangs", func(msg any) bool { l, ok := msg.(ui.Lost); return ok && !l.Reached })
-	b.refuse(apierrors.NewUnauthorized("token has expired"))
-	b.until("credentials that have expired", func(msg any) bool {
-		l, ok := msg.(ui.Lost)
-		return ok && strings.Contains(l.Err.Error(), "does not accept")
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.until("the first reading", loaded)
+		b.until("a heartbeat", contact)
+		b.refuse(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: syscall.ECONNREFUSED})
+		b.until("the loss", lost(false, "cannot reach the API server at https://10.0.0.1:6443: connection refused"))
+		b.refuse(nil)
+		b.until("the return", loaded)
+		b.refuse(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
+		b.until("the API server that hangs", func(msg any) bool { l, ok := msg.(ui.Lost); return ok && !l.Reached })
+		b.refuse(apierrors.NewUnauthorized("token has expired"))
+		b.until("credentials that have expired", func(msg any) bool {
+			l, ok := msg.(ui.Lost)
+			return ok && strings.Contains(l.Err.Error(), "does not accept")
+		})
+		b.refuse(nil)
+		b.until("the return", loaded)
 	})
-	b.refuse(nil)
-	b.until("the return", loaded)
 }
 
 // While a command has the terminal the dashboard takes no messages. That time is neither the API server's silence nor a reason to wait.
 func TestCommandIsNoSilence(t *testing.T) {
-	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC))}
-	begun := b.clock.Now()
-	l := &loader{clock: b.clock, heard: begun.Add(-3 * time.Second), send: func(any) { b.clock.Step(10 * time.Minute) }}
-	l.tell(ui.Contact{})
-	if got := b.clock.Now().Sub(l.heard); got != 3*time.Second {
-		t.Errorf("after a command of 10m the API server counts as silent for %s, want 3s", got)
-	}
-	l.tell(ui.Contact{})
-	l.heard = b.clock.Now()
-	l.send = func(any) { b.clock.Step(time.Minute) }
-	l.tell(ui.Contact{})
-	if l.heard.After(b.clock.Now()) {
-		t.Errorf("the API server was heard at %s, which is later than now", l.heard)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &loader{clock: clock.RealClock{}, heard: time.Now().Add(-3 * time.Second), send: func(any) { time.Sleep(10 * time.Minute) }}
+		l.tell(ui.Contact{})
+		if got := time.Since(l.heard); got != 3*time.Second {
+			t.Errorf("after a command of 10m the API server counts as silent for %s, want 3s", got)
+		}
+		l.tell(ui.Contact{})
+		l.heard = time.Now()
+		l.send = func(any) { time.Sleep(time.Minute) }
+		l.tell(ui.Contact{})
+		if l.heard.After(time.Now()) {
+			t.Errorf("the API server was heard at %s, which is later than now", l.heard)
+		}
+	})
 }
 
 // A command of ten minutes does not put the next reading off.
 func TestCommandPutsNoReadingOff(t *testing.T) {
-	b := newBench(t)
-	now := clocktesting.NewFakeClock(b.clock.Now())
-	l := &loader{clock: now, c: b.c, key: b.key, source: cluster.SourceLive, ask: true, last: b.first,
-		readLive: func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
-			return s, nil
-		}}
-	ctx, cancel := context.WithCancel(t.Context())
-	msgs, ended := make(chan any, 100), make(chan struct{})
-	held := false
-	go func() {
-		defer close(ended)
-		l.run(ctx, func(msg any) {
-			if loaded(msg) && !held {
-				held = true
-				now.Step(10 * time.Minute)
-			}
-			select {
-			case msgs <- msg:
-			case <-ctx.Done():
-			}
-		})
-	}()
-	after := &bench{t: t, clock: now, msgs: msgs}
-	after.until("the first reading", loaded)
-	begun := now.Now()
-	after.until("the next reading", loaded)
-	if took := now.Now().Sub(begun); took > breathTo+poll {
-		t.Errorf("the next reading came %s after the command", took)
-	}
-	cancel()
-	<-ended
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		l := &loader{clock: b.clock, c: b.c, key: b.key, source: cluster.SourceLive, ask: true, last: b.first,
+			readLive: func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
+				return s, nil
+			}}
+		ctx, cancel := context.WithCancel(t.Context())
+		msgs, ended := make(chan any, 100), make(chan struct{})
+		held := false
+		go func() {
+			defer close(ended)
+			l.run(ctx, func(msg any) {
+				if loaded(msg) && !held {
+					held = true
+					time.Sleep(10 * time.Minute)
+				}
+				select {
+				case msgs <- msg:
+				case <-ctx.Done():
+				}
+			})
+		}()
+		after := &bench{t: t, msgs: msgs}
+		after.until("the first reading", loaded)
+		begun := time.Now()
+		after.until("the next reading", loaded)
+		if took := time.Since(begun); took > breathTo+poll {
+			t.Errorf("the next reading came %s after the command", took)
+		}
+		cancel()
+		<-ended
+	})
 }
 
 // The API server answers, but the cluster cannot be read any more: that is no lost connection.
 func TestLoaderTellsWhatCannotBeRead(t *testing.T) {
-	b := newBench(t)
-	b.until("the first reading", loaded)
-	b.refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", fmt.Errorf(`User "bob" cannot list resource "services" in API group "" in the namespace "demo"`)))
-	if err := b.c.Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "x", Labels: map[string]string{api.LabelCluster: "demo"}}}); err != nil {
-		t.Fatal(err)
-	}
-	b.until("the right that is gone", func(msg any) bool {
-		l, ok := msg.(ui.Lost)
-		return ok && l.Reached
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.until("the first reading", loaded)
+		b.refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", fmt.Errorf(`User "bob" cannot list resource "services" in API group "" in the namespace "demo"`)))
+		if err := b.c.Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "x", Labels: map[string]string{api.LabelCluster: "demo"}}}); err != nil {
+			t.Fatal(err)
+		}
+		b.until("the right that is gone", func(msg any) bool {
+			l, ok := msg.(ui.Lost)
+			return ok && l.Reached
+		})
+		b.refuse(nil)
+		b.until("the return", loaded)
 	})
-	b.refuse(nil)
-	b.until("the return", loaded)
 }
 
 // A change is loaded because it happened, long before anything is read by the clock.
 func TestLoaderFollowsChanges(t *testing.T) {
-	b := newBench(t)
-	b.until("the first reading", loaded)
-	if err := b.c.Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-dc1-rack1-1", Labels: map[string]string{
-		api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1", api.LabelRackOrdinal: "1", api.LabelServiceType: api.ServiceTypeMember,
-	}}}); err != nil {
-		t.Fatal(err)
-	}
-	b.until("the new member", func(msg any) bool {
-		l, ok := msg.(ui.Loaded)
-		return ok && l.Snapshot.Nodes() == 2
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.until("the first reading", loaded)
+		if err := b.c.Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-dc1-rack1-1", Labels: map[string]string{
+			api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1", api.LabelRackOrdinal: "1", api.LabelServiceType: api.ServiceTypeMember,
+		}}}); err != nil {
+			t.Fatal(err)
+		}
+		b.until("the new member", func(msg any) bool {
+			l, ok := msg.(ui.Loaded)
+			return ok && l.Snapshot.Nodes() == 2
+		})
 	})
 }
 
 // Where only the nodes themselves tell, they are asked by the clock.
 func TestLoaderAsksNodes(t *testing.T) {
-	b := newBench(t)
-	asked := atomic.Int32{}
-	l := &loader{clock: b.clock, c: b.c, key: b.key, source: cluster.SourceLive, ask: true, last: b.first,
-		readLive: func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
-			if asked.Add(1) == 2 {
-				return nil, errors.New("port-forward refused")
-			}
-			return s, nil
-		}}
-	ctx, cancel := context.WithCancel(t.Context())
-	msgs := make(chan any, 100)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		l.run(ctx, func(msg any) {
-			select {
-			case msgs <- msg:
-			case <-ctx.Done():
-			}
-		})
-	}()
-	asking := &bench{t: t, clock: b.clock, msgs: msgs}
-	asking.until("the first answers", loaded)
-	asking.until("nodes that cannot be asked", lost(true, "port-forward refused"))
-	asking.until("the next answers", loaded)
-	cancel()
-	<-ended
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		asked := atomic.Int32{}
+		l := &loader{clock: b.clock, c: b.c, key: b.key, source: cluster.SourceLive, ask: true, last: b.first,
+			readLive: func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
+				if asked.Add(1) == 2 {
+					return nil, errors.New("port-forward refused")
+				}
+				return s, nil
+			}}
+		ctx, cancel := context.WithCancel(t.Context())
+		msgs := make(chan any, 100)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			l.run(ctx, func(msg any) {
+				select {
+				case msgs <- msg:
+				case <-ctx.Done():
+				}
+			})
+		}()
+		asking := &bench{t: t, msgs: msgs}
+		asking.until("the first answers", loaded)
+		asking.until("nodes that cannot be asked", lost(true, "port-forward refused"))
+		asking.until("the next answers", loaded)
+		cancel()
+		<-ended
+	})
 }
 
 // The commands run as they are typed, with the dashboard's streams, and their refusal comes back.
 func TestActionsRunTheCommands(t *testing.T) {
-	b := newBench(t)
-	run := func(stdin string, act func(ui.Actions) error) (string, error) {
-		t.Helper()
-		var out, errOut bytes.Buffer
-		d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &out, ErrOut: &errOut}, clock.RealClock{}, nil,
-			func() cli.Terminal { return cli.Terminal{In: true} })
-		ns := "demo"
-		d.Flags.Namespace = &ns
-		d.NewClient = func() (client.WithWatch, error) { return b.c, nil }
-		d.WhoAmI = func(context.Context) string { return "ada" }
-		o := &options{d: d}
-		err := act(o.actions(t.Context(), nil))
-		return out.String() + errOut.String(), err
-	}
-	force := func(target string) func(ui.Actions) error {
-		return func(a ui.Actions) error { return a.ForceProceed(target) }
-	}
-	forced := func() string {
-		t.Helper()
-		svc := &corev1.Service{}
-		if err := b.c.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "demo-dc1-rack1-0"}, svc); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		run := func(stdin string, act func(ui.Actions) error) (string, error) {
+			t.Helper()
+			var out, errOut bytes.Buffer
+			d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &out, ErrOut: &errOut}, clock.RealClock{}, nil,
+				func() cli.Terminal { return cli.Terminal{In: true} })
+			ns := "demo"
+			d.Flags.Namespace = &ns
+			d.NewClient = func() (client.WithWatch, error) { return b.c, nil }
+			d.WhoAmI = func(context.Context) string { return "ada" }
+			o := &options{d: d}
+			err := act(o.actions(t.Context(), nil))
+			return out.String() + errOut.String(), err
 		}
-		return svc.Annotations[api.AnnotationForceProceed]
-	}
-	text, err := run("no\n", force("demo-dc1-rack1-0"))
-	if err == nil || !strings.Contains(err.Error(), "not confirmed") || forced() != "" {
-		t.Errorf("another answer: %v, annotation %q", err, forced())
-	}
-	for _, want := range []string{"$ kubectl scylla force-proceed demo-dc1-rack1-0", `Type "yes" to go on`, "not confirmed: nothing was changed", "Enter goes back to the dashboard"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the terminal lacks %q:\n%s", want, text)
+		force := func(target string) func(ui.Actions) error {
+			return func(a ui.Actions) error { return a.ForceProceed(target) }
 		}
-	}
-	if text, err := run("yes\n\n", force("demo-dc1-rack1-0")); err != nil || forced() != api.ForceProceedValue {
-		t.Errorf("the right answer: %v, annotation %q\n%s", err, forced(), text)
-	}
-	if text, err := run("\n", force("nobody")); err == nil || !strings.Contains(text, "nobody") {
-		t.Errorf("an unknown member: %v\n%s", err, text)
-	}
-	if text, err := run("\n", func(a ui.Actions) error { return a.Replace("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla replace nobody --wait=false -n demo") {
-		t.Errorf("an unknown node: %v\n%s", err, text)
-	}
-	if text, err := run("\n", func(a ui.Actions) error { return a.Nodetool("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla nodetool nobody -n demo -- status") {
-		t.Errorf("nodetool: %v\n%s", err, text)
-	}
-	if text, err := run("\n", func(a ui.Actions) error { return a.Logs("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla logs nobody --tail=200 -n demo") {
-		t.Errorf("logs: %v\n%s", err, text)
-	}
-	saved := &options{read: cli.ReadFlags{From: "x.yaml"}}
-	if a := saved.actions(t.Context(), nil); a.ForceProceed != nil || a.Replace != nil || a.Why == "" || a.Logs != nil || a.Shell != nil || a.CQL != nil || a.Nodetool != nil || a.WhyNoPod == "" {
-		t.Errorf("saved objects can be changed: %+v", a)
-	}
+		forced := func() string {
+			t.Helper()
+			svc := &corev1.Service{}
+			if err := b.c.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "demo-dc1-rack1-0"}, svc); err != nil {
+				t.Fatal(err)
+			}
+			return svc.Annotations[api.AnnotationForceProceed]
+		}
+		text, err := run("no\n", force("demo-dc1-rack1-0"))
+		if err == nil || !strings.Contains(err.Error(), "not confirmed") || forced() != "" {
+			t.Errorf("another answer: %v, annotation %q", err, forced())
+		}
+		for _, want := range []string{"$ kubectl scylla force-proceed demo-dc1-rack1-0", `Type "yes" to go on`, "not confirmed: nothing was changed", "Enter goes back to the dashboard"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the terminal lacks %q:\n%s", want, text)
+			}
+		}
+		if text, err := run("yes\n\n", force("demo-dc1-rack1-0")); err != nil || forced() != api.ForceProceedValue {
+			t.Errorf("the right answer: %v, annotation %q\n%s", err, forced(), text)
+		}
+		if text, err := run("\n", force("nobody")); err == nil || !strings.Contains(text, "nobody") {
+			t.Errorf("an unknown member: %v\n%s", err, text)
+		}
+		if text, err := run("\n", func(a ui.Actions) error { return a.Replace("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla replace nobody --wait=false -n demo") {
+			t.Errorf("an unknown node: %v\n%s", err, text)
+		}
+		if text, err := run("\n", func(a ui.Actions) error { return a.Nodetool("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla nodetool nobody -n demo -- status") {
+			t.Errorf("nodetool: %v\n%s", err, text)
+		}
+		if text, err := run("\n", func(a ui.Actions) error { return a.Logs("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla logs nobody --tail=200 -n demo") {
+			t.Errorf("logs: %v\n%s", err, text)
+		}
+		saved := &options{read: cli.ReadFlags{From: "x.yaml"}}
+		if a := saved.actions(t.Context(), nil); a.ForceProceed != nil || a.Replace != nil || a.Why == "" || a.Logs != nil || a.Shell != nil || a.CQL != nil || a.Nodetool != nil || a.WhyNoPod == "" {
+			t.Errorf("saved objects can be changed: %+v", a)
+		}
+	})
 }
 
 // What the command has said stays on the screen until the person has read it.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +51,18 @@ func AsArchived(text string) string {
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// bubbleClock advances with the time of a synctest bubble.
+type bubbleClock struct {
+	clock.RealClock
+	began time.Time
+}
+
+// BubbleClock is a clock that begins at Now and then keeps the time of the synctest bubble that it is made in.
+func BubbleClock() clock.WithTicker { return bubbleClock{began: time.Now()} }
+
+func (c bubbleClock) Now() time.Time                  { return Now.Add(time.Since(c.began)) }
+func (c bubbleClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // Run is one run of the plugin.
 type Run struct {

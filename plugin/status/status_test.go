@@ -10,8 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,8 +20,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -296,39 +294,14 @@ func TestLiveWhenNothingElseSpeaks(t *testing.T) {
 	}
 }
 
-// change waits until the run waits on its clock, changes the cluster, and lets time pass.
-func change(t *testing.T, clk *clocktesting.FakeClock, d time.Duration, f func()) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !clk.HasWaiters(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Error("nobody waits on the clock")
-			return
-		}
-	}
-	f()
-	clk.Step(d)
-}
-
 func TestWaitUntilHealthy(t *testing.T) {
-	clk := clocktesting.NewFakeClock(plugintest.Now)
-	down := plugintest.New(3, 1).Down("demo-dc1-rack3-0")
-	looked, once := make(chan struct{}), sync.Once{}
-	c := plugintest.NewClient(down.Objects(), interceptor.Funcs{
-		Watch: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
-			once.Do(func() { close(looked) }) // it watches once it has read
-			return c.Watch(ctx, l, opts...)
-		},
-	})
-	done := make(chan plugintest.Result, 1)
-	go func() {
-		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait"}, Client: c, Clock: clk}.Do(t)
-	}()
-	select {
-	case <-looked:
-	case <-time.After(20 * time.Second):
-		t.Fatal("it does not watch")
-	}
-	change(t, clk, 0, func() {
+	synctest.Test(t, func(t *testing.T) {
+		c := plugintest.NewClient(plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), interceptor.Funcs{})
+		done := make(chan plugintest.Result, 1)
+		go func() {
+			done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait"}, Client: c, Clock: plugintest.BubbleClock()}.Do(t)
+		}()
+		synctest.Wait()
 		for _, o := range plugintest.New(3, 1).Objects() {
 			switch o.(type) {
 			case *corev1.Pod, *api.ScyllaDBDatacenterNodesStatusReport, *api.ScyllaDBStatusReport:
@@ -345,112 +318,86 @@ func TestWaitUntilHealthy(t *testing.T) {
 				}
 			}
 		}
-	})
-	var res plugintest.Result
-	for deadline := time.After(20 * time.Second); res.Stdout == ""; {
-		select {
-		case res = <-done:
-		case <-time.After(5 * time.Millisecond):
-			clk.Step(time.Second)
-		case <-deadline:
-			t.Fatal("the wait does not end")
+		res := <-done
+		if res.Code != 0 || !strings.Contains(res.Stdout, "HEALTHY demo/demo: 3 of 3") {
+			t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
 		}
-	}
-	if res.Code != 0 || !strings.Contains(res.Stdout, "HEALTHY demo/demo: 3 of 3") {
-		t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
-	}
-	if want := "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2 (0s of "; !strings.Contains(res.Stderr, want) {
-		t.Errorf("stderr:\n%s\nwant first:\n%s", res.Stderr, want)
-	}
+		if want := "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2 (0s of "; !strings.Contains(res.Stderr, want) {
+			t.Errorf("stderr:\n%s\nwant first:\n%s", res.Stderr, want)
+		}
+	})
 }
 
 func TestWaitTimesOut(t *testing.T) {
-	clk := clocktesting.NewFakeClock(plugintest.Now)
-	done := make(chan plugintest.Result, 1)
-	go func() {
-		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait", "--timeout", "10m"}, Objects: plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), Clock: clk}.Do(t)
-	}()
-	change(t, clk, 0, func() {})
-	var res plugintest.Result
-	for deadline := time.After(20 * time.Second); res.Stdout == ""; {
-		select {
-		case res = <-done:
-		case <-time.After(5 * time.Millisecond):
-			clk.Step(time.Minute)
-		case <-deadline:
-			t.Fatal("the wait does not end")
+	synctest.Test(t, func(t *testing.T) {
+		res := plugintest.Run{
+			Args:    []string{"status", "demo", "-n", "demo", "--wait", "--timeout", "10m"},
+			Objects: plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), Clock: plugintest.BubbleClock(),
+		}.Do(t)
+		if res.Code != 4 {
+			t.Errorf("exit %d, want 4", res.Code)
 		}
-	}
-	if res.Code != 4 {
-		t.Errorf("exit %d, want 4", res.Code)
-	}
-	if !strings.Contains(res.Stderr, "error: timed out after ") || !strings.Contains(res.Stderr, "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0") {
-		t.Errorf("stderr does not say what was waited for:\n%s", res.Stderr)
-	}
-	if !strings.Contains(res.Stdout, "NOT HEALTHY") {
-		t.Errorf("the last status is not shown:\n%s", res.Stdout)
-	}
+		if !strings.Contains(res.Stderr, "error: timed out after 10m") || !strings.Contains(res.Stderr, "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0") {
+			t.Errorf("stderr does not say what was waited for:\n%s", res.Stderr)
+		}
+		if !strings.Contains(res.Stdout, "NOT HEALTHY") {
+			t.Errorf("the last status is not shown:\n%s", res.Stdout)
+		}
+	})
 }
 
 func TestInterrupt(t *testing.T) {
 	for name, args := range map[string][]string{"wait": {"--wait"}, "watch": {"--watch"}} {
 		t.Run(name, func(t *testing.T) {
-			clk := clocktesting.NewFakeClock(plugintest.Now)
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan plugintest.Result, 1)
-			go func() {
-				done <- plugintest.Run{Args: append([]string{"status", "demo", "-n", "demo"}, args...), Objects: plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), Clock: clk}.DoContext(ctx, t)
-			}()
-			change(t, clk, 0, cancel)
-			select {
-			case res := <-done:
-				if res.Code != 130 || !strings.HasSuffix(res.Stderr, "interrupted\n") {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan plugintest.Result, 1)
+				go func() {
+					done <- plugintest.Run{
+						Args:    append([]string{"status", "demo", "-n", "demo"}, args...),
+						Objects: plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), Clock: plugintest.BubbleClock(),
+					}.DoContext(ctx, t)
+				}()
+				synctest.Wait()
+				cancel()
+				if res := <-done; res.Code != 130 || !strings.HasSuffix(res.Stderr, "interrupted\n") {
 					t.Errorf("exit %d, stderr %q", res.Code, res.Stderr)
 				}
-			case <-time.After(20 * time.Second):
-				t.Fatal("the run does not end")
-			}
+			})
 		})
 	}
 }
 
 func TestWatchWritesAgainOnChangeOnly(t *testing.T) {
-	clk := clocktesting.NewFakeClock(plugintest.Now)
-	c := plugintest.NewClient(plugintest.New(3, 1).Objects(), interceptor.Funcs{})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var out output.Buffer
-	done := make(chan plugintest.Result, 1)
-	go func() {
-		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "-w"}, Client: c, Clock: clk, Stdout: &out}.DoContext(ctx, t)
-	}()
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(out.String(), "HEALTHY demo/demo"); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing is drawn")
+	synctest.Test(t, func(t *testing.T) {
+		c := plugintest.NewClient(plugintest.New(3, 1).Objects(), interceptor.Funcs{})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var out output.Buffer
+		done := make(chan plugintest.Result, 1)
+		go func() {
+			done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "-w"}, Client: c, Clock: plugintest.BubbleClock(), Stdout: &out}.DoContext(ctx, t)
+		}()
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if n := strings.Count(out.String(), "HEALTHY demo/demo"); n != 1 {
+			t.Errorf("written %d times without a change:\n%s", n, out.String())
 		}
-	}
-	for range 20 {
-		time.Sleep(2 * time.Millisecond)
-		clk.Step(time.Second)
-	}
-	if n := strings.Count(out.String(), "HEALTHY demo/demo"); n != 1 {
-		t.Errorf("written %d times without a change:\n%s", n, out.String())
-	}
-	var pod corev1.Pod
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "demo-dc1-rack3-0"}, &pod); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Delete(t.Context(), &pod); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(out.String(), "NOT HEALTHY"); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the change is not shown:\n%s", out.String())
+		var pod corev1.Pod
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "demo-dc1-rack3-0"}, &pod); err != nil {
+			t.Fatal(err)
 		}
-		clk.Step(time.Second)
-	}
-	cancel()
-	if res := <-done; res.Code != 130 {
-		t.Errorf("exit %d, want 130", res.Code)
-	}
+		if err := c.Delete(t.Context(), &pod); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if !strings.Contains(out.String(), "NOT HEALTHY") {
+			t.Errorf("the change is not shown:\n%s", out.String())
+		}
+		cancel()
+		if res := <-done; res.Code != 130 {
+			t.Errorf("exit %d, want 130", res.Code)
+		}
+	})
 }

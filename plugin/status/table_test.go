@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"charm.land/lipgloss/v2"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -83,98 +83,78 @@ func TestPrintedCommandsRepeatTheFlags(t *testing.T) {
 // TestWaitForAClusterThatIsNotThereYet: the wait begins before anything exists.
 func TestWaitForAClusterThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
-	objects := plugintest.New(3, 1).Objects()
-	var there atomic.Bool
-	c := plugintest.NewClient(objects, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-		if !there.Load() {
-			return nil
-		}
-		return c.List(ctx, list, opts...)
-	}})
-	clk := clocktesting.NewFakeClock(plugintest.Now)
-	var said output.Buffer
-	done := make(chan plugintest.Result, 1)
-	go func() {
-		done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait"}, Client: c, Clock: clk, Stderr: &said}.Do(t)
-	}()
-	const waits = "waiting for cluster demo to exist and to be healthy: there is no ScyllaDB cluster in namespace demo (0s of 5m0s)"
-	for {
-		select {
-		case got := <-done:
-			if got.Code != 0 || !strings.Contains(got.Stdout, "HEALTHY demo/demo: 3 of 3") || !strings.Contains(got.Stderr, waits) {
-				t.Errorf("exit %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
+	synctest.Test(t, func(t *testing.T) {
+		there := atomic.Bool{}
+		c := plugintest.NewClient(plugintest.New(3, 1).Objects(), interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if !there.Load() {
+				return nil
 			}
-			return
-		case <-time.After(5 * time.Millisecond):
-			// No time passes before the wait has been told of, however slow the machine is.
-			if strings.Contains(said.String(), "waiting for cluster") {
-				there.Store(true)
-				clk.Step(time.Second)
-			}
+			return c.List(ctx, list, opts...)
+		}})
+		done := make(chan plugintest.Result, 1)
+		go func() {
+			done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait"}, Client: c, Clock: plugintest.BubbleClock()}.Do(t)
+		}()
+		synctest.Wait()
+		there.Store(true)
+		const waits = "waiting for cluster demo to exist and to be healthy: there is no ScyllaDB cluster in namespace demo (0s of 5m0s)"
+		if got := <-done; got.Code != 0 || !strings.Contains(got.Stdout, "HEALTHY demo/demo: 3 of 3") || !strings.Contains(got.Stderr, waits) {
+			t.Errorf("exit %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
 		}
-	}
+	})
 }
 
-// watched runs a watch over a cluster in which a node dies after the first state, until the file told has the expected contents.
-func watched(t *testing.T, told, expected string, args ...string) plugintest.Result {
+// watched runs a watch over a cluster in which a node dies after the first state, until its command has ended.
+func watched(t *testing.T, args ...string) (got plugintest.Result) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	clk := clocktesting.NewFakeClock(plugintest.Now)
-	c := plugintest.NewClient(plugintest.New(3, 1).NoReports().Objects(), interceptor.Funcs{})
-	var out output.Buffer
-	done := make(chan plugintest.Result, 1)
-	go func() {
-		done <- plugintest.Run{Args: append([]string{"status", "demo", "-n", "demo", "--watch"}, args...), Client: c, Clock: clk, Stdout: &out}.DoContext(ctx, t)
-	}()
-	until := func(what string, step time.Duration, is func() bool) {
-		t.Helper()
-		for deadline := time.After(time.Minute); !is(); {
-			select {
-			case <-deadline:
-				t.Fatalf("%s does not come:\n%s", what, out.String())
-			case <-time.After(5 * time.Millisecond):
-				clk.Step(step)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := plugintest.NewClient(plugintest.New(3, 1).NoReports().Objects(), interceptor.Funcs{})
+		var out output.Buffer
+		done := make(chan plugintest.Result, 1)
+		go func() {
+			done <- plugintest.Run{
+				Args: append([]string{"status", "demo", "-n", "demo", "--watch"}, args...), Client: c, Clock: plugintest.BubbleClock(), Stdout: &out,
+			}.DoContext(ctx, t)
+		}()
+		synctest.Wait()
+		if !strings.Contains(strings.ReplaceAll(out.String(), `"`, ""), "3 of 3") {
+			t.Errorf("the first state does not come:\n%s", out.String())
+		}
+		for _, o := range plugintest.New(3, 1).NoReports().Down("demo-dc1-rack3-0").Objects() {
+			if o.GetAnnotations()[api.AnnotationNodeStatusReport] == "" {
+				continue
+			}
+			current := o.DeepCopyObject().(client.Object)
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), current); err != nil {
+				t.Fatal(err)
+			}
+			current.SetAnnotations(o.GetAnnotations())
+			if err := c.Update(ctx, current); err != nil {
+				t.Fatal(err)
 			}
 		}
-	}
-	until("the first state", 0, func() bool { return strings.Contains(strings.ReplaceAll(out.String(), `"`, ""), "3 of 3") })
-	down := plugintest.New(3, 1).NoReports().Down("demo-dc1-rack3-0")
-	for _, o := range down.Objects() {
-		if o.GetAnnotations()[api.AnnotationNodeStatusReport] == "" {
-			continue
-		}
-		current := o.DeepCopyObject().(client.Object)
-		if err := c.Get(ctx, client.ObjectKeyFromObject(o), current); err != nil {
-			t.Fatal(err)
-		}
-		current.SetAnnotations(o.GetAnnotations())
-		if err := c.Update(ctx, current); err != nil {
-			t.Fatal(err)
-		}
-	}
-	until("the command", time.Second, func() bool {
-		text, _ := os.ReadFile(told)
-		_, rest, found := strings.Cut(string(text), expected)
-		return found && strings.HasSuffix(rest, "\n") // what ends the watch ends the command, too: not before it has written all
+		time.Sleep(10 * time.Second)
+		synctest.Wait() // a command that runs is not waiting
+		cancel()
+		got = <-done
 	})
-	cancel()
-	return <-done
+	return got
 }
 
 // TestWatchIntoAFile: each state has its time and what changed, and the command runs at each change, not at the first look.
 func TestWatchIntoAFile(t *testing.T) {
 	t.Parallel()
 	told := filepath.Join(t.TempDir(), "told")
-	got := watched(t, told, "NOT HEALTHY|", "--exec", `printf '%s|%s\n' "$SCYLLA_VERDICT" "$SCYLLA_CHANGES" >> `+told)
+	got := watched(t, "--exec", `printf '%s|%s\n' "$SCYLLA_VERDICT" "$SCYLLA_CHANGES" >> `+told)
 	if first, _, _ := strings.Cut(got.Stdout, "\n"); !strings.HasPrefix(first, "--- 2026-11-21 12:00:") || strings.Contains(first, ": H") {
 		t.Errorf("the first state begins with %q", first)
 	}
 	if !strings.Contains(got.Stdout, " UTC: HEALTHY → NOT HEALTHY; ") || !strings.Contains(got.Stdout, "demo-dc1-rack3-0 is seen UP → DOWN") {
 		t.Errorf("what changed is not told:\n%s", got.Stdout)
 	}
-	if text, err := os.ReadFile(told); err != nil || strings.HasPrefix(string(text), "HEALTHY|") {
-		t.Errorf("the command ran at the first look: %v, %s", err, text)
+	if text, err := os.ReadFile(told); err != nil || !strings.HasPrefix(string(text), "NOT HEALTHY|") {
+		t.Errorf("the command ran at the first look, or not at the change: %v, %s", err, text)
 	}
 }
 
@@ -188,7 +168,7 @@ func TestTheCommandOfAWatchGetsTheWholeDocument(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			told := filepath.Join(t.TempDir(), "told")
-			got := watched(t, told, "--context=prod", append([]string{"--context", "prod", "--exec", "echo heard; cat >> " + told + "; echo >> " + told}, args...)...)
+			got := watched(t, append([]string{"--context", "prod", "--exec", "echo heard; cat >> " + told + "; echo >> " + told}, args...)...)
 			text, err := os.ReadFile(told)
 			if err != nil {
 				t.Fatal(err)
@@ -207,8 +187,8 @@ func TestTheCommandOfAWatchGetsTheWholeDocument(t *testing.T) {
 			if list.Kind != "ClusterStatusList" || len(list.Items) != 1 || list.Items[0].Healthy || len(list.Items[0].Nodes) != 3 {
 				t.Errorf("standard input was %+v", list)
 			}
-			if strings.Contains(string(text), "--context=prod --context=prod") {
-				t.Errorf("commands have the flags twice: %s", text)
+			if !strings.Contains(string(text), "--context=prod") || strings.Contains(string(text), "--context=prod --context=prod") {
+				t.Errorf("commands have the flags twice, or not at all: %s", text)
 			}
 			if strings.Contains(got.Stdout, "heard") || !strings.Contains(got.Stderr, "heard") {
 				t.Errorf("what the command prints is not on standard error: %q", got.Stderr)
