@@ -6,11 +6,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -43,69 +44,69 @@ func TestTheLoopIsAskedOnTheLeaderOnly(t *testing.T) {
 }
 
 func TestThePulseGoesThroughTheQueue(t *testing.T) {
-	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
-	p := &pulse{clock: clk, elected: make(chan struct{})}
-	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	defer q.ShutDown()
-	if err := p.source().Start(t.Context(), q); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- p.Start(ctx) }()
-	for range 3 {
-		got, _ := q.Get()
-		if got != (reconcile.Request{}) {
-			t.Errorf("got %v", got)
+	synctest.Test(t, func(t *testing.T) {
+		p := &pulse{clock: clock.RealClock{}, elected: make(chan struct{})}
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+		defer q.ShutDown()
+		if err := p.source().Start(t.Context(), q); err != nil {
+			t.Fatal(err)
 		}
-		q.Done(got)
-		clk.Step(pulseInterval)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- p.Start(ctx) }()
+		for range 3 {
+			got, _ := q.Get()
+			if got != (reconcile.Request{}) {
+				t.Errorf("got %v", got)
+			}
+			q.Done(got)
+			time.Sleep(pulseInterval)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A controller whose loop stalls ends itself, so that it does not hold the Lease of the election for ever: later than one reconciliation may take, and before the kubelet restarts
 // it.
 func TestAControllerWhoseLoopStallsEndsItself(t *testing.T) {
-	if stalledAfter <= reconcileTimeout || stalledAfter >= deadAfter {
-		t.Errorf("ends itself after %v: a reconciliation may take %v, the kubelet waits for %v", stalledAfter, reconcileTimeout, deadAfter)
-	}
-	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
-	p := &pulse{clock: clk, elected: make(chan struct{})}
-	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	defer q.ShutDown()
-	if err := p.source().Start(t.Context(), q); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- p.Start(t.Context()) }()
-	pass := func(works bool) {
-		for !clk.HasWaiters() {
-			runtime.Gosched()
+	synctest.Test(t, func(t *testing.T) {
+		if stalledAfter <= reconcileTimeout || stalledAfter >= deadAfter {
+			t.Errorf("ends itself after %v: a reconciliation may take %v, the kubelet waits for %v", stalledAfter, reconcileTimeout, deadAfter)
 		}
-		got, _ := q.Get()
-		q.Done(got)
-		if works {
-			p.beat()
+		p := &pulse{clock: clock.RealClock{}, elected: make(chan struct{})}
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+		defer q.ShutDown()
+		if err := p.source().Start(t.Context(), q); err != nil {
+			t.Fatal(err)
 		}
-		clk.Step(pulseInterval)
-	}
-	for range 2 * int(stalledAfter/pulseInterval) {
-		pass(true)
-	}
-	for range int(stalledAfter/pulseInterval) - 1 { // requests that are taken from the queue are never done
-		pass(false)
-		select {
-		case err := <-done:
-			t.Fatalf("ends too early: %v", err)
-		default:
+		done := make(chan error, 1)
+		go func() { done <- p.Start(t.Context()) }()
+		pass := func(works bool) {
+			got, _ := q.Get()
+			q.Done(got)
+			if works {
+				p.beat()
+			}
+			time.Sleep(pulseInterval)
+			synctest.Wait()
 		}
-	}
-	clk.Step(pulseInterval)
-	if err := <-done; !errors.Is(err, errStalled) {
-		t.Errorf("ended by %v", err)
-	}
+		for range 2 * int(stalledAfter/pulseInterval) {
+			pass(true)
+		}
+		for range int(stalledAfter/pulseInterval) - 1 { // requests that are taken from the queue are never done
+			pass(false)
+			select {
+			case err := <-done:
+				t.Fatalf("ends too early: %v", err)
+			default:
+			}
+		}
+		time.Sleep(pulseInterval)
+		if err := <-done; !errors.Is(err, errStalled) {
+			t.Errorf("ended by %v", err)
+		}
+	})
 }

@@ -6,11 +6,13 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -45,32 +47,32 @@ func (l *later) RESTMapping(gk schema.GroupKind, _ ...string) (*meta.RESTMapping
 }
 
 func TestKindsMayBeInstalledLater(t *testing.T) {
-	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
-	w := &watched{added: make(chan source.Source, 2)}
-	f := &finder{mapper: &later{asked: map[schema.GroupKind]int{}, kind: "ScyllaDBDatacenter"}, controller: w, clock: clk, log: slog.New(slog.DiscardHandler)}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- f.Start(ctx) }()
-	<-w.added
-	for !clk.HasWaiters() {
+	synctest.Test(t, func(t *testing.T) {
+		w := &watched{added: make(chan source.Source, 2)}
+		f := &finder{mapper: &later{asked: map[schema.GroupKind]int{}, kind: "ScyllaDBDatacenter"}, controller: w, clock: clock.RealClock{}, log: slog.New(slog.DiscardHandler)}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- f.Start(ctx) }()
+		<-w.added
+		time.Sleep(lookForKinds - 1)
+		synctest.Wait()
 		select {
 		case err := <-done:
 			t.Fatalf("gave up: %v", err)
 		default:
 		}
-	}
-	if diff := cmp.Diff([]schema.GroupVersionKind{api.ScyllaClusterGVK}, f.kinds()); diff != "" {
-		t.Errorf("at first (-want +got):\n%s", diff)
-	}
-	clk.Step(lookForKinds)
-	<-w.added
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff([]schema.GroupVersionKind{api.ScyllaDBDatacenterGVK, api.ScyllaClusterGVK}, f.kinds()); diff != "" {
-		t.Errorf("in the end, nearest first (-want +got):\n%s", diff)
-	}
+		if diff := cmp.Diff([]schema.GroupVersionKind{api.ScyllaClusterGVK}, f.kinds()); diff != "" {
+			t.Errorf("at first (-want +got):\n%s", diff)
+		}
+		<-w.added
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]schema.GroupVersionKind{api.ScyllaDBDatacenterGVK, api.ScyllaClusterGVK}, f.kinds()); diff != "" {
+			t.Errorf("in the end, nearest first (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestTheSearchEndsWithTheController(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -192,21 +194,6 @@ func run(t *testing.T, a *answers, query string, patience time.Duration) (*start
 			}
 		}
 	}
-	clk := clocktesting.NewFakeClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
-				if clk.HasWaiters() {
-					clk.Step(time.Second)
-				}
-			}
-		}
-	}()
 	err := Run(t.Context(), Options{
 		Client: func() (client.Reader, error) {
 			if a == nil {
@@ -214,7 +201,7 @@ func run(t *testing.T, a *answers, query string, patience time.Duration) (*start
 			}
 			return a, nil
 		},
-		Namespace: "scylla", Service: "demo-d-0", QueryFile: file, Command: []string{"sh", "--seeds=x"}, Clock: clk, Patience: patience,
+		Namespace: "scylla", Service: "demo-d-0", QueryFile: file, Command: []string{"sh", "--seeds=x"}, Clock: clock.RealClock{}, Patience: patience,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Resolve: nowhere,
 		Exec: func(_ string, argv, _ []string) error {
 			s.argv = argv
@@ -264,7 +251,9 @@ func TestRun(t *testing.T) {
 			if tc.answers == nil {
 				a = nil
 			}
-			s, err := run(t, a, tc.query, tc.patience)
+			var s *started
+			var err error
+			synctest.Test(t, func(t *testing.T) { s, err = run(t, a, tc.query, tc.patience) })
 			if got := exit.Code(err); got != tc.code {
 				t.Fatalf("exit code %d (%v), want %d", got, err, tc.code)
 			}
