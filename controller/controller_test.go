@@ -11,7 +11,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -206,15 +208,16 @@ type run struct {
 	log             *output.Buffer
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+var ports atomic.Int32
+
+// ownHost is an address of this machine that no other process uses: the process ID is in it.
+func ownHost() string {
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.%d", 1+pid>>16, pid>>8&255, pid&255)
 }
+
+// ownAddress has a port below those that the system gives away.
+func ownAddress() string { return net.JoinHostPort(ownHost(), strconv.Itoa(20_000+int(ports.Add(1)))) }
 
 func (p *place) run(change func(*controller.Options)) *run {
 	p.t.Helper()
@@ -224,7 +227,7 @@ func (p *place) run(change func(*controller.Options)) *run {
 // runWith also changes how the API server is reached.
 func (p *place) runWith(reach func(**rest.Config), change func(*controller.Options)) *run {
 	p.t.Helper()
-	r := &run{health: freeAddress(p.t), metrics: freeAddress(p.t), done: make(chan error, 1), log: &output.Buffer{}}
+	r := &run{health: ownAddress(), metrics: ownAddress(), done: make(chan error, 1), log: &output.Buffer{}}
 	o := controller.DefaultOptions()
 	o.HealthProbeBindAddress, o.MetricsBindAddress = r.health, r.metrics
 	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = 3*time.Second, 2*time.Second, 200*time.Millisecond

@@ -276,7 +276,7 @@ type limited struct {
 func (p *place) runLimited(agent, kubeconfig string, env ...string) *limited {
 	p.t.Helper()
 	container := shipped(p.t)
-	l := &limited{place: p, group: memory.NewGroup(p.t, container.Resources.Limits.Memory().Value()), health: freeAddress(p.t), began: time.Now(), ended: make(chan error, 1)}
+	l := &limited{place: p, group: memory.NewGroup(p.t, container.Resources.Limits.Memory().Value()), health: ownAddress(), began: time.Now(), ended: make(chan error, 1)}
 	args := []string{"--kubeconfig=" + kubeconfig}
 	for _, a := range container.Args {
 		switch flag, _, _ := strings.Cut(a, "="); flag {
@@ -285,13 +285,13 @@ func (p *place) runLimited(agent, kubeconfig string, env ...string) *limited {
 		case "--health-probe-bind-address":
 			a = flag + "=" + l.health
 		case "--metrics-bind-address", "--view-bind-address":
-			a = flag + "=" + freeAddress(p.t)
+			a = flag + "=" + ownAddress()
 		}
 		args = append(args, a)
 	}
 	l.cmd = l.group.Command(p.t, agent, args...)
 	l.cmd.Stdout, l.cmd.Stderr = &l.said, &l.said
-	l.cmd.Env = append(env, "POD_IP=127.0.0.1")
+	l.cmd.Env = append(env, "POD_IP="+ownHost())
 	for _, e := range container.Env {
 		if e.Value != "" {
 			l.cmd.Env = append(l.cmd.Env, e.Name+"="+e.Value)

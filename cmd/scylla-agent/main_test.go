@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -175,12 +174,7 @@ func kubeconfig(t *testing.T, server string) string {
 
 // A process that is told to stop: the barrier was interrupted and says so, a reporter ends well.
 func TestSIGTERM(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := "http://" + l.Addr().String()
-	_ = l.Close()
+	const nobody = "http://127.0.0.1:1"
 	// An API server that has the reporter's Pod and nothing else.
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

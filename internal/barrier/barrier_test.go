@@ -29,6 +29,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -891,20 +892,15 @@ func TestMetricsWhileWaiting(t *testing.T) {
 	defer cancel()
 	done := w.start(ctx)
 	want := []string{`kubectl_scylla_barrier_info{cluster="demo",datacenter="dc1",namespace="demo"} 1`, `kubectl_scylla_barrier_open 0`, `kubectl_scylla_barrier_blockers{reason="NodeDown"} 1`, "kubectl_scylla_barrier_evaluations_total"}
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		var body []byte
+	var body []byte
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		if resp, err := http.Get("http://" + l.Addr().String() + "/metrics"); err == nil {
 			body, _ = io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
 		}
-		if !slices.ContainsFunc(want, func(s string) bool { return !bytes.Contains(body, []byte(s)) }) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("metrics:\n%s", body)
-		}
-		time.Sleep(10 * time.Millisecond)
+		return !slices.ContainsFunc(want, func(s string) bool { return !bytes.Contains(body, []byte(s)) }), nil
+	}); err != nil {
+		t.Fatalf("%v; metrics:\n%s", err, body)
 	}
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {

@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -94,19 +95,17 @@ func TestAnInformerReadsAgainWhatHasFallenSilent(t *testing.T) {
 	}
 	has := func(want string) {
 		t.Helper()
-		deadline := time.Now().Add(30 * time.Second)
-		for got := ""; got != want; {
+		var names []string
+		if err := wait.PollUntilContextTimeout(ctx, time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 			var l corev1.PodList
-			if err := c.List(ctx, &l, client.InNamespace("x")); err != nil {
-				t.Fatal(err)
-			}
-			var names []string
+			err := c.List(ctx, &l, client.InNamespace("x"))
+			names = nil
 			for _, p := range l.Items {
 				names = append(names, p.Name)
 			}
-			if got = strings.Join(names, " "); time.Now().After(deadline) {
-				t.Fatalf("the cache has %q, want %q", got, want)
-			}
+			return strings.Join(names, " ") == want, err
+		}); err != nil {
+			t.Fatalf("the cache has %q, want %q: %v", names, want, err)
 		}
 	}
 	has("a")
@@ -121,13 +120,10 @@ func TestAnInformerReadsAgainWhatHasFallenSilent(t *testing.T) {
 	before := pods.listed()
 	pods.set("c")
 	hits := proxy.Hits()
-	limit := time.After(time.Minute)
-	for tick := time.NewTicker(time.Millisecond); proxy.Hits() < hits+2; {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatal("a list that is not answered is waited for for ever")
-		}
+	if err := wait.PollUntilContextTimeout(ctx, time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+		return proxy.Hits() >= hits+2, nil
+	}); err != nil {
+		t.Fatalf("a list that is not answered is waited for for ever: %v", err)
 	}
 	if pods.listed() != before {
 		t.Error("nothing is held")

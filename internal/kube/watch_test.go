@@ -40,7 +40,7 @@ func newWires() *wires {
 	return &wires{fail: map[string]error{}, streams: map[string]*watch.FakeWatcher{}, opened: map[string]int{}, opts: map[string]client.ListOptions{}}
 }
 
-func (w *wires) client() client.WithWatch {
+func (w *wires) connect() client.WithWatch {
 	return fake.NewClientBuilder().WithScheme(NewScheme()).WithInterceptorFuncs(interceptor.Funcs{
 		Watch: func(ctx context.Context, _ client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
 			w.mu.Lock()
@@ -163,7 +163,7 @@ func TestWatchGathersChanges(t *testing.T) {
 		defer cancel()
 		w := newWires()
 		var told said
-		ch, err := Watch(ctx, w.client(), key, WatchOptions{Kinds: cluster.KindServices | cluster.KindReports, Connected: told.connected})
+		ch, err := Watch(ctx, w.connect(), key, WatchOptions{Kinds: cluster.KindServices | cluster.KindReports, Connected: told.connected})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestWatchAsksForItsClusterOnly(t *testing.T) {
 		w := newWires()
 		opts := WatchFor(Everything(cluster.SourceAuto, "sys"))
 		opts.Service = "demo-rack1-0"
-		ch, err := Watch(ctx, w.client(), key, opts)
+		ch, err := Watch(ctx, w.connect(), key, opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestWatchComesBackAfterALoss(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := newWires()
 		var told said
-		ch, err := Watch(ctx, w.client(), key, WatchOptions{Kinds: cluster.KindPods | cluster.KindServices, Connected: told.connected})
+		ch, err := Watch(ctx, w.connect(), key, WatchOptions{Kinds: cluster.KindPods | cluster.KindServices, Connected: told.connected})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +312,7 @@ func TestWatchGoesOnWithoutWhatItMayNotWatch(t *testing.T) {
 		w.set("Pod", forbidden("pods"))
 		w.set("ScyllaDBDatacenterNodesStatusReport", noCRD)
 		var problems, told said
-		ch, err := Watch(ctx, w.client(), key, WatchOptions{
+		ch, err := Watch(ctx, w.connect(), key, WatchOptions{
 			Kinds:     cluster.KindServices | cluster.KindPods | cluster.KindReports,
 			Connected: told.connected,
 			Problem:   func(p cluster.Problem) { problems.add(string(p.Kind) + " " + p.Resource) },
@@ -338,9 +338,11 @@ func TestWatchGoesOnWithoutWhatItMayNotWatch(t *testing.T) {
 
 func TestWatchOfNothing(t *testing.T) {
 	t.Parallel()
-	if _, err := Watch(t.Context(), newWires().client(), key, WatchOptions{}); !errors.Is(err, errNothingToWatch) {
-		t.Errorf("err = %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := Watch(t.Context(), newWires().connect(), key, WatchOptions{}); !errors.Is(err, errNothingToWatch) {
+			t.Errorf("err = %v", err)
+		}
+	})
 }
 
 // TestWatchOverTheFakeServer goes through the ordinary fake client, so that kinds and options are real ones.
@@ -383,7 +385,7 @@ func TestASilentWatchIsOpenedAgainAndAllIsLoadedAgain(t *testing.T) {
 		w.silent = true
 		ctx, cancel := context.WithCancel(t.Context())
 		var s said
-		ch, err := Watch(ctx, w.client(), key, WatchOptions{Kinds: cluster.KindServices, Connected: s.connected})
+		ch, err := Watch(ctx, w.connect(), key, WatchOptions{Kinds: cluster.KindServices, Connected: s.connected})
 		if err != nil {
 			t.Fatal(err)
 		}

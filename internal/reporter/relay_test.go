@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -289,28 +290,20 @@ func TestTheViewIsServedBesideTheHeartbeat(t *testing.T) {
 	<-w.wrote
 	c := pinned.NewClient(w.row().Heartbeat.Fingerprint)
 	defer c.CloseIdleConnections()
-	deadline := time.Now().Add(30 * time.Second)
-	for {
-		v, err := viewwire.Fetch(t.Context(), c, viewwire.Question{Address: l.Addr().String(), Path: viewwire.RelayPath, Cluster: demo})
-		if err == nil {
-			if v.Epoch != 3 || v.Seq != 7 || v.AgeMillis < 5 {
-				t.Errorf("%+v", v)
-			}
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no view: %v", err)
-		}
-		select {
-		case <-w.wrote: // it goes on
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	go func() { // the last words are a write, too
+	go func() { // it goes on, and the last words are a write, too
 		for range w.wrote {
 		}
 	}()
 	defer close(w.wrote)
+	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		v, err := viewwire.Fetch(ctx, c, viewwire.Question{Address: l.Addr().String(), Path: viewwire.RelayPath, Cluster: demo})
+		if err == nil && (v.Epoch != 3 || v.Seq != 7 || v.AgeMillis < 5) {
+			t.Errorf("%+v", v)
+		}
+		return err == nil, nil
+	}); err != nil {
+		t.Fatalf("no view: %v", err)
+	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}

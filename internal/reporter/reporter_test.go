@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -666,10 +667,8 @@ func TestServesHealthReadinessAndMetrics(t *testing.T) {
 	}
 	// Ready from the first poll on; the write that the poll leads to comes after it.
 	until := func(what string, holds func() bool) {
-		for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("never %s", what)
-			}
+		if err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return holds(), nil }); err != nil {
+			t.Fatalf("never %s: %v", what, err)
 		}
 	}
 	until("ready", func() bool { code, _ := get("/readyz"); return code == http.StatusOK })

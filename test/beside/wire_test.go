@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -109,12 +110,16 @@ func (w *wire) run(args ...string) plugintest.Result {
 func (w *wire) want(code int, text string, args ...string) {
 	w.t.Helper()
 	var got plugintest.Result
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(300 * time.Millisecond) {
-		if got = w.run(args...); got.Code == code && strings.Contains(unfolded(got.Stdout+got.Stderr), text) {
-			return
-		}
+	if err := w.until(func(context.Context) (bool, error) {
+		got = w.run(args...)
+		return got.Code == code && strings.Contains(unfolded(got.Stdout+got.Stderr), text), nil
+	}); err != nil {
+		w.t.Errorf("%v ended with %d, want %d and %q:\n%s%s", args, got.Code, code, text, got.Stdout, got.Stderr)
 	}
-	w.t.Errorf("%v ended with %d, want %d and %q:\n%s%s", args, got.Code, code, text, got.Stdout, got.Stderr)
+}
+
+func (w *wire) until(done wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, 2*time.Minute, true, done)
 }
 
 // unfolded takes out the line breaks that make a text fit a screen.
@@ -122,19 +127,16 @@ func unfolded(text string) string { return strings.Join(strings.Fields(text), " 
 
 func update[T client.Object](w *wire, o T, name string, change func(T)) {
 	w.t.Helper()
-	for try := 0; ; try++ {
-		if err := w.c.Get(w.t.Context(), types.NamespacedName{Namespace: w.namespace, Name: name}, o); err != nil {
-			w.t.Fatal(err)
+	var err error
+	if w.until(func(ctx context.Context) (bool, error) {
+		if err := w.c.Get(ctx, types.NamespacedName{Namespace: w.namespace, Name: name}, o); err != nil {
+			return false, err
 		}
 		change(o)
-		err := w.c.Update(w.t.Context(), o)
-		if err == nil {
-			return
-		}
-		if try == 20 {
-			w.t.Fatal(err)
-		}
-		time.Sleep(50 * time.Millisecond)
+		err = w.c.Update(ctx, o)
+		return err == nil, nil
+	}) != nil {
+		w.t.Fatal(err)
 	}
 }
 
@@ -210,13 +212,8 @@ func (w *wire) make() (rows map[string]string) {
 	}
 	for _, like := range pods {
 		key := client.ObjectKeyFromObject(like)
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-			p := &corev1.Pod{}
-			if err := w.c.Get(w.t.Context(), key, p); err == nil {
-				break
-			} else if time.Now().After(deadline) {
-				w.t.Fatal(err)
-			}
+		if err := w.until(func(ctx context.Context) (bool, error) { return w.c.Get(ctx, key, &corev1.Pod{}) == nil, nil }); err != nil {
+			w.t.Fatalf("no Pod %s: %v", key, err)
 		}
 		w.states(like.Name, like.Status)
 		if text, speaks := like.Annotations[api.AnnotationNodeStatusReport]; speaks {
@@ -229,20 +226,17 @@ func (w *wire) make() (rows map[string]string) {
 
 func (w *wire) states(pod string, status corev1.PodStatus) {
 	w.t.Helper()
-	for try := 0; ; try++ {
+	var err error
+	if w.until(func(ctx context.Context) (bool, error) {
 		p := &corev1.Pod{}
-		if err := w.c.Get(w.t.Context(), types.NamespacedName{Namespace: w.namespace, Name: pod}, p); err != nil {
-			w.t.Fatal(err)
+		if err := w.c.Get(ctx, types.NamespacedName{Namespace: w.namespace, Name: pod}, p); err != nil {
+			return false, err
 		}
 		p.Status = status
-		err := w.c.Status().Update(w.t.Context(), p)
-		if err == nil {
-			return
-		}
-		if try == 20 {
-			w.t.Fatal(err)
-		}
-		time.Sleep(50 * time.Millisecond)
+		err = w.c.Status().Update(ctx, p)
+		return err == nil, nil
+	}) != nil {
+		w.t.Fatal(err)
 	}
 }
 
@@ -264,7 +258,7 @@ func (w *wire) agent(as bool, reason string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(w.t.Context(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	defer cancel()
 	lines := &output.Buffer{}
 	dir := w.t.TempDir()

@@ -5,6 +5,7 @@ package cluster_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -228,7 +229,6 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 
 func TestBadFlagFailsAtOnceAndShowsTheLog(t *testing.T) {
 	t.Parallel()
-	start := time.Now()
 	c, err := cluster.StartControlPlane(t.Context(), cluster.Options{APIServerFlags: []string{"--no-such-flag"}})
 	if err == nil {
 		_ = c.Stop()
@@ -237,7 +237,7 @@ func TestBadFlagFailsAtOnceAndShowsTheLog(t *testing.T) {
 	if !strings.Contains(err.Error(), "kube-apiserver ended") || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
 		t.Errorf("got error %v, want the component's end and the last lines of its log", err)
 	}
-	if took := time.Since(start); took > 30*time.Second {
-		t.Errorf("it took %s to notice", took)
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it was noticed at the end of a timeout only: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/faultproxy"
@@ -70,6 +71,15 @@ func send(ctx context.Context, c *http.Client, p *faultproxy.Proxy, method, path
 	return res.StatusCode, string(b), err
 }
 
+// hit waits for a request that meets a fault.
+func hit(t *testing.T, p *faultproxy.Proxy, before int) {
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return p.Hits() > before, nil
+	}); err != nil {
+		t.Error("no request meets the fault")
+	}
+}
+
 func TestRequestsAreRejectedDroppedAndHeld(t *testing.T) {
 	p, c, _, seen := server(t)
 	const pods = "/api/v1/namespaces/x/pods"
@@ -111,13 +121,7 @@ func TestRequestsAreRejectedDroppedAndHeld(t *testing.T) {
 	defer cancel()
 	go func() {
 		defer cancel()
-		for tick := time.NewTicker(time.Millisecond); p.Hits() == before; {
-			select {
-			case <-tick.C:
-			case <-t.Context().Done():
-				return
-			}
-		}
+		hit(t, p, before)
 	}()
 	if _, _, err := send(ctx, c, p, "DELETE", pods+"/a"); err == nil {
 		t.Error("not held")
@@ -158,12 +162,11 @@ func TestAWatchStallsAndGoesOn(t *testing.T) {
 	remove := p.Add(faultproxy.Fault{Resource: "pods", Watches: true, Stall: true})
 	before := p.Hits()
 	say <- "two"
-	for tick := time.NewTicker(time.Millisecond); p.Hits() == before; {
-		select {
-		case got := <-lines:
-			t.Fatalf("it does not stall: %q", got)
-		case <-tick.C:
-		}
+	hit(t, p, before)
+	select {
+	case got := <-lines:
+		t.Fatalf("it does not stall: %q", got)
+	default:
 	}
 	remove()
 	if got := <-lines; got != "two" {

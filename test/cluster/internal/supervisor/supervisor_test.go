@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // startServer serves in this process, without namespaces, in a directory with a path that is too long for a socket address.
@@ -55,12 +57,12 @@ func TestProcessLife(t *testing.T) {
 	if _, err := c.Start(ctx, sleeper); err == nil || !strings.Contains(err.Error(), "it runs already") {
 		t.Errorf("second start: got error %v", err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if log, err := os.ReadFile(filepath.Join(dir, "log")); err == nil && string(log) == "hello\n" {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("log is %q, error %v; want what the process wrote", log, err)
-		}
+	var log []byte
+	if err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		log, _ = os.ReadFile(filepath.Join(dir, "log"))
+		return string(log) == "hello\n", nil
+	}); err != nil {
+		t.Fatalf("log is %q: %v; want what the process wrote", log, err)
 	}
 	if err := c.Signal(ctx, "sleeper", syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -92,12 +94,8 @@ func TestRunReturnsOutputAndFailsWithTheProgram(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	start := time.Now()
 	if _, err := c.Run(ctx, Command{Argv: []string{"sleep", "1000"}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got error %v, want the deadline", err)
-	}
-	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("it took %s to give up", took)
 	}
 }
 
