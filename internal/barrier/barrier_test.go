@@ -685,6 +685,7 @@ func TestForceValueThatIsNotTrueBlocksAndHeals(t *testing.T) {
 }
 
 func TestControllerThatIsSilentBlocks(t *testing.T) {
+	t.Parallel()
 	gone := func(t *testing.T, w *world, want string) {
 		t.Helper()
 		_, done := running(t, w)

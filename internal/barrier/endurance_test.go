@@ -38,6 +38,7 @@ func TestAttack9TheEventIsToldAgainWhileItBlocks(t *testing.T) {
 
 // TestAttack9TheLogOfAFlappingClusterIsBounded: a node goes DOWN and comes back every four seconds.
 func TestAttack9TheLogOfAFlappingClusterIsBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, append(peers(), byOperator(report(saw(idA, "UP", idB, "DOWN"), nil)))...)
 		_, done := running(t, w)
@@ -58,6 +59,7 @@ func TestAttack9TheLogOfAFlappingClusterIsBounded(t *testing.T) {
 
 // TestTheBudgetHoldsWhateverIsLogged: large lines, every second, for three hours.
 func TestTheBudgetHoldsWhateverIsLogged(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"a small line": "x", "a large one": strings.Repeat("x", 1500), "what is cut": strings.Repeat("é\n", 2*logLine)} {
 		clk := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
 		var out bytes.Buffer
@@ -88,6 +90,7 @@ func TestTheBudgetHoldsWhateverIsLogged(t *testing.T) {
 
 // TestAttack9EventsOfAFlappingClusterAreAggregated: an Event tells of what has changed, ever more seldom, and soon again once it has been quiet.
 func TestAttack9EventsOfAFlappingClusterAreAggregated(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, append(peers(), byOperator(report(saw(idA, "UP", idB, "DOWN"), nil)))...)
 		_, done := running(t, w)

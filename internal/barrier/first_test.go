@@ -26,6 +26,7 @@ func ofSet(p *corev1.Pod, set string) *corev1.Pod {
 
 // TestAttack4AMistypedLabelMakesNoFirstNode: the newcomer's label names a cluster without other members, while a living cluster is in the namespace.
 func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
+	t.Parallel()
 	const typo = "dmeo"
 	everybody := func(selector map[string]string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "scylla"}, Spec: corev1.ServiceSpec{Selector: selector}}

@@ -53,6 +53,7 @@ func left(t *testing.T, when api.WhenSilent, objs ...client.Object) (*world, *be
 
 // With no controller a barrier waits, unless a person has asked it to go by the members; then it opens once all of them stand by rows that see all UP for the window.
 func TestPeersOpensByTheMembersAlone(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		when, policy api.WhenSilent
 		opened       bool
@@ -97,6 +98,7 @@ func TestPeersOpensByTheMembersAlone(t *testing.T) {
 
 // Whatever is not certain keeps it closed.
 func TestPeersNeverOpensOnLess(t *testing.T) {
+	t.Parallel()
 	still := func(member string, number int64) (int64, error) {
 		if member == "demo-rack2-0" {
 			return 7, nil
@@ -152,6 +154,7 @@ func TestPeersNeverOpensOnLess(t *testing.T) {
 
 // A break begins the window anew, and a controller that comes back is waited for again.
 func TestPeersBeginsAnewAfterABreak(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, b := left(t, api.WhenSilentPeers)
 		w.o.Stabilisation = new(time.Minute)

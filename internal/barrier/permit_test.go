@@ -84,6 +84,7 @@ func TestAPermitOpensOnceTheViewIsSeenToAdvance(t *testing.T) {
 
 // The view is one more condition: nothing of what it lacks opens, however long it is kept.
 func TestAViewThatDoesNotPermitNeverOpens(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		change func(*api.StatusReportView)
 		want   string
@@ -261,6 +262,7 @@ func TestAViewThatGoesBackOpensNothingAndIsSaid(t *testing.T) {
 }
 
 func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
 		w.o.Stabilisation = new(time.Minute)
@@ -281,6 +283,7 @@ func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 
 // A view without a permit is not written again, and stays the same for long: that is no silence, and the barrier still reports what the member waits for.
 func TestAViewThatSaysTheSameForLongIsNoSilence(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := permittedView()
 		v.Permits = nil
@@ -389,6 +392,7 @@ func (w *world) anew(uid types.UID, v *api.StatusReportView) {
 // The report was deleted, and the Lease of the leadership with it: the new one counts from the beginning, and a waiting barrier uses it. Nothing of the
 // former one opens it, nor holds it back.
 func TestAReportThatIsMadeAnewIsGoneBy(t *testing.T) {
+	t.Parallel()
 	high := permittedView()
 	high.Epoch, high.Seq = 9, 900
 	for name, relayed := range map[string]func(string) (*viewwire.View, error){

@@ -250,6 +250,7 @@ func TestARelayedViewThatIsRepeatedGrowsOld(t *testing.T) {
 
 // A silent controller, and a Pod that reaches nothing, are distinguished. Neither ever opens.
 func TestIsolatedAndControllerSilentAreToldApart(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		unread error
 		answer func(string) (*viewwire.View, error)
@@ -368,6 +369,7 @@ const view5 = 5 * time.Second
 // The API server shows this barrier a view that advances and permits, and the controller has written another one by which it may not start: the reporters of the members,
 // which ask the controller each second while they are asked, close it within the time that is documented. However their looks fall, also while one of them hangs.
 func TestARelayClosesWithinTheTimeThatIsDocumented(t *testing.T) {
+	t.Parallel()
 	if bound := viewwire.FollowAsked + viewwire.AskRelays + viewwire.RelayTimeout; bound > viewwire.CloseWithin || stabilityLook > viewwire.AskRelays {
 		t.Fatalf("by the constants it takes up to %v, looks each %v", bound, stabilityLook)
 	}
