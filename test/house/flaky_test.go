@@ -92,7 +92,7 @@ func (f finding) String() string {
 // TestNothingDependsOnTheSpeedOfTheMachine applies the rules to all test files.
 func TestNothingDependsOnTheSpeedOfTheMachine(t *testing.T) {
 	packages := map[string][]source{}
-	for _, root := range []string{"cmd", "controller", "internal", "plugin", "test"} {
+	for _, root := range roots {
 		err := filepath.WalkDir(filepath.Join("../..", root), func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
 				return err

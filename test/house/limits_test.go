@@ -21,7 +21,7 @@ const (
 
 // TestFilesAndFunctionsAreShort: code that does not fit on a few screens is not reviewed well. Tests and generated files are free.
 func TestFilesAndFunctionsAreShort(t *testing.T) {
-	for _, root := range []string{"cmd", "controller", "internal", "plugin", "test"} {
+	for _, root := range roots {
 		err := filepath.WalkDir(filepath.Join("../..", root), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(d.Name(), "zz_") {
 				return err
