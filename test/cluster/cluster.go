@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/build"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/internal/supervisor"
 )
 
@@ -55,7 +56,7 @@ type Options struct {
 // Cluster is a running Kubernetes. Its methods may be called at the same time.
 type Cluster struct {
 	opts     Options
-	binaries binaries
+	binaries build.Binaries
 	dir      string   // state directory on the host
 	handle   *os.File // dir, held open for the control sockets
 	base     string   // dir as the cluster's processes see it
@@ -101,7 +102,7 @@ func start(ctx context.Context, opts Options) (c *Cluster, err error) {
 		return nil, fmt.Errorf("start cluster: NodeMonitorGracePeriod is %s, must be at least 5s", opts.NodeMonitorGracePeriod)
 	}
 	c = &Cluster{opts: opts, components: map[string]*Component{}, keeperDone: make(chan struct{})}
-	if c.binaries, err = build(ctx, opts.Log); err != nil {
+	if c.binaries, err = build.Kubernetes(ctx, opts.Log); err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
 	supervisor.Sweep(os.TempDir())
@@ -264,7 +265,7 @@ func (c *Cluster) startKeeper(ctx context.Context) error {
 		}
 		defer listener.Close()
 	}
-	cmd, lifeline, err := supervisor.KeeperCommand(c.binaries.supervisor, config, log, listener)
+	cmd, lifeline, err := supervisor.KeeperCommand(c.binaries.Supervisor, config, log, listener)
 	if err != nil {
 		return fmt.Errorf("start supervisor: %w", err)
 	}

@@ -95,7 +95,7 @@ func (c *Cluster) makeCredentials() error {
 	if err != nil {
 		return err
 	}
-	if err := os.Symlink(c.binaries.kubernetes, c.KubectlPath()); err != nil {
+	if err := os.Symlink(c.binaries.Kubernetes, c.KubectlPath()); err != nil {
 		return fmt.Errorf("link kubectl: %w", err)
 	}
 	c.rest = &rest.Config{Host: outside, QPS: -1,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/build"
 )
 
 func startControlPlane(t *testing.T, opts cluster.Options) *cluster.Cluster {
@@ -85,8 +86,8 @@ func TestControlPlane(t *testing.T) {
 	c := startControlPlane(t, cluster.Options{})
 
 	t.Run("reports the version of its components", func(t *testing.T) {
-		if out := kubectl(t, c, "version"); strings.Count(out, cluster.KubernetesVersion) != 2 {
-			t.Errorf("kubectl version says:\n%s\nwant %s of client and server", out, cluster.KubernetesVersion)
+		if out := kubectl(t, c, "version"); strings.Count(out, build.KubernetesVersion) != 2 {
+			t.Errorf("kubectl version says:\n%s\nwant %s of client and server", out, build.KubernetesVersion)
 		}
 	})
 

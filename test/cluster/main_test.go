@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/build"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
 )
 
@@ -98,7 +99,7 @@ func startShared(t *testing.T) (*cluster.Cluster, error) {
 }
 
 func workloadImage(ctx context.Context, dir string) (string, error) {
-	module, err := cluster.ModuleDir()
+	module, err := build.ModuleDir()
 	if err != nil {
 		return "", err
 	}

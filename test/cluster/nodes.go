@@ -78,16 +78,16 @@ func (n *node) podCIDR() string { return fmt.Sprintf("%s%d.0/24", podNet, n.inde
 // kubernetes returns the path of the multi-call binary as the cluster's processes see it.
 func (c *Cluster) kubernetes() string {
 	if len(c.nodes) > 0 {
-		return filepath.Join(insideBin, filepath.Base(c.binaries.kubernetes))
+		return filepath.Join(insideBin, filepath.Base(c.binaries.Kubernetes))
 	}
-	return c.binaries.kubernetes
+	return c.binaries.Kubernetes
 }
 
 // innerConfig is that of the server in the cluster's outer namespaces.
 func (c *Cluster) innerConfig() *supervisor.Config {
 	return &supervisor.Config{
 		Dir: insideState, Socket: "cluster.sock", Forward: routerIP + ":6443",
-		Binds:   []supervisor.Bind{{From: c.dir, To: insideState}, {From: filepath.Dir(c.binaries.kubernetes), To: insideBin}},
+		Binds:   []supervisor.Bind{{From: c.dir, To: insideState}, {From: filepath.Dir(c.binaries.Kubernetes), To: insideBin}},
 		Sysctls: map[string]string{"net/ipv4/ip_forward": "1"},
 	}
 }
@@ -147,7 +147,7 @@ func (c *Cluster) eachNode(do func(*node) error) error {
 func (c *Cluster) prepareImages() error {
 	pause := filepath.Join(c.dir, "images", "pause.tar")
 	err := image.Write(pause, image.Spec{Ref: pauseImage, Entrypoint: []string{"/pause"}, User: "65535:65535",
-		Files: []image.File{{Path: "/pause", Source: c.binaries.pause}}})
+		Files: []image.File{{Path: "/pause", Source: c.binaries.Pause}}})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/build"
 )
 
 const replicas = 4
@@ -109,7 +110,7 @@ func TestKubernetesNodesAreReadyInTheirZones(t *testing.T) {
 		` {.status.conditions[?(@.type=="Ready")].status} {.status.nodeInfo.kubeletVersion}{"\n"}{end}`)
 	want := ""
 	for i := 1; i <= 3; i++ {
-		want += fmt.Sprintf("node%d rack%d dc1 True %s\n", i, i, cluster.KubernetesVersion)
+		want += fmt.Sprintf("node%d rack%d dc1 True %s\n", i, i, build.KubernetesVersion)
 	}
 	if out != want {
 		t.Errorf("nodes are\n%s\nwant\n%s", out, want)

@@ -32,6 +32,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/build"
 	"github.com/kubectl-scylla/kubectl-scylla/test/examples"
 	"github.com/kubectl-scylla/kubectl-scylla/test/images"
 )
@@ -64,7 +65,7 @@ func Start(ctx context.Context, o Options) (*World, error) {
 	ctrllog.SetLogger(logr.Discard()) // otherwise controller-runtime complains on stderr that no logger is set
 	say := func(format string, args ...any) { fmt.Fprintf(o.Out, format+"\n", args...) }
 	say("building Kubernetes (minutes the first time, then kept in the cache folder)")
-	if _, err := cluster.Build(ctx, o.Out); err != nil {
+	if _, err := build.Kubernetes(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	say("building kubectl-scylla, scylla-agent and the simulated ScyllaDB")

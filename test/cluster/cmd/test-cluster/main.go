@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/build"
 )
 
 const (
@@ -105,12 +106,12 @@ Logs are in %s.
 func buildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "build",
-		Short: "Build Kubernetes " + cluster.KubernetesVersion + " into the user's cache directory and print its path",
+		Short: "Build Kubernetes " + build.KubernetesVersion + " into the user's cache directory and print its path",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			path, err := cluster.Build(cmd.Context(), cmd.ErrOrStderr())
+			b, err := build.Kubernetes(cmd.Context(), cmd.ErrOrStderr())
 			if err == nil {
-				fmt.Fprintln(cmd.OutOrStdout(), path)
+				fmt.Fprintln(cmd.OutOrStdout(), b.Kubernetes)
 			}
 			return err
 		},
@@ -123,12 +124,12 @@ func kubectlCommand() *cobra.Command {
 		Short:              "Run the built-in kubectl with the current kubeconfig",
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := cluster.Build(cmd.Context(), cmd.ErrOrStderr())
+			b, err := build.Kubernetes(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			// In place of this process, so that terminal, signals and exit code are kubectl's own.
-			err = syscall.Exec(path, append([]string{"kubectl"}, args...), os.Environ())
+			err = syscall.Exec(b.Kubernetes, append([]string{"kubectl"}, args...), os.Environ())
 			return fmt.Errorf("run kubectl: %w", err)
 		},
 	}
