@@ -126,7 +126,7 @@ func Plugin(ctx context.Context, out string, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b := goBuild{dir: module, pkg: "./cmd/kubectl-scylla", name: "kubectl-scylla", packages: 1050}
+	b := goBuild{dir: module, pkg: "./cmd/kubectl-scylla", name: "kubectl-scylla", packages: 980}
 	return b.run(ctx, out, "kubectl scylla", progress)
 }
 
