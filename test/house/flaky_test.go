@@ -34,7 +34,7 @@ var flaky = map[string]struct {
 		except: map[string]string{
 			"internal/barrier/relay_test.go:TestWithoutARelayTheViewOfTheAPIServerOpens": "an answer in the table that is given in the bubble",
 			"internal/kube/apiserver_test.go:TestRealAPIServer":                          "takes signals that are on their way; one that comes later makes no check fail",
-			"test/e2e": "the wait helper",
+			"test/e2e/e2e_test.go:.waitFor":                                              "the one wait helper of the end-to-end tests",
 		},
 	},
 	"short timeout": {
@@ -43,22 +43,19 @@ var flaky = map[string]struct {
 			"internal/kube/live_test.go:TestLiveEndsWithItsContext":                                          mustExpire,
 			"internal/viewwire/viewwire_test.go:TestWhatTheClientTakes":                                      mustExpire,
 			"plugin/interrupt_test.go:TestAttack6InterruptWhileReadingSavedObjects":                          mustExpire,
-			"test/cluster/internal_test.go:TestLockIsHeldByOneAtATime":                                       mustExpire,
 			"test/cluster/internal/supervisor/supervisor_test.go:TestRunReturnsOutputAndFailsWithTheProgram": mustExpire,
-			"test/e2e/faults_test.go": "to be rewritten",
 		},
 	},
 	"elapsed time": {
 		fix:    "measure in a synctest bubble, or count what happens",
-		except: map[string]string{"test/e2e/doors_test.go": "to be rewritten", "test/e2e/restart_test.go": "to be rewritten"},
+		except: map[string]string{"test/e2e/e2e_test.go:.longDown": "waits until the age that a replacement requires, which ScyllaDB's clock tells"},
 	},
 	"HasWaiters": {
 		always: true,
 		fix:    "use testing/synctest: a goroutine may have another timer than the one that is meant",
 	},
 	"freed port": {
-		fix:    "keep the listener, or use an address that nothing else uses",
-		except: map[string]string{"test/e2e/api_faults_test.go": "to be rewritten"},
+		fix: "keep the listener, or use an address that nothing else uses",
 	},
 	"compiler": {
 		always: true,

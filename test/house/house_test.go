@@ -217,9 +217,6 @@ func TestLicenceHeaders(t *testing.T) {
 // The top level is a table of contents: exactly these.
 func TestTopLevel(t *testing.T) {
 	want := []string{"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "cmd", "completions", "controller", "docs", "go.mod", "go.sum", "internal", "plugin", "test"}
-	if _, err := os.ReadDir("../.."); err != nil { // what git reads is not part of the key of go test's cache
-		t.Fatal(err)
-	}
 	out, err := exec.Command("git", "-C", "../..", "ls-tree", "--name-only", "HEAD").Output()
 	if err != nil {
 		t.Skipf("not a git checkout: %v", err)
