@@ -22,7 +22,6 @@ export GOFLAGS     += -trimpath -gcflags=k8s.io/...=-l -gcflags=sigs.k8s.io/...=
 export CGO_ENABLED := 0
 
 # Tools, pinned; run through the module proxy, never installed into the system.
-GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0
 GORELEASER     := go run github.com/goreleaser/goreleaser/v2@v2.16.0
 GOVULNCHECK    := golang.org/x/vuln/cmd/govulncheck@v1.1.4
@@ -83,8 +82,15 @@ fuzz: ## Run every fuzz target for FUZZ_TIME (default 10s)
 bench: ## Benchmarks with allocations, in one table
 	@go run ./test/bench -benchtime $(BENCH_TIME)
 
+# Built once into the user's cache, for each version of it and of Go: compiling it takes longer than running it.
+LINT_VERSION  := v2.13.1
+GOLANGCI_LINT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kubectl-scylla/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)/golangci-lint
+
+$(GOLANGCI_LINT):
+	GOBIN=$(@D) go install -ldflags='-s -w' github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+
 .PHONY: lint
-lint: ## golangci-lint, pinned
+lint: $(GOLANGCI_LINT) ## golangci-lint, pinned
 	$(GOLANGCI_LINT) run
 
 .PHONY: fmt
