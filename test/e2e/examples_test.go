@@ -245,7 +245,7 @@ func (f *fixture) try(e example, dir string, env map[string]string) {
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", replacesAtOnce(e.line))
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, list(env), 5*time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, list(env), time.Minute
 	var text string
 	var err error
 	if e.answer == nil {

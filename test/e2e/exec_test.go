@@ -82,6 +82,6 @@ func (f *fixture) command(ctx context.Context, args ...string) *exec.Cmd {
 	}
 	args = slices.Insert(slices.Clone(args), dash, "-n", f.namespace)
 	cmd := exec.CommandContext(ctx, f.Images.Plugin, args...)
-	cmd.Env, cmd.WaitDelay = []string{"KUBECONFIG=" + f.Cluster.Kubeconfig(), "TERM=xterm-256color", "PATH=/usr/bin:/bin"}, 5*time.Second
+	cmd.Env, cmd.WaitDelay = []string{"KUBECONFIG=" + f.Cluster.Kubeconfig(), "TERM=xterm-256color", "PATH=/usr/bin:/bin"}, time.Minute
 	return cmd
 }

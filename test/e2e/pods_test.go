@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -27,10 +28,11 @@ var (
 // Call it after t.Parallel and before anything is deployed. A test of more Pods than the machine has room for runs alone.
 func pods(t *testing.T, most int) {
 	t.Helper()
-	share := min(int64(most), capacity)
+	share, began := min(int64(most), capacity), time.Now()
 	if err := room.Acquire(t.Context(), share); err != nil {
 		t.Fatalf("wait for room for %d Pods: %v", most, err)
 	}
+	t.Logf("room for %d Pods after %s", most, time.Since(began).Round(time.Second)) // go test counts that time as the test's
 	stated.Store(t.Name(), most)
 	t.Cleanup(func() { room.Release(share) })
 }

@@ -56,8 +56,8 @@ const (
 // TestScripts runs the built plugin, as kubectl-scylla and as "kubectl scylla", against a real API server: testdata/script holds a script per
 // verb, in the language of testscript (scriptParams says what it has besides).
 func TestScripts(t *testing.T) {
-	covers(t, "cmd/kubectl-scylla", "internal/exit", "internal/render", "internal/words", "plugin", "plugin/cli", "plugin/completion",
-		"plugin/demo", "plugin/remote", "plugin/uninstall", "plugin/version")
+	covers(t, "cmd/kubectl-scylla", "internal/exit", "internal/remote", "internal/render", "internal/words", "plugin", "plugin/cli",
+		"plugin/completion", "plugin/demo", "plugin/remote", "plugin/uninstall", "plugin/version")
 	t.Parallel()
 	pods(t, 4)
 	s := startScriptStage(t)
@@ -449,7 +449,7 @@ func (s *scriptStage) run(t *testing.T, dir, program string, args ...string) (st
 	var out, err bytes.Buffer
 	// An empty pipe: nil would be /dev/null, which is a character device as terminals are.
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, list(s.environ(dir)), bytes.NewReader(nil), &out, &err
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Minute
 	rerr := cmd.Run()
 	if _, ended := errors.AsType[*exec.ExitError](rerr); rerr != nil && !ended {
 		t.Fatalf("run %s %s: %v", program, strings.Join(args, " "), rerr)
@@ -505,7 +505,7 @@ func (s *scriptStage) interrupted(ts *testscript.TestScript, neg bool, args []st
 	}
 	said := &firstWrite{w: ts.Stdout(), seen: make(chan struct{})}
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, args[0]), args[1:]...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, list(environ), 5*time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, list(environ), time.Minute
 	cmd.Stdout, cmd.Stderr = said, said // the same one: os/exec then writes from one goroutine
 	ts.Check(cmd.Start())
 	var interrupt error
