@@ -26,12 +26,14 @@ func TestLiveExecForceAndDataInOneCluster(t *testing.T) {
 	f.part("status by the nodes' own answers", (*fixture).live)
 	f.part("commands in real containers", (*fixture).execs)
 	f.part("force on a StatefulSet", (*fixture).forcesRack)
-	f.part("status of a node that hangs", (*fixture).liveInPart)
-	f.part("the only copy of some data", (*fixture).onlyCopy)
-	f.revive(dead)
-	if r := f.plugin("status", "--source=live", "--wait", "--timeout=5m"); r.Code != 0 {
-		t.Errorf("status once every node answers again: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
-	}
+	f.part("a node that hangs, and the only copy of some data", func(f *fixture) { // one part: what is frozen in a part ends with it
+		f.liveInPart()
+		f.onlyCopy()
+		f.revive(dead)
+		if r := f.plugin("status", "--source=live", "--wait", "--timeout=5m"); r.Code != 0 {
+			f.t.Errorf("status once every node answers again: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+		}
+	})
 }
 
 // live asks each node itself, through a port-forward: reports and annotations are not looked at.
