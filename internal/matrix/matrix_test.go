@@ -97,6 +97,13 @@ func TestBlockersByName(t *testing.T) {
 			rows: func() []Row { rows := three(); rows[2].Observed = nil; return rows }(),
 			want: []string{"RowMissing: no status report from demo-rack3-0 (1ffac2bb) | see that demo-rack3-0 runs and that its reporter writes the Pod's annotation"},
 		},
+		"a member has not reported, and one row alone does not list it": {
+			rows: []Row{row(memberA, up(idA)...), {Reporter: memberB}},
+			want: []string{
+				"RowMissing: no status report from demo-rack2-0 (35d0f1aa) | see that demo-rack2-0 runs and that its reporter writes the Pod's annotation",
+				"NodeNotSeen: demo-rack1-0 (8ebd0fc0) does not list demo-rack2-0 (35d0f1aa) | membership has not spread yet; if this lasts, compare nodetool status on both nodes",
+			},
+		},
 		"a host ID that others see has no member": {
 			rows: []Row{row(memberA, up(idA, idB)...)},
 			want: []string{"RowMissing: no status report from host ID " + idB + " | if it runs in another datacenter, bring that one's report here; whether it is a ghost and may be removed: kubectl scylla status"},

@@ -38,6 +38,13 @@ func TestNodeReplaceable(t *testing.T) {
 			r[0].Observed = append(r[0].Observed, Observation{HostID: idC, Status: Up})
 			return r
 		}},
+		"a majority says DOWN, and one row UP": {rows: func(r []Row) []Row {
+			return append(r, row(member("rack4", 0, idX), up(idA, idB, idC, idX)...))
+		}},
+		"a majority says DOWN, and one row contradicts itself": {rows: func(r []Row) []Row {
+			cells := append(up(idA, idB, idC, idX), Observation{HostID: idC, Status: Down})
+			return append(r, row(member("rack4", 0, idX), cells...))
+		}},
 		"only one row says DOWN for long": {rows: func(r []Row) []Row {
 			r[0].Observed[2].Since = ago(time.Minute)
 			return r

@@ -344,6 +344,8 @@ func TestChecks(t *testing.T) {
 		"data, and another is dead":  {holds(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-c-0", hostB, matrix.Down, 0), []hostid.ID{hostOld, hostA, hostB}), CheckData, Failed, "too few copies"},
 		"no quorum": {ignore(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-a-0", hostC, matrix.Down, 0), hostB+","+hostC), CheckQuorum, Failed,
 			"only 1 of 4 members are alive"},
+		"half is no quorum": {ignore(setCell(setCell(requested(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), hostC), CheckQuorum, Failed,
+			"only 2 of 4 members are alive"},
 		"another replacement": {change(requested(), func(in *Input) { in.Others[1].ReplacingOpen, in.Others[1].Replacing = true, hostB }), CheckNoOperation, Failed, "demo-b-0 is being replaced"},
 		"a decommission":      {change(requested(), func(in *Input) { in.Others[1].Decommissioning = true }), CheckNoOperation, Failed, "decommissioned"},
 		"a join by a row":     {setCell(requested(), "demo-a-0", hostNew, matrix.Up, matrix.StateJoining), CheckNoOperation, Failed, "eeeeeeee is JOINING"},
