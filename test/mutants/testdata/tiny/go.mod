@@ -1,0 +1,3 @@
+module example/tiny
+
+go 1.26
