@@ -43,6 +43,7 @@ const wholeTest = 25 * time.Minute
 var stage struct {
 	start, install sync.Once
 	world          *scenario.World
+	health         *health
 	err            error
 }
 
@@ -83,6 +84,7 @@ func world(t *testing.T) *scenario.World {
 		if stage.err == nil && !*rehearse {
 			stage.err = w.Hurry(ctx) // rehearsals measure the shipped times
 		}
+		stage.health = watchHealth(w)
 	})
 	if stage.err != nil {
 		t.Fatalf("install in the test cluster: %v", stage.err)

@@ -62,6 +62,10 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
+	if stage.health != nil && !stage.health.report() && !*rehearse { // rehearsals stop the controller in many ways
+		fmt.Println("the controller was restarted, and no test has asked for it")
+		code = max(code, 1)
+	}
 	if stage.world != nil {
 		if err := stage.world.Cluster.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stop the test cluster:", err)

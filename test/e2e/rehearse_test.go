@@ -167,6 +167,7 @@ func (d *drill) killController() (restarts int32) {
 	d.t.Helper()
 	p := d.controllerPod()
 	restarts = p.Status.ContainerStatuses[0].RestartCount
+	controllerKills.Add(1)
 	d.must(d.Cluster.SignalContainer(d.ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name, syscall.SIGKILL))
 	return restarts
 }
@@ -176,6 +177,7 @@ func (d *drill) killController() (restarts int32) {
 func (d *drill) loseController() {
 	d.t.Helper()
 	p := d.controllerPod()
+	controllerKills.Add(1)
 	d.must(d.Cluster.SignalContainer(d.ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name, syscall.SIGKILL))
 	d.must(client.IgnoreNotFound(d.Client.Delete(d.ctx, &p, client.GracePeriodSeconds(0))))
 	d.waitFor("the next Pod of the controller", runs(d.World, p.UID))

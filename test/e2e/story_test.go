@@ -13,7 +13,7 @@ import (
 // What `make demo DEMO=once` shows. The story itself fails on an exit code other than those that are in its output.
 func TestStory(t *testing.T) {
 	covers(t, "cmd/kubectl-scylla", "cmd/scylla-agent", "controller/reports", "internal/barrier", "internal/bootstrap",
-		"internal/cluster", "internal/matrix", "internal/reporter", "plugin/barrier", "plugin/status")
+		"internal/cluster", "internal/diagnosis", "internal/matrix", "internal/reporter", "plugin/barrier", "plugin/status")
 	t.Parallel()
 	pods(t, 4)
 	f := inNamespace(t, world(t), "story")
