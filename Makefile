@@ -12,6 +12,7 @@ GOBUILD    := go build -ldflags='$(LDFLAGS)'
 FUZZ_TIME  ?= 10s
 BENCH_TIME ?= 0.2s
 DEMO       ?=
+BUDGET     ?= 45m
 TEST_FLAGS ?=
 SEEDS      ?= 2000
 
@@ -30,7 +31,7 @@ GOVULNCHECK    := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "; print "kubectl-scylla: make TARGET\n"} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "; print "kubectl-scylla: make TARGET\n"} /^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build kubectl-scylla and scylla-agent into bin/
@@ -44,18 +45,32 @@ prerequisites: ## Install what real Kubernetes nodes need (Debian, root); no-op 
 
 .PHONY: demo
 demo: ## Three real Kubernetes nodes, simulated ScyllaDB, the whole story (DEMO=once, DEMO=unguarded)
+	@echo "make demo: about 15 minutes the first time on 2 idle cores, 2 minutes later"
 	@test/cluster/install-prerequisites.sh
+	@go run ./test/demo/first
 	@go run ./test/demo $(DEMO)
 
 .PHONY: test
-test: ## All unit and end-to-end tests; those that need nodes are skipped aloud without root
+test: ## The gate: unit tests, a real API server, the story of the demo, and chosen end-to-end tests (stops after BUDGET=45m)
 	@test/cluster/install-prerequisites.sh --tests --best-effort
-	@go run ./test/run $(TEST_FLAGS)
+	@go run ./test/run test -budget=$(BUDGET) $(TEST_FLAGS)
 
-.PHONY: e2e
-e2e: ## End-to-end tests only, on a real Kubernetes
-	@test/cluster/install-prerequisites.sh
-	go test -count=1 -timeout 30m ./test/e2e/... ./test/cluster/...
+.PHONY: proof
+proof: ## All that takes longer, each unit until it has passed as it is now (FOR=30m stops after that, ONLY=REGEXP)
+	@test/cluster/install-prerequisites.sh --tests --best-effort
+	@go run ./test/run proof $(if $(FOR),-for=$(FOR)) $(if $(ONLY),-only='$(ONLY)')
+
+.PHONY: proof-record
+proof-record: ## Add the results of make proof to test/proof/ledger.jsonl
+	@go run ./test/run record
+
+.PHONY: steady
+steady: ## The tests of changed packages 20 times on a quarter of a core (PACKAGES="internal/matrix ...")
+	@go run ./test/run steady $(PACKAGES)
+
+.PHONY: mutants
+mutants: ## Planted bugs, each of which a test must find
+	@go run ./test/mutants
 
 .PHONY: rehearse
 rehearse: ## Failures made on purpose, in real Pods: measured against documented times, written to docs/rehearsals.md
@@ -66,10 +81,6 @@ rehearse: ## Failures made on purpose, in real Pods: measured against documented
 .PHONY: simulation
 simulation: ## 2,000 seeds of kills, partitions, lost disks and messages against the decisions, by each of policy permits and reports (SEEDS=n)
 	go test ./test/simulation -count=1 -timeout 3h -run 'TestSeeds$$' -v -seeds=$(SEEDS)
-
-.PHONY: race
-race: ## Unit tests with the race detector, shuffled
-	CGO_ENABLED=1 go test -race -shuffle=on ./cmd/... ./internal/... ./plugin/... ./controller/... ./test/scyllasim/...
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZ_TIME (default 10s)

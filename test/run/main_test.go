@@ -4,10 +4,16 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/covers"
 )
 
 // What go test -json prints becomes counts, the reasons of skips, and the first complaint of each failed test.
@@ -53,26 +59,34 @@ func TestTally(t *testing.T) {
 			want:   want{Passed: 1, Failed: 1, Failures: []string{"test/e2e TestE: testing.go:1712: race detected during execution of test"}},
 			prints: "WARNING: DATA RACE\n",
 		},
-		"a test without a result is printed": {
+		"a test without a result is a failure by name": {
 			events: []string{
+				`{"Action":"run","Package":"` + pkg + `","Test":"TestF"}`,
 				`{"Action":"output","Package":"` + pkg + `","Test":"TestF","Output":"panic: test timed out after 15m0s\n"}`,
 				`{"Action":"fail","Package":"` + pkg + `"}`,
 			},
-			want:   want{Broken: []string{"test/e2e"}},
+			want:   want{Failed: 1, Failures: []string{"test/e2e TestF: no result: its package has ended"}},
 			prints: "panic: test timed out after 15m0s\n",
 		},
 		"a package that does not compile counts": {
 			events: []string{`{"Action":"fail","Package":"` + pkg + `"}`},
-			want:   want{Broken: []string{"test/e2e"}},
+			want:   want{Failed: 1, Broken: []string{"test/e2e"}},
+		},
+		"a note of a package that passes is printed": {
+			events: []string{
+				`{"Action":"output","Package":"` + pkg + `","Output":"note: 3 failed probes\n"}`,
+				`{"Action":"pass","Package":"` + pkg + `"}`,
+			},
+			prints: "note: 3 failed probes\n",
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := &tally{skips: map[string]int{}}
-			held, failedIn := map[string][]string{}, map[string]bool{}
-			var out bytes.Buffer
+			var out, log bytes.Buffer
+			got := newTally(&out, &log)
+			got.begin(t.Context(), nil)
 			for _, e := range c.events {
-				got.add(&out, e+"\n", held, failedIn)
+				got.add(e + "\n")
 			}
 			if c.want.Skips == nil {
 				c.want.Skips = map[string]int{}
@@ -82,6 +96,154 @@ func TestTally(t *testing.T) {
 			}
 			if !strings.Contains(out.String(), c.prints) {
 				t.Errorf("prints %q, want %q in it", out.String(), c.prints)
+			}
+		})
+	}
+}
+
+// fixtures are packages of a module of their own: one passes, and one has a test that ends and
+// two that never do.
+const fixtures = "testdata/fixtures"
+
+// inFixtures is a tally there, with what it prints and its lines of bin/test.jsonl.
+func inFixtures(t *testing.T) (got *tally, out, log *bytes.Buffer) {
+	t.Helper()
+	t.Chdir(fixtures)
+	t.Setenv("GOFLAGS", "-mod=mod")
+	out, log = &bytes.Buffer{}, &bytes.Buffer{}
+	return newTally(out, log), out, log
+}
+
+// A package that times out: what has ended keeps its result, and what has not is named.
+func TestAPackageThatTimesOut(t *testing.T) {
+	got, out, log := inFixtures(t)
+	if err := got.run(t.Context(), goTest{cgo: "0", args: []string{"-count=1", "-timeout=1s"}, packages: []string{"fixtures/ends", "fixtures/hangs"}}); err != nil {
+		t.Fatal(err)
+	}
+	if code := got.sum(); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	var lines []result
+	for line := range strings.Lines(log.String()) {
+		var r result
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		r.Seconds, r.Load = 0, 0
+		lines = append(lines, r)
+	}
+	want := []result{
+		{Package: "fixtures/ends", Test: "TestEnds", Verdict: pass},
+		{Package: "fixtures/ends", Verdict: pass},
+		{Package: "fixtures/hangs", Test: "TestEnds", Verdict: pass},
+		{Package: "fixtures/hangs", Test: "TestHangs", Verdict: lost},
+		{Package: "fixtures/hangs", Test: "TestHangsToo", Verdict: lost},
+		{Package: "fixtures/hangs", Verdict: fail},
+	}
+	byName := func(a, b result) int { return strings.Compare(a.Package+a.Test, b.Package+b.Test) }
+	slices.SortFunc(want, byName)
+	slices.SortFunc(lines, byName)
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("bin/test.jsonl (-want +got):\n%s", diff)
+	}
+	for _, s := range []string{
+		"FAILED fixtures/hangs TestHangs: no result: its package has ended\n",
+		"FAILED fixtures/hangs TestHangsToo: no result: its package has ended\n",
+		"2 passed, 2 failed, 0 skipped\n",
+	} {
+		if !strings.Contains(out.String(), s) {
+			t.Errorf("does not print %q:\n%s", s, out)
+		}
+	}
+}
+
+// Where the time is over, the run ends, and both the tests that ran and the packages that did not
+// are named.
+func TestTheTimeIsOver(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	got, out, _ := inFixtures(t)
+	got.on = func(r result) {
+		if r.Test == "TestEnds" {
+			cancel()
+		}
+	}
+	if err := got.run(ctx, goTest{cgo: "0", args: []string{"-count=1", "-p=1", "-timeout=10m"}, packages: []string{"fixtures/hangs", "fixtures/hangs/last"}}); err != nil {
+		t.Fatal(err)
+	}
+	if code := got.sum(); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	for _, s := range []string{"FAILED fixtures/hangs TestHangs: no result: stopped, as the time is over\n", "FAILED fixtures/hangs/last: no result: stopped, as the time is over\n"} {
+		if !strings.Contains(out.String(), s) {
+			t.Errorf("does not print %q:\n%s", s, out)
+		}
+	}
+}
+
+// A pass after a failure of the same inputs is flaky, whatever comes then; other inputs have
+// results of their own.
+func TestVerdictOfAUnit(t *testing.T) {
+	at := func(key string, v verdict) entry { return entry{Unit: "race a", Key: key, Verdict: v} }
+	for name, tc := range map[string]struct {
+		book book
+		want verdict
+	}{
+		"nothing":                        {nil, ""},
+		"a pass":                         {book{at("k", pass)}, pass},
+		"a failure after a pass":         {book{at("k", pass), at("k", fail)}, fail},
+		"a pass after a failure":         {book{at("k", fail), at("k", pass)}, flaky},
+		"two passes after a failure":     {book{at("k", fail), at("k", pass), at("k", pass)}, flaky},
+		"a failure of other inputs":      {book{at("old", fail), at("k", pass)}, pass},
+		"a pass of other inputs":         {book{at("old", pass)}, ""},
+		"a pass of another unit":         {book{{Unit: "race b", Key: "k", Verdict: pass}}, ""},
+		"a unit that could not be tried": {book{at("k", skip)}, skip},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.book.verdict("race a", "k"); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// First the tests of what has changed, the cheapest first; then those whose last pass is oldest,
+// as long as there is time.
+func TestChoose(t *testing.T) {
+	tests := []covers.Test{
+		{Name: "TestA", Packages: []string{"internal/a"}, Pods: 8, Parallel: true},
+		{Name: "TestB", Packages: []string{"internal/b"}, Pods: 4, Parallel: true},
+		{Name: "TestC", Packages: []string{"internal/c", "internal/b"}, Pods: 4},
+		{Name: "TestD", Packages: []string{"internal/d"}, Pods: 4, Parallel: true},
+		{Name: "TestE", Packages: []string{"internal/d"}, Pods: 4, Parallel: true},
+	}
+	known := book{
+		{Unit: "e2e TestD", Verdict: pass, Seconds: 20}, {Unit: "e2e TestB", Verdict: pass, Seconds: 100},
+		{Unit: "e2e TestC", Verdict: pass, Seconds: 30}, {Unit: "e2e TestA", Verdict: pass, Seconds: 40},
+	}
+	for name, tc := range map[string]struct {
+		changed string
+		left    time.Duration
+		want    string
+	}{
+		"no time":                    {"internal/b", 0, ""},
+		"what has changed":           {"internal/b", 81 * time.Second, "TestC TestB"},
+		"and then the oldest":        {"internal/b", 125 * time.Second, "TestC TestB TestE TestD"},
+		"one does not fit":           {"internal/b", 45 * time.Second, "TestC TestD"},
+		"nothing has changed":        {"", 95 * time.Second, "TestE TestD TestB"},
+		"all, those never run first": {"", time.Hour, "TestE TestD TestB TestC TestA"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := choice{changed: func(p string) bool { return p == tc.changed }, book: known, capacity: 8}
+			chosen, rest := c.choose(slices.Clone(tests), tc.left)
+			var names []string
+			for _, t := range chosen {
+				names = append(names, t.Name)
+			}
+			if got := strings.Join(names, " "); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+			if len(chosen)+len(rest) != len(tests) {
+				t.Errorf("%d chosen, %d not", len(chosen), len(rest))
 			}
 		})
 	}
