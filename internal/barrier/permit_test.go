@@ -189,6 +189,8 @@ func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
 		pass(50*time.Second, nil) // past the minute since all is UP
 		back := permittedView()
 		w.renew(func(v *api.StatusReportView) { v.Permits = back.Permits })
+		time.Sleep(2 * time.Second) // the new window has 10 s left
+		stillWaiting(t, done)
 		opens(t, done)
 	})
 }
