@@ -69,7 +69,7 @@ func (g *gate) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitError, err
 	}
-	log, err := logFile()
+	log, err := logFile(testPath)
 	if err != nil {
 		return exitError, err
 	}
@@ -286,8 +286,7 @@ func buildKubernetes(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-func logFile() (*os.File, error) {
-	const name = "bin/test.jsonl"
+func logFile(name string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, fmt.Errorf("make folder for results: %w", err)
 	}

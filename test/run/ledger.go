@@ -14,12 +14,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
 const (
 	ledgerPath = "test/proof/ledger.jsonl" // committed
 	proofPath  = "bin/proof.jsonl"         // of this checkout, as results come
+	testPath   = "bin/test.jsonl"          // each test of the last make test
 )
 
 // entry is one result of one unit of the proof.
@@ -106,6 +108,34 @@ func write(name string, entries ...entry) error {
 	return nil
 }
 
+// timings are what the unit tests of the last `make test` took, if the machine had little else to
+// do: each package, and each test of 5 s and more. A house test bounds them.
+func timings(ctx context.Context, in *inputs) ([]entry, error) {
+	const slow = 5.0
+	b, err := os.ReadFile(testPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	units := in.tested(func(name string, p *listed) bool { return name != endToEnd && !needsServer(name, p) })
+	var out []entry
+	for d := json.NewDecoder(bytes.NewReader(b)); ; {
+		var r result
+		if err := d.Decode(&r); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read %s: %w; run make test again", testPath, err)
+		}
+		busy := r.Load > float64(2*runtime.NumCPU())
+		if busy || r.Verdict != pass || !slices.Contains(units, r.Package) || r.Test != "" && (r.Seconds < slow || strings.Contains(r.Test, "/")) {
+			continue
+		}
+		name := strings.TrimSpace("time " + r.Package + " " + r.Test)
+		out = append(out, entry{head(ctx), name, in.ofTests("time", r.Package), r.Seconds, pass, machine()})
+	}
+}
+
 // record appends the results of this checkout that the ledger lacks, as far as their units still
 // have the same inputs.
 func record(ctx context.Context, out io.Writer) error {
@@ -113,7 +143,10 @@ func record(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_ = in
+	timed, err := timings(ctx, in)
+	if err != nil {
+		return err
+	}
 	known, err := readBook(ledgerPath)
 	if err != nil {
 		return err
@@ -126,12 +159,15 @@ func record(ctx context.Context, out io.Writer) error {
 	for _, u := range units {
 		current[u.name] = u.key
 	}
+	for _, e := range timed {
+		current[e.Unit] = e.Key
+	}
 	seen := map[entry]bool{}
 	for _, e := range known {
 		seen[e] = true
 	}
 	var add []entry
-	for _, e := range mine {
+	for _, e := range append(mine, timed...) {
 		if current[e.Unit] == e.Key && !seen[e] {
 			add = append(add, e)
 		}

@@ -219,7 +219,7 @@ func runUnits(ctx context.Context, out io.Writer, open []unit) error {
 			return err
 		}
 	}
-	log, err := logFile()
+	log, err := logFile("bin/proof-tests.jsonl")
 	if err != nil {
 		return err
 	}

@@ -206,6 +206,10 @@ func (t *tally) addTest(e event, text []string) {
 			}
 		}
 	}
+	const long = 20 // seconds: whoever waits sees that something has come of it
+	if e.Elapsed >= long && !strings.Contains(e.Test, "/") {
+		fmt.Fprintf(t.out, "     %s %s %s %.1fs\n", e.Action, short(e.Package), e.Test, e.Elapsed)
+	}
 	switch e.Action {
 	case "pass":
 		t.passed++

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"bufio"
+	"encoding/json"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+)
+
+const (
+	mostPackage = 20.0 // seconds of the unit tests of a package, on two cores that are idle else
+	mostTest    = 5.0
+)
+
+// slow are the packages, and the tests as "PACKAGE TEST", that may take longer, each with the reason.
+var slow = map[string]struct {
+	most float64
+	why  string
+}{}
+
+// TestUnitTestsAreFast reads what `make proof-record` has recorded of an idle machine: a test that
+// measured itself would fail where the machine is busy.
+func TestUnitTestsAreFast(t *testing.T) {
+	f, err := os.Open("../proof/ledger.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	type entry struct {
+		Commit, Unit string
+		Seconds      float64
+	}
+	last := map[string]entry{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var e entry
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		if name, ok := strings.CutPrefix(e.Unit, "time "); ok {
+			last[name] = e
+			// A test that is fast by now is not recorded again.
+			maps.DeleteFunc(last, func(other string, old entry) bool {
+				return strings.HasPrefix(other, name+" ") && old.Commit != e.Commit
+			})
+		}
+	}
+	for name, e := range last {
+		seconds, most := e.Seconds, mostPackage
+		if strings.Contains(name, " ") {
+			most = mostTest
+		}
+		switch excuse, ok := slow[name]; {
+		case seconds > max(most, excuse.most):
+			t.Errorf("%s takes %.1f s, more than %.0f: make it faster, or give the reason in the list", name, seconds, max(most, excuse.most))
+		case ok && seconds <= most:
+			t.Errorf("%s takes %.1f s: take it out of the list", name, seconds)
+		}
+	}
+	for name := range slow {
+		if _, ok := last[name]; !ok {
+			t.Errorf("%s is in the list, and the ledger has no time of it: take it out", name)
+		}
+	}
+}
