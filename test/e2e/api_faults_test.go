@@ -59,7 +59,7 @@ func (f *fixture) controllerOutside() *outside {
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {Impersonate: cfg.Impersonate.UserName, ImpersonateGroups: cfg.Impersonate.Groups}},
 		Contexts:  map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}}, CurrentContext: name,
 	}, config))
-	cmd := exec.CommandContext(context.WithoutCancel(f.ctx), filepath.Join("..", "..", "bin", "scylla-agent"), "controller", "--kubeconfig="+config, "--leader-elect",
+	cmd := exec.CommandContext(context.WithoutCancel(f.ctx), filepath.Join("..", "..", binaries, "scylla-agent"), "controller", "--kubeconfig="+config, "--leader-elect",
 		"--lease-namespace=kubectl-scylla", "--metrics-bind-address=0", "--view-bind-address=0", "--health-probe-bind-address=127.0.0.1:0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	said := &output.Buffer{}

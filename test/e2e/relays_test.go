@@ -47,7 +47,7 @@ func loadStaleAPI(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		binary, archive := filepath.Join(root, "bin", "staleapi"), filepath.Join(root, "bin", "staleapi.tar")
+		binary, archive := filepath.Join(root, binaries, "staleapi"), filepath.Join(root, binaries, "staleapi.tar")
 		if err := image.BuildBinary(t.Context(), root, "./test/faultproxy/cmd/staleapi", binary); err != nil {
 			t.Fatal(err)
 		}
