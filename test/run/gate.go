@@ -153,12 +153,12 @@ func seedTests(in *inputs) goTest {
 		fmt.Sprintf("-seeds=%d", gateSeeds), fmt.Sprintf("-first=%d", 1+n%(seedsProved-gateSeeds+1))}}
 }
 
-// serverTests run one package after the other: each starts a control plane.
+// serverTests start control planes, which mostly wait: a package for each core runs at a time.
 func serverTests(in *inputs) goTest {
 	servers := in.tested(func(name string, p *listed) bool {
 		return needsServer(name, p) && name != endToEnd && !strings.HasPrefix(name, "test/cluster")
 	})
-	return goTest{cgo: "0", args: []string{"-vet=off", "-p=1", "-timeout=20m", "-skip=" + notInGate}, packages: importPaths(servers)}
+	return goTest{cgo: "0", args: []string{"-vet=off", "-timeout=20m", "-skip=" + notInGate}, packages: importPaths(servers)}
 }
 
 func (g *gate) endToEnd(ctx context.Context, in *inputs, t *tally) error {
