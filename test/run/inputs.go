@@ -161,15 +161,6 @@ func (in *inputs) declaresTests(dir, file string) bool {
 	return bytes.Contains(b, []byte("\nfunc Test")) && !bytes.Contains(b, []byte("\nfunc TestMain("))
 }
 
-// ofTrees is the key of something that reads files and folders.
-func (in *inputs) ofTrees(kind string, names ...string) string {
-	lines := map[string]bool{kind: true}
-	for _, n := range names {
-		lines[n+" "+in.tree(n)] = true
-	}
-	return key(lines)
-}
-
 // ofCommands is the key of something that is made of commands and of files.
 func (in *inputs) ofCommands(kind string, commands []string, files ...string) string {
 	lines := map[string]bool{kind: true}

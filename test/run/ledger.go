@@ -120,6 +120,7 @@ func timings(ctx context.Context, in *inputs) ([]entry, error) {
 	}
 	units := in.tested(func(name string, p *listed) bool { return name != endToEnd && !needsServer(name, p) })
 	var out []entry
+	commit, host := head(ctx), machine()
 	for d := json.NewDecoder(bytes.NewReader(b)); ; {
 		var r result
 		if err := d.Decode(&r); errors.Is(err, io.EOF) {
@@ -132,7 +133,7 @@ func timings(ctx context.Context, in *inputs) ([]entry, error) {
 			continue
 		}
 		name := strings.TrimSpace("time " + r.Package + " " + r.Test)
-		out = append(out, entry{head(ctx), name, in.ofTests("time", r.Package), r.Seconds, pass, machine()})
+		out = append(out, entry{commit, name, in.ofTests("time", r.Package), r.Seconds, pass, host})
 	}
 }
 

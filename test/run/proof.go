@@ -112,7 +112,7 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 	all = append(all,
 		unit{name: "snapshot", args: []string{"make", "snapshot"},
 			key: in.ofCommands("snapshot", append([]string{"test/release/cmd/snapshot"}, commands...), ".goreleaser.yaml")},
-		unit{name: "vuln", args: []string{"make", "vuln"}, key: in.ofTrees("vuln", "go.mod", "go.sum")})
+		unit{name: "vuln", args: []string{"make", "vuln"}, key: in.ofCommands("vuln", nil, "go.mod", "go.sum")})
 	fuzz, err := in.fuzzTargets()
 	if err != nil {
 		return nil, nil, err
