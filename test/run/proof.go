@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/covers"
@@ -273,8 +272,7 @@ func runUnits(ctx context.Context, out io.Writer, open []unit) error {
 // run runs a unit that is a command. Where it fails, its output is printed.
 func (u unit) run(ctx context.Context, out io.Writer, keep func(unit, verdict, float64) error) error {
 	cmd := exec.CommandContext(ctx, u.args[0], u.args[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	endWithChildren(cmd)
 	began := time.Now()
 	text, err := cmd.CombinedOutput()
 	took := time.Since(began).Seconds()

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -107,8 +106,7 @@ func steadily(ctx context.Context, group, binary, name string, times int) error 
 		fmt.Sprintf("-test.count=%d", times), "-test.failfast", "-test.timeout=60m", "-test.paniconexit0", "-test.skip="+notInGate)
 	cmd.Dir = name
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	endWithChildren(cmd)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		lines := strings.Split(string(text), "\n")
 		return fmt.Errorf("%w\n%s", err, strings.Join(lines[max(0, len(lines)-60):], "\n"))

@@ -130,6 +130,12 @@ func (t *tally) begin(ctx context.Context, packages []string) {
 	}
 }
 
+// endWithChildren makes the end of a command's context the end of all that it started.
+func endWithChildren(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
 // end ends a process group when ctx does: by an interrupt, and by force after the grace.
 func end(ctx context.Context, group int, grace time.Duration, ended <-chan struct{}) {
 	select {
