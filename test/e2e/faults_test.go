@@ -50,13 +50,13 @@ func TestCheckFindsEachPlantedFault(t *testing.T) {
 	covers(t, "internal/preflight", "plugin/check")
 	t.Parallel()
 	pods(t, 4)
-	c, try := bare(t)
-	f := newFaulty(t, c, try)
+	c, p := bare(t)
+	f := newFaulty(t, c, p)
 	faults := f.faults()
 	if len(faults) < 20 {
 		t.Errorf("%d faults, want at least 20", len(faults))
 	}
-	f.says(map[code.Code]preflight.State{})
+	f.finds(map[code.Code]preflight.State{})
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		tc := faults[name]
 		original, ok := f.objects[tc.object]
@@ -70,28 +70,28 @@ func TestCheckFindsEachPlantedFault(t *testing.T) {
 			tc.change(planted)
 			f.put(planted)
 		}
-		if diff := f.says(map[code.Code]preflight.State{tc.want: tc.state}); diff != "" {
+		if diff := f.finds(map[code.Code]preflight.State{tc.want: tc.state}); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		} else {
 			t.Logf("%-30s %-8s %s", name, tc.state, tc.want)
 		}
 		f.put(original)
 	}
-	if diff := f.says(map[code.Code]preflight.State{}); diff != "" {
+	if diff := f.finds(map[code.Code]preflight.State{}); diff != "" {
 		t.Errorf("in the end: %s", diff)
 	}
 }
 
 // faulty is an installation with one guarded member, without faults but the planted ones.
 type faulty struct {
+	builtPlugin
 	t       *testing.T
 	c       client.Client
-	try     func(args ...string) (stdout, stderr string, code int)
 	objects map[string]*unstructured.Unstructured // as they are without a fault, by "Kind name"
 }
 
-// says waits until check says exactly this: the API server needs a moment to heed a role, or to serve a kind. It gives the difference that stays.
-func (f *faulty) says(want map[code.Code]preflight.State) (diff string) {
+// finds waits until check says exactly this: the API server needs a moment to heed a role, or to serve a kind. It gives the difference that stays.
+func (f *faulty) finds(want map[code.Code]preflight.State) (diff string) {
 	f.t.Helper()
 	wantCode := 0
 	if slices.Contains(slices.Collect(maps.Values(want)), preflight.Failed) {
@@ -100,7 +100,7 @@ func (f *faulty) says(want map[code.Code]preflight.State) (diff string) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
 	defer cancel()
 	_ = cluster.WaitFor(ctx, "check", time.Second, func(context.Context) (bool, string, error) {
-		out, errs, got := f.try("check", "-n", "inject", "-o", "json")
+		out, errs, got := f.execute("check", "-n", "inject", "-o", "json")
 		var doc struct {
 			Results []struct {
 				Subject string
@@ -211,9 +211,9 @@ func initNamed(spec *corev1.PodSpec, name string) *corev1.Container {
 }
 
 // newFaulty installs, and adds the first StatefulSet of testdata/plain.yaml as `inject` changes it, with what Kubernetes and the controller would make of it.
-func newFaulty(t *testing.T, c *cluster.Cluster, try func(args ...string) (stdout, stderr string, code int)) *faulty {
+func newFaulty(t *testing.T, c *cluster.Cluster, p builtPlugin) *faulty {
 	t.Helper()
-	if out, errs, code := try("install", "--image="+images.AgentRef, "--yes", "--wait=false"); code != 0 {
+	if out, errs, code := p.execute("install", "--image="+images.AgentRef, "--yes", "--wait=false"); code != 0 {
 		t.Fatal(out, errs)
 	}
 	if out, err := c.Kubectl(t.Context(), "create", "namespace", "inject"); err != nil {
@@ -231,7 +231,7 @@ func newFaulty(t *testing.T, c *cluster.Cluster, try func(args ...string) (stdou
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &faulty{t: t, c: cl, try: try, objects: map[string]*unstructured.Unstructured{}}
+	f := &faulty{builtPlugin: p, t: t, c: cl, objects: map[string]*unstructured.Unstructured{}}
 	installed, err := manifests.Objects(manifests.Options{Image: images.AgentRef, Replicas: 1, Version: "v0.0.0"})
 	if err != nil {
 		t.Fatal(err)

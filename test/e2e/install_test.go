@@ -21,10 +21,10 @@ import (
 // bareControlPlane is an API server that knows nothing of us, and the built plugin, which must end with the given code.
 func bareControlPlane(t *testing.T) (c *cluster.Cluster, run func(wantCode int, args ...string) string) {
 	t.Helper()
-	c, try := bare(t)
+	c, p := bare(t)
 	return c, func(wantCode int, args ...string) string {
 		t.Helper()
-		out, errs, code := try(args...)
+		out, errs, code := p.execute(args...)
 		if code != wantCode {
 			t.Fatalf("kubectl scylla %s: exit %d, want %d\n%s%s", strings.Join(args, " "), code, wantCode, out, errs)
 		}
@@ -32,8 +32,23 @@ func bareControlPlane(t *testing.T) (c *cluster.Cluster, run func(wantCode int, 
 	}
 }
 
+// builtPlugin is the shipped program.
+type builtPlugin struct {
+	ctx                context.Context
+	binary, kubeconfig string
+}
+
+func (p builtPlugin) execute(args ...string) (stdout, stderr string, code int) {
+	cmd := exec.CommandContext(p.ctx, p.binary, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run()
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
 // bare is bareControlPlane with a plugin that may end with any code.
-func bare(t *testing.T) (c *cluster.Cluster, try func(args ...string) (stdout, stderr string, code int)) {
+func bare(t *testing.T) (*cluster.Cluster, builtPlugin) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("short: a real control plane is left out")
@@ -48,7 +63,7 @@ func bare(t *testing.T) (c *cluster.Cluster, try func(args ...string) (stdout, s
 	if err := image.BuildBinary(ctx, root, "./cmd/kubectl-scylla", binary); err != nil {
 		t.Fatal(err)
 	}
-	c, err = cluster.StartControlPlane(ctx, cluster.Options{})
+	c, err := cluster.StartControlPlane(ctx, cluster.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,15 +72,7 @@ func bare(t *testing.T) (c *cluster.Cluster, try func(args ...string) (stdout, s
 			t.Error(err)
 		}
 	})
-	return c, func(args ...string) (string, string, int) {
-		t.Helper()
-		cmd := exec.CommandContext(ctx, binary, args...)
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig())
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		_ = cmd.Run()
-		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
-	}
+	return c, builtPlugin{ctx, binary, c.Kubeconfig()}
 }
 
 // install works on a bare Kubernetes, changes nothing on dry runs, and can be repeated; uninstall takes it away but for the kinds.

@@ -57,6 +57,13 @@ var flaky = map[string]struct {
 	"freed port": {
 		fix: "keep the listener, or use an address that nothing else uses",
 	},
+	"process in a poll": {
+		fix: "watch or list with a client: a process for each look is what overloads a machine",
+		except: map[string]string{
+			"test/e2e/dashboard_test.go":     "only tmux knows what is on its screen",
+			"test/e2e/faults_test.go:.finds": "what the shipped check says is what it waits for, once a second",
+		},
+	},
 	"compiler": {
 		always: true,
 		fix:    "run the test binary itself as the program: what compiles takes minutes on a loaded machine",
@@ -151,12 +158,15 @@ func parse(name string, text any) (source, error) {
 type use struct {
 	in       string // the function around it
 	bubbled  bool
+	polled   bool // within what a wait calls again and again
 	function string
+	at       ast.Node
+	source
 }
 
 // violations are those of the test files of one folder.
 func violations(files []source) []finding {
-	w := &walker{declared: map[string]bool{}, constants: map[string]ast.Expr{}}
+	w := &walker{declared: map[string]bool{}, processes: map[string]bool{}, constants: map[string]ast.Expr{}}
 	for _, s := range files {
 		for _, d := range s.ast.Decls {
 			switch d := d.(type) {
@@ -197,6 +207,7 @@ func violations(files []source) []finding {
 			}
 		}
 	}
+	w.polledProcesses()
 	found := slices.DeleteFunc(w.found, func(f finding) bool { return inside[f.function] && !flaky[f.rule].always })
 	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Or(cmp.Compare(a.file, b.file), a.line-b.line) })
 	return found
@@ -206,8 +217,10 @@ type walker struct {
 	source
 	declared  map[string]bool // functions of the folder, as in use
 	constants map[string]ast.Expr
-	function  string // that is visited
-	bubbles   int    // around the node
+	function  string          // that is visited
+	bubbles   int             // around the node
+	polls     int             // around the node
+	processes map[string]bool // functions that start one
 	elapsed   map[string]bool
 	uses      []use
 	found     []finding
@@ -223,9 +236,9 @@ func (w *walker) visit(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
-			w.use(n.Name)
+			w.use(n, n.Name)
 		case *ast.SelectorExpr:
-			w.use("." + n.Sel.Name)
+			w.use(n, "."+n.Sel.Name)
 			w.visit(n.X)
 			return false
 		case *ast.KeyValueExpr:
@@ -244,6 +257,15 @@ func (w *walker) visit(n ast.Node) {
 					w.visit(a)
 				}
 				w.bubbles--
+				return false
+			}
+			if slices.Contains([]string{"waitFor", "WaitFor", "PollUntilContextTimeout"}, last(n)) {
+				w.visit(n.Fun)
+				w.polls++
+				for _, a := range n.Args {
+					w.visit(a)
+				}
+				w.polls--
 				return false
 			}
 		case *ast.AssignStmt:
@@ -278,7 +300,7 @@ func (w *walker) visit(n ast.Node) {
 }
 
 // use notes the function that a name stands for in the function that is visited.
-func (w *walker) use(name string) {
+func (w *walker) use(at ast.Node, name string) {
 	for around := w.function; ; {
 		if full := around + "." + name; around != "" && w.declared[full] {
 			name = full
@@ -291,7 +313,7 @@ func (w *walker) use(name string) {
 		around = around[:i]
 	}
 	if w.declared[name] && name != w.function {
-		w.uses = append(w.uses, use{w.function, w.bubbles > 0, name})
+		w.uses = append(w.uses, use{w.function, w.bubbles > 0, w.polls > 0, name, at, w.source})
 	}
 }
 
@@ -325,6 +347,10 @@ func (w *walker) call(c *ast.CallExpr) {
 	case "time.Now().After", "time.Now().Before":
 		w.add(c, "real time", "a loop until "+name)
 	case "exec.Command", "exec.CommandContext":
+		w.processes[w.function] = true
+		if w.polls > 0 {
+			w.add(c, "process in a poll", name)
+		}
 		if text(arg(strings.Count(name, "Context"))) == "go" {
 			w.add(c, "compiler", name)
 		}
@@ -333,6 +359,23 @@ func (w *walker) call(c *ast.CallExpr) {
 	}
 	if s, ok := c.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "HasWaiters" {
 		w.add(c, "HasWaiters", "a fake clock's waiters")
+	}
+}
+
+// polledProcesses finds, in a poll, the use of a function that starts a process, itself or by another.
+func (w *walker) polledProcesses() {
+	for changed := true; changed; {
+		changed = false
+		for _, u := range w.uses {
+			if w.processes[u.function] && !w.processes[u.in] {
+				w.processes[u.in], changed = true, true
+			}
+		}
+	}
+	for _, u := range w.uses {
+		if u.polled && w.processes[u.function] {
+			w.found = append(w.found, finding{u.name, u.in, "process in a poll", u.function, u.files.Position(u.at.Pos()).Line})
+		}
 	}
 }
 
@@ -495,6 +538,9 @@ func TestThePlantedViolationsAreFound(t *testing.T) {
 		"a build":                 {body: `exec.Command("go", "build", ".")`, want: "compiler: exec.Command"},
 		"a build with a context":  {body: `exec.CommandContext(ctx, "go", "build")`, want: "compiler: exec.CommandContext"},
 		"a build by the helper":   {body: `image.BuildBinary(ctx, "..", "./cmd/x", to)`, want: "compiler: image.BuildBinary"},
+		"a process in a poll":     {body: `f.waitFor("it", func() bool { exec.Command("git"); return true })`, want: "process in a poll: exec.Command"},
+		"by a helper in a poll":   {body: `cluster.WaitFor(ctx, "it", func() bool { return look() })`, rest: `func look() bool { return git() }; func git() bool { exec.Command("git"); return true }`, want: "process in a poll: look"},
+		"a process before a poll": {body: `exec.Command("git"); f.waitFor("it", func() bool { return true })`},
 		"another program":         {body: `exec.Command("git", "go")`},
 	} {
 		s, err := parse("x/x_test.go", "package x\nfunc TestX(t *testing.T) {\n"+c.body+"\n}\n"+c.rest)
