@@ -46,6 +46,7 @@ const (
 	CureVolumeLost        code.Code = "CureVolumeLost"        // another attempt, where the new volume is on a Kubernetes node that is gone
 	CureNewcomerLost      code.Code = "CureNewcomerLost"      // the new node is a member, and is replaced itself, where its volume is on a Kubernetes node that is gone
 	CureRecordNewcomer    code.Code = "CureRecordNewcomer"    // the same, where its Pod and volume went before its host ID was recorded
+	CureUnrecordedLost    code.Code = "CureUnrecordedLost"    // CureNewcomerLost, where its host ID was not recorded
 	CureStartAsNew        code.Code = "CureStartAsNew"        // neither the replaced nor the new node is a member any more
 	CureNewSeeds          code.Code = "CureNewSeeds"          // the same attempt, with the addresses of today as seeds
 	CureResumeAfter       code.Code = "CureResumeAfter"       // another attempt, after other nodes are back or ignored

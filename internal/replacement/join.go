@@ -73,10 +73,10 @@ func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 			s.Waiting = stands
 		}
 		if s.Cure = withoutTheOther(in, m.original); s.Cure.IsZero() {
-			s.Cure = volumeLost(in)
+			s.Cure = unrecorded(in, m.original)
 		}
 		if s.Cure.IsZero() {
-			s.Cure = unrecorded(in, m.original)
+			s.Cure = volumeLost(in)
 		}
 		return s
 	}
@@ -128,14 +128,21 @@ func volumeLost(in *Input) code.Message {
 	return code.Message{}
 }
 
-// unrecorded is the remedy for a new node that had joined, and whose Pod and volume were lost before the controller recorded its host ID: today's Pod waits at its
-// barrier for it, on an empty volume.
+// unrecorded is the remedy for a new node that had joined, and was lost before the controller recorded its host ID: its Pod and volume are gone, and today's Pod waits at its
+// barrier for it, on an empty volume; or no Kubernetes node takes today's Pod because of the volume. Another attempt at the original would find nothing to replace.
 func unrecorded(in *Input, original hostid.ID) code.Message {
-	if in.Unrecorded == "" || len(in.Pod.Barrier) == 0 || !newcomerIsMember(in, original, in.Unrecorded) {
+	if in.Unrecorded == "" || in.Pod == nil || !newcomerIsMember(in, original, in.Unrecorded) {
 		return code.Message{}
 	}
 	record := code.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+"="+string(in.Unrecorded))
-	return code.New(CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, code.Scylla(in.Namespace, "replace", string(in.Unrecorded)))
+	replace := code.Scylla(in.Namespace, "replace", string(in.Unrecorded))
+	if lost := volumeLost(in); !lost.IsZero() {
+		return code.New(CureUnrecordedLost, "node", in.Unrecorded, "member", in.Self.Member, "volume", lost.Params["volume"], "claim", lost.Params["claim"]).Do(record, replace)
+	}
+	if len(in.Pod.Barrier) == 0 {
+		return code.Message{}
+	}
+	return code.New(CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, replace)
 }
 
 // withoutTheOther is the remedy for a new node that waits at its barrier for another dead node, whose replacement was requested and waits for this

@@ -12,10 +12,13 @@ import (
 
 // nothingToReplace is the remedy where no row lists the replaced node. After a replacement that had begun, the new node may be gone as well, as when ScyllaDB took its join
 // back after a power failure: then the request has to be removed by hand, and the member joins as a new node on an empty volume. The annotations go first, because a
-// controller that finds the record without the label puts the label back. While a row lists a host ID without a member, it may be the new node: no commands then, and none for a
-// member with several claims. kubectl passes over an annotation that is not there.
+// controller that finds the record without the label puts the label back. While a row lists a host ID without a member, it may be the new node: then no commands but those of
+// unrecorded, and none for a member with several claims. kubectl passes over an annotation that is not there.
 func (v *verifier) nothingToReplace() code.Message {
 	in := v.in
+	if cure := unrecorded(in, v.target); v.resume && !cure.IsZero() {
+		return cure
+	}
 	unowned := slices.ContainsFunc(v.m.Nodes(), func(n matrix.Node) bool {
 		return n.Member == "" && !slices.ContainsFunc(in.Others, func(o Other) bool { return o.HostID == n.HostID })
 	})

@@ -79,9 +79,6 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	if in.Operator && in.Self.HostID == "" {
 		in.LostHostID = c.LostHostID(member)
 	}
-	if rec := ReadRecord(svc.Labels, svc.Annotations); !in.Operator && rec.Open() && in.Self.HostID == rec.Original && c.FreshVolume(member) {
-		in.Unrecorded = c.LostHostID(member)
-	}
 	in.OperatorOff, _ = c.OperatorOff()
 	if o := c.OperatorState; o != nil {
 		in.Conditions = cluster.ConditionWords(o.Conditions)
@@ -91,6 +88,10 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	}
 	if pod != nil {
 		in.Pod = r.pod(pod, set)
+	}
+	rec := ReadRecord(svc.Labels, svc.Annotations)
+	if !in.Operator && rec.Open() && in.Self.HostID == rec.Original && (c.FreshVolume(member) || in.Pod != nil && !in.Pod.Scheduled) {
+		in.Unrecorded = c.LostHostID(member)
 	}
 	if set != nil {
 		in.StatefulSet = readStatefulSet(set, in.Operator)

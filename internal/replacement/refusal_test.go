@@ -368,6 +368,40 @@ func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
 	}
 }
 
+// The same on a Kubernetes node that is gone: another attempt would find nothing to replace, so it is not offered, and one that was asked for says what to do instead.
+func TestNoHarm30TheUnrecordedNewNodeOnALostKubernetesNode(t *testing.T) {
+	lost := func(more ...func(*Input)) Input {
+		in := setCell(noNode(joined(), time.Hour), "*", hostNew, matrix.Down, matrix.StateNormal)
+		return change(in, func(in *Input) {
+			in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode, in.Pod.Ready = "", nil, "", false
+			in.Unrecorded = hostNew
+			for _, m := range more {
+				m(in)
+			}
+		})
+	}
+	for name, tc := range map[string]struct {
+		in   Input
+		want code.Code
+	}{
+		"its Pod is on no Kubernetes node":    {lost(), CureUnrecordedLost},
+		"another attempt was asked for":       {alsoResumed(lost()), CureUnrecordedLost},
+		"nobody knows whose it is":            {lost(func(in *Input) { in.Unrecorded = "" }), CureVolumeLost},
+		"the original is listed all the same": {setCell(lost(), "demo-c-0", hostOld, matrix.Down, 0), CureVolumeLost},
+		"its Pod was just created":            {lost(func(in *Input) { in.Pod.Created = in.Now }), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := Next(tc.in); s.Cure.Code != tc.want {
+				t.Errorf("%s, cure %q, want %q", s.Action, s.Cure.Code, tc.want)
+			}
+		})
+	}
+	want := "kubectl annotate --overwrite service demo-d-0 " + api.AnnotationHostID + "=" + hostNew + " -n scylla; then: kubectl scylla replace " + hostNew + " -n scylla"
+	if got := words.Text(Next(lost()).Cure); !strings.HasSuffix(got, want) {
+		t.Errorf("the cure is %q", got)
+	}
+}
+
 // A replacement had begun, and now no row lists the replaced node or the new one: the commands that take the request off are printed, and only then.
 func TestNothingIsLeftToReplace(t *testing.T) {
 	gone := func(more ...func(*Input)) Input {

@@ -163,8 +163,8 @@ type Input struct {
 	Joined *bool
 	// LostHostID is the host ID of the member's node where its Service does not record it but the rows have it; under the Scylla Operator only.
 	LostHostID hostid.ID
-	// Unrecorded is that of the new node of an open replacement where it has taken the original's place, its volume is gone with its Pod, and the Service still records
-	// the original.
+	// Unrecorded is that of the new node of an open replacement where it has taken the original's place, and the Service still records the original: its volume is gone
+	// with its Pod, or today's Pod is on no Kubernetes node.
 	Unrecorded hostid.ID
 	// Claims that exist now. They must have been read before Service and Pod: see the package documentation.
 	Claims      []Claim

@@ -256,6 +256,7 @@ var replacementSentences = map[code.Code]string{
 	"CureNewSeeds":           "no node has heard of new node {node}: the addresses that it was started with as seeds may be gone. Make its Pod anew, which then gets the addresses of today: {1}",
 	"CureNewcomerLost":       "the new node is a member already. If the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, replace the new node's own host ID: {1}",
 	"CureRecordNewcomer":     "{node} has taken the original's place, and its Pod and volume went before its host ID was recorded. Record it on the Service of {member}, then replace it: {1}; then: {2}",
+	"CureUnrecordedLost":     "{node} has taken the original's place, and its host ID was not recorded. If the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, record the host ID on the Service of {member}, then replace it: {1}; then: {2}",
 	"CureResumeAfter":        "the new volume is poisoned and cannot be used again. Bring {nodes&} back first, then: {1}; or, if dead for good: {2}",
 	"CureBringBack":          "bring {nodes&} back: nothing was placed, and ScyllaDB tries again by itself",
 	"CureBringBackOrResume":  "bring {nodes&} back: nothing was placed, and ScyllaDB tries again by itself; or, if dead for good: {1}",

@@ -339,7 +339,7 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 		in.Log = &replacement.Diagnosis{Code: diagnosed(p.failed), Text: code.New(diagnosed(p.failed))}
 	}
 	step := replacement.Next(*in)
-	if step.Cure.Code == replacement.CureVolumeLost && (p == nil || p.claim.machine == nil || !p.claim.machine.gone) {
+	if (step.Cure.Code == replacement.CureVolumeLost || step.Cure.Code == replacement.CureUnrecordedLost) && (p == nil || p.claim.machine == nil || !p.claim.machine.gone) {
 		return nil // the machine comes back, and a person knows it
 	}
 	cures := step.Cure.Commands
@@ -382,8 +382,9 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
 	// Whether or not anything has begun: no node waits for a Pod that cannot end.
 	for _, c := range step.Checks {
-		if c.Name == replacement.CheckMember && c.Blocks() && c.Cure.Code == replacement.CureStartAsNew {
-			return map[string]func(){"nothing is left to replace": func() {
+		if c.Name == replacement.CheckMember && c.Blocks() &&
+			slices.Contains([]code.Code{replacement.CureStartAsNew, replacement.CureUnrecordedLost, replacement.CureRecordNewcomer}, c.Cure.Code) {
+			return map[string]func(){string(c.Cure.Code): func() {
 				for _, command := range c.Cure.Commands {
 					if do := w.command(command); do != nil {
 						do()

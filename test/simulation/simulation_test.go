@@ -73,6 +73,18 @@ func complain(t *testing.T, r Result, trace bool) {
 	}
 }
 
+// Seeds that once failed, by what went wrong. Each has been seen red without its fix.
+func TestFoundSeeds(t *testing.T) {
+	for name, seed := range map[string]uint64{
+		"a new node on a lost machine, whose host ID nobody recorded, is replaced itself":    20016,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			complain(t, Run(Options{Seed: seed, Rule: Permits}), false)
+		})
+	}
+}
+
 // The same seed is the same run, or no failure could be looked at twice.
 func TestASeedReplays(t *testing.T) {
 	for _, seed := range []uint64{2, 5, 13} {
