@@ -8,6 +8,7 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -270,9 +271,10 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 	if len(set) == 0 {
 		return nil
 	}
-	if why := w.foreign(svc.Name, row.HostID); why != "" {
+	id := cmp.Or(row.HostID, hostid.Known(set[api.AnnotationHostID]))
+	if why := w.foreign(svc.Name, id); why != "" {
 		r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, "HostIDRefused", "RecordMember", fmt.Sprintf(
-			"the Pod says that its node's host ID is %s, which is not recorded: %s", words.Clean(fmt.Sprintf("%.80q", row.HostID)), why))
+			"the Pod says that its node's host ID is %s, which is not recorded: %s", words.Clean(fmt.Sprintf("%.80q", id)), why))
 		return nil
 	}
 	old := svc.Annotations[api.AnnotationHostID]
@@ -285,7 +287,7 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 	if err != nil {
 		return fmt.Errorf("record host ID on service %s/%s: %w", svc.Namespace, svc.Name, err)
 	}
-	r.o.Log.InfoContext(ctx, "member recorded", "namespace", svc.Namespace, "member", svc.Name, "hostID", row.HostID,
+	r.o.Log.InfoContext(ctx, "member recorded", "namespace", svc.Namespace, "member", svc.Name, "hostID", id,
 		"joined", svc.Annotations[api.AnnotationNodeJoined], "previousHostID", old)
 	return nil
 }

@@ -457,6 +457,31 @@ func TestARowThatSaysNothingNewOfItsNodeWakesNobody(t *testing.T) {
 	}
 }
 
+// The host ID of a last row is checked like that of a row: one that is another member's is not recorded.
+func TestNoHarm30TheLastRowOfAnotherMemberIsNotRecorded(t *testing.T) {
+	refused := "connection refused"
+	last := func(id hostid.ID) *api.NodeStatusReport {
+		return &api.NodeStatusReport{Error: &refused, LastRow: &api.LastRow{
+			HostID: id, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: id, Status: api.NodeStatusUp}},
+		}}
+	}
+	for id, want := range map[hostid.ID]string{h0: h0, h1: ""} {
+		b := newBench(t, set(2), pod("demo-r1-1", sees(h1, true, h1)))
+		b.reconcile("demo-r1")
+		b.reconcile("demo-r1")
+		if err := b.client.Create(t.Context(), pod("demo-r1-0", last(id))); err != nil {
+			t.Fatal(err)
+		}
+		b.reconcile("demo-r1")
+		if got := b.service("demo-r1-0").Annotations[api.AnnotationHostID]; got != want {
+			t.Errorf("last row of %s: recorded %q, want %q", id, got, want)
+		}
+		if e := strings.Join(b.events(), "\n"); strings.Contains(e, "HostIDRefused") != (want == "") {
+			t.Errorf("last row of %s: events:\n%s", id, e)
+		}
+	}
+}
+
 // A node reports its own host ID. A text that is no host ID, or the host ID of another member, is an error or a forgery, and is not written to the
 // Service.
 func TestAHostIDThatCannotBeTheMembersOwnIsNotRecorded(t *testing.T) {

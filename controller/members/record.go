@@ -21,16 +21,22 @@ const operationDecommissioned = "DECOMMISSIONED"
 //     replacement needs it.
 //   - joined never goes back to false because a query failed, nor because a restarting node does not own its tokens yet; it does only when the node itself
 //     reports that it is decommissioned.
+//   - The host ID of the last usable row counts where none is recorded and ScyllaDB does not respond: the node was started while no controller recorded it. Whether it
+//     had joined is not in that row.
 //   - When a node joins that was recorded before without having joined, or that has taken the place of another, now is recorded with its host ID. For a node
 //     that had joined before its first record the time of the join is unknown, and a replacement has a record of its own.
 func Record(annotations map[string]string, row *api.NodeStatusReport, now time.Time) map[string]string {
-	if row == nil || row.HostID == "" {
+	if row == nil {
 		return nil
 	}
 	recorded, joined := annotations[api.AnnotationHostID], annotations[api.AnnotationNodeJoined] == strconv.FormatBool(true)
 	says := cluster.SaysJoined(row)
 	want := map[string]string{}
 	switch {
+	case row.HostID == "" && recorded == "" && row.LastRow != nil:
+		want[api.AnnotationHostID] = string(row.LastRow.HostID)
+	case row.HostID == "":
+		return nil
 	case says != nil && *says:
 		want[api.AnnotationHostID], want[api.AnnotationNodeJoined] = string(row.HostID), strconv.FormatBool(true)
 		notYet := recorded == string(row.HostID) && annotations[api.AnnotationNodeJoined] == strconv.FormatBool(false)

@@ -76,6 +76,30 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// A node that joined and ended while no controller recorded it has a last row. Its host ID is recorded where none is; whether it had joined stays unknown.
+func TestNoHarm30ANodeThatEndedUnrecordedIsRecordedByItsLastRow(t *testing.T) {
+	said := func(hostID, joined string) map[string]string {
+		return map[string]string{api.AnnotationHostID: hostID, api.AnnotationNodeJoined: joined}
+	}
+	refused := "connection refused"
+	row := &api.NodeStatusReport{Error: &refused, LastRow: &api.LastRow{HostID: "a"}}
+	for name, c := range map[string]struct {
+		recorded, want map[string]string
+	}{
+		"nothing is recorded":                    {want: map[string]string{api.AnnotationHostID: "a"}},
+		"a member, without its host ID":          {recorded: said("", "true"), want: map[string]string{api.AnnotationHostID: "a"}},
+		"another host ID":                        {recorded: said("b", "true")},
+		"another host ID, and it has not joined": {recorded: said("b", "false")},
+	} {
+		if diff := cmp.Diff(c.want, Record(c.recorded, row, at)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := Record(nil, &api.NodeStatusReport{Error: &refused}, at); got != nil {
+		t.Errorf("no last row: %v", got)
+	}
+}
+
 // The Scylla Operator's sidecar asks ScyllaDB and writes the Service in one step. Here the reporter asks, which its own tests cover, and this package
 // writes; the case's answers are converted to the row that the reporter would write. The hash of the token ring is the operator's alone.
 func TestRecordAgreesWithTheScyllaOperatorsSidecar(t *testing.T) {

@@ -45,11 +45,11 @@ func (in *Input) perhaps(note code.Code, hostID hostid.ID) []code.Message {
 	return []code.Message{code.New(note, "member", in.Self.Name(), "hostID", hostID).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name()))}
 }
 
-// unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, while the Service records that it has not joined: its machine failed
+// unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, while the Service does not record that it has joined: its machine failed
 // before the join was recorded. Its volume either holds no readable host ID, and may be that of a later attempt; or it has that host ID, and its record of the join is older than
 // what ScyllaDB reads when it starts. So the barrier does not open by itself.
 func (in *Input) unrecorded(m *matrix.Matrix) bool {
-	if in.SelfJoined == nil || *in.SelfJoined || in.Self.HostID == "" || in.Self.Member == "" || in.Volume != VolumeUsed ||
+	if in.SelfJoined != nil && *in.SelfJoined || in.Self.HostID == "" || in.Self.Member == "" || in.Volume != VolumeUsed ||
 		in.VolumeHostID != "" && in.VolumeHostID != in.Self.HostID || !in.replaces().IsZero() {
 		return false
 	}

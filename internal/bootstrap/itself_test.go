@@ -19,12 +19,13 @@ func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 		change func(*Input)
 		want   bool
 	}{
-		"its volume is used and no host ID is recorded":       {nil, true},
-		"its volume is empty":                                 {func(in *Input) { in.Volume = VolumeEmpty }, false},
-		"nobody has looked into its volume":                   {func(in *Input) { in.Volume = VolumeNotLooked }, false},
-		"another host ID is recorded of it":                   {func(in *Input) { in.Self.HostID = idC }, false},
-		"the host ID that is recorded of it was removed":      {func(in *Input) { in.Self.HostID = "99990000-7777-4777-8777-777777777777" }, true},
-		"its host ID is recorded, and not that it has joined": {func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, new(false) }, true},
+		"its volume is used and no host ID is recorded":              {nil, true},
+		"its volume is empty":                                        {func(in *Input) { in.Volume = VolumeEmpty }, false},
+		"nobody has looked into its volume":                          {func(in *Input) { in.Volume = VolumeNotLooked }, false},
+		"another host ID is recorded of it":                          {func(in *Input) { in.Self.HostID = idC }, false},
+		"the host ID that is recorded of it was removed":             {func(in *Input) { in.Self.HostID = "99990000-7777-4777-8777-777777777777" }, true},
+		"its host ID is recorded, and not that it has joined":        {func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, new(false) }, true},
+		"NoHarm30: its host ID is recorded, and nothing of its join": {func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, nil }, true},
 		"its host ID is recorded, and not that it has joined, and its volume has it": {func(in *Input) {
 			in.Self.HostID, in.SelfJoined, in.VolumeHostID, in.Disk = idOwn, new(false), idOwn, BootstrappedNo
 		}, true},
