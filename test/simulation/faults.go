@@ -216,13 +216,32 @@ func (w *world) noteLoss(p *pod) {
 // someRemoved is true while a member Service records a node that was removed. A second one may leave fewer members than removed ones, and then the rows
 // that are left do not tell a removal from a split: see the open points in docs/barrier.md.
 func (w *world) someRemoved() bool {
-	for _, name := range w.serviceNames.of(w.service) {
-		id := w.service[name].Annotations[api.AnnotationHostID]
-		if slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] }) && w.service[name].Annotations[api.AnnotationNodeJoined] == "true" {
-			return true
+	return slices.ContainsFunc(w.serviceNames.of(w.service), w.recordsRemoved)
+}
+
+// recordsRemoved is true for a member whose Service records a node that was removed.
+func (w *world) recordsRemoved(name string) bool {
+	id := w.service[name].Annotations[api.AnnotationHostID]
+	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] }) && w.service[name].Annotations[api.AnnotationNodeJoined] == "true"
+}
+
+// forgotten is true for a member whose Service still records a node that a person has removed, where as many members were removed as are left: docs/barrier.md, "What it
+// cannot do", has the command.
+func (w *world) forgotten(name string) bool {
+	removed, left := 0, 0
+	for _, other := range w.serviceNames.of(w.service) {
+		if w.recordsRemoved(other) {
+			removed++
 		}
 	}
-	return false
+	for _, g := range w.groups {
+		for _, id := range g.order {
+			if s := w.running(id); s != nil && s.serves {
+				left++
+			}
+		}
+	}
+	return w.Rule != Operator && removed >= left && w.recordsRemoved(name)
 }
 
 // busy is true while a replacement has banned a node: the loss of another then would be one too many.

@@ -76,6 +76,12 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 	case p == nil && w.member(svc.Annotations[api.AnnotationHostID]) && w.heldByOrder(name):
 		// Documented: OrderedReady makes no Pod while a lower ordinal waits. Delete the StatefulSet with --cascade=orphan, apply it with Parallel.
 		return one("apply with podManagementPolicy Parallel", func() { w.applyParallel(name) })
+	case w.forgotten(name):
+		return one("forget the removed node", func() {
+			w.annotate(name, func(_, annotations map[string]string) {
+				write(annotations, []string{api.AnnotationHostID + "-", api.AnnotationNodeJoined + "-"})
+			})
+		})
 	case rec.Requested || rec.Open():
 		return w.replacementCure(name, p)
 	case p != nil && p.lost():
