@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"testing"
@@ -73,14 +74,24 @@ func complain(t *testing.T, r Result, trace bool) {
 	}
 }
 
-// Seeds that once failed, by what went wrong. Each has been seen red without its fix.
+// Seeds that once failed under policy permits, by the bug that each showed. Those up to 6609 are red
+// at commit 9c49c4f, the others without the fix that came with them.
 func TestFoundSeeds(t *testing.T) {
-	for name, seed := range map[string]uint64{
-		"a new node on a lost machine, whose host ID nobody recorded, is replaced itself":    20016,
-		"a person forgets removed nodes where they are as many as the members that are left": 21028,
-		"two nodes that joined while no controller led are known by their last rows":         21372,
+	for seed, bug := range map[uint64]string{
+		2311:  "one row that could not be made hid that the others list a node which its Service does not record",
+		2600:  "a view of another process was written over by one with the same stamp",
+		3899:  "unsafe join: the last look did not compare a reporter's row with its Pod's annotation",
+		5565:  "another attempt, requested while the machine was away, refused an attempt that had joined",
+		6056:  "people did not ignore a node that died before it had noted its join",
+		6219:  "people did not ignore a removed node until it was removed",
+		6295:  "a new node that no node had heard of was not named during a rollout",
+		6596:  "one row that could not be made hid that the others list a node which its Service does not record",
+		6609:  "a node was offered for removal whose volume is on a recreated Pod",
+		20016: "another attempt was offered where the new node had joined unrecorded, and its machine was lost",
+		21028: "people did not forget removed nodes where as many were removed as are left",
+		21372: "nodes that joined and ended while no controller led were not recorded by their last rows",
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d %s", seed, bug), func(t *testing.T) {
 			t.Parallel()
 			complain(t, Run(Options{Seed: seed, Rule: Permits}), false)
 		})
