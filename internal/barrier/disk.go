@@ -10,11 +10,17 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -91,8 +97,8 @@ func look(dir string) (bootstrap.Volume, code.Message) {
 // ownVolumePatience is how long the barrier asks the API server for the volume's owner before a bootstrapped volume opens without an answer.
 const ownVolumePatience = 5 * time.Second
 
-// ownVolume compares the host ID in a bootstrapped volume with the one that the member's Service records and its peers list: a volume that was bound to the wrong member is no
-// restart. Without an answer in time the volume alone opens: a restart must work while the API server is unreachable.
+// ownVolume compares the host ID in a bootstrapped volume with those that the Services record and the peers list: another member's volume, or a copy of it, is no restart. Without an
+// answer in time the volume alone opens: a restart must work while the API server is unreachable.
 func (b *barrier) ownVolume(ctx context.Context, v bootstrap.Verdict) bootstrap.Verdict {
 	ctx, cancel := context.WithTimeout(ctx, ownVolumePatience)
 	defer cancel()
@@ -115,7 +121,7 @@ func (b *barrier) compareVolume(ctx context.Context) (bootstrap.Verdict, error) 
 	b.client = c
 	key, trouble := b.key(ctx)
 	if trouble != nil {
-		return bootstrap.Verdict{}, errors.New(words.Blocker(*trouble, time.Time{}))
+		return b.compareNames(ctx, *trouble)
 	}
 	objects, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatusReport: true, Member: b.Service})
 	if err != nil {
@@ -123,7 +129,32 @@ func (b *barrier) compareVolume(ctx context.Context) (bootstrap.Verdict, error) 
 	}
 	in, err := b.input(cluster.New(objects, cluster.SourceReport, b.Clock.Now()))
 	if err != nil {
+		return b.compareNames(ctx, noService(words.Clean(err.Error()), code.Message{}))
+	}
+	return bootstrap.Decide(in), nil
+}
+
+// compareNames is for a member without a usable Service, whose cluster is not known: the Services of its namespace may record the volume's host ID.
+func (b *barrier) compareNames(ctx context.Context, trouble matrix.Blocker) (bootstrap.Verdict, error) {
+	if trouble.Reason == ReasonAPIUnreachable {
+		return bootstrap.Verdict{}, errors.New(words.Blocker(trouble, time.Time{}))
+	}
+	in := bootstrap.Input{
+		Self: bootstrap.Place(b.Service, nil), Namespace: b.Namespace, Disk: b.disk, DiskDetail: b.diskDetail, VolumeHostID: b.volumeHostID, PVC: b.claim(""),
+	}
+	var list corev1.ServiceList
+	if err := b.client.List(ctx, &list, client.InNamespace(b.Namespace), client.MatchingLabels{api.LabelServiceType: api.ServiceTypeMember}); err != nil {
 		return bootstrap.Verdict{}, err
+	}
+	for i := range list.Items {
+		s := &list.Items[i]
+		ref := bootstrap.Place(s.Name, s.Labels)
+		ref.HostID = hostid.Known(s.Annotations[api.AnnotationHostID])
+		if s.Name == b.Service {
+			in.Self = ref
+			continue
+		}
+		in.Peers = append(in.Peers, bootstrap.Peer{Ref: ref})
 	}
 	return bootstrap.Decide(in), nil
 }

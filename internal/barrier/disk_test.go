@@ -9,6 +9,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 // TestAttack3ALostDiskIsNoRestart: a member that has joined and is DOWN opens as a restart only where ScyllaDB's own files are in its volume, and the host ID
@@ -87,5 +91,43 @@ func link(w *world, to, name string) {
 	w.t.Helper()
 	if err := os.Symlink(to, filepath.Join(w.dir, name)); err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// TestNoHarm18ACopyOfAMembersVolumeNeverStarts: a new member on a bootstrapped copy is refused, also where it has no Service yet.
+func TestNoHarm18ACopyOfAMembersVolumeNeverStarts(t *testing.T) {
+	nothing, labelless := service(newcomer, "rack3", nil), service(newcomer, "rack3", nil)
+	delete(labelless.Labels, api.LabelCluster)
+	for name, c := range map[string]struct {
+		own   *corev1.Service
+		query string
+		want  string // empty: it opens
+	}{
+		"its Service records nothing":         {nothing, idB, "which is that of demo-rack2-0"},
+		"it has no Service":                   {nil, idB, "which is that of demo-rack2-0"},
+		"its Service names no cluster":        {labelless, idB, "which is that of demo-rack2-0"},
+		"nobody's, and nothing is recorded":   {nothing, idNew, ""},
+		"nobody's, and there is no Service":   {nil, idNew, ""},
+		"its own, and another's row lacks it": {joinedService(newcomer, "rack3", idNew), idNew, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				objs := append(others(), allUp())
+				if c.own != nil {
+					objs = append(objs, c.own.DeepCopy())
+				}
+				w := newWorld(t, objs...)
+				w.query(`[{"bootstrapped":"COMPLETED","host_id":"`+c.query+`"}]`, 0)
+				w.dataDir("data/system/local-7ad5/me-1-big-Data.db")
+				_, done := running(t, w)
+				if c.want == "" {
+					opens(t, done)
+					return
+				}
+				if err := <-done; err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Fatalf("error %v, want a refusal with %q", err, c.want)
+				}
+			})
+		})
 	}
 }

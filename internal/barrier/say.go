@@ -75,7 +75,8 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 
 // heldBeyond is why a verdict waits beyond the reports, nil where the reports show it.
 func (b *barrier) heldBeyond(v bootstrap.Verdict) *api.BarrierWait {
-	if b.stability.since.IsZero() {
+	unread := func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonVolumeUnread }
+	if b.stability.since.IsZero() && !slices.ContainsFunc(v.Blockers, unread) {
 		return nil
 	}
 	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonStabilising }) {

@@ -61,6 +61,9 @@ func Decide(in Input) Verdict {
 	}
 	v.Blockers, v.Notes = in.precondition(m, v.Notes)
 	v.Blockers = append(v.Blockers, in.malformed(forced)...)
+	if b := in.unknownVolume(m); b.Reason != "" && len(v.Blockers) == 0 {
+		v.Blockers = []matrix.Blocker{b} // its step overrules all others, so they come first
+	}
 	matrix.SortBlockers(v.Blockers)
 	replaces := in.replaces()
 	forgotten := replaces.IsZero() && !m.Empty() && in.forgotten(m)
@@ -179,24 +182,38 @@ func reasons(blockers []matrix.Blocker) code.Message {
 	}
 }
 
-// foreignVolume is true when the data directory is another node's: it holds another host ID than the one that the Service of a joined member records, and that ID is recorded for
-// another member, or no row lists it while rows list the recorded one. It is false where that is not known: the Service may record the node that this one has replaced, or that was
-// removed. A member that replaces a node has a new host ID on purpose.
+// foreignVolume is true when the data directory is another node's. It holds another host ID than the Service of the member records, and that ID is recorded for another member: it
+// is that member's volume or a copy of it, and ScyllaDB itself has no guard against two processes with one host ID. Or a joined member has a volume with an ID that no row lists,
+// while rows list the recorded one. It is false where that is not known: the Service may record the node that this one has replaced, or that was removed. The new node of a
+// replacement has a host ID that no member records yet.
 func (in *Input) foreignVolume() bool {
-	if in.VolumeHostID == "" || in.Self.HostID == "" || in.VolumeHostID == in.Self.HostID || in.SelfJoined == nil || !*in.SelfJoined ||
-		!in.replaces().IsZero() {
+	switch {
+	case in.VolumeHostID == "" || in.VolumeHostID == in.Self.HostID:
 		return false
+	case in.ownerOfVolume() != "":
+		return true
 	}
-	return in.ownerOfVolume() != "" || listed(in.Matrix, in.Self.HostID) && !listed(in.Matrix, in.VolumeHostID)
+	joined := in.Self.HostID != "" && in.SelfJoined != nil && *in.SelfJoined && in.replaces().IsZero()
+	return joined && listed(in.Matrix, in.Self.HostID) && !listed(in.Matrix, in.VolumeHostID)
 }
 
-// ownerOfVolume is the other member whose Service records the host ID in the volume, empty where there is none.
+// ownerOfVolume is the other member whose Service records the host ID in the volume, or whose row has it; empty where there is none.
 func (in *Input) ownerOfVolume() string {
-	i := slices.IndexFunc(in.Peers, func(p Peer) bool { return p.HostID == in.VolumeHostID })
-	if i < 0 {
+	if i := slices.IndexFunc(in.Peers, func(p Peer) bool { return p.HostID == in.VolumeHostID }); i >= 0 {
+		return in.Peers[i].Name()
+	}
+	if in.Matrix == nil {
 		return ""
 	}
-	return in.Peers[i].Name()
+	at, ok := in.Matrix.Index(in.VolumeHostID)
+	if !ok {
+		return ""
+	}
+	n := &in.Matrix.Nodes()[at]
+	if n.Row == nil || n.Member == in.Self.Member && n.Member != "" || n.SamePlace(in.Self) {
+		return "" // only listed by others, or the member's own last row
+	}
+	return n.Name()
 }
 
 // listed is true for a host ID that is in a row that counts.
@@ -218,6 +235,9 @@ func (in *Input) unusable() matrix.Blocker {
 	switch {
 	case in.Disk == BootstrappedDecommissioned:
 		b.Cause = code.New(CauseDecommissioned)
+	case in.foreignVolume() && in.Self.HostID == "":
+		b.Reason, b.Step = matrix.ReasonForeignVolume, code.New(StepCopiedVolume, "claim", in.PVC).Do(in.seeClaim())
+		b.Cause = code.New(CauseForeignVolume, "volume", in.VolumeHostID, "owner", in.ownerOfVolume())
 	case in.foreignVolume():
 		b.Reason, b.Step = matrix.ReasonForeignVolume, code.New(StepForeignVolume, "claim", in.PVC)
 		b.Cause = code.New(CauseForeignVolume, "volume", in.VolumeHostID, "recorded", in.Self.HostID, "owner", in.ownerOfVolume())
@@ -227,6 +247,22 @@ func (in *Input) unusable() matrix.Blocker {
 		return matrix.Blocker{}
 	}
 	return b
+}
+
+// seeClaim shows where a claim's volume came from: its data source, and its PersistentVolume.
+func (in *Input) seeClaim() code.Command {
+	return code.Kubectl(in.Namespace, "get", "pvc", in.PVC, "-o", "yaml")
+}
+
+// unknownVolume is the blocker of a new node whose volume has ScyllaDB's files, while neither the volume nor the Service shows whose they are: a copy of a running member's volume
+// looks the same until system.local is flushed. The files of an own first start that was cut short do so too, so a person decides. Its Reason is empty where that is known, and
+// where there is no other node whose copy it could be.
+func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
+	if in.Volume != VolumeUsed || in.VolumeHostID != "" || in.Self.HostID != "" || in.SelfJoined != nil && *in.SelfJoined || m.Empty() {
+		return matrix.Blocker{}
+	}
+	step := code.New(StepTellVolume, "member", in.Self.Name(), "claim", in.PVC).Do(in.seeClaim(), code.Scylla(in.Namespace, "force-proceed", in.Self.Name()))
+	return matrix.Blocker{Reason: matrix.ReasonVolumeUnread, Observed: in.Self, Cause: code.New(CauseVolumeUnknown), Step: step}
 }
 
 // discard is the step for a data directory that cannot be used again: delete its claim and its Pod.

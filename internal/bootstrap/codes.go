@@ -57,11 +57,12 @@ const (
 	CauseStabilising    code.Code = "MustStayUp"                  // window, left
 	CauseForeignVolume  code.Code = "VolumeOfOtherHostID"         // volume, recorded, owner
 	CauseVolumeUnread   code.Code = "VolumeNotLooked"             // why
-	CauseSeenUp         code.Code = "SeenUpBy"                    // observers
-	CauseFirstNode      code.Code = "FirstNodeIs"                 // first
-	RolloutRevision     code.Code = "PodsOfOldRevision"           // statefulSet, updated, replicas
-	RolloutNotReady     code.Code = "FewerPodsReady"              // statefulSet, ready, joined
-	CauseController     code.Code = "ControllerNamed"             // controller
+	CauseVolumeUnknown  code.Code = "VolumeOfUnknownHostID"
+	CauseSeenUp         code.Code = "SeenUpBy"          // observers
+	CauseFirstNode      code.Code = "FirstNodeIs"       // first
+	RolloutRevision     code.Code = "PodsOfOldRevision" // statefulSet, updated, replicas
+	RolloutNotReady     code.Code = "FewerPodsReady"    // statefulSet, ready, joined
+	CauseController     code.Code = "ControllerNamed"   // controller
 
 	// Why a member is not the first node of its cluster, although no node has joined.
 	CauseSeedOfCluster code.Code = "SeedIsMemberOfCluster"          // seed, member, cluster
@@ -115,6 +116,8 @@ const (
 	StepReachReporter        code.Code = "ReachReporter"      // command: describe pod
 	StepOtherSeed            code.Code = "SeeOtherSeed"       // command: status
 	StepForeignVolume        code.Code = "MendForeignVolume"  // claim
+	StepCopiedVolume         code.Code = "GiveOwnVolume"      // claim; command: show the claim
+	StepTellVolume           code.Code = "TellVolume"         // member, claim; commands: show the claim, force-proceed
 	StepStartOperator        code.Code = "StartOperator"      // command: look at its Deployment
 	StepReadDegraded         code.Code = "ReadDegraded"       // command: describe the ScyllaDBDatacenter
 	StepClearAnnotation      code.Code = "ClearPodAnnotation" // command: annotate the Pod

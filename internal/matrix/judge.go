@@ -149,7 +149,7 @@ func (m *Matrix) isSelf(r *Ref) bool {
 	case s == nil:
 		return false
 	case s.placed() && r.placed():
-		return s.Datacenter == r.Datacenter && s.Rack == r.Rack && *s.Ordinal == *r.Ordinal
+		return s.SamePlace(*r)
 	}
 	return s.HostID != "" && s.HostID == r.HostID
 }

@@ -40,6 +40,11 @@ type Ref struct {
 	Ordinal    *int32    `json:"ordinal,omitempty"`
 }
 
+// SamePlace reports whether both are at the same place, which is known.
+func (r *Ref) SamePlace(o Ref) bool {
+	return r.placed() && o.placed() && r.Datacenter == o.Datacenter && r.Rack == o.Rack && *r.Ordinal == *o.Ordinal
+}
+
 // Observation is one cell of an input row.
 type Observation struct {
 	HostID hostid.ID

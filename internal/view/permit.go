@@ -115,8 +115,9 @@ func judge(c *cluster.Cluster, a *Applicant, initialized bool) bool {
 		a.Refused = string(matrix.ReasonReportMissing)
 		return true
 	}
-	// The barrier's further conditions, the permit among them, are left out here.
-	in.Permission, in.Held, in.Initialized = nil, nil, initialized
+	// The barrier's further conditions, the permit among them, are left out here, but for a volume that only the barrier sees: with it the member would keep others from their turn.
+	in.Permission, in.Initialized = nil, initialized
+	in.Held = slices.DeleteFunc(in.Held, func(b matrix.Blocker) bool { return b.Reason != matrix.ReasonVolumeUnread })
 	v := bootstrap.Decide(in)
 	if !v.Satisfied {
 		a.Refused = string(v.Blockers[0].Reason)

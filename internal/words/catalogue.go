@@ -65,7 +65,8 @@ var facts = map[code.Code]string{
 	bootstrap.CauseOnItsWay:             "{node} is on its way in",
 	bootstrap.CauseBefore:               "{node} waits too, and goes first",
 	bootstrap.CauseStabilising:          "it must hold for {window} without a break, {left} left",
-	bootstrap.CauseForeignVolume:        "it holds host ID {volume}[, which is that of {owner}], while its Service records {recorded}",
+	bootstrap.CauseForeignVolume:        "it holds host ID {volume}[, which is that of {owner}][, while its Service records {recorded}]",
+	bootstrap.CauseVolumeUnknown:        "ScyllaDB's files are in it, and neither they nor its Service show a host ID: they may be a copy of another member's volume",
 	bootstrap.CauseOperatorScaledDown:   "the Scylla Operator is scaled to 0 (Deployment {deployment})",
 	bootstrap.CauseOperatorNotAvailable: "no Pod of the Scylla Operator is available (Deployment {deployment} wants {replicas})",
 	bootstrap.CauseOperatorLease:        "the Scylla Operator[ ({holder})] has not renewed its Lease {lease} for more than twice its duration",
@@ -199,10 +200,14 @@ var steps = map[code.Code]string{
 	bootstrap.StepReadDegraded:         "its own words are in the conditions: {1}",
 	bootstrap.StepClearAnnotation:      "take the annotation away, and its reporter writes it anew: {1}",
 	bootstrap.StepForeignVolume:        "bind the right volume to claim {claim}; if its own data are lost, replace the node that the Service records",
-	bootstrap.StepReadVolume:           "mount ScyllaDB's volume into the barrier's container, read-only, so that its user may read it",
-	bootstrap.StepReplacementGoesOn:    "wait: the next Pod starts as the replacement: {1}",
-	bootstrap.StepTargetLives:          "a live node must not be replaced: see what is replaced and ignored: {1}",
-	bootstrap.StepRenewReport:          "see that the controller runs: the report is older than the member",
+	bootstrap.StepCopiedVolume: "two nodes with one host ID must never run: give the member an empty volume of its own, or bind the right one to claim {claim}; where its volume " +
+		"came from: {1}",
+	bootstrap.StepTellVolume: "check where the volume of claim {claim} came from: {1}. If it is a copy or a restored backup, give {member} an empty volume. Only if it was empty at the " +
+		"first start of {member}, which was cut short: {2}",
+	bootstrap.StepReadVolume:        "mount ScyllaDB's volume into the barrier's container, read-only, so that its user may read it",
+	bootstrap.StepReplacementGoesOn: "wait: the next Pod starts as the replacement: {1}",
+	bootstrap.StepTargetLives:       "a live node must not be replaced: see what is replaced and ignored: {1}",
+	bootstrap.StepRenewReport:       "see that the controller runs: the report is older than the member",
 }
 
 // verdicts are summaries, of which the member is the subject, and notes.

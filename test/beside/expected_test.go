@@ -138,7 +138,7 @@ var expectations = map[string]expectation{
 	"a member's Pod is being deleted":                                       {Opens, Waits, matrix.ReasonRowStale, 3, "", ""},
 	"a StatefulSet is being rolled":                                         {Opens, Waits, matrix.ReasonRollout, 3, "", ""},
 	"its image is older than the cluster's":                                 {Opens, Waits, matrix.ReasonVersionTooOld, 0, "", ""},
-	"its ScyllaDB ended with exit code 0 before it had joined":              {Opens, Opens, "", 3, refuses, ""},
+	"its ScyllaDB ended with exit code 0 before it had joined":              {Opens, Waits, matrix.ReasonVolumeUnread, 3, refuses, ""},
 }
 
 // difference is why our verdict differs from the operator's, and the situation in the document's words, which several situations may share.
@@ -173,10 +173,13 @@ const (
 )
 
 var differences = map[string]difference{
-	"an annotation has garbage behind it":                    {"an annotation has more behind its value", "what cannot be read in full is not trusted"},
-	"a node is listed DOWN and then UP":                      {"a host ID is listed DOWN and then UP", "no newcomer starts while any row says DOWN; the operator's barrier takes the last word"},
-	"a host ID in capitals":                                  {"a host ID in capitals", "they are the same UUID; the operator compares letters"},
-	"a node was removed, its Service is left":                {"a node was removed by `nodetool removenode`, and its Service says that it has joined", "nobody lists it any more, so nothing is required of it; the operator waits for a row for ever"},
+	"an annotation has garbage behind it":     {"an annotation has more behind its value", "what cannot be read in full is not trusted"},
+	"a node is listed DOWN and then UP":       {"a host ID is listed DOWN and then UP", "no newcomer starts while any row says DOWN; the operator's barrier takes the last word"},
+	"a host ID in capitals":                   {"a host ID in capitals", "they are the same UUID; the operator compares letters"},
+	"a node was removed, its Service is left": {"a node was removed by `nodetool removenode`, and its Service says that it has joined", "nobody lists it any more, so nothing is required of it; the operator waits for a row for ever"},
+	"its ScyllaDB ended with exit code 0 before it had joined": {
+		"a volume with ScyllaDB's files, and no host ID in it or on the Service", "it may be a copy of another member's volume, and ScyllaDB does not guard against two nodes with one host ID",
+	},
 	"a second new node while there is none":                  {rowSecond, whySecond},
 	"a second new node, an empty report":                     {rowSecond, whySecond},
 	"the first node of all, lenient flag set":                {"no report, lenient flag set", "another datacenter exists"},

@@ -150,8 +150,11 @@ func (w *world) judge(p *pod) bool {
 		b.verdict = w.operatorJudges(p)
 		return b.verdict.Satisfied
 	}
-	if p.query.disk == bootstrap.BootstrappedYes { // needs no other source
+	if p.query.disk == bootstrap.BootstrappedYes { // needs no other source, unless the volume is another member's
 		b.verdict = bootstrap.Decide(bootstrap.Input{Self: bootstrap.Place(p.name, nil), Disk: p.query.disk})
+		if v, ok := w.verdict(p); ok && !w.cut[p.name] && v.Decision == bootstrap.DecisionRefuse {
+			b.verdict = v
+		}
 		return b.verdict.Satisfied
 	}
 	if w.cut[p.name] {
