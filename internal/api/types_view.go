@@ -76,7 +76,7 @@ type StatusReportViewPermit struct {
 	// PVCUID is the UID of its data claim: on another volume the permit is void. Empty for a member without a claim.
 	// +optional
 	PVCUID types.UID `json:"pvcUID,omitempty"`
-	// PodUID is the Pod that waited when the permit was given. The permit ends with that Pod; barriers do not compare it.
+	// PodUID is the Pod that waited when the permit was given. The permit is void for any other Pod.
 	// +optional
 	PodUID types.UID `json:"podUID,omitempty"`
 	// Seeds are the addresses of the member's seeds at the time of the permit.

@@ -104,10 +104,28 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 		return []matrix.Blocker{{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}}
 	}
 	p.ClaimKnown = true
+	uid, trouble := b.ownPod(ctx)
+	if trouble != nil {
+		return []matrix.Blocker{*trouble}
+	}
+	p.PodUID = uid
 	if blockers := blockersOf(&p); len(blockers) > 0 {
 		return blockers
 	}
 	return b.turned(p, blockersOf)
+}
+
+// ownPod is the UID of the own Pod: from the downward API, else of the Pod with that name.
+func (b *barrier) ownPod(ctx context.Context) (types.UID, *matrix.Blocker) {
+	if b.PodUID != "" {
+		return b.PodUID, nil
+	}
+	pod := &metav1.PartialObjectMetadata{}
+	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	if err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Pod}, pod); err != nil {
+		return "", new(b.unlisted(err))
+	}
+	return pod.UID, nil
 }
 
 // tooOld is why the newest view may not be the controller's present one: only a view that this barrier has seen to advance, by its own clock, counts.

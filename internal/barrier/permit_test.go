@@ -31,7 +31,7 @@ func permittedView() *api.StatusReportView {
 		Members: []api.StatusReportViewMember{
 			{Name: "demo-rack1-0", HostID: idA, State: api.NodeStatusUp}, {Name: "demo-rack2-0", HostID: idB, State: api.NodeStatusUp},
 		},
-		Permits: []api.StatusReportViewPermit{{Kind: api.PermitJoin, Member: newcomer, PVCUID: "claim-1"}},
+		Permits: []api.StatusReportViewPermit{{Kind: api.PermitJoin, Member: newcomer, PVCUID: "claim-1", PodUID: "uid-1"}},
 	}
 }
 
@@ -97,6 +97,8 @@ func TestAViewThatDoesNotPermitNeverOpens(t *testing.T) {
 			v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForNewcomer", Nodes: []string{"demo-rack1-1"}}}
 		}, "place 1 of 1 in the queue: demo-rack1-1 is on its way in"},
 		"for another claim":     {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the claim with UID claim-2, and data-demo-rack3-1 has claim-1"},
+		"for its predecessor":   {func(v *api.StatusReportView) { v.Permits[0].PodUID = "uid-0" }, "it is for the Pod with UID uid-0, and this one has uid-1"},
+		"for no Pod":            {func(v *api.StatusReportView) { v.Permits[0].PodUID = "" }, "and this one has uid-1"},
 		"for another kind":      {func(v *api.StatusReportView) { v.Permits[0].Kind = api.PermitForm }, "it is of kind Form, and this would be Join"},
 		"the view holds":        {func(v *api.StatusReportView) { v.Hold = "RolloutInProgress" }, "RolloutInProgress"},
 		"a member is DOWN":      {func(v *api.StatusReportView) { v.Members[1].State = api.NodeStatusDown }, "demo-rack2-0 is not as it must be"},
@@ -466,5 +468,39 @@ func ofReport(uid types.UID, answer func(string) (*viewwire.View, error)) func(s
 			v.ReportUID = uid
 		}
 		return v, err
+	}
+}
+
+// TestNoHarm22APermitIsForOnePod: a Pod that was created again under its name does not start by its predecessor's permit, also where it learns its UID from the API server alone.
+func TestNoHarm22APermitIsForOnePod(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		told, permitted types.UID
+		opened          bool
+	}{
+		"its own":                            {"uid-1", "uid-1", true},
+		"its predecessor's":                  {"uid-1", "uid-0", false},
+		"a permit without a Pod":             {"uid-1", "", false},
+		"its own, by the API server":         {"", "uid-1", true},
+		"its predecessor's, by the same way": {"", "uid-0", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := permittedView()
+				v.Permits[0].PodUID = c.permitted
+				w := withView(t, v)
+				w.o.PodUID = c.told
+				_, done := running(t, w)
+				for range 12 {
+					time.Sleep(view5)
+					w.renew(nil)
+				}
+				if c.opened {
+					opens(t, done)
+					return
+				}
+				stillWaiting(t, done)
+			})
+		})
 	}
 }

@@ -32,6 +32,8 @@ type Permission struct {
 	Claim      string
 	ClaimKnown bool
 	ClaimUID   types.UID
+	// PodUID is the UID of the member's Pod; empty where the caller is outside the Pod and has not read it.
+	PodUID types.UID
 }
 
 // From takes the view of a cluster's report, which is nil where there is none.
@@ -71,6 +73,7 @@ const (
 	CauseQueued       code.Code = "PermitQueued"        // place, waiting, why
 	CauseOtherClaim   code.Code = "PermitForOtherClaim" // claim, uid, permitted
 	CauseOtherKind    code.Code = "PermitForOtherKind"  // kind, permitted
+	CauseOtherPod     code.Code = "PermitForOtherPod"   // uid, permitted
 	CauseHold         code.Code = "ViewHolds"           // reason
 	CauseViewNotUp    code.Code = "ViewHasNotUp"        // nodes
 	CauseViewUnseen   code.Code = "ViewNotSeenToAdvance"
@@ -149,6 +152,10 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 	if p.ClaimKnown && permit.PVCUID != p.ClaimUID {
 		other(code.New(CauseOtherClaim, "claim", p.Claim, "uid", string(p.ClaimUID), "permitted", string(permit.PVCUID)))
 	}
+	if p.PodUID != "" && permit.PodUID != p.PodUID {
+		// The controller has judged the Pod that waited then. It withdraws the permit once it sees the new one.
+		other(code.New(CauseOtherPod, "uid", string(p.PodUID), "permitted", string(permit.PodUID)))
+	}
 	if permit.Kind != kind {
 		other(code.New(CauseOtherKind, "kind", string(kind), "permitted", string(permit.Kind)))
 	}
@@ -160,10 +167,6 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 	}
 	if bad := NotUp(p.View.Members, dead); len(bad) > 0 {
 		held(code.New(CauseViewNotUp, "nodes", bad[:min(3, len(bad))]))
-	}
-	// A view is written anew only while a member may start by it: a view that blocks every start stays as it is while its controller is alive.
-	if len(list) == 0 && !p.Old.IsZero() {
-		return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: p.Old, Step: code.New(StepStartController)}}
 	}
 	return list
 }

@@ -177,6 +177,9 @@ func (c *Cluster) permission(member string) *bootstrap.Permission {
 	if claim := c.ix.pvcs[p.Claim]; claim != nil && claim.UID != "" {
 		p.ClaimKnown, p.ClaimUID = true, claim.UID
 	}
+	if pod := c.ix.pods[member]; pod != nil {
+		p.PodUID = pod.UID
+	}
 	return p
 }
 

@@ -31,6 +31,7 @@ var permitWords = map[code.Code]string{
 	bootstrap.CauseQueued:     "place {place} of {waiting} in the queue: {why}",
 	bootstrap.CauseOtherClaim: "it is for the claim with UID {permitted}, and {claim} has[ {uid}]",
 	bootstrap.CauseOtherKind:  "it is of kind {permitted}, and this would be {kind}",
+	bootstrap.CauseOtherPod:   "it is for the Pod with UID {permitted}, and this one has {uid}",
 	bootstrap.CauseHold:       "{reason}",
 	bootstrap.CauseViewNotUp:  "{nodes&} {nodes?is|are} not as {nodes?it|they} must be",
 	bootstrap.CauseViewUnseen: "its view has not been seen to advance yet, which it does every few seconds while somebody may start",

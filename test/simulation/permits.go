@@ -89,7 +89,7 @@ func (w *world) unpermitted(p *pod, v bootstrap.Verdict, status *api.ScyllaDBSta
 	if l.once {
 		return nil // a planted bug
 	}
-	x := bootstrap.Permission{Claim: p.claim.obj.Name, ClaimKnown: true, ClaimUID: p.claim.obj.UID}
+	x := bootstrap.Permission{Claim: p.claim.obj.Name, ClaimKnown: true, ClaimUID: p.claim.obj.UID, PodUID: p.obj.UID}
 	if status != nil && status.Status.View != nil {
 		x.View, x.Old = w.newest(p, status)
 	}

@@ -111,7 +111,7 @@ func forged(w *world, to string) *api.StatusReportView {
 		kind = api.PermitReplace
 	}
 	if p := w.pods[to]; p != nil {
-		v.Permits = []api.StatusReportViewPermit{{Kind: kind, Member: to, PVCUID: p.claim.obj.UID}}
+		v.Permits = []api.StatusReportViewPermit{{Kind: kind, Member: to, PVCUID: p.claim.obj.UID, PodUID: p.obj.UID}}
 	}
 	return v
 }
