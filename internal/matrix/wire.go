@@ -75,13 +75,11 @@ func parse(cells []api.ObservedNodeStatusReport) {
 	}
 }
 
-// known are the texts that are host IDs.
+// known are the host IDs of a membership. As in a list of cells, a text that is no host ID becomes the empty one, and blocks: a node that cannot be named is a node.
 func known(texts []string) []hostid.ID {
-	ids := make([]hostid.ID, 0, len(texts))
-	for _, text := range texts {
-		if id, err := hostid.Parse(text); err == nil {
-			ids = append(ids, id)
-		}
+	ids := make([]hostid.ID, len(texts))
+	for i, text := range texts {
+		ids[i] = hostid.Known(text)
 	}
 	return ids
 }

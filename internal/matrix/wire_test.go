@@ -222,6 +222,31 @@ func TestFaultsOfTheWire(t *testing.T) {
 }
 
 // FuzzReport feeds any JSON to the two report kinds and holds the matrix to the naive model on what comes out.
+// TestNoHarm23AMalformedHostIDInAMembershipBlocks: a cluster report blocks on a node that it cannot name, as every other list of nodes does.
+func TestNoHarm23AMalformedHostIDInAMembershipBlocks(t *testing.T) {
+	const malformed = "not-a-host-id"
+	up := api.ObservedNodeStatusReport{Status: api.NodeStatusUp}
+	reasons := func(rows []Row) []Reason {
+		var out []Reason
+		for _, b := range New(rows, Options{}).Blockers() {
+			out = append(out, b.Reason)
+		}
+		return out
+	}
+	cells := []api.ObservedNodeStatusReport{up, up}
+	cells[0].HostID, cells[1].HostID = idA, malformed
+	plain := reasons(FromStatusReport(&api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{
+		Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA, ObservedNodes: cells}},
+	}}}))
+	membership := api.NewMembership([]string{idA, malformed})
+	digest := reasons(FromStatusReport(&api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{{
+		Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA, MembershipDigest: membership.Digest}},
+	}}}))
+	if len(digest) == 0 || !slices.Equal(digest, plain) {
+		t.Errorf("the membership's node blocks by %v, the listed one by %v", digest, plain)
+	}
+}
+
 func FuzzReport(f *testing.F) {
 	var cases []struct{ Input precondition }
 	vectors.Read(f, "precondition-cases.json", &cases)
