@@ -89,7 +89,7 @@ type Options struct {
 	Ask func(ctx context.Context, address, digest string) error
 	// WhenSilent is the behaviour while no controller leads; empty takes the health policy of the cluster's report.
 	WhenSilent api.WhenSilent
-	// AskHeartbeat asks a member's reporter for the number of its heartbeat; over the network when nil.
+	// AskHeartbeat asks a member's reporter for the number of its heartbeat, which confirms its row; over the network when nil.
 	AskHeartbeat func(ctx context.Context, member string) (int64, error)
 	// AskView asks a member's reporter for the view that it relays; over the network when nil.
 	AskView func(ctx context.Context, member string, q viewwire.Question) (*viewwire.View, error)

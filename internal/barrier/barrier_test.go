@@ -38,6 +38,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
 const (
@@ -128,7 +129,8 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 	w.o = Options{
 		NewClient: func() (client.WithWatch, error) { return w.c, nil },
 		Namespace: ns, Service: newcomer, PodUID: "uid-1",
-		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask,
+		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask, AskHeartbeat: w.askHeartbeat,
+		AskView: func(context.Context, string, viewwire.Question) (*viewwire.View, error) { return nil, viewwire.ErrNone },
 		Stabilisation: new(time.Duration(0)),
 		Policy:        api.PolicyReports, // the conditions of permits have their own tests
 		Log:           slog.New(slog.NewJSONHandler(lockedWriter{&w.logMu, w.log}, nil)),
@@ -143,6 +145,14 @@ func (w *world) ask(_ context.Context, address, _ string) error {
 	defer w.mu.Unlock()
 	w.asked[address]++
 	return w.silent[address]
+}
+
+// askHeartbeat stands for the TLS end of a member's reporter.
+func (w *world) askHeartbeat(_ context.Context, member string) (int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked[member]++
+	return int64(w.asked[member]), w.silent[member]
 }
 
 func (w *world) setSilent(address string, err error) {
@@ -258,7 +268,16 @@ func member(name, rack string) *corev1.Pod {
 
 // carries is the annotation of a Pod with these cells in its row.
 func carries(id string, cells []api.ObservedNodeStatusReport) map[string]string {
-	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(id), ObservedNodes: cells, OperationMode: "NORMAL"})
+	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(id), ObservedNodes: cells, OperationMode: "NORMAL", Heartbeat: &api.ReportHeartbeat{Port: 8083, Fingerprint: strings.Repeat("a", 64)}})
+	if err != nil {
+		panic(err)
+	}
+	return map[string]string{api.AnnotationNodeStatusReport: text}
+}
+
+// withoutHeartbeat is the annotation of a Pod whose reporter serves no TLS end.
+func withoutHeartbeat(id string) map[string]string {
+	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(id), ObservedNodes: saw(idA, "UP", idB, "UP"), OperationMode: "NORMAL"})
 	if err != nil {
 		panic(err)
 	}

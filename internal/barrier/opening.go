@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,6 +26,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -197,7 +200,8 @@ func condense(digests map[string]string, decoder *cluster.Decoder) func(*corev1.
 }
 
 // askReporters asks each reporter whether it still polls its ScyllaDB and has the row that its Pod carries, in parallel within limits, and returns a blocker for each that does not
-// confirm it. A reporter that cannot write has another row as soon as anything changes: the judged row is then not its ScyllaDB's.
+// confirm it. A reporter that cannot write has another row as soon as anything changes: the judged row is then not its ScyllaDB's. Where a permit is needed, the reporter's pinned TLS
+// end has to have that row, too: anything at the Pod's address can answer over plain HTTP.
 func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter, digests map[string]string) []matrix.Blocker {
 	ctx, cancel := context.WithTimeout(ctx, askAll)
 	defer cancel()
@@ -215,6 +219,8 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 	for i := range reporters {
 		g.Go(func() error {
 			switch {
+			case reporters[i].Port == 0:
+				silent[i] = errNoPort
 			case reporters[i].Address == "":
 				silent[i] = errNoAddress
 			case ctx.Err() != nil:
@@ -222,7 +228,10 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 			default:
 				one, cancel := context.WithTimeout(ctx, askTimeout)
 				defer cancel()
-				silent[i] = ask(one, reporters[i].Address, digests[reporters[i].Member])
+				digest := digests[reporters[i].Member]
+				if silent[i] = ask(one, reporters[i].Address, digest); silent[i] == nil && b.byPermits() {
+					silent[i] = b.confirms(one, &reporters[i], digest)
+				}
 			}
 			return nil
 		})
@@ -237,13 +246,43 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 	return blockers
 }
 
+// confirms returns nil when the reporter itself, by the certificate that its Pod's annotation names, has the row with that digest. A reporter whose number is on a Lease, because its
+// network forbids the request, cannot answer: its Lease must have that row for that Pod, and the view, which may be no older than bootstrap.ViewLimit, has seen its number advance.
+// Operator's Pods and remote datacenters have no reporter of ours here: that view alone stands for them.
+func (b *barrier) confirms(ctx context.Context, r *cluster.Reporter, digest string) error {
+	switch h := r.Heartbeat; {
+	case h == nil:
+		return errNoHeartbeat
+	case h.Lease:
+		var l coordinationv1.Lease
+		key := types.NamespacedName{Namespace: b.Namespace, Name: heartbeat.LeaseName(r.Member)}
+		if err := b.client.Get(ctx, key, &l); err != nil {
+			return fmt.Errorf("read Lease %s: %w", key, err)
+		}
+		_, err := heartbeat.Read(&l, r.Pod, digest)
+		return err
+	case r.HeartbeatAt == "":
+		return errNoAddress
+	case b.AskHeartbeat != nil:
+		_, err := b.AskHeartbeat(ctx, r.Member)
+		return err
+	default:
+		c := pinned.NewClient(h.Fingerprint)
+		defer c.CloseIdleConnections()
+		_, err := heartbeat.Ask(ctx, c, r.HeartbeatAt, digest)
+		return err
+	}
+}
+
 type lookError string
 
 func (e lookError) Error() string { return string(e) }
 
 const (
-	errNoAddress lookError = "its Pod has no address"
-	errNotAsked  lookError = "too many others did not answer, so it was not asked"
+	errNoAddress   lookError = "its Pod has no address"
+	errNoPort      lookError = "its flag --health-probe-bind-address names no port, so it cannot be asked"
+	errNoHeartbeat lookError = "its row names no TLS port, so nothing confirms the row: give it --heartbeat-bind-address"
+	errNotAsked    lookError = "too many others did not answer, so it was not asked"
 )
 
 // newAsker is a client that goes straight to the Pod, as the kubelet's probes do.

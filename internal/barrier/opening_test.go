@@ -3,6 +3,7 @@
 package barrier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -25,6 +28,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 )
 
 // said is the annotation of the newcomer's Pod.
@@ -346,7 +350,7 @@ func TestA3ManyReportersAreAskedAtOnce(t *testing.T) {
 		}}}
 		var all []cluster.Reporter
 		for i := range 1000 {
-			all = append(all, cluster.Reporter{Ref: matrix.Ref{Member: fmt.Sprintf("demo-%d", i)}, Address: fmt.Sprintf("10.0.0.1:%d", i)})
+			all = append(all, cluster.Reporter{Ref: matrix.Ref{Member: fmt.Sprintf("demo-%d", i)}, Port: 8081, Address: fmt.Sprintf("10.0.0.1:%d", i)})
 		}
 		began := time.Now()
 		blockers := b.askReporters(t.Context(), all, nil)
@@ -493,6 +497,103 @@ func TestTheWindowIsTheOneOfTheHealthPolicy(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// TestNoHarm21PermitsRequireThePinnedAnswer: under permits a plain HTTP 200 is not enough, whoever gives it: the reporter whose certificate the Pod's annotation names must have the row.
+func TestNoHarm21PermitsRequireThePinnedAnswer(t *testing.T) {
+	t.Parallel()
+	onLease := func(uid types.UID) *coordinationv1.Lease {
+		l := &coordinationv1.Lease{}
+		pod := member("demo-rack2-0", "rack2")
+		heartbeat.Fill(l, types.NamespacedName{Namespace: ns, Name: pod.Name}, uid, "demo", 7, api.ReportDigest(byLease().Annotations[api.AnnotationNodeStatusReport]), metav1.NowMicro(), 15)
+		return l
+	}
+	mute := member("demo-rack2-0", "rack2")
+	mute.Annotations = withoutHeartbeat(idB)
+	operators := member("demo-rack2-0", "rack2") // its reporter is part of ScyllaDB's container
+	operators.Spec.InitContainers = nil
+	operators.Annotations = withoutHeartbeat(idB)
+	operators.Status.InitContainerStatuses = nil
+	operators.Spec.Containers = []corev1.Container{{Name: api.ContainerScyllaDB}}
+	operators.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	for name, c := range map[string]struct {
+		second *corev1.Pod
+		lease  *coordinationv1.Lease
+		silent error // of the TLS end of the second member
+		policy api.Policy
+		want   string // nothing: it opens
+	}{
+		"both answer":                       {second: member("demo-rack2-0", "rack2")},
+		"another certificate":               {second: member("demo-rack2-0", "rack2"), silent: pinned.ErrOther, want: "the certificate is another one"},
+		"another row":                       {second: member("demo-rack2-0", "rack2"), silent: heartbeat.ErrOtherRow, want: "its row is another one"},
+		"its row names no TLS end":          {second: mute, want: "names no TLS port"},
+		"the same, by the reports":          {second: mute, policy: api.PolicyReports},
+		"another row, by the reports":       {second: member("demo-rack2-0", "rack2"), silent: heartbeat.ErrOtherRow, policy: api.PolicyReports},
+		"by Lease: the substitute":          {second: byLease(), lease: onLease("uid-demo-rack2-0"), silent: errUnreachable},
+		"by Lease, of another Pod":          {second: byLease(), lease: onLease("uid-0"), want: "of another Pod"},
+		"by Lease, and there is none":       {second: byLease(), want: "not found"},
+		"the operator's: the view's answer": {second: operators},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				objs := []client.Object{
+					joinedService("demo-rack1-0", "rack1", idA), joinedService("demo-rack2-0", "rack2", idB), service(newcomer, "rack3", nil),
+					member("demo-rack1-0", "rack1"), c.second.DeepCopy(), byOperator(allUp()),
+				}
+				if c.lease != nil {
+					objs = append(objs, c.lease.DeepCopy())
+				}
+				w := withView(t, permittedView(), objs...)
+				w.o.Policy = cmp.Or(c.policy, api.PolicyPermits)
+				w.silent["demo-rack2-0"] = c.silent
+				_, done := running(t, w)
+				for range 24 {
+					time.Sleep(view5)
+					w.renew(nil)
+				}
+				if c.want == "" {
+					opens(t, done)
+					return
+				}
+				stillWaiting(t, done)
+				if log := w.logged(); !strings.Contains(log, "ReporterSilent") || !strings.Contains(log, c.want) {
+					t.Errorf("does not say %q:\n%s", c.want, log)
+				}
+			})
+		})
+	}
+}
+
+// byLease is a member whose number is on a Lease.
+func byLease() *corev1.Pod {
+	p := member("demo-rack2-0", "rack2")
+	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{
+		HostID: idB, ObservedNodes: saw(idA, "UP", idB, "UP"), OperationMode: "NORMAL",
+		Heartbeat: &api.ReportHeartbeat{Port: 8083, Fingerprint: strings.Repeat("a", 64), Lease: true},
+	})
+	if err != nil {
+		panic(err)
+	}
+	p.Annotations[api.AnnotationNodeStatusReport] = text
+	return p
+}
+
+// TestNoHarm21AReporterWithoutAPortBlocks: one that serves no readiness cannot confirm its row.
+func TestNoHarm21AReporterWithoutAPortBlocks(t *testing.T) {
+	for _, flag := range []string{"0", "[::]:8081"} {
+		synctest.Test(t, func(t *testing.T) {
+			objs := append(peers(), byOperator(allUp()))
+			objs[4].(*corev1.Pod).Spec.InitContainers[0].Args = []string{"reporter", "--health-probe-bind-address=" + flag}
+			w := newWorld(t, objs...)
+			w.setSilent("10.0.0.2:8081", errors.New("connection refused"))
+			_, done := running(t, w)
+			time.Sleep(time.Minute)
+			stillWaiting(t, done)
+			if log := w.logged(); !strings.Contains(log, "ReporterSilent: the reporter of demo-rack2-0 does not answer") {
+				t.Errorf("%s:\n%s", flag, log)
+			}
 		})
 	}
 }

@@ -111,6 +111,8 @@ func TestPeersNeverOpensOnLess(t *testing.T) {
 		return append([]client.Object{joinedService("demo-rack1-0", "rack1", idA), joinedService("demo-rack2-0", "rack2", idB), a, b, allUp()}, others...)
 	}
 	a, b, svc := serves("demo-rack1-0", "rack1", idA), serves("demo-rack2-0", "rack2", idB), service(newcomer, "rack3", nil)
+	mute := member("demo-rack2-0", "rack2")
+	mute.Annotations = withoutHeartbeat(idB)
 	replacing := service(newcomer, "rack3", nil)
 	replacing.Labels[api.LabelReplacingNodeHostID] = string(hostid.ID("0f0e0d0c-0000-4000-8000-000000000000"))
 	for name, c := range map[string]struct {
@@ -126,7 +128,7 @@ func TestPeersNeverOpensOnLess(t *testing.T) {
 			return number, nil
 		}, false},
 		"a number goes back":                            {members(a, b, svc), func(_ string, number int64) (int64, error) { return 1000 - number, nil }, false},
-		"a member has no heartbeat":                     {members(a, member("demo-rack2-0", "rack2"), svc), nil, false},
+		"a member has no heartbeat":                     {members(a, mute, svc), nil, false},
 		"a row says DOWN":                               {members(down, b, svc), nil, false},
 		"a member has no Pod":                           {members(a, service("other", "rack9", nil), svc), nil, false},
 		"it is a replacement":                           {members(a, b, replacing), nil, false},

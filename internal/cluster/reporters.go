@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
@@ -19,8 +20,13 @@ import (
 // Reporter is a member's reporter, with the address at which it answers whether it polls its ScyllaDB.
 type Reporter struct {
 	matrix.Ref
-	// Address is host and port; empty where the Pod has no address.
+	// Port is where it answers, 0 where it serves none that is known. Address is host and port; empty where there is no port, or the Pod has no address.
+	Port    int
 	Address string
+	// Pod is the UID of its Pod. Heartbeat is where its row names the TLS end of the reporter, nil for none; HeartbeatAt is host and port of that, empty as Address.
+	Pod         types.UID
+	Heartbeat   *api.ReportHeartbeat
+	HeartbeatAt string
 }
 
 // Reporters are those that have to answer before the member starts: of the nodes that have joined and have a Pod here with our reporter, except the member itself, the node that it
@@ -37,13 +43,25 @@ func (c *Cluster) Reporters(member string) []Reporter {
 		if pod == nil || n.Member == member || !n.Joined || n.Removed || slices.Contains(dead, n.HostID) {
 			continue
 		}
-		if port := reporterPort(&pod.Spec); port > 0 {
-			r := Reporter{Ref: n.Ref}
-			if pod.Status.PodIP != "" {
-				r.Address = net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port))
-			}
-			out = append(out, r)
+		port, has := reporterPort(&pod.Spec)
+		if !has {
+			continue
 		}
+		r := Reporter{Ref: n.Ref, Port: port, Pod: pod.UID}
+		if said := c.Said(n.Member); said != nil {
+			r.Heartbeat = said.Heartbeat
+		}
+		at := func(port int) string {
+			if port == 0 || pod.Status.PodIP == "" {
+				return ""
+			}
+			return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port))
+		}
+		r.Address = at(port)
+		if r.Heartbeat != nil {
+			r.HeartbeatAt = at(int(r.Heartbeat.Port))
+		}
+		out = append(out, r)
 	}
 	return out
 }
@@ -54,8 +72,8 @@ const (
 	defaultReporterPort = 8081
 )
 
-// reporterPort is the port of our reporter in a Pod, 0 where the Pod has none, or one without a server.
-func reporterPort(spec *corev1.PodSpec) int {
+// reporterPort is the port of our reporter in a Pod, 0 where it serves none, or none that can be read: a reporter that cannot be asked. has is false for a Pod without our reporter.
+func reporterPort(spec *corev1.PodSpec) (port int, has bool) {
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range list {
 			c := &list[i]
@@ -64,13 +82,13 @@ func reporterPort(spec *corev1.PodSpec) int {
 			}
 			for _, arg := range c.Args {
 				if at, ok := strings.CutPrefix(arg, flagReporterAddress); ok {
-					_, port, _ := strings.Cut(at, ":")
-					n, _ := strconv.Atoi(port)
-					return n
+					_, text, _ := net.SplitHostPort(at) // no port on an error: "0" switches the server off
+					n, _ := strconv.ParseUint(text, 10, 16)
+					return int(n), true
 				}
 			}
-			return defaultReporterPort
+			return defaultReporterPort, true
 		}
 	}
-	return 0
+	return 0, false
 }

@@ -103,9 +103,29 @@ func TestA3ReportersThatHaveToAnswer(t *testing.T) {
 	for _, r := range st.cluster(SourceAnnotation).Reporters(newcomer) {
 		got = append(got, r.Member+" "+r.Address)
 	}
-	want := []string{"demo-rack1-0 10.0.0.1:8081", "demo-rack1-1 10.0.0.2:9000", "demo-rack3-1 "}
+	want := []string{"demo-rack1-0 10.0.0.1:8081", "demo-rack1-1 10.0.0.2:9000", "demo-rack2-0 ", "demo-rack3-1 "}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestNoHarm21NoReporterIsSkipped: a reporter is asked at the port of its flag in each of its forms, and one without a port is still one that has to answer.
+func TestNoHarm21NoReporterIsSkipped(t *testing.T) {
+	for flag, want := range map[string]string{
+		":9000": "10.0.0.1:9000", "0.0.0.0:9000": "10.0.0.1:9000", "[::]:8081": "10.0.0.1:8081", "[fd00::1]:9000": "10.0.0.1:9000",
+		"0": "", ":0": "", "": "", "8081": "", "::": "", ":http": "", ":70000": "",
+	} {
+		t.Run(flag, func(t *testing.T) {
+			st := newStage(t, 1, 1)
+			newcomer := st.Newcomer(t, 1, 1)
+			pod := st.Pods["demo-rack1-0"]
+			pod.Status.PodIP = "10.0.0.1"
+			pod.Spec.InitContainers[0].Args = []string{"reporter", "--health-probe-bind-address=" + flag}
+			got := st.cluster(SourceAnnotation).Reporters(newcomer)
+			if len(got) != 1 || got[0].Address != want {
+				t.Errorf("%+v, want one reporter at %q", got, want)
+			}
+		})
 	}
 }
 

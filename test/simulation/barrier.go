@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -240,8 +241,28 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 		if q == nil || q.machine == nil || q.machine.off || q.reporter.state(w.now) != reporterWell || !w.Mum && q.reporter.beat.row != q.obj.Annotations[api.AnnotationNodeStatusReport] {
 			return wait(v, bootstrap.ReporterSilent(r.Ref, namespace, "no answer"))
 		}
+		if w.permits() && !w.confirms(q, &r) {
+			return wait(v, bootstrap.ReporterSilent(r.Ref, namespace, "nothing confirms its row"))
+		}
 	}
 	return v
+}
+
+// confirms is the pinned answer of a reporter, or what is on its Lease, as package barrier has it. Mum reporters do not tell their row, and every answer of theirs confirms it.
+func (w *world) confirms(p *pod, r *cluster.Reporter) bool {
+	digest := api.ReportDigest(p.obj.Annotations[api.AnnotationNodeStatusReport])
+	switch {
+	case r.Heartbeat == nil || !w.Mum && p.fingerprint() != r.Heartbeat.Fingerprint:
+		return false
+	case !r.Heartbeat.Lease:
+		return w.Mum || p.reporter.beat.digest == digest
+	}
+	l := w.leases[p.name]
+	if l == nil {
+		return false
+	}
+	_, err := heartbeat.Read(l, r.Pod, digest)
+	return err == nil
 }
 
 // lease is true while no renewal is seen, as package barrier has it.
