@@ -130,7 +130,7 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 		NewClient: func() (client.WithWatch, error) { return w.c, nil },
 		Namespace: ns, Service: newcomer, PodUID: "uid-1",
 		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask, AskHeartbeat: w.askHeartbeat,
-		AskView: func(context.Context, string, viewwire.Question) (*viewwire.View, error) { return nil, viewwire.ErrNone },
+		AskView:       func(context.Context, string, viewwire.Question) (*viewwire.View, error) { return nil, viewwire.ErrNone },
 		Stabilisation: new(time.Duration(0)),
 		Policy:        api.PolicyReports, // the conditions of permits have their own tests
 		Log:           slog.New(slog.NewJSONHandler(lockedWriter{&w.logMu, w.log}, nil)),

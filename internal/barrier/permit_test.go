@@ -357,6 +357,7 @@ func TestForceAndRestartsNeedNoPermit(t *testing.T) {
 func TestIsolatedWhileTheAPIServerIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
+		w.o.AskView = func(context.Context, string, viewwire.Question) (*viewwire.View, error) { return nil, errUnreachable }
 		_, done := running(t, w)
 		time.Sleep(5 * time.Second)
 		w.setFailure(errors.New("connection refused"))

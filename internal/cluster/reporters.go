@@ -83,8 +83,10 @@ func reporterPort(spec *corev1.PodSpec) (port int, has bool) {
 			for _, arg := range c.Args {
 				if at, ok := strings.CutPrefix(arg, flagReporterAddress); ok {
 					_, text, _ := net.SplitHostPort(at) // no port on an error: "0" switches the server off
-					n, _ := strconv.ParseUint(text, 10, 16)
-					return int(n), true
+					if n, err := strconv.ParseUint(text, 10, 16); err == nil {
+						return int(n), true
+					}
+					return 0, true
 				}
 			}
 			return defaultReporterPort, true

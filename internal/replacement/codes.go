@@ -139,6 +139,7 @@ const (
 	saysDataRaise                  code.Code = "DataRaise"
 	saysQuorumAlive                code.Code = "QuorumAlive"
 	saysQuorumBringBack            code.Code = "QuorumBringBack"
+	saysQuorumLed                  code.Code = "QuorumLed"
 	saysQuorumLost                 code.Code = "QuorumLost"
 	saysReplaceAdopted             code.Code = "ReplaceAdopted"
 	saysReplaceAliveCannot         code.Code = "ReplaceAliveCannot"

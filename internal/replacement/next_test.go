@@ -276,6 +276,18 @@ func TestChecks(t *testing.T) {
 		in.Service.Annotations[api.AnnotationReplaceIgnoreDead] = ids
 		return in
 	}
+	// led: two of three others are DOWN and ignored, and the rows of these nodes name a topology coordinator.
+	led := func(coordinator hostid.ID, by ...string) Input {
+		in := ignore(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-a-0", hostC, matrix.Down, 0), hostB+","+hostC)
+		for i := range in.Rows {
+			for _, id := range by {
+				if string(in.Rows[i].Reporter.HostID) == id {
+					in.Rows[i].Coordinator = coordinator
+				}
+			}
+		}
+		return in
+	}
 	ignored := func() Input {
 		in := ignore(setCell(setCell(requested(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), hostC)
 		in.Others = append(in.Others, Other{Ref: ref("demo-e-0", "e", hostNew), Joined: ptr(true)})
@@ -346,9 +358,13 @@ func TestChecks(t *testing.T) {
 			"only 1 of 4 members are alive"},
 		"half is no quorum": {ignore(setCell(setCell(requested(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), hostC), CheckQuorum, Failed,
 			"only 2 of 4 members are alive"},
-		"another replacement": {change(requested(), func(in *Input) { in.Others[1].ReplacingOpen, in.Others[1].Replacing = true, hostB }), CheckNoOperation, Failed, "demo-b-0 is being replaced"},
-		"a decommission":      {change(requested(), func(in *Input) { in.Others[1].Decommissioning = true }), CheckNoOperation, Failed, "decommissioned"},
-		"a join by a row":     {setCell(requested(), "demo-a-0", hostNew, matrix.Up, matrix.StateJoining), CheckNoOperation, Failed, "eeeeeeee is JOINING"},
+		"NoHarm20: a leader shows the majority of group 0, whatever the count": {led(hostA, hostA, hostB, hostC), CheckQuorum, OK, "demo-a-0 (aaaaaaaa) is the topology coordinator"},
+		"NoHarm20: a leader that its own row does not name":                    {led(hostA, hostB, hostC), CheckQuorum, Failed, "only 1 of 4"},
+		"NoHarm20: the node that is replaced is named":                         {led(hostOld, hostA, hostB, hostC), CheckQuorum, Failed, "only 1 of 4"},
+		"NoHarm20: only one row names any":                                     {led(hostA, hostA), CheckQuorum, OK, "demo-a-0"},
+		"another replacement":                                                  {change(requested(), func(in *Input) { in.Others[1].ReplacingOpen, in.Others[1].Replacing = true, hostB }), CheckNoOperation, Failed, "demo-b-0 is being replaced"},
+		"a decommission":                                                       {change(requested(), func(in *Input) { in.Others[1].Decommissioning = true }), CheckNoOperation, Failed, "decommissioned"},
+		"a join by a row":                                                      {setCell(requested(), "demo-a-0", hostNew, matrix.Up, matrix.StateJoining), CheckNoOperation, Failed, "eeeeeeee is JOINING"},
 		"a removenode by the task manager": {change(requested(), func(in *Input) { in.Operations = operation("remove node", "running", hostB) }), CheckNoOperation, Failed,
 			`works on "remove node" of demo-b-0 (bbbbbbbb)`},
 		"an operation that is over":          {change(requested(), func(in *Input) { in.Operations = operation("bootstrap", "failed", hostB) }), CheckNoOperation, OK, ""},

@@ -27,6 +27,8 @@ type Keyspace struct {
 const (
 	// keyspaceTraces holds traces of queries; they may be lost.
 	keyspaceTraces = "system_traces"
+	// hasTablets is in the refusal to describe the ring of a keyspace with tablets, from 6.0 on.
+	hasTablets = "has tablet table. Query describe_ring with the table parameter"
 	// maxTables of a keyspace with tablets are asked about: the replication factor is the keyspace's, and so the same for all.
 	maxTables = 32
 )
@@ -39,7 +41,8 @@ var (
 )
 
 // Replication returns the replica placement of every keyspace whose data are not each node's own, except traces: GET /storage_service/keyspaces, describe_ring and, for a keyspace
-// with tablets, /column_family. [code api/storage_service.cc, api/column_family.cc; the part for tablets was not run against a real ScyllaDB]
+// with tablets, /column_family. Which keyspaces have tablets is asked by replication=tablets, from 6.2 on; 6.0 and 6.1 tell it by the refusal of describe_ring. [code
+// api/storage_service.cc, api/column_family.cc, service/storage_service.cc:3940; the part for tablets was not run against a real ScyllaDB]
 func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
 	members, err := c.Members(ctx)
 	if err != nil {
@@ -53,6 +56,10 @@ func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	tablets, err := c.strings(ctx, "/storage_service/keyspaces?replication=tablets")
+	if err != nil {
+		return nil, err
+	}
 	var tables map[string][]string // by keyspace, once they are needed
 	var out []Keyspace
 	for _, name := range names {
@@ -61,8 +68,14 @@ func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
 		}
 		ring := &ringReader{hosts: hosts, seen: map[string]bool{}}
 		path := "/storage_service/describe_ring/" + url.PathEscape(name)
-		err := c.get(ctx, path, ring.read)
-		if e, ok := errors.AsType[*APIError](err); ok && e.Status == http.StatusInternalServerError && strings.Contains(e.Message, "per-table") {
+		var err error
+		byTable := slices.Contains(tablets, name)
+		if !byTable {
+			err = c.get(ctx, path, ring.read)
+			e, ok := errors.AsType[*APIError](err)
+			byTable = ok && e.Status == http.StatusInternalServerError && strings.Contains(e.Message, hasTablets)
+		}
+		if byTable {
 			if tables == nil {
 				if tables, err = c.tables(ctx); err != nil {
 					return nil, err

@@ -74,6 +74,43 @@ func TestReplicationOfASimulatedCluster(t *testing.T) {
 	})
 }
 
+// TestNoHarm20TabletsAreDescribedTableByTable: the ring of a keyspace with tablets is read with each table, in ScyllaDB's own words for it, and where it has none to ask about.
+func TestNoHarm20TabletsAreDescribedTableByTable(t *testing.T) {
+	const id = "8ebd0000-0000-4000-8000-000000000001"
+	for name, tablets := range map[string]string{"it names them": `["app"]`, "before replication=tablets": `[]`} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/host_id"):
+					_, _ = fmt.Fprintf(w, `[{"key":"10.0.0.1","value":%q}]`, id)
+				case r.URL.RawQuery == "replication=tablets":
+					asked++
+					_, _ = fmt.Fprint(w, tablets)
+				case strings.HasSuffix(r.URL.Path, "/keyspaces"):
+					_, _ = fmt.Fprint(w, `["app","old"]`)
+				case strings.HasSuffix(r.URL.Path, "/describe_ring/old") && r.URL.RawQuery == "", strings.HasSuffix(r.URL.Path, "/describe_ring/app") && r.URL.RawQuery == "table=t1":
+					_, _ = fmt.Fprint(w, `[{"endpoints":["10.0.0.1"]}]`)
+				case strings.HasPrefix(r.URL.Path, "/column_family"):
+					_, _ = fmt.Fprint(w, `[{"ks":"app","cf":"t1"},{"ks":"old","cf":"t2"}]`)
+				default:
+					w.WriteHeader(http.StatusInternalServerError)
+					_, _ = fmt.Fprint(w, `{"message":"std::runtime_error (The keyspace app has tablet table. Query describe_ring with the table parameter!)","code":500}`)
+				}
+			}))
+			defer server.Close()
+			got, err := NewClient(server.URL, nil).Replication(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []Keyspace{{Name: "app", Replicas: [][]hostid.ID{{id}}}, {Name: "old", Replicas: [][]hostid.ID{{id}}}}
+			if diff := cmp.Diff(want, got); diff != "" || asked != 1 {
+				t.Errorf("asked for tablets %d times (-want +got)\n%s", asked, diff)
+			}
+		})
+	}
+}
+
 func TestReplicationIsNotGuessed(t *testing.T) {
 	const member = `{"key":"10.0.0.1","value":"8ebd0000-0000-4000-8000-000000000001"}`
 	for name, c := range map[string]struct{ members, ring, says string }{
@@ -86,6 +123,8 @@ func TestReplicationIsNotGuessed(t *testing.T) {
 				switch {
 				case strings.HasSuffix(r.URL.Path, "/host_id"):
 					_, _ = fmt.Fprint(w, c.members)
+				case r.URL.RawQuery == "replication=tablets":
+					_, _ = fmt.Fprint(w, `[]`)
 				case strings.HasSuffix(r.URL.Path, "/keyspaces"):
 					_, _ = fmt.Fprint(w, `["app"]`)
 				case c.ring == "":

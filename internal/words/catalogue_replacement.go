@@ -124,6 +124,7 @@ var replacementSentences = map[code.Code]string{
 	"DataLookYourself":        "look yourself (DESCRIBE KEYSPACES: no replication factor may be 1, in its datacenter either) and go on with --skip-check={check}",
 	"DataBringBack":           "bring the node back with its volume if there is any way; who can do without that data, or has a backup, goes on with --skip-check={check}",
 	"DataRaise":               "queries at QUORUM or LOCAL_QUORUM may fail, and what was written there alone is lost: bring more nodes back first, or go on with --skip-check={check} and repair afterwards",
+	"QuorumLed":               "{node} is the topology coordinator, which has a majority of group 0",
 	"QuorumLost":              "only {up} of {total} members are alive, which is no majority",
 	"QuorumBringBack":         "ScyllaDB cannot change its topology without a majority; bring nodes back first",
 	"MemberIsReplaced":        "{member} is being replaced[ ({original})]",

@@ -171,7 +171,7 @@ func (n *Node) apiDescribeRing(c apiCall) (any, error) {
 	case user && table != "" && !slices.Contains(k.Tables, table):
 		return nil, badParam("Can't find a column family %s in keyspace %s", table, k.Name)
 	case k.Tablets && table == "":
-		return nil, runtimeErrorf("Tried to obtain per-keyspace effective replication map of %s but it's per-table", k.Name)
+		return nil, runtimeErrorf("The keyspace %s has tablet table. Query describe_ring with the table parameter!", k.Name)
 	case !user:
 		k = systemReplicas(s, c.param)
 	}
