@@ -26,8 +26,8 @@ type claimOf struct {
 }
 
 // claims returns the UIDs of the data claims of members that wait to join, empty for a claim that does not exist. A claim that could not be read is
-// left out: its member gets no permit.
-func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster) map[string]types.UID {
+// left out: its member gets no permit. A known claim is never left out, because that would withdraw a valid permit and give another member one.
+func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, stored *api.StatusReportView) map[string]types.UID {
 	out, known := map[string]types.UID{}, map[claimOf]types.UID{}
 	asked := 0
 	for _, a := range c.Applicants() {
@@ -37,9 +37,13 @@ func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster) 
 		k := claimOf{a.PodUID, a.Claim}
 		uid, ok := m.claims[k]
 		if !ok {
-			if asked++; asked > claimsAtOnce {
-				break
+			uid, ok = permitted(stored, &a)
+		}
+		if !ok {
+			if asked == claimsAtOnce {
+				continue
 			}
+			asked++
 			// By name, and metadata only: listing would make the client cache all claims.
 			p := &metav1.PartialObjectMetadata{}
 			p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
@@ -55,6 +59,18 @@ func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster) 
 	}
 	m.claims = known
 	return out
+}
+
+// permitted returns the claim UID of the stored permit of a's Pod, false if there is none. A controller that takes over has no other memory of it.
+func permitted(stored *api.StatusReportView, a *cluster.Applicant) (types.UID, bool) {
+	if stored != nil {
+		for _, p := range stored.Permits {
+			if p.Member == a.Member && p.PodUID == a.PodUID {
+				return p.PVCUID, true
+			}
+		}
+	}
+	return "", false
 }
 
 // announcePermits writes Events and counts permits, once the permits are persisted: a permit that was not written was never given.

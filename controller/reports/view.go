@@ -34,7 +34,7 @@ func (r *Reconciler) view(
 	if r.o.Views == nil {
 		return view.Initialisation{}, nil
 	}
-	scene := view.SceneOf(judged, stored, r.claims(ctx, m, judged), r.o.Views.MaxPermits())
+	scene := view.SceneOf(judged, stored, r.claims(ctx, m, judged, stored.View), r.o.Views.MaxPermits())
 	r.o.Views.Scene(key, stored.View, scene)
 	want.Status.View = r.o.Views.View(ctx, key, judged, stored.View)
 	init := r.o.Views.Initialisation(key, judged, stored)
