@@ -55,6 +55,8 @@ const (
 	quiet = 500 * time.Millisecond
 	// stabilityLook is how often the cluster is judged while all nodes have to stay UP.
 	stabilityLook = 2 * time.Second
+	// shortest is the least pause: each judgement costs the API server a dozen requests.
+	shortest = time.Second
 	// judgeTimeout bounds one reading of the cluster, with the last look before opening.
 	judgeTimeout = 30 * time.Second
 )
@@ -245,16 +247,13 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 		return missingService
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonControllerSilent }):
 		// A living controller renews its Lease every two seconds.
-		return time.Second
+		return shortest
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
 		return slices.Contains(aboutPermits, x.Reason) || aboutSilence(x) && b.byPermits()
 	}):
 		return view.Renewal // and at once when the view changes, which is watched; members' reporters are asked as often
-	case b.stability.refused > 0:
-		return max(time.Millisecond, b.stability.next.Sub(b.Clock.Now()))
-	case !b.stability.since.IsZero():
-		// A watch that has silently broken must not hide that a node went DOWN and came back.
-		return max(time.Millisecond, min(b.unstable(bootstrap.Verdict{Decision: bootstrap.DecisionAllUp}), stabilityLook))
+	case v.Pause != 0:
+		return max(shortest, v.Pause)
 	}
 	return reevaluate
 }

@@ -66,29 +66,40 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 	}
 	b.permits.had, b.permits.by = b.byPermits(), view.StampOf(b.permits.views.Latest())
 	if s.refused > 0 && now.Before(s.next) {
-		return s.refusal
+		refusal := s.refusal
+		refusal.Pause = s.next.Sub(now)
+		return refusal
 	}
 	if left := b.unstable(v); s.refused == 0 && left > 0 {
-		return b.held(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // in steps: a new text each second would be no news
+		return b.stabilising(v, left)
 	}
 	looked := b.lastLook(ctx, key, v, known)
 	now = b.Clock.Now()
 	if !looked.Satisfied {
 		s.refused++
-		s.refusal, s.next = looked, now.Add(min(maxLook, firstLook<<min(s.refused-1, 4)))
+		looked.Pause = min(maxLook, firstLook<<min(s.refused-1, 4))
+		s.refusal, s.next = looked, now.Add(looked.Pause)
 		return looked
 	}
 	if s.refused > 0 {
 		// The cause of the refusal is gone: its absence has to last for the window, as everything else.
 		*s = stability{since: now}
 		if left := b.unstable(v); left > 0 {
-			return b.held(v, bootstrap.Stabilising(b.window, 0))
+			return b.stabilising(v, left)
 		}
 	}
 	if blockers := b.permitted(ctx, key, looked, known); len(blockers) > 0 {
 		return b.close(v, blockers)
 	}
 	return looked
+}
+
+// stabilising is a verdict that would open once all have been UP for left more.
+func (b *barrier) stabilising(v bootstrap.Verdict, left time.Duration) bootstrap.Verdict {
+	v = b.held(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // in steps: a new text each second would be no news
+	// A watch that has silently broken must not hide that a node went DOWN and came back.
+	v.Pause = min(left, stabilityLook)
+	return v
 }
 
 // close is for a member that the controller's view does not let start. The time of all being UP goes on meanwhile; but after a permit that was there and was withdrawn, or is no

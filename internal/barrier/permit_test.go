@@ -173,6 +173,28 @@ func TestTheDefaultPolicy(t *testing.T) {
 	}
 }
 
+// A barrier with a permit that may not read its claim waits as long as any other: 50 requests a second of each such barrier are a load on the API server.
+func TestNoHarm26AClaimThatMayNotBeReadIsNotReadInALoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withView(t, permittedView())
+		w.deny["partialobjectmetadata"] = true
+		_, done := running(t, w)
+		for range 12 {
+			time.Sleep(5 * time.Second)
+			stillWaiting(t, done)
+			w.renew(nil)
+		}
+		if log := w.logged(); !strings.Contains(log, "ReadingIncomplete") {
+			t.Errorf("does not say that the claim may not be read:\n%s", log)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.requests > 600 { // a judgement, of which there may be one a second, takes up to ten
+			t.Errorf("%d requests in a minute", w.requests)
+		}
+	})
+}
+
 // A newer view closes at once, and a permit that comes back begins a new window; one that stops to advance is worth nothing after 20 seconds.
 func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

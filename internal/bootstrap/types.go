@@ -145,4 +145,6 @@ type Verdict struct {
 	Notes []code.Message `json:"notes,omitempty"`
 	// Self is the member judged.
 	Self matrix.Ref `json:"member"`
+	// Pause is when the barrier judges again although it sees no change, zero for its usual interval.
+	Pause time.Duration `json:"-"`
 }
