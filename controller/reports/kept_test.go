@@ -77,6 +77,39 @@ func TestWhatIsKeptIsWhatWasWrittenOrFoundEqual(t *testing.T) {
 	}
 }
 
+// A cluster whose reports cannot be written is assembled less and less often, whatever arrives in between, and at once again after a success.
+func TestNoHarm27AFailingClusterIsTriedLessAndLessOften(t *testing.T) {
+	b := newBench(t, two()...)
+	b.reconcile()
+	failing, tries := true, 0
+	b.fail = func(_ string, o client.Object) error {
+		if _, ok := o.(*api.ScyllaDBDatacenterNodesStatusReport); ok && failing {
+			tries++
+			return errors.New("admission webhook says no")
+		}
+		return nil
+	}
+	b.say("demo-r1-0", oneDn)
+	pass := func(d time.Duration) {
+		for ; d > 0; d -= MinInterval / 2 {
+			b.clock.Step(MinInterval / 2)
+			_, _ = b.Reconcile(t.Context(), demo) // its error is counted
+		}
+	}
+	pass(10 * time.Minute)
+	if tries < 10 || tries > 20 {
+		t.Errorf("%d attempts in ten minutes, want pauses that grow to %v", tries, maxBackOff)
+	}
+	failing = false
+	pass(maxBackOff + MinInterval)
+	failing, tries = true, 0
+	b.say("demo-r1-0", allUp)
+	pass(2 * MinInterval)
+	if tries != 2 {
+		t.Errorf("%d attempts in %v after a success, want 2", tries, 2*MinInterval)
+	}
+}
+
 func TestWhatCannotBeReadIsNotKept(t *testing.T) {
 	b := newBench(t, two()...)
 	told := b.keeps()

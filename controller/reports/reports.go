@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -39,6 +40,9 @@ const MinInterval = 2 * time.Second
 
 // equalPart divides MinInterval: a cluster whose last assembly wrote nothing is assembled again after MinInterval/equalPart.
 const equalPart = 4
+
+// maxBackOff bounds the pause after errors. The first pause is MinInterval, each further one twice as long.
+const maxBackOff = time.Minute
 
 // Remotes is the part of package remote that the reconciler needs.
 type Remotes interface {
@@ -89,6 +93,8 @@ type Options struct {
 type Reconciler struct {
 	o      Options
 	writer *write.Reports
+	// failed has the pauses of clusters whose last assembly failed. The queue's own back-off is lost whenever a request arrives too early.
+	failed workqueue.TypedRateLimiter[types.NamespacedName]
 
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]*memory
@@ -118,7 +124,10 @@ type renewal struct {
 func New(o Options) *Reconciler {
 	o.MinInterval = cmp.Or(o.MinInterval, MinInterval)
 	o.StaleAfter = cmp.Or(o.StaleAfter, remote.StaleAfter)
-	return &Reconciler{o: o, writer: write.New(), clusters: map[types.NamespacedName]*memory{}}
+	return &Reconciler{
+		o: o, writer: write.New(), clusters: map[types.NamespacedName]*memory{},
+		failed: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.MinInterval, maxBackOff),
+	}
 }
 
 // Reconcile brings the reports of one cluster up to date.
@@ -157,11 +166,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	r.o.Metrics.Assembled(now.Unix())
 	switch {
 	case err == nil:
+		r.failed.Forget(key)
 		r.kept(key, now, nil)
 		return reconcile.Result{RequeueAfter: again}, nil
 	case onlyConflicts(err):
 		return reconcile.Result{RequeueAfter: r.o.MinInterval}, nil // the newer object is on its way into the cache
 	}
+	m.next = now.Add(r.failed.When(key))
 	r.kept(key, now, err)
 	r.notKept(ctx, key, m, w, err, now)
 	return reconcile.Result{}, err
@@ -338,6 +349,7 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	if r.o.Views != nil {
 		r.o.Views.Forget(key) // first, because the next look would set again what is forgotten later
 	}
+	r.failed.Forget(key)
 	r.o.Metrics.Forget(key.Namespace, key.Name)
 	var errs []error
 	for _, existing := range w.reports {
