@@ -5,12 +5,14 @@ package reporter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -35,7 +37,24 @@ func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata,
 		return nil, r.replaced()
 	}
 	r.written, r.version = pod.Annotations[api.AnnotationNodeStatusReport], pod.ResourceVersion
+	r.nextCheck = r.Clock.Now().Add(wait.Jitter(checkEvery, checkJitter))
 	return pod, nil
+}
+
+// lost reports whether the annotation no longer has value, which it once had: somebody has removed it, or etcd was restored. It is read at intervals. A read that fails is repeated
+// soon, and is no unwritten change: a reporter stays ready while the API server is away. Error: the Pod does not exist or was replaced.
+func (r *reporter) lost(ctx context.Context, value string) (bool, error) {
+	if r.Clock.Now().Before(r.nextCheck) {
+		return false, nil
+	}
+	switch _, err := r.readBack(ctx); {
+	case err == nil:
+		return r.written != value, nil
+	case errors.Is(err, errReplaced) || apierrors.IsNotFound(err):
+		return false, r.apiFailed(ctx, "read", err)
+	}
+	r.nextCheck = r.Clock.Now().Add(maxBackoff)
+	return false, nil
 }
 
 // write writes the annotation. A write that arrives late, or twice, must not bring an old row back: each is for the version of the Pod known before it, and after one with an
@@ -43,13 +62,13 @@ func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata,
 func (r *reporter) write(ctx context.Context, value string) error {
 	var err error
 	for range writeTries {
-		if err = r.patch(ctx, value); !apierrors.IsConflict(err) {
+		if err = r.patch(ctx, value); !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			if err != nil {
 				r.doubtful = r.Clock.Now().Add(late)
 			}
 			return err
 		}
-		// The usual cause is that the kubelet has updated the Pod's status; or the Pod is another one.
+		// The usual cause is that the kubelet has updated the Pod's status; or the Pod is another one, or etcd was restored.
 		if _, err := r.readBack(ctx); err != nil {
 			return err
 		}

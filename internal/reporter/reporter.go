@@ -41,6 +41,8 @@ const (
 	maxBackoff = 15 * time.Second
 	// maxUnwritten is how long a change may wait for the API server before the reporter says that it is not ready: its row is stale then.
 	maxUnwritten = time.Minute
+	// checkEvery is how often the annotation is read back, plus up to a fifth: with DefaultInterval at least every two minutes, at 1,000 nodes about 9 requests a second in all.
+	checkEvery, checkJitter = 95 * time.Second, 0.2
 	// requestTimeout bounds one request to the API server, lastWords the poll and write after a signal to stop.
 	requestTimeout = 10 * time.Second
 	lastWords      = 5 * time.Second
@@ -151,6 +153,7 @@ type reporter struct {
 	written     string    // the annotation's value
 	version     string    // of the Pod, as it was read or written last
 	doubtful    time.Time // until then a write that failed may still arrive, so that the annotation is read back
+	nextCheck   time.Time // when the annotation is read back although nothing has changed
 	since       map[hostid.ID]sighting
 	lastRow     *api.LastRow // the last row that could be made, kept beside an error
 	lastError   string       // of the row, for logging changes only
@@ -230,7 +233,9 @@ func (r *reporter) step(ctx context.Context) error {
 	doubt := r.Clock.Now().Before(r.doubtful)
 	if value == r.written && !doubt {
 		r.settled()
-		return nil
+		if lost, err := r.lost(ctx, value); !lost {
+			return err
+		}
 	}
 	if !r.due() {
 		r.pending(nil)
