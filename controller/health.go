@@ -33,7 +33,8 @@ const (
 // errStalled ends a controller whose loop stalls.
 var errStalled = errors.New("the controller ends itself so that another one can lead")
 
-// pulse sends an empty request through the queue of the reports' loop at intervals: a request that is processed shows that the loop lives, not only the process.
+// pulse sends an empty request through the queue of the reports' loop at intervals: a request that is processed, this one or a cluster's, shows that the loop lives, not only the
+// process. A loop that works off a long queue lives.
 type pulse struct {
 	clock   clock.WithTicker
 	elected <-chan struct{}
@@ -53,7 +54,7 @@ func (p *pulse) source() source.Source {
 	})
 }
 
-// beat is called by the loop for each empty request.
+// beat is called by the loop after each request.
 func (p *pulse) beat() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -107,6 +108,21 @@ func TestNoHarm27AFailingClusterIsTriedLessAndLessOften(t *testing.T) {
 	pass(2 * MinInterval)
 	if tries != 2 {
 		t.Errorf("%d attempts in %v after a success, want 2", tries, 2*MinInterval)
+	}
+}
+
+// An empty request waits behind all clusters, so each assembly shows that the loop runs.
+func TestNoHarm29EachAssemblyIsProgress(t *testing.T) {
+	b := newBench(t, two()...)
+	beats := 0
+	b.o.Pulse = func() { beats++ }
+	b.reconcile()
+	b.reconcile()
+	if beats != 2 {
+		t.Errorf("%d beats in two assemblies", beats)
+	}
+	if _, err := b.Reconcile(t.Context(), reconcile.Request{}); err != nil || beats != 3 {
+		t.Errorf("%d beats after an empty request: %v", beats, err)
 	}
 }
 

@@ -82,7 +82,7 @@ type Options struct {
 	// MinInterval and StaleAfter have their defaults when zero.
 	MinInterval, StaleAfter time.Duration
 	Concurrency             int
-	// Pulse is called for each empty request, whose arrival through the queue shows that the loop runs. May be nil.
+	// Pulse is called after each request, of a cluster or empty: it shows that the loop runs. May be nil.
 	Pulse func()
 	// Kept is called after each assembly, with the time at which it began to read; err is nil when all of the cluster's reports were written or found
 	// equal. May be nil.
@@ -132,11 +132,12 @@ func New(o Options) *Reconciler {
 
 // Reconcile brings the reports of one cluster up to date.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	if r.o.Pulse != nil {
+		// After each, not for empty requests alone: these wait in the queue behind every cluster.
+		defer r.o.Pulse()
+	}
 	key := req.NamespacedName
 	if key == (types.NamespacedName{}) {
-		if r.o.Pulse != nil {
-			r.o.Pulse()
-		}
 		return reconcile.Result{}, nil
 	}
 	now := r.o.Clock.Now()
