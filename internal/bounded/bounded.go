@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"syscall"
 )
 
 // Limit bounds one kind of input.
@@ -54,18 +55,19 @@ func (l Limit) Read(r io.Reader, what string) ([]byte, error) {
 // ReadFile returns the contents of a regular file. Other files are refused: a device may have no end, and a pipe may have no writer.
 // what is the kind of file, such as "query file". Errors: *TooLargeError, those of package os, and one for a file that is not regular.
 func (l Limit) ReadFile(what, name string) ([]byte, error) {
-	info, err := os.Stat(name)
+	// The opened file is looked at: another one may have this name a moment later. Without O_NONBLOCK opening a pipe would wait for a writer.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	defer func() { _ = f.Close() }() // only read from
+	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("read %s %s: it is not a regular file", what, name)
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", what, err)
-	}
-	defer func() { _ = f.Close() }() // only read from
 	data, err := l.Read(f, what+" "+name)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", what, err)

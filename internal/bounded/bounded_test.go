@@ -174,3 +174,39 @@ func TestUntil(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A name that leads to another file a moment after it was looked at: what is read is always what was looked at.
+func TestNoHarm33TheOpenedFileIsLookedAt(t *testing.T) {
+	dir := t.TempDir()
+	name, regular := filepath.Join(dir, "x"), filepath.Join(dir, "regular")
+	if err := os.WriteFile(regular, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	swap := func(to string) error {
+		next := filepath.Join(dir, "next")
+		return errors.Join(os.Symlink(to, next), os.Rename(next, name))
+	}
+	if err := swap(regular); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		var err error
+		for ctx.Err() == nil && err == nil {
+			err = errors.Join(swap("/dev/zero"), swap(regular))
+		}
+		done <- err
+	}()
+	for range 5000 {
+		got, err := bounded.Limit{Bytes: 10}.ReadFile("file", name)
+		if err == nil && string(got) != "text" || err != nil && !strings.Contains(err.Error(), "it is not a regular file") {
+			t.Errorf("got %q, %v", got, err)
+			break
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

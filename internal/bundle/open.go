@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -24,10 +25,11 @@ import (
 
 // Bounds of what Open reads. Nothing larger is ever written by Pack.
 const (
-	maxTotal    = 128 * mib // of all files together, unpacked; kube.Read takes no more
-	maxPacked   = 64 * mib  // of the file itself
-	maxFiles    = 1024
-	maxManifest = 4 * mib
+	maxTotal     = 128 * mib // of all files together, unpacked; kube.Read takes no more
+	maxPacked    = 64 * mib  // of the file itself
+	maxFiles     = 1024
+	maxDirectory = mib // of the zip file; a name has at most 700 bytes
+	maxManifest  = 4 * mib
 )
 
 // Saved is an opened file.
@@ -113,13 +115,33 @@ func Open(r io.Reader) (*Saved, error) {
 	return s, nil
 }
 
+// checkDirectory bounds the directory of a zip file before it is parsed: each entry costs ten times its size in memory. The format allows more than an archive has: a comment after
+// the record at its end, the larger records of zip64, and data before the first file. None of them is read here, so that no other directory can be found than the one checked.
+func checkDirectory(data []byte) error {
+	const record, locator = 22, 20
+	end := len(data) - record
+	if end < 0 || !bytes.HasPrefix(data[end:], []byte("PK\x05\x06")) || binary.LittleEndian.Uint16(data[end+20:]) != 0 {
+		return errors.New("it does not end with a directory; copy it again, it is broken or cut off")
+	}
+	files, size, from := binary.LittleEndian.Uint16(data[end+10:]), binary.LittleEndian.Uint32(data[end+12:]), binary.LittleEndian.Uint32(data[end+16:])
+	switch {
+	case int(files) > maxFiles:
+		return fmt.Errorf("it has %d files, more than %d", files, maxFiles)
+	case size > maxDirectory:
+		return fmt.Errorf("its directory has %d bytes, more than %d", size, maxDirectory)
+	case int64(from)+int64(size) != int64(end) || end >= locator && bytes.HasPrefix(data[end-locator:], []byte("PK\x06\x07")):
+		return errors.New("its directory is not where its end says; copy it again, it is broken or cut off")
+	}
+	return nil
+}
+
 func open(data []byte) (*Saved, error) {
+	if err := checkDirectory(data); err != nil {
+		return nil, err
+	}
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, fmt.Errorf("%w; copy it again, it is broken or cut off", err)
-	}
-	if len(z.File) > maxFiles {
-		return nil, fmt.Errorf("it has %d files, more than %d", len(z.File), maxFiles)
 	}
 	byName := map[string]*zip.File{}
 	for _, f := range z.File {

@@ -420,3 +420,42 @@ func FuzzOpenFiles(f *testing.F) {
 		}
 	})
 }
+
+// The directory of a zip file is refused before it is parsed, whatever number of files its end claims.
+func TestNoHarm33ADirectoryIsBoundedBeforeItIsParsed(t *testing.T) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for range 60_000 {
+		if _, err := z.CreateRaw(&zip.FileHeader{Name: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	honest := b.Bytes()
+	lies := slices.Clone(honest)
+	copy(lies[len(lies)-14:], []byte{1, 0, 1, 0}) // one file
+	hidden := slices.Clone(lies)
+	copy(hidden[len(hidden)-10:], []byte{100, 0, 0, 0}) // in a directory of 100 bytes
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"many files":             {honest, "it has 60000 files, more than"},
+		"it claims one":          {lies, "its directory has"},
+		"and a small directory":  {hidden, "not where its end says"},
+		"and a comment after it": {append(slices.Clone(hidden), 0), "broken or cut off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			n := testing.AllocsPerRun(1, func() { _, err = bundle.Open(bytes.NewReader(c.data)) })
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if n > 1000 {
+				t.Errorf("%v allocations: the directory is parsed", n)
+			}
+		})
+	}
+}

@@ -76,6 +76,8 @@ func unsafe(r rune) bool {
 		return r == 0xad // the soft hyphen
 	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef: // variation selectors
 		return true
+	case r >= 0x180b && r <= 0x180d, r == 0x180f: // those of Mongolian; 180E is a format character
+		return true
 	case r == 0x34f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800: // joiner and fillers, drawn as nothing
 		return true
 	}

@@ -3,6 +3,7 @@
 package words_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -66,5 +67,14 @@ func TestAge(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	if got := words.Since(now.Add(-time.Minute), now) + words.Since(time.Time{}, now) + words.Since(now, time.Time{}); got != " since 1m0s" {
 		t.Errorf("Since: %q", got)
+	}
+}
+
+// The variation selectors of Mongolian are drawn as nothing, as the others are.
+func TestNoHarm33CleanShowsMongolianSelectors(t *testing.T) {
+	for _, r := range []rune{0x180b, 0x180c, 0x180d, 0x180e, 0x180f} {
+		if got, want := words.Clean("a"+string(r)+"b"), fmt.Sprintf("a<U+%04X>b", r); got != want {
+			t.Errorf("%U: got %q, want %q", r, got, want)
+		}
 	}
 }

@@ -23,13 +23,14 @@ func Shell(c code.Command) string {
 }
 
 func quote(arg string) string {
-	if arg != "" && strings.IndexFunc(arg, special) < 0 {
+	// At the beginning of a word zsh expands "=ls" to the path of ls.
+	if arg != "" && arg[0] != '=' && strings.IndexFunc(arg, special) < 0 {
 		return arg
 	}
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// special is false only for characters without a meaning in any shell, at the beginning of a word or within it.
+// special is false only for characters without a meaning in any shell, at the beginning of a word or within it; but for "=" at the beginning.
 func special(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':

@@ -117,3 +117,12 @@ func TestTheShellReadsTheArgumentsBack(t *testing.T) {
 		}
 	})
 }
+
+// zsh replaces a word "=ls" by the path of ls, and gives an error where there is no such command.
+func TestNoHarm33ShellQuotesALeadingEqualsSign(t *testing.T) {
+	for arg, want := range map[string]string{"=ls": "x '=ls'", "=": "x '='", "a=b": "x a=b", "--a==b": "x --a==b"} {
+		if got := words.Shell(code.Command{"x", arg}); got != want {
+			t.Errorf("%q: got %s, want %s", arg, got, want)
+		}
+	}
+}
