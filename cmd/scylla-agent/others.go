@@ -26,6 +26,7 @@ func (a *agent) controllerCommand() *cobra.Command {
 				return err
 			}
 			o.Log = a.log
+			limitMemory()
 			return working(controller.Run(cmd.Context(), cfg, o))
 		},
 	}
