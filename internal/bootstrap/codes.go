@@ -81,6 +81,7 @@ const (
 	CauseOperatorLease        code.Code = "OperatorLeaseSilent"  // lease, holder
 	CauseOperatorDegraded     code.Code = "OperatorSaysDegraded" // condition, words
 	CauseClaimDeleting        code.Code = "ClaimIsBeingDeleted"  // claim, pod
+	CauseDecommissionLabel    code.Code = "SaysDecommissioned"   // service, rows
 	CauseReportBehindPods     code.Code = "ReportBehindPods"     // members
 	CauseReportFrozen         code.Code = "ReportFrozenByOneRow" // members
 	CauseReportLost           code.Code = "ReportLost"           // of an operator's cluster

@@ -33,12 +33,9 @@ func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
 	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) {
 		return false
 	}
-	if svc := c.ix.services[member]; svc != nil && svc.Labels[api.LabelDecommissioned] == api.DecommissionedDone {
-		return false // its data are on the other nodes
-	}
 	at, known := c.all.Index(c.ix.refs[member].HostID)
 	if known && c.all.Nodes()[at].State == matrix.StateDecommissioned {
-		return false
+		return false // its data are on the other nodes
 	}
 	if serving(pod) {
 		return true

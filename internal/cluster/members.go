@@ -152,8 +152,14 @@ func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, code.
 		switch v.Labels[api.LabelDecommissioned] {
 		case "false":
 			return MemberLeaving, code.New(detailDecommissionAsked)
-		case "true":
-			return MemberLeaving, code.New(detailDecommissioned)
+		case api.DecommissionedDone:
+			switch {
+			case len(c.normalIn(mb.HostID)) > 0: // the label is wrong: see labelBlockers
+			case node == nil || node.Removed || node.State == matrix.StateDecommissioned:
+				return MemberLeaving, code.New(detailDecommissioned)
+			default:
+				return MemberLeaving, code.New(detailDecommissionAsked)
+			}
 		}
 	}
 	peers := node != nil && node.SeenUp+node.SeenDown+node.SeenUnknown > 0

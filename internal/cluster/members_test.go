@@ -71,8 +71,15 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 			who:    first, want: MemberLeaving, detail: "its decommission is asked for",
 		},
 		"decommissioned": {
+			change: func(_ *testing.T, st *scene) {
+				st.Services[first].Labels[api.LabelDecommissioned] = "true"
+				setState(st, hostID(1, 0), api.NodeStateDecommissioned)
+			},
+			who: first, want: MemberLeaving, detail: "it is decommissioned",
+		},
+		"decommissioned by its label alone": {
 			change: func(_ *testing.T, st *scene) { st.Services[first].Labels[api.LabelDecommissioned] = "true" },
-			who:    first, want: MemberLeaving, detail: "it is decommissioned",
+			who:    first, want: MemberJoined,
 		},
 		"leaving by its peers": {
 			change: func(_ *testing.T, st *scene) { setState(st, hostID(1, 0), api.NodeStateLeaving) },

@@ -378,7 +378,12 @@ func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 			continue
 		}
 		id := recordedHostID(v)
-		if _, leaves := v.Labels[api.LabelDecommissioned]; leaves && id != "" && c.Operator {
+		asked, leaves := v.Labels[api.LabelDecommissioned]
+		if asked == api.DecommissionedDone && id != "" {
+			fates[id] = matrix.Fate{Step: c.labelStep(v)}
+			continue
+		}
+		if leaves && id != "" && c.Operator {
 			fates[id] = matrix.Fate{Step: code.New(StepWaitForLeaving).Do(code.Kubectl(c.Namespace, "logs", v.Name, "-c", api.ContainerScyllaDB))}
 			continue
 		}

@@ -20,7 +20,9 @@ const SettledDown = healthpolicy.Dead
 const (
 	StepWaitForStart code.Code = "WaitForStart" // waits; command: get the Pod
 	// StepWaitForLeaving is for a member that the Scylla Operator has removed from its report while it still leaves.
-	StepWaitForLeaving     code.Code = "WaitForLeaving"     // command: its log
+	StepWaitForLeaving code.Code = "WaitForLeaving" // command: its log
+	// StepSeeDecommissioned is for a member whose Service says that it has left while rows list it.
+	StepSeeDecommissioned  code.Code = "SeeDecommissioned"  // commands: nodetool status, get the Service
 	StepMendKubernetesNode code.Code = "MendKubernetesNode" // kubernetesNode; command: describe the Kubernetes node
 )
 

@@ -7,10 +7,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// claims explains live nodes whose volume is deleted when their Pod ends. Such a node must not be restarted, which an administrator would otherwise try next.
+// claims explains live nodes whose volume is deleted when their Pod ends, or once the Scylla Operator acts on a wrong label. Such a node must not be restarted, which an
+// administrator would otherwise try next.
 func (s *scene) claims() {
 	for k := range s.h.Blockers {
 		b := &s.h.Blockers[k]
+		if b.Reason == matrix.ReasonDecommissionLabel {
+			s.add(Finding{
+				Kind: DecommissionLabel, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}},
+				Message: code.New(sayDecommission, "service", b.Cause.Params["service"], "node", b.Observed.Name(), "rows", b.Cause.Params["rows"]), Step: b.Step,
+			}, k)
+		}
 		if b.Reason != matrix.ReasonClaimDeleting {
 			continue
 		}

@@ -11,6 +11,7 @@ const (
 	sayDatacenterDown code.Code = "FindingDatacenterDown"     // datacenter, nodes
 	sayRackDown       code.Code = "FindingRackDown"           // rack, datacenter, nodes
 	sayClaimDeleting  code.Code = "FindingClaimDeleting"      // claim, node, pod
+	sayDecommission   code.Code = "FindingDecommissionLabel"  // service, node, rows
 	sayKubernetesNode code.Code = "FindingKubernetesNodeDown" // kubernetesNode, nodes
 	sayNodeDown       code.Code = "FindingNodeDown"           // node, why
 	sayNotServing     code.Code = "FindingNodeNotServing"     // node, why

@@ -28,6 +28,7 @@ const (
 	DatacenterDown     Kind = "DatacenterDown"     // every node of it
 	RackDown           Kind = "RackDown"           // every node of it
 	ClaimDeleting      Kind = "ClaimDeleting"      // of a live node: its data is deleted when its Pod ends
+	DecommissionLabel  Kind = "DecommissionLabel"  // on the Service of a member, whose claim the Scylla Operator deletes by it
 	KubernetesNodeDown Kind = "KubernetesNodeDown" // and the nodes on it
 	ReplacementFailed  Kind = "ReplacementFailed"  // it waits for a person
 	NodeDown           Kind = "NodeDown"           // one node
@@ -47,8 +48,8 @@ const (
 )
 
 var gravity = []Kind{
-	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, KubernetesNodeDown, ReplacementFailed, NodeDown, LinkDown,
-	Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, NodeUnheard, SchemaDisagreement, VersionMix,
+	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
+	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, NodeUnheard, SchemaDisagreement, VersionMix,
 }
 
 // Kinds lists every kind, the gravest first.

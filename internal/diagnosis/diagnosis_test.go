@@ -122,6 +122,78 @@ func lostNode(name string) *plugintest.Cluster {
 	return c
 }
 
+// labelled is a cluster with a member whose Service says that it was decommissioned.
+func labelled(member string) *plugintest.Cluster {
+	c := plugintest.New(3, 1)
+	c.Service(member).Labels[api.LabelDecommissioned] = api.DecommissionedDone
+	return c
+}
+
+// gone lets a member have left: its ScyllaDB does not serve, and no row lists it.
+func gone(c *plugintest.Cluster, member string) *plugintest.Cluster {
+	c.NoRow(member).NoReports().Pod(member).Status.ContainerStatuses[0].Ready = false
+	id := c.Node(member).HostID
+	return c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) {
+		r.ObservedNodes = slices.DeleteFunc(r.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return string(o.HostID) == id })
+	})
+}
+
+// TestNoHarm16DecommissionedIsWhatRowsSay: the Scylla Operator has set the label on nodes that had
+// not left, and deletes the claim of a labelled node.
+func TestNoHarm16DecommissionedIsWhatRowsSay(t *testing.T) {
+	t.Parallel()
+	const member = "demo-dc1-rack2-0"
+	sees := func(state api.NodeState, by ...string) *plugintest.Cluster {
+		c := labelled(member).NoReports()
+		id := c.Node(member).HostID
+		return c.Says(func(n plugintest.Node, r *api.NodeStatusReport) {
+			for i := range r.ObservedNodes {
+				if o := &r.ObservedNodes[i]; string(o.HostID) == id && slices.Contains(by, n.Name) {
+					o.State = state
+				}
+			}
+		})
+	}
+	finding := func(rows string) []string {
+		return []string{"DecommissionLabel: Service " + member + " has label scylla/decommissioned=true, and " + rows + " " + member +
+			" as a normal member: the Scylla Operator may delete its PVC without a decommission"}
+	}
+	all := []string{"demo-dc1-rack1-0", member, "demo-dc1-rack3-0"}
+	for name, tc := range map[string]struct {
+		cluster *plugintest.Cluster
+		state   cluster.MemberState
+		want    []string
+	}{
+		"every row lists it":              {labelled(member), cluster.MemberJoined, finding("3 fresh status reports list")},
+		"one row lists it":                {sees(api.NodeStateDecommissioned, all[1:]...), cluster.MemberJoined, finding("1 fresh status report lists")},
+		"the rows have it leaving":        {sees(api.NodeStateLeaving, all...), cluster.MemberLeaving, nil},
+		"the rows have it decommissioned": {sees(api.NodeStateDecommissioned, all...), cluster.MemberLeaving, nil},
+		"no row lists it":                 {gone(labelled(member), member), cluster.MemberLeaving, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := cluster.New(objectsOf(tc.cluster, nil), cluster.SourceAuto, scenes.Now)
+			findings := diagnosis.Of(c)
+			if diff := cmp.Diff(tc.want, said(findings)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for _, m := range c.Members() {
+				if m.Member == member && m.State != tc.state {
+					t.Errorf("%s is %s, want %s", member, m.State, tc.state)
+				}
+			}
+			for _, f := range findings {
+				for _, command := range f.Step.Commands {
+					if text := words.Shell(command); !strings.Contains(text, " get service ") && !strings.HasSuffix(text, " -- status") {
+						t.Errorf("the step is more than how to look: %s", text)
+					}
+				}
+			}
+			check(t, c, findings)
+		})
+	}
+}
+
 func TestOf(t *testing.T) {
 	t.Parallel()
 	const down, up = api.NodeStatusDown, api.NodeStatusUnknown
@@ -245,14 +317,12 @@ func TestOf(t *testing.T) {
 				}
 			}
 		}, want: []string{"NodeStarting: demo-dc1-rack2-0 is starting: waits for its Pod to end"}},
-		"a claim that is deleted of a node that was decommissioned": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
-			deletes("demo-dc1-rack2-0")(o)
-			for i := range o.Services {
-				if o.Services[i].Name == "demo-dc1-rack2-0" {
-					o.Services[i].Labels[api.LabelDecommissioned] = api.DecommissionedDone
-				}
-			}
+		"a claim that is deleted of a node that is only labelled as decommissioned": {cluster: labelled("demo-dc1-rack2-0"), change: deletes("demo-dc1-rack2-0"), want: []string{
+			"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 is being deleted under demo-dc1-rack2-0, which lives: its data goes when Pod demo-dc1-rack2-0 ends",
+			"DecommissionLabel: Service demo-dc1-rack2-0 has label scylla/decommissioned=true, and 3 fresh status reports list demo-dc1-rack2-0 as a normal member: " +
+				"the Scylla Operator may delete its PVC without a decommission",
 		}},
+		"a claim that is deleted of a node that was decommissioned": {cluster: gone(labelled("demo-dc1-rack2-0"), "demo-dc1-rack2-0"), change: deletes("demo-dc1-rack2-0")},
 		"rights": {cluster: plugintest.New(3, 1).NoReports(), change: func(o *cluster.Objects) {
 			o.Pods, o.Read = nil, o.Read&^cluster.KindPods
 			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePods, Kind: cluster.ProblemForbidden}}

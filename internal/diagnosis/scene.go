@@ -144,7 +144,7 @@ func (s *scene) pair(k int) (observer, observed int) {
 func (s *scene) look() {
 	for k := range s.h.Blockers {
 		r := s.h.Blockers[k].Reason
-		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && r != matrix.ReasonRollout && r != matrix.ReasonClaimDeleting {
+		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && r != matrix.ReasonRollout && r != matrix.ReasonClaimDeleting && r != matrix.ReasonDecommissionLabel {
 			s.nodes[j].about = append(s.nodes[j].about, k)
 		}
 	}

@@ -21,6 +21,7 @@ var gravity = [...]Reason{
 	ReasonDataDirectory,
 	ReasonForeignVolume,
 	ReasonClaimDeleting,
+	ReasonDecommissionLabel,
 	ReasonForceInvalid,
 	ReasonReplaceInvalid,
 	ReasonLabelMissing,

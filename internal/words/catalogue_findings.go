@@ -11,6 +11,7 @@ var findingWords = map[code.Code]string{
 	"FindingDatacenterDown":     "datacenter {datacenter} is DOWN[ since {age}]: all {nodes} of its nodes",
 	"FindingRackDown":           "rack {datacenter}/{rack} is DOWN[ since {age}]: all {nodes} of its nodes",
 	"FindingClaimDeleting":      "PersistentVolumeClaim {claim} is being deleted[ since {age}] under {node}, which lives: its data goes when Pod {pod} ends",
+	"FindingDecommissionLabel":  "Service {service} has label scylla/decommissioned=true, and {rows} fresh status {rows?report lists|reports list} {node} as a normal member: the Scylla Operator may delete its PVC without a decommission",
 	"FindingKubernetesNodeDown": "Kubernetes node {kubernetesNode} does not answer, and {nodes&} {nodes?is|are} on it",
 	"FindingNodeDown":           "{node} is DOWN[ since {age}][: {why}]",
 	"FindingNodeNotServing":     "{node} does not serve: {why}",
@@ -76,6 +77,7 @@ var findingWords = map[code.Code]string{
 	"LowerOrdinalFirst":  "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady); see what {lower} waits for: {1}",
 	"SaveData":           "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. While every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {1}",
 	"SaveVolumeAndData":  "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. First let volume {volume} outlive its claim: {1}; then, while every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {2}",
+	"SeeDecommissioned":  "do not scale its rack down and do not upgrade the Scylla Operator before it is known which is right; check what the nodes list: {1}; and who set the label: {2}",
 	"MendKubernetesNode": "see why, and bring Kubernetes node {kubernetesNode} back: {1}",
 
 	// Tasks after an operation.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// normalIn are the nodes whose fresh rows list a host ID as a normal member, itself among them, as
+// indexes into the matrix.
+func (c *Cluster) normalIn(id hostid.ID) []int {
+	at, known := c.all.Index(id)
+	if id == "" || !known {
+		return nil
+	}
+	in := c.all.Opinion(id).States[matrix.StateNormal]
+	if own := c.all.Cell(at, at); c.all.Witness(at) && own.Status != matrix.Missing && own.State == matrix.StateNormal {
+		in = append(in, at)
+	}
+	return in
+}
+
+// labelBlockers are the members whose Service has label scylla/decommissioned=true although fresh
+// rows list them as normal members. They do not block new nodes, but a cluster with one is not
+// healthy: up to 1.21 the Scylla Operator skips the decommission of such a node when its rack is
+// scaled down, later releases drain the rack down to it, and all delete its claim then.
+func (c *Cluster) labelBlockers() []matrix.Blocker {
+	var out []matrix.Blocker
+	for _, name := range c.ix.names() {
+		svc, ref := c.ix.services[name], c.ix.refs[name]
+		if svc == nil || svc.Labels[api.LabelDecommissioned] != api.DecommissionedDone {
+			continue
+		}
+		if in := c.normalIn(ref.HostID); len(in) > 0 {
+			out = append(out, matrix.Blocker{
+				Reason: matrix.ReasonDecommissionLabel, Observed: ref,
+				Cause: code.New(bootstrap.CauseDecommissionLabel, "service", name, "rows", len(in)), Step: c.labelStep(svc),
+			})
+		}
+	}
+	return out
+}
+
+// labelStep is how to look. It does not name the removal of the label: what the releases of the
+// Scylla Operator after 1.21 do then was not established.
+func (c *Cluster) labelStep(svc *corev1.Service) code.Message {
+	return code.New(StepSeeDecommissioned).Do(
+		append(code.Scylla(c.Namespace, "nodetool", svc.Name), "--", "status"),
+		code.Kubectl(c.Namespace, "get", "service", svc.Name, "--output", "yaml", "--show-managed-fields"))
+}
