@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )
 
@@ -76,6 +77,32 @@ func TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing
 			w.replaced()
 		})
 	}
+}
+
+// TestNoHarm28ADelayedDeletionDoesNotHitTheNewNode: the claim was empty, and its Pod, created again,
+// has replaced the node on it while the deletion of the claim was in transit.
+func TestNoHarm28ADelayedDeletionDoesNotHitTheNewNode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ask()
+	w.hold = true
+	r := w.controller()
+	for len(w.late) == 0 {
+		w.steps(r, 1, time.Second)
+	}
+	anew, yes := hostid.ID(newID(1)), true
+	w.volumes["pvc-1"], w.phase = newID(1), 4
+	w.rows([]api.ObservedNodeStatusReport{{HostID: anew, Status: api.NodeStatusUp}})
+	w.annotate(target, &api.NodeStatusReport{HostID: anew, OperationMode: "NORMAL", OwnsTokens: &yes})
+	w.updatePod(target, ready)
+	w.members()
+	w.steps(r, 4, 2*time.Second)
+	for i, arrives := range w.late {
+		if err := arrives(); !apierrors.IsConflict(err) {
+			t.Errorf("deletion %d of %d: %v, want a conflict", i+1, len(w.late), err)
+		}
+	}
+	w.untouched()
 }
 
 // A target that returns shortly after the replacement was requested keeps its claim.

@@ -170,8 +170,8 @@ func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replacement.Re
 func (r *Reconciler) take(ctx context.Context, reading *replacement.Reading, svc *corev1.Service, step replacement.Step) (reconcile.Result, error) {
 	var err error
 	again := afterWrite
-	switch step.Action {
-	case replacement.ActionRefuse, replacement.ActionHoldEviction, replacement.ActionWaitRefused, replacement.ActionFail:
+	// Every decision but the deletion itself recalls one that may still be in transit: the new node may run on that claim by now.
+	if step.Action != replacement.ActionDeletePVC {
 		if changed, err := r.recallDeletions(ctx, reading, svc.Name); err != nil || changed {
 			return reconcile.Result{RequeueAfter: afterWrite}, err
 		}
