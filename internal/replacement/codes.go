@@ -92,6 +92,9 @@ const (
 	saysOthersBringBackOnly        code.Code = "OthersBringBackOnly"
 	saysOperatorEndByHand          code.Code = "OperatorEndByHand"
 	saysOperatorLabelRemoved       code.Code = "OperatorLabelRemoved"
+	saysOperatorOldPod             code.Code = "OperatorOldPod"
+	saysOperatorLetEvict           code.Code = "OperatorLetEvict"
+	saysOperatorSeeOldPod          code.Code = "OperatorSeeOldPod"
 	saysOperatorManages            code.Code = "OperatorManages"
 	saysOperatorNoOriginal         code.Code = "OperatorNoOriginal"
 	saysOperatorPlainNewNode       code.Code = "OperatorPlainNewNode"
@@ -252,6 +255,7 @@ const (
 	SaysVolumeDeleted      code.Code = "VolumeDeleted"      // member
 	SaysPutLabelBack       code.Code = "PutLabelBack"       // hostID; command: label
 	SaysRecordLost         code.Code = "RecordLost"         // member
+	SaysPutRequestBack     code.Code = "PutRequestBack"     // command: label
 
 	SaysReplaceSeeHowFar code.Code = "ReplaceSeeHowFar"
 	SaysScyllaDBSaid     code.Code = "ScyllaDBSaid"

@@ -47,11 +47,23 @@ func LostRecord(in Input) code.Message {
 	case in.StatefulSet == nil || in.StatefulSet.Deleting || in.Self.Ordinal == nil || *in.Self.Ordinal >= in.StatefulSet.First+in.StatefulSet.Replicas:
 		return code.Message{} // it is scaled away, and its claim with it
 	}
-	return PutBack(in.Namespace, in.Self.Member, id)
+	return PutBack(in, id)
 }
 
-// PutBack returns the command that records the replaced node again on a member's Service.
-func PutBack(namespace, member string, original hostid.ID) code.Message {
+// PutBack returns the command that makes a replacement that the Scylla Operator has begun go on. While the old Pod exists that is the request alone: with the host ID recorded the
+// operator no longer evicts the Pod, and waits for another host ID without end (its sync_services.go, finishOngoingReplaceNodeUsingHostID).
+func PutBack(in Input, original hostid.ID) code.Message {
+	if in.Pod != nil && !in.Pod.Deleting {
+		return code.New(SaysPutRequestBack).Do(code.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"="))
+	}
 	return code.New(SaysPutLabelBack, "hostID", original).Do(
-		code.Kubectl(namespace, "label", "service", member, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+string(original)))
+		code.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+string(original)))
+}
+
+// oldPodStays is true for a Pod of the node that is replaced: its row has that host ID, or it has a Kubernetes node while its claim is being deleted, on which no new Pod is
+// scheduled. A new node needs a new Pod.
+func oldPodStays(in Input, original hostid.ID) bool {
+	p := in.Pod
+	return p != nil && !p.Deleting &&
+		(original != "" && p.HostID == original || p.Scheduled && slices.ContainsFunc(in.Claims, func(c Claim) bool { return c.Deleting }))
 }

@@ -38,6 +38,8 @@ func State(in Input) Step {
 		s.Cure = code.New(saysOperatorPlainNewNode).Do(code.Scylla(in.Namespace, "replace", "status"))
 	case in.Pod == nil || in.Pod.Deleting:
 		s.Action, s.Message = ActionWaitNewPod, code.New(saysOperatorWaitsForPod)
+	case oldPodStays(in, rec.Original):
+		s = operatorOldPod(in, s)
 	default:
 		if s = operatorJoin(in, s, id); s.Action == ActionFinish && !in.OperatorOff.IsZero() {
 			s = operatorOff(in, s)
@@ -62,6 +64,19 @@ func operatorDeletes(in Input, s Step) Step {
 	default:
 		s.Action, s.Message = ActionDeletePVC, code.New(saysOperatorDeletes)
 	}
+	return s
+}
+
+// operatorOldPod is the record of a replacement whose old Pod was never evicted: the operator waits for a new host ID in it. Without the label it evicts the Pod, whose volume goes
+// then, so that is offered only while a majority has the node DOWN and nothing shows that it lives.
+func operatorOldPod(in Input, s Step) Step {
+	s.Action, s.Message = ActionHoldEviction, code.New(saysOperatorOldPod, "pod", in.Pod.Name, "label", api.LabelReplacingNodeHostID)
+	v := newOpinions(&in, s.Original, "", nil)
+	if v.checkDown().result == OK && v.checkNotAlive().result == OK {
+		s.Cure = code.New(saysOperatorLetEvict).Do(code.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplacingNodeHostID+"-"))
+		return s
+	}
+	s.Cure = code.New(saysOperatorSeeOldPod).Do(code.Scylla(in.Namespace, "describe", in.Self.Member))
 	return s
 }
 

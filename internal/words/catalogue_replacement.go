@@ -268,6 +268,9 @@ var replacementSentences = map[code.Code]string{
 	// The Scylla Operator's own procedure.
 	"OperatorManages":       "the Scylla Operator manages this member and replaces its node itself",
 	"OperatorLabelRemoved":  "label {label} was removed in the middle: the Scylla Operator no longer ends the replacement, and every later start of this member replaces {original}",
+	"OperatorOldPod":        "Pod {pod} is still that of the old node: because of label {label} the Scylla Operator does not evict it, and waits for a new host ID",
+	"OperatorLetEvict":      "remove the label; then the Scylla Operator evicts the Pod and records the host ID again: {1}",
+	"OperatorSeeOldPod":     "check whether the old node is DOWN: {1}",
 	"OperatorEndByHand":     "when the new node has joined: {1}",
 	"OperatorDeletes":       "the Scylla Operator deletes claim and Pod and records the host ID",
 	"OperatorNoOriginal":    "the Scylla Operator recorded no usable host ID: {why}",
@@ -279,6 +282,7 @@ var replacementSentences = map[code.Code]string{
 	"ClaimIsDeleted":        "claim {claim} is being deleted or is gone, whoever deleted it; the label alone tells the new node whom it replaces: leave it",
 	"VolumeDeleted":         "the volume of {member} is deleted, and the cluster may have banned the old node",
 	"PutLabelBack":          "put the host ID {hostID} back, before the new Pod starts: {1}",
+	"PutRequestBack":        "request it again; the Scylla Operator records the host ID itself, once the old Pod is evicted: {1}",
 	"RecordLost":            "the volume of {member} is being deleted, and no label says any more whom its new node replaces: it would start as a plain new node",
 	"OperatorWaitsForPod":   "the Scylla Operator waits for the new Pod",
 	"OperatorRemovesLabels": "the Scylla Operator removes the labels",

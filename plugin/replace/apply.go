@@ -97,7 +97,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	if s.in.Operator {
 		// The operator knows no withdrawal: it may have begun to delete while the label went.
 		if late := o.tooLate(ctx, s); late != nil {
-			return exit.WithHint(exit.Refusedf("the label went too late: %s", words.Text(code.New(replacement.SaysRecordLost, "member", s.member()))), words.Text(replacement.PutBack(s.key.Namespace, s.member(), s.in.Self.HostID)))
+			return exit.WithHint(exit.Refusedf("the label went too late: %s", words.Text(code.New(replacement.SaysRecordLost, "member", s.member()))), words.Text(replacement.PutBack(*s.in, s.in.Self.HostID)))
 		}
 	}
 	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla", o.d.WhoAmI(ctx), s.member()))

@@ -21,8 +21,43 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
-// putBack is the one command that records the replaced host ID again.
-var putBack = "kubectl label service " + target + " scylla/replace= internal.scylla-operator.scylladb.com/replacing-node-hostid=" + oldID + " -n demo"
+// putBack is the command that requests a lost replacement again while the old Pod exists.
+var putBack = "kubectl label service " + target + " scylla/replace= -n demo"
+
+// TestNoHarm11TheOldPodIsNotTheNewNode: the printed fix recorded the host ID as well. Then the Scylla Operator no longer evicts the old Pod, which a disruption budget had delayed,
+// and `replace status` took that Pod for the new node and ended with 0.
+func TestNoHarm11TheOldPodIsNotTheNewNode(t *testing.T) {
+	both := "kubectl label service " + target + " scylla/replace= internal.scylla-operator.scylladb.com/replacing-node-hostid=" + oldID + " -n demo"
+	noPod := func(objects []client.Object) []client.Object {
+		return slices.DeleteFunc(objects, func(o client.Object) bool {
+			_, pod := o.(*corev1.Pod)
+			return pod && o.GetName() == target
+		})
+	}
+	recorded := func(c *plugintest.Cluster) []client.Object {
+		svc := c.Operator().Service(target)
+		svc.Labels[api.LabelReplace], svc.Labels[api.LabelReplacingNodeHostID] = "", oldID
+		return terminating(c.Objects())
+	}
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		says    string
+		saysNot string
+	}{
+		"no label, the old Pod exists":       {terminating(dead().Operator().Objects()), putBack, api.LabelReplacingNodeHostID + "="},
+		"no label, the old Pod is gone":      {noPod(terminating(dead().Operator().Objects())), both, putBack},
+		"both labels, the old Pod exists":    {recorded(dead()), "Pod " + target + " is still that of the old node", "exit 0"},
+		"both labels, and the node is alive": {recorded(prepared()), "check whether the old node is DOWN", "-hostid- "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := plugintest.Run{Args: []string{"replace", "status", target, "-n", "demo"}, Objects: tc.objects}.Do(t)
+			text := strings.Join(strings.Fields(got.Stdout), " ")
+			if got.Code != 3 || !strings.Contains(text, tc.says) || strings.Contains(text, tc.saysNot) {
+				t.Errorf("exit %d, want 3, %q and not %q:\n%s%s", got.Code, tc.says, tc.saysNot, got.Stdout, got.Stderr)
+			}
+		})
+	}
+}
 
 // terminating marks the target's claim as being deleted.
 func terminating(objects []client.Object) []client.Object {
