@@ -2,7 +2,7 @@
 
 // Package force propagates two annotations of a StatefulSet, a ScyllaDBDatacenter or a ScyllaCluster to the member Services, where barriers read
 // them: the force annotation, and the reference to the report to judge by. It removes its copies once the origin no longer has the annotation. It
-// writes to no Pod, so no Pod restarts.
+// writes to no Pod, so no Pod restarts. It removes the force from the Service of a member whose node has started: a force is for one start.
 //
 // It must not write to Services that our controller does not manage, nor judge whether forcing is safe; it writes an Event for each forced member.
 package force
@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -87,6 +88,9 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 		Named("force").
 		Watches(&appsv1.StatefulSet{}, byCluster, saysMore).
 		Watches(&corev1.Service{}, byCluster, saysMore).
+		Watches(&corev1.Pod{}, byCluster, builder.WithPredicates(predicate.Funcs{
+			UpdateFunc: func(e event.UpdateEvent) bool { return startsWithForce(mgr.GetClient(), e.ObjectNew) },
+		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)}).
 		Build(New(o))
 	if err != nil {
@@ -97,6 +101,13 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 		return fmt.Errorf("register the search for the Scylla Operator's kinds: %w", err)
 	}
 	return nil
+}
+
+// startsWithForce is true for a Pod whose member Service has the force annotation.
+func startsWithForce(c client.Reader, pod client.Object) bool {
+	svc := &corev1.Service{}
+	err := c.Get(context.Background(), client.ObjectKeyFromObject(pod), svc) // from the cache
+	return err == nil && svc.Annotations[api.AnnotationForceProceed] != ""
 }
 
 // Reconcile brings the annotations of one cluster's member Services up to date.
@@ -111,6 +122,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	var sets appsv1.StatefulSetList
 	if err := r.o.Client.List(ctx, &sets, in...); err != nil {
 		return reconcile.Result{}, fmt.Errorf("list statefulsets of cluster %s: %w", req, err)
+	}
+	var pods corev1.PodList
+	if err := r.o.Client.List(ctx, &pods, in...); err != nil {
+		return reconcile.Result{}, fmt.Errorf("list pods of cluster %s: %w", req, err)
+	}
+	podOf := map[string]*corev1.Pod{}
+	for i := range pods.Items {
+		podOf[pods.Items[i].Name] = &pods.Items[i]
 	}
 	above, err := r.above(ctx, req.NamespacedName)
 	if err != nil {
@@ -138,8 +157,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			r.complain(ctx, o.Object, o.kind, complained)
 		}
 		want := Propagate(svc.Annotations, sources)
+		spent := want[api.AnnotationForceProceed] == api.ForceProceedValue && cluster.NodeStarted(podOf[svc.Name])
+		if spent {
+			Spend(want)
+		}
 		if !maps.Equal(want, svc.Annotations) && (len(want) > 0 || len(svc.Annotations) > 0) {
-			err := r.apply(ctx, svc, want)
+			err := r.apply(ctx, svc, want, spent)
 			if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 				conflict = true
 				continue
@@ -189,7 +212,7 @@ func (r *Reconciler) above(ctx context.Context, key types.NamespacedName) ([]obj
 	return out, nil
 }
 
-func (r *Reconciler) apply(ctx context.Context, svc *corev1.Service, want map[string]string) error {
+func (r *Reconciler) apply(ctx context.Context, svc *corev1.Service, want map[string]string, spent bool) error {
 	had, from := svc.Annotations[api.AnnotationForceProceed], svc.Annotations[api.AnnotationForcePropagatedFrom]
 	if err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { s.Annotations = want }); err != nil {
 		return err
@@ -200,7 +223,11 @@ func (r *Reconciler) apply(ctx context.Context, svc *corev1.Service, want map[st
 		return nil
 	}
 	r.o.Log.InfoContext(ctx, "force annotation propagated", "namespace", svc.Namespace, "member", svc.Name, "value", now, "previous", had, "from", nowFrom)
-	if had == api.ForceProceedValue && now != api.ForceProceedValue {
+	switch {
+	case spent && had == api.ForceProceedValue:
+		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "ForceProceedSpent", "PropagateForce",
+			fmt.Sprintf("the node of member %s has started: its Service no longer has annotation %s, and its next start is judged", svc.Name, api.AnnotationForceProceed))
+	case had == api.ForceProceedValue && now != api.ForceProceedValue:
 		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "ForceProceedWithdrawn", "PropagateForce",
 			fmt.Sprintf("%s no longer says that member %s may start whatever the reports say", from, svc.Name))
 	}

@@ -293,6 +293,47 @@ func demoCluster() []client.Object {
 	return []client.Object{set("demo-r1"), set("demo-r2"), service("demo-r1-0", "demo-r1"), service("demo-r1-1", "demo-r1"), service("demo-r2-0", "demo-r2")}
 }
 
+// startedPod is a Pod whose ScyllaDB has started: its reporter has ScyllaDB's operation mode.
+func startedPod(name, mode string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, Labels: map[string]string{api.LabelCluster: "demo"},
+			Annotations: map[string]string{api.AnnotationNodeStatusReport: `{"operationMode":"` + mode + `"}`}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerScyllaDB}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
+	}
+}
+
+// TestNoHarm12AForceIsForOneStart: it stayed on the Service, and let the next start pass, such as
+// that of a new Pod with an empty volume.
+func TestNoHarm12AForceIsForOneStart(t *testing.T) {
+	own := service("demo-r1-0", "demo-r1")
+	own.Annotations = map[string]string{key: "true", why: "drill", "other": "stays"}
+	waits := service("demo-r1-1", "demo-r1")
+	waits.Annotations = map[string]string{key: "true"}
+	above := set("demo-r2")
+	above.Annotations = map[string]string{key: "true"}
+	b := newBench(t, set("demo-r1"), above, own, waits, service("demo-r2-0", "demo-r2"), service("demo-r2-1", "demo-r2"),
+		startedPod("demo-r1-0", "STARTING"), startedPod("demo-r1-1", ""), startedPod("demo-r2-0", "NORMAL"))
+	b.reconcile()
+	for name, want := range map[string]map[string]string{
+		"demo-r1-0": {"other": "stays"},
+		"demo-r1-1": {key: "true"}, // its container runs, and ScyllaDB has not answered
+		"demo-r2-0": {},
+		"demo-r2-1": {key: "true", from: "StatefulSet/demo-r2"}, // it has no Pod
+	} {
+		if diff := cmp.Diff(want, b.annotations(name), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if !slices.ContainsFunc(b.events(), func(e string) bool { return strings.HasPrefix(e, "ForceProceedSpent Service/demo-r1-0: ") }) {
+		t.Errorf("no Event says that the force is spent: %q", b.events())
+	}
+	if w := b.reconcile(); len(w) > 0 {
+		t.Errorf("a second time it wrote %q", w)
+	}
+}
+
 func TestForceFromAStatefulSetAndBack(t *testing.T) {
 	b := newBench(t, demoCluster()...)
 	if w := b.reconcile(); len(w) > 0 {

@@ -21,6 +21,14 @@ var propagated = []struct{ key, marker, along string }{
 	{api.AnnotationStatusReportOverrideRef, api.AnnotationOverrideRefPropagatedFrom, ""},
 }
 
+// Spend removes the force from the annotations of a member Service whose node has started: its next start, perhaps with an empty volume, must be judged. An object above keeps its
+// force, for members that have not started.
+func Spend(service map[string]string) {
+	for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom, api.AnnotationForceReason} {
+		delete(service, k)
+	}
+}
+
 // Propagate returns the annotations that a member Service should have, given those of its sources, nearest first.
 //
 //   - The nearest source that has the annotation decides, whatever the value: a value that does not open the barrier is copied too, because the

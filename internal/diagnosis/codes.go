@@ -37,6 +37,7 @@ const (
 	sayUnclear        code.Code = "FindingUnclear"            // fact
 	sayNoNodes        code.Code = "FindingNoNodes"            // newcomers
 	saySchemas        code.Code = "FindingSchemaDisagreement" // count
+	sayForced         code.Code = "FindingForced"             // objects
 	sayVersions       code.Code = "FindingVersionMix"         // versions
 
 	whyNoPod   code.Code = "BecauseNoPod"              //
@@ -72,6 +73,7 @@ const (
 	stepFirstJoins    code.Code = "FirstJoins"      // command: barrier
 	stepUpgrade       code.Code = "FinishUpgrade"   //
 	stepWaitSchema    code.Code = "WaitForSchema"   //
+	stepUndoForce     code.Code = "TakeForceBack"   // command: force-proceed --undo
 	stepSeeLeftover   code.Code = "SeeLeftover"     // command: status
 )
 

@@ -43,13 +43,14 @@ const (
 	Unclear            Kind = "Unclear"            // a blocker that no other kind explains
 	NoNodes            Kind = "NoNodes"            // no node has joined yet
 	NodeUnheard        Kind = "NodeUnheard"        // remark: a newcomer runs, and no node has heard of it
+	Forced             Kind = "Forced"             // remark: a start will skip its barrier
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 )
 
 var gravity = []Kind{
 	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
-	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, NodeUnheard, SchemaDisagreement, VersionMix,
+	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, SchemaDisagreement, VersionMix,
 }
 
 // Kinds lists every kind, the gravest first.

@@ -194,6 +194,30 @@ func TestNoHarm16DecommissionedIsWhatRowsSay(t *testing.T) {
 	}
 }
 
+// TestNoHarm12StatusShowsWhatIsForced: a force was only a word in the line of its Pod.
+func TestNoHarm12StatusShowsWhatIsForced(t *testing.T) {
+	t.Parallel()
+	c := plugintest.New(3, 1)
+	c.Service("demo-dc1-rack2-0").Annotations[api.AnnotationForceProceed] = "true"
+	o := objectsOf(c, nil)
+	findings := diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now))
+	if diff := cmp.Diff([]string{"remark Forced: forced: demo-dc1-rack2-0; the next start skips the barrier"}, said(findings)); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	if got, want := words.Shell(findings[0].Step.Commands[0]), "kubectl scylla force-proceed demo-dc1-rack2-0 --undo -n demo"; got != want {
+		t.Errorf("step %q, want %q", got, want)
+	}
+	for i := range o.StatefulSets {
+		if s := &o.StatefulSets[i]; s.Name == "demo-dc1-rack3" {
+			s.Annotations = map[string]string{api.AnnotationForceProceed: "true"}
+		}
+	}
+	findings = diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now))
+	if diff := cmp.Diff([]string{"remark Forced: forced: StatefulSet demo-dc1-rack3 and demo-dc1-rack2-0; the next start skips the barrier"}, said(findings)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestOf(t *testing.T) {
 	t.Parallel()
 	const down, up = api.NodeStatusDown, api.NodeStatusUnknown
@@ -339,6 +363,9 @@ func TestOf(t *testing.T) {
 			want:    []string{"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone"},
 		},
 		"different versions": {cluster: versions, want: []string{"remark VersionMix: the nodes run different versions: 2025.2.1 and 2025.3.0"}},
+		"a member that is forced": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			o.Services[0].Annotations[api.AnnotationForceProceed] = "true"
+		}, want: []string{"remark Forced: forced: demo-dc1-rack1-0; the next start skips the barrier"}},
 		"different schemas": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Facts = map[string]cluster.LiveFacts{"demo-dc1-rack1-0": {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}, "UNREACHABLE": {"10.0.0.3"}}}}
 		}, want: []string{"remark SchemaDisagreement: the nodes have 2 schema versions"}},

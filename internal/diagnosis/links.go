@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
@@ -286,6 +287,7 @@ func (s *scene) remarks() {
 	versions := map[string]bool{}
 	for _, facts := range s.c.Facts {
 		for v := range facts.Schemas {
+	s.forced()
 			versions[v] = versions[v] || v != "UNREACHABLE"
 		}
 	}
@@ -300,6 +302,31 @@ func (s *scene) remark(f Finding) {
 	f.Scope.Level, f.Remark = LevelCluster, true
 	s.add(f)
 }
+// forced reports what is forced: the next start of these members skips the barrier. A copy is reported with its origin.
+func (s *scene) forced() {
+	var objects []string
+	undo := []string{"--cluster", s.c.Name}
+	for i := range s.c.StatefulSets {
+		if set := &s.c.StatefulSets[i]; set.Annotations[api.AnnotationForceProceed] == api.ForceProceedValue {
+			objects = append(objects, "StatefulSet "+set.Name)
+		}
+	}
+	for _, m := range s.c.Members() {
+		if m.Service == nil || m.Force != api.ForceProceedValue || m.Service.Annotations[api.AnnotationForcePropagatedFrom] != "" && len(objects) > 0 {
+			continue
+		}
+		if objects = append(objects, m.Name()); len(objects) == 1 && m.Member != "" {
+			undo = []string{m.Member}
+			continue
+		}
+		undo = []string{"--cluster", s.c.Name}
+	}
+	if len(objects) > 0 {
+		s.remark(Finding{Kind: Forced, Message: code.New(sayForced, "objects", objects),
+			Step: code.New(stepUndoForce).Do(code.Scylla(s.c.Namespace, append(append([]string{"force-proceed"}, undo...), "--undo")...))})
+	}
+}
+
 
 // mix reports that nodes run different versions.
 func (s *scene) mix() {

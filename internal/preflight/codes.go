@@ -62,6 +62,7 @@ const (
 	NameLeadsElsewhere   code.Code = "NameLeadsElsewhere"
 	NameHidden           code.Code = "NameHidden"
 	NoGoverningService   code.Code = "NoGoverningService"
+	ForcedNext           code.Code = "ForcedNext"
 	ReportersAnswer      code.Code = "ReportersAnswer"
 	ReporterSilent       code.Code = "ReporterDoesNotAnswer"
 )
@@ -94,6 +95,7 @@ const (
 	StepPublish       code.Code = "StepPublish"
 	StepGoverning     code.Code = "StepGoverning"
 	StepReporterLog   code.Code = "StepReporterLog"
+	StepUndoForce     code.Code = "StepUndoForce"
 	StepKubernetes    code.Code = "StepKubernetes"
 )
 

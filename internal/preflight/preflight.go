@@ -121,6 +121,7 @@ func Check(in *Input) []Result {
 	c.images()
 	c.services()
 	c.names()
+	c.forced()
 	c.reporters()
 	return c.results
 }

@@ -277,3 +277,24 @@ func TestEveryPolicyIsLookedFor(t *testing.T) {
 		t.Errorf("policies (-applied +looked for):\n%s", diff)
 	}
 }
+
+// TestNoHarm12CheckShowsWhatIsForced: nothing but the status showed a force, and only as a word.
+func TestNoHarm12CheckShowsWhatIsForced(t *testing.T) {
+	t.Parallel()
+	in := well()
+	in.Services[0].Annotations = map[string]string{api.AnnotationForceProceed: "true"}
+	in.StatefulSets[0].Annotations = map[string]string{api.AnnotationForceProceed: "true"}
+	var got []string
+	for _, r := range preflight.Check(in) {
+		if r.Check == "force" {
+			got = append(got, string(r.State)+" "+r.Subject+" "+words.Shell(r.Step.Commands[0]))
+		}
+	}
+	want := []string{
+		"warning statefulset demo/demo kubectl scylla force-proceed --cluster demo --undo -n demo",
+		"warning service demo/demo-0 kubectl scylla force-proceed demo-0 --undo -n demo",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -210,6 +210,22 @@ func (c *checker) services() {
 	}
 }
 
+// forced are the members and StatefulSets with the force annotation: a start of theirs skips the barrier.
+func (c *checker) forced() {
+	for i := range c.in.StatefulSets {
+		if s := &c.in.StatefulSets[i]; s.Annotations[api.AnnotationForceProceed] == api.ForceProceedValue {
+			c.add("force", subject(s), Warning, code.New(ForcedNext, "annotation", api.AnnotationForceProceed), code.New(StepUndoForce).Do(
+				code.Scylla(s.Namespace, "force-proceed", "--cluster", s.Labels[api.LabelCluster], "--undo")))
+		}
+	}
+	for i := range c.in.Services {
+		if s := &c.in.Services[i]; s.Annotations[api.AnnotationForceProceed] == api.ForceProceedValue && s.Annotations[api.AnnotationForcePropagatedFrom] == "" {
+			c.add("force", "service "+s.Namespace+"/"+s.Name, Warning, code.New(ForcedNext, "annotation", api.AnnotationForceProceed), code.New(StepUndoForce).Do(
+				code.Scylla(s.Namespace, "force-proceed", s.Name, "--undo")))
+		}
+	}
+}
+
 func (c *checker) reporters() {
 	from := len(c.results)
 	for _, name := range slices.Sorted(maps.Keys(c.in.Reach)) {

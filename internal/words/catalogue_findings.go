@@ -40,6 +40,7 @@ var findingWords = map[code.Code]string{
 	"FindingUnclear":            "{fact}",
 	"FindingNoNodes":            "no node has joined yet, {newcomers} {newcomers?newcomer waits|newcomers wait}",
 	"FindingSchemaDisagreement": "the nodes have {count} schema versions",
+	"FindingForced":             "forced: {objects&}; the next start skips the barrier",
 	"FindingVersionMix":         "the nodes run different versions: {versions&}",
 
 	"BecauseNoPod":              "it has no Pod",
@@ -68,6 +69,7 @@ var findingWords = map[code.Code]string{
 	"FirstJoins":      "what they wait for: {1}",
 	"FinishUpgrade":   "finish the upgrade, if one is under way",
 	"WaitForSchema":   "wait until they agree before the schema is changed",
+	"TakeForceBack":   "take the force back, unless that start is still to come: {1}",
 	"SeeLeftover":     "what is known of it: {1}",
 
 	"WaitForLeaving":     "it is being decommissioned, and the Scylla Operator has no row of it until it has left: wait; what it does, its log says: {1}",

@@ -82,6 +82,7 @@ var preflightSentences = map[code.Code]string{
 	"NameHidden":            "the name {name} is in the DNS only while its Pod is ready: the Service has not publishNotReadyAddresses",
 	"NoGoverningService":    "its headless Service {service} is not there, or not headless: POD.{service} is no name in the DNS",
 	"ReportersAnswer":       "{reporters} reporters answer",
+	"ForcedNext":            "annotation {annotation}=true is on it: the next start skips the barrier",
 	"ReporterDoesNotAnswer": "its reporter does not answer: {why}",
 
 	"StepInstall":       "install it: {1}",
@@ -109,5 +110,6 @@ var preflightSentences = map[code.Code]string{
 	"StepImages":        "name the image by its digest",
 	"StepService":       "the controller makes it once the StatefulSet has the label app.kubernetes.io/managed-by=kubectl-scylla",
 	"StepReporterLog":   "its log says why: {1}",
+	"StepUndoForce":     "take it back, unless that start is still to come: {1}",
 	"StepKubernetes":    "upgrade Kubernetes",
 }

@@ -20,7 +20,7 @@ var verbsOfMembers = map[string]struct {
 	"nodetool":       {[]string{"nodetool", "MEMBER", "info"}, "run nodetool in pod demo/demo-dc1-rack3-0"},
 	"cqlsh":          {[]string{"cqlsh", "MEMBER"}, "run cqlsh in pod demo/demo-dc1-rack3-0"},
 	"barrier":        {[]string{"barrier", "MEMBER"}, "demo/demo-dc1-rack3-0"},
-	"force-proceed":  {[]string{"force-proceed", "MEMBER", "--yes"}, "service/demo-dc1-rack3-0"},
+	"force-proceed":  {[]string{"force-proceed", "MEMBER", "--yes"}, "member demo/demo-dc1-rack3-0 is running"},
 	"replace":        {[]string{"replace", "MEMBER", "--dry-run=client"}, "demo-dc1-rack3-0"},
 	"replace status": {[]string{"replace", "status", "MEMBER"}, "demo-dc1-rack3-0"},
 }

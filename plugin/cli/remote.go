@@ -27,6 +27,8 @@ type Remote struct {
 	Program []string
 	// Bare allows the program without arguments.
 	Bare bool
+	// Ask, where set, is called before the command runs, and may refuse it.
+	Ask func(ctx context.Context, targets []Target, command []string) error
 	// Stdin is passed to the command; a terminal is so anyway.
 	Stdin bool
 
@@ -80,6 +82,11 @@ func (r *Remote) Run(ctx context.Context) error {
 	targets, err := r.Targets.Find(ctx, r.d)
 	if err != nil {
 		return err
+	}
+	if r.Ask != nil {
+		if err := r.Ask(ctx, targets, r.command[len(r.Program):]); err != nil {
+			return err
+		}
 	}
 	return r.d.Each(ctx, &r.Targets, targets, 0, func(ctx context.Context, t *Target, out, errOut io.Writer) error {
 		e := kube.Exec{Namespace: t.Namespace, Pod: t.Pod.Name, Container: t.Container, Command: r.command, Stdout: out, Stderr: errOut}

@@ -101,6 +101,47 @@ func TestOnOneMember(t *testing.T) {
 	}
 }
 
+// TestNoHarm12TopologyCommandsAsk: nodetool decommission ran at once, whatever the status says.
+func TestNoHarm12TopologyCommandsAsk(t *testing.T) {
+	const down = "demo-dc1-rack3-0"
+	id := plugintest.New(3, 1).Node(down).HostID
+	for name, c := range map[string]struct {
+		healthy bool
+		flags   []string
+		command []string
+		answer  string
+		asks    string // part of what is shown before the question; empty for no question
+		runs    bool
+	}{
+		"status":                          {command: []string{"status"}, runs: true},
+		"removenode status":               {command: []string{"removenode", "status"}, runs: true},
+		"decommission":                    {command: []string{"decommission"}, asks: down + " is DOWN"},
+		"decommission, yes":               {command: []string{"decommission"}, answer: "yes\n", asks: down + " is DOWN", runs: true},
+		"decommission, -y":                {flags: []string{"-y"}, command: []string{"decommission"}, runs: true},
+		"decommission, all UP":            {healthy: true, command: []string{"decommission"}, runs: true},
+		"rebuild":                         {command: []string{"rebuild", "dc2"}, asks: down + " is DOWN"},
+		"removenode of a member, all UP":  {healthy: true, command: []string{"removenode", id}, asks: "is that of member " + down},
+		"excludenode of a member, all UP": {healthy: true, command: []string{"excludenode", id}, asks: "is that of member " + down},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &nodes{}
+			r := before(n.run(append([]string{"nodetool", "rack1/0"}, c.flags...)...), c.command...)
+			cl := plugintest.New(3, 1)
+			if !c.healthy {
+				cl.Down(down)
+			}
+			r.Objects, r.Stdin, r.Terminal = cl.Objects(), c.answer, cli.Terminal{In: c.answer != ""}
+			res := r.Do(t)
+			if ran := len(n.ran) > 0; ran != c.runs || res.Code != map[bool]int{true: 0, false: 2}[c.runs] {
+				t.Errorf("ran: %v, exit %d, want %v: %s", ran, res.Code, c.runs, res.Stderr)
+			}
+			if asked := strings.Contains(res.Stderr, "all the same?") || strings.Contains(res.Stderr, "not confirmed"); asked != (c.asks != "") || !strings.Contains(res.Stderr, c.asks) {
+				t.Errorf("asked: %v, want %q: %s", asked, c.asks, res.Stderr)
+			}
+		})
+	}
+}
+
 func input(r plugintest.Run, text string) plugintest.Run {
 	r.Stdin = text
 	return r

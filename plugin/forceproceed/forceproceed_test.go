@@ -189,6 +189,22 @@ func TestForceProceed(t *testing.T) {
 	}
 }
 
+// TestNoHarm12ARunningMemberIsNotForced: a force of a running member changed nothing, exited with 0
+// and stayed in force for the next start.
+func TestNoHarm12ARunningMemberIsNotForced(t *testing.T) {
+	c := waits()
+	starting := c.Newcomer("dc1", "rack3", 1)
+	c.Pod(starting).Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	for name, want := range map[string]int{"demo-dc1-rack1-0": 2, newcomer: 0, starting: 0} {
+		api := plugintest.NewClient(c.Objects(), interceptor.Funcs{})
+		before := state(t, api)
+		res := plugintest.Run{Args: []string{"force-proceed", name, "-n", "demo", "-y"}, Client: api}.Do(t)
+		if res.Code != want || want != 0 && (state(t, api) != before || !strings.Contains(res.Stderr, "is running")) {
+			t.Errorf("%s: exit %d, want %d: %s%s", name, res.Code, want, res.Stdout, res.Stderr)
+		}
+	}
+}
+
 // Between looking and acting a person thinks: the annotation must land on the object as it is then.
 func TestForceSurvivesAConflict(t *testing.T) {
 	conflicts := 0

@@ -67,8 +67,12 @@ func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, er
 			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from the %s %s and would come back", o.member, kind, s.Key),
 				"take it back there: "+words.Shell(code.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")))
 		}
+		if !o.undo && cluster.NodeStarted(m.Pod) {
+			return nil, exit.WithHint(exit.Refusedf("member %s/%s is running: a force opens the barrier of a start, and would open that of its next one unseen", s.Namespace, o.member),
+				"see what is wrong with it: "+words.Shell(code.Scylla(s.Namespace, "describe", o.member)))
+		}
 		if m.State == cluster.MemberJoined && !o.undo {
-			p.warnings = append(p.warnings, fmt.Sprintf("%s has joined already: forcing it changes nothing now and lets its next start pass unseen", o.member))
+			p.warnings = append(p.warnings, fmt.Sprintf("%s has joined already: it needs a force only if its barrier blocks its restart", o.member))
 		}
 	}
 	return p, nil
@@ -156,7 +160,7 @@ func (o *options) planScope(ctx context.Context, s *cluster.Cluster) (*plan, err
 		if m.Service == nil || o.datacenter != "" && m.Datacenter != o.datacenter {
 			continue
 		}
-		waits := m.State == cluster.MemberNewcomer || m.State == cluster.MemberUnknown
+		waits := (m.State == cluster.MemberNewcomer || m.State == cluster.MemberUnknown) && !cluster.NodeStarted(m.Pod)
 		if waits {
 			p.members = append(p.members, m.Member)
 		}
