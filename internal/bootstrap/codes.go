@@ -61,7 +61,7 @@ const (
 	CauseSeenUp         code.Code = "SeenUpBy"          // observers
 	CauseFirstNode      code.Code = "FirstNodeIs"       // first
 	RolloutRevision     code.Code = "PodsOfOldRevision" // statefulSet, updated, replicas
-	RolloutNotReady     code.Code = "FewerPodsReady"    // statefulSet, ready, joined
+	RolloutNotReady     code.Code = "FewerPodsReady"    // statefulSet, ready, joined, pods, gate
 	CauseController     code.Code = "ControllerNamed"   // controller
 
 	// Why a member is not the first node of its cluster, although no node has joined.
@@ -111,6 +111,7 @@ const (
 	StepStartController      code.Code = "StartController"
 	StepWaitForFirstNode     code.Code = "WaitForFirstNode" // command: get pod
 	StepWaitForRollout       code.Code = "WaitForRollout"   // command: rollout status
+	StepSeeNotReady          code.Code = "SeeNotReady"      // command: describe the Pod
 	StepNewerImage           code.Code = "GiveNewerImage"   // oldest
 	StepWaitForNewcomer      code.Code = "WaitForNewcomer"  // node; command: get pod
 	StepStabilise            code.Code = "WaitWhileAllStayUp"

@@ -145,6 +145,14 @@ func Outdated(m *matrix.Matrix, members []Peer, silent code.Message, since time.
 func RolloutBlockers(rollouts []Rollout, namespace string) []matrix.Blocker {
 	var list []matrix.Blocker
 	for _, r := range rollouts {
+		if r.Cause.Code == RolloutNotReady && !r.Rolling { // its Pods do not change, so that `rollout status` would wait for what may never end
+			see := code.Kubectl(namespace, "describe", "statefulset", r.StatefulSet)
+			if r.Pod != "" {
+				see = code.Kubectl(namespace, "describe", "pod", r.Pod)
+			}
+			list = append(list, matrix.Blocker{Reason: matrix.ReasonPodsNotReady, Cause: r.Cause, Step: code.New(StepSeeNotReady).Do(see)})
+			continue
+		}
 		list = append(list, matrix.Blocker{
 			Reason: matrix.ReasonRollout, Cause: r.Cause,
 			Step: code.New(StepWaitForRollout).Do(code.Kubectl(namespace, "rollout", "status", "statefulset/"+r.StatefulSet)),

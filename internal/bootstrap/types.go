@@ -53,6 +53,10 @@ type Rollout struct {
 	StatefulSet string
 	// Cause is RolloutRevision or RolloutNotReady with its numbers.
 	Cause code.Message
+	// Pod is the first one that is not ready; empty where none is known.
+	Pod string
+	// Rolling is true while its Pods are replaced by others of a new revision.
+	Rolling bool
 }
 
 // Input is everything that the decision depends on.

@@ -53,11 +53,46 @@ func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
 			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Cause: code.New(bootstrap.RolloutRevision,
 				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
 		case status.ReadyReplicas < members[set.Name]:
-			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Cause: code.New(bootstrap.RolloutNotReady,
-				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", members[set.Name])})
+			pods, gate := c.notReady(set)
+			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Pod: first(pods), Rolling: Rolling(set), Cause: code.New(bootstrap.RolloutNotReady,
+				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", members[set.Name], "pods", pods, "gate", gate)})
 		}
 	}
 	return out
+}
+
+// notReady are a StatefulSet's Pods that are not Ready, and the readiness gate of the first one all of whose containers are.
+func (c *Cluster) notReady(set *appsv1.StatefulSet) (pods []string, gate string) {
+	for _, name := range MemberNames(set) {
+		pod := c.ix.pods[name]
+		if pod == nil || PodReady(pod) {
+			continue
+		}
+		if pods = append(pods, name); gate == "" {
+			gate = failingGate(pod)
+		}
+	}
+	return pods, gate
+}
+
+// failingGate is the readiness gate that keeps a Pod from being Ready although its containers are; empty where there is none.
+func failingGate(pod *corev1.Pod) string {
+	if c := podCondition(pod, corev1.ContainersReady); c == nil || c.Status != corev1.ConditionTrue {
+		return ""
+	}
+	for _, g := range pod.Spec.ReadinessGates {
+		if c := podCondition(pod, g.ConditionType); c == nil || c.Status != corev1.ConditionTrue {
+			return string(g.ConditionType)
+		}
+	}
+	return ""
+}
+
+func first(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
 }
 
 // ofOldRevision is true while there are Pods of another revision than the newest.

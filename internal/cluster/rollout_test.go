@@ -8,10 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // A StatefulSet with fewer ready Pods than members holds up a newcomer; a replacement is not held up by the dead nodes that it is to ignore, or two
@@ -57,11 +59,37 @@ func TestRollouts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			blocked := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == matrix.ReasonRollout })
+			blocked := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool {
+				return b.Reason == matrix.ReasonRollout || b.Reason == matrix.ReasonPodsNotReady
+			})
 			if v.Decision == bootstrap.DecisionWait && blocked != (len(tc.want) > 0) {
 				t.Errorf("verdict %s blocked by a rollout: %v, want %v", v.Decision, blocked, len(tc.want) > 0)
 			}
 		})
+	}
+}
+
+// TestNoHarm32APodThatIsNotReadyIsNoRollout: it was called one, with `rollout status` as the step, which never ends.
+func TestNoHarm32APodThatIsNotReadyIsNoRollout(t *testing.T) {
+	const pod, gate = "demo-rack2-1", "example.test/attached"
+	st := settled(t)
+	st.Sets["demo-rack2"].Status.ReadyReplicas = 1
+	p := st.Pods[pod]
+	p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
+	p.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: gate, Status: corev1.ConditionFalse},
+	}
+	var found []string
+	for _, b := range st.cluster(SourceReport).Health().Blockers {
+		if b.Reason == matrix.ReasonRollout || b.Reason == matrix.ReasonPodsNotReady {
+			found = append(found, words.Text(b.Message())+" | "+words.Shell(b.Step.Commands[0]))
+		}
+	}
+	want := []string{"not every member that has joined is ready: StatefulSet demo-rack2 has 1 ready Pods for 2 members that have joined; not ready: " + pod +
+		"; readiness gate " + gate + " is not True | kubectl describe pod " + pod + " -n db"}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -37,20 +37,21 @@ const (
 	ReportOutdated     Kind = "ReportOutdated"     // the report differs from the Pods' annotations
 	OperatorDegraded   Kind = "OperatorDegraded"   // the Scylla Operator cannot do its work
 	RolloutInProgress  Kind = "RolloutInProgress"  // a StatefulSet is rolled
+	PodsNotReady       Kind = "PodsNotReady"       // a StatefulSet lacks ready Pods, and no finding about its nodes explains it
 	ReplacementOpen    Kind = "ReplacementOpen"    // it goes on by itself
 	NodeStarting       Kind = "NodeStarting"       // it goes on by itself
 	ReporterSilent     Kind = "ReporterSilent"     // a node that is UP has no row that counts
 	Unclear            Kind = "Unclear"            // a blocker that no other kind explains
 	NoNodes            Kind = "NoNodes"            // no node has joined yet
-	NodeUnheard        Kind = "NodeUnheard"        // remark: a newcomer runs, and no node has heard of it
 	Forced             Kind = "Forced"             // remark: a start will skip its barrier
+	NodeUnheard        Kind = "NodeUnheard"        // remark: a newcomer runs, and no node has heard of it
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 )
 
 var gravity = []Kind{
 	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
-	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, SchemaDisagreement, VersionMix,
+	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, SchemaDisagreement, VersionMix,
 }
 
 // Kinds lists every kind, the gravest first.

@@ -366,6 +366,9 @@ func TestOf(t *testing.T) {
 		"a member that is forced": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Services[0].Annotations[api.AnnotationForceProceed] = "true"
 		}, want: []string{"remark Forced: forced: demo-dc1-rack1-0; the next start skips the barrier"}},
+		"a StatefulSet that lacks a ready Pod": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			o.StatefulSets[0].Status = appsv1.StatefulSetStatus{Replicas: 1, UpdatedReplicas: 1, CurrentRevision: "a", UpdateRevision: "a"}
+		}, want: []string{"PodsNotReady: StatefulSet demo-dc1-rack1 has 0 ready Pods for 1 members that have joined"}},
 		"different schemas": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Facts = map[string]cluster.LiveFacts{"demo-dc1-rack1-0": {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}, "UNREACHABLE": {"10.0.0.3"}}}}
 		}, want: []string{"remark SchemaDisagreement: the nodes have 2 schema versions"}},

@@ -223,7 +223,7 @@ func (s *scene) rest() {
 		_, j := s.pair(k)
 		switch {
 		case s.taken[k]:
-		case b.Reason == matrix.ReasonRollout:
+		case b.Reason == matrix.ReasonRollout || b.Reason == matrix.ReasonPodsNotReady:
 			s.notReady(k)
 		case b.Reason == matrix.ReasonDatacenterUnverified && b.Observed.Datacenter != "":
 			s.add(Finding{
@@ -274,7 +274,11 @@ func (s *scene) notReady(k int) {
 		}
 	}
 	if b := &s.h.Blockers[k]; !s.taken[k] {
-		s.add(Finding{Kind: RolloutInProgress, Scope: Scope{Level: LevelCluster}, Message: code.New(sayRollout, "why", b.Cause, "nodes", nil), Step: b.Step}, k)
+		kind, message := PodsNotReady, b.Cause
+		if b.Reason == matrix.ReasonRollout {
+			kind, message = RolloutInProgress, code.New(sayRollout, "why", b.Cause, "nodes", nil)
+		}
+		s.add(Finding{Kind: kind, Scope: Scope{Level: LevelCluster}, Message: message, Step: b.Step}, k)
 	}
 }
 
@@ -283,11 +287,11 @@ func (s *scene) remarks() {
 	if rights := s.rights(); len(rights) > 0 && !slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
 		s.remark(Finding{Kind: RightsMissing, Message: code.New(sayRightsPartly, "rights", rights), Step: code.New(stepGetRights)})
 	}
+	s.forced()
 	s.unheard()
 	versions := map[string]bool{}
 	for _, facts := range s.c.Facts {
 		for v := range facts.Schemas {
-	s.forced()
 			versions[v] = versions[v] || v != "UNREACHABLE"
 		}
 	}
@@ -298,10 +302,6 @@ func (s *scene) remarks() {
 	s.mix()
 }
 
-func (s *scene) remark(f Finding) {
-	f.Scope.Level, f.Remark = LevelCluster, true
-	s.add(f)
-}
 // forced reports what is forced: the next start of these members skips the barrier. A copy is reported with its origin.
 func (s *scene) forced() {
 	var objects []string
@@ -327,6 +327,10 @@ func (s *scene) forced() {
 	}
 }
 
+func (s *scene) remark(f Finding) {
+	f.Scope.Level, f.Remark = LevelCluster, true
+	s.add(f)
+}
 
 // mix reports that nodes run different versions.
 func (s *scene) mix() {

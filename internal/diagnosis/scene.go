@@ -144,7 +144,7 @@ func (s *scene) pair(k int) (observer, observed int) {
 func (s *scene) look() {
 	for k := range s.h.Blockers {
 		r := s.h.Blockers[k].Reason
-		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && r != matrix.ReasonRollout && r != matrix.ReasonClaimDeleting && r != matrix.ReasonDecommissionLabel {
+		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && r != matrix.ReasonRollout && r != matrix.ReasonPodsNotReady && r != matrix.ReasonClaimDeleting && r != matrix.ReasonDecommissionLabel {
 			s.nodes[j].about = append(s.nodes[j].about, k)
 		}
 	}
@@ -284,7 +284,7 @@ func (n *node) counts() bool {
 // rolloutOf is the StatefulSet that a blocker says is rolled, and whether its Pods change; empty for other blockers.
 func (s *scene) rolloutOf(k int) (set string, changing bool) {
 	b := &s.h.Blockers[k]
-	if b.Reason != matrix.ReasonRollout {
+	if b.Reason != matrix.ReasonRollout && b.Reason != matrix.ReasonPodsNotReady {
 		return "", false
 	}
 	set, _ = b.Cause.Params["statefulSet"].(string)

@@ -38,6 +38,7 @@ var gravity = [...]Reason{
 	ReasonReportOutdated,
 	ReasonOperatorDegraded,
 	ReasonRollout,
+	ReasonPodsNotReady,
 	ReasonFirstNodePending,
 	ReasonOneAtATime,
 	ReasonReporterSilent,

@@ -118,7 +118,8 @@ const (
 	ReasonForeignVolume        Reason = "ForeignVolume"         // the volume holds another node's data
 	ReasonVolumeUnread         Reason = "VolumeUnreadable"      // the contents of the volume could not be read
 	ReasonFirstNodePending     Reason = "FirstNodePending"      // the cluster is new, and another member is its first node
-	ReasonRollout              Reason = "RolloutInProgress"     // a StatefulSet of the cluster is being rolled, or lacks Pods that it had
+	ReasonRollout              Reason = "RolloutInProgress"     // a StatefulSet of the cluster is being rolled
+	ReasonPodsNotReady         Reason = "PodsNotReady"          // a StatefulSet has fewer ready Pods than members that have joined
 	ReasonTargetUp             Reason = "ReplacedNodeUp"        // the node that is to be replaced, or ignored, is seen UP
 	ReasonPodToGo              Reason = "PodToBeReplaced"       // its replacement is about to evict this Pod
 	ReasonControllerSilent     Reason = "ControllerSilent"      // no controller keeps the reports up to date

@@ -116,5 +116,6 @@ const (
 	BudgetAllowsNow      code.Code = "BudgetAllowsNow"
 	StepWaitNow          code.Code = "StepWaitNow"
 	StepQuorumNow        code.Code = "StepQuorumNow"
+	StepDrainFirst       code.Code = "StepDrainFirst" // node; commands: drain of one Pod, check
 	StepLookAtData       code.Code = "StepLookAtData"
 )

@@ -5,6 +5,7 @@ package preflight
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -162,10 +163,33 @@ func (s *safety) data() {
 			names = append(names, m.Name())
 		}
 		if len(hurt) > 0 {
-			s.add("data", s.subject, Failed, code.New(QuorumLostNow, "nodes", names, "keyspaces", hurt), code.New(StepQuorumNow))
+			lost := code.New(QuorumLostNow, "nodes", names, "keyspaces", hurt)
+			if s.oneByOne(code.Message{}).IsZero() {
+				s.add("data", s.subject, Failed, lost, code.New(StepQuorumNow))
+			} else {
+				s.add("data", s.subject, Failed, lost, s.oneByOne(code.Message{}))
+			}
 		}
 	}
 	s.fine(from, "data", s.subject, code.New(QuorumKeptNow, "keyspaces", len(s.Keyspaces)))
+}
+
+// oneByOne is the step where several members are on the Kubernetes node: the first that may stop alone, and how; otherwise the given step.
+func (s *safety) oneByOne(otherwise code.Message) code.Message {
+	if s.For != ForDrain || len(s.Stopped) < 2 || s.DataErr != "" {
+		return otherwise
+	}
+	for _, m := range s.Stopped {
+		if m.Pod == nil || slices.ContainsFunc(s.Keyspaces, func(k Keyspace) bool {
+			return slices.ContainsFunc(k.Replicas, func(set []hostid.ID) bool { return s.losesQuorum(set, []cluster.Member{m}) })
+		}) {
+			continue
+		}
+		return code.New(StepDrainFirst, "node", m.Name()).Do(
+			code.Kubectl("", "drain", m.Pod.Spec.NodeName, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector="+appsv1.StatefulSetPodNameLabel+"="+m.Pod.Name),
+			code.Scylla(m.Namespace, "check", "--for=drain", m.Pod.Spec.NodeName))
+	}
+	return otherwise
 }
 
 // losesQuorum is true for replicas of which one stops, and of which too few are UP then: of all, or of those in the datacenter of the one that stops.
@@ -232,7 +256,11 @@ func (s *safety) budgets() {
 			}
 		}
 		if allowed := int(p.Status.DisruptionsAllowed); len(pods) > allowed {
-			s.add("budget", "budget "+p.Namespace+"/"+p.Name, Failed, code.New(BudgetSpentNow, "allowed", allowed, "pods", pods), code.New(StepWaitNow))
+			step := code.New(StepWaitNow)
+			if allowed > 0 { // a drain of several Pods at once stays beyond it, however long one waits
+				step = s.oneByOne(step)
+			}
+			s.add("budget", "budget "+p.Namespace+"/"+p.Name, Failed, code.New(BudgetSpentNow, "allowed", allowed, "pods", pods), step)
 		}
 	}
 	s.fine(from, "budget", s.subject, code.New(BudgetAllowsNow))

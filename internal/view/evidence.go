@@ -164,7 +164,7 @@ func look(n *matrix.Node) Look {
 // Hold is the reason, other than single members' states, that keeps every newcomer from joining; empty when there is none.
 func Hold(c *cluster.Cluster) string {
 	for _, b := range c.Health().Blockers {
-		if slices.Contains([]matrix.Reason{matrix.ReasonDatacenterUnverified, matrix.ReasonRollout}, b.Reason) {
+		if slices.Contains([]matrix.Reason{matrix.ReasonDatacenterUnverified, matrix.ReasonRollout, matrix.ReasonPodsNotReady}, b.Reason) {
 			return string(b.Reason)
 		}
 	}

@@ -24,6 +24,7 @@ var preflightSentences = map[code.Code]string{
 	"BudgetAllowsNow":       "no disruption budget is in the way",
 	"StepWaitNow":           "wait for its end, then ask again",
 	"StepQuorumNow":         "one node at a time, and none whose data has a replication factor of 1 or 2, or accept that queries fail meanwhile",
+	"StepDrainFirst":        "one node at a time, {node} first: {1}; when it is UP and its Pod is ready on another Kubernetes node, check for the next: {2}",
 	"StepLookAtData":        "look yourself: DESCRIBE KEYSPACES tells the replication factors",
 	"KubernetesFits":        "Kubernetes 1.{minor}",
 	"KubernetesTooOld":      "Kubernetes 1.{minor} is too old: 1.{oldest} or later is needed",
@@ -81,8 +82,8 @@ var preflightSentences = map[code.Code]string{
 	"NameLeadsElsewhere":    "the name {name} leads to {addresses&}, by its EndpointSlices, and the Pod has {address}",
 	"NameHidden":            "the name {name} is in the DNS only while its Pod is ready: the Service has not publishNotReadyAddresses",
 	"NoGoverningService":    "its headless Service {service} is not there, or not headless: POD.{service} is no name in the DNS",
-	"ReportersAnswer":       "{reporters} reporters answer",
 	"ForcedNext":            "annotation {annotation}=true is on it: the next start skips the barrier",
+	"ReportersAnswer":       "{reporters} reporters answer",
 	"ReporterDoesNotAnswer": "its reporter does not answer: {why}",
 
 	"StepInstall":       "install it: {1}",
@@ -109,7 +110,7 @@ var preflightSentences = map[code.Code]string{
 	"StepUnhealthy":     "let Pods that are not ready go: {1}",
 	"StepImages":        "name the image by its digest",
 	"StepService":       "the controller makes it once the StatefulSet has the label app.kubernetes.io/managed-by=kubectl-scylla",
-	"StepReporterLog":   "its log says why: {1}",
 	"StepUndoForce":     "take it back, unless that start is still to come: {1}",
+	"StepReporterLog":   "its log says why: {1}",
 	"StepKubernetes":    "upgrade Kubernetes",
 }

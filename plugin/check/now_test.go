@@ -60,6 +60,30 @@ func keyspaces(sets ...[]hostid.ID) func(*cli.Deps) {
 	}
 }
 
+// TestNoHarm32ADrainOfTwoMembersNamesTheFirst: a budget of one never allows two, so to wait helped nothing.
+func TestNoHarm32ADrainOfTwoMembersNamesTheFirst(t *testing.T) {
+	a, b, c := hostid.ID(plugintest.HostID(0)), hostid.ID(plugintest.HostID(1)), hostid.ID(plugintest.HostID(2))
+	const first = "kubectl drain worker-1 --ignore-daemonsets --delete-emptydir-data --pod-selector=statefulset.kubernetes.io/pod-name="
+	for name, tc := range map[string]struct {
+		allowed int32
+		sets    [][]hostid.ID
+		want    string
+	}{
+		"any may go first":                {1, [][]hostid.ID{{a, b, c}}, first + "demo-dc1-rack1-0"},
+		"the first has the only copy":     {1, [][]hostid.ID{{a}, {a, b, c}}, first + "demo-dc1-rack2-0"},
+		"each has an only copy":           {1, [][]hostid.ID{{a}, {b}, {c}}, ""},
+		"the budget allows none":          {0, [][]hostid.ID{{a, b, c}}, "wait for its end"},
+		"the location of data is unknown": {1, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := plugintest.Run{Args: []string{"check", "-n", "demo", "--for=drain", "worker-1"}, Objects: scene(tc.allowed).Objects(), Live: live(), Setup: keyspaces(tc.sets...)}.Do(t)
+			if res.Code != 3 || tc.want == "" && strings.Contains(res.Stdout, "kubectl drain") || !strings.Contains(res.Stdout, tc.want) {
+				t.Errorf("exit %d, want %q:\n%s%s", res.Code, tc.want, res.Stdout, res.Stderr)
+			}
+		})
+	}
+}
+
 func TestSafeNow(t *testing.T) {
 	a, b, c := plugintest.HostID(0), plugintest.HostID(1), plugintest.HostID(2)
 	all := []hostid.ID{hostid.ID(a), hostid.ID(b), hostid.ID(c)}
