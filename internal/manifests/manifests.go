@@ -13,6 +13,7 @@ import (
 	"io/fs"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/crds"
@@ -20,6 +21,13 @@ import (
 
 // Namespace is where the controller runs.
 const Namespace = "kubectl-scylla"
+
+// OperatorMemberRole is the ClusterRole with what our agent needs in a Pod of the Scylla Operator besides the operator's own rights.
+const OperatorMemberRole = "kubectl-scylla-member-of-operator"
+
+// OperatorAggregation labels the ClusterRoles that the Scylla Operator's scyllacluster-member takes in. Nothing of ours may carry it; an earlier
+// version's OperatorMemberRole did.
+const OperatorAggregation = "rbac.operator.scylladb.com/aggregate-to-scylla-member"
 
 //go:embed controller.yaml
 var controller []byte
@@ -35,6 +43,8 @@ type Options struct {
 	Replicas int
 	// ControllerArgs are added to the controller's command line.
 	ControllerArgs []string
+	// OperatorMembers are ServiceAccounts of the Scylla Operator's Pods that get the rights of our agent besides the operator's, each by a RoleBinding of ours.
+	OperatorMembers []types.NamespacedName
 	// Version is written on the namespace, so that the next installation knows the version it replaces; empty writes nothing.
 	Version string
 }
@@ -66,6 +76,9 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	if err := errors.Join(add("controller.yaml", controller), add("member.yaml", member)); err != nil {
 		return nil, err
 	}
+	for _, m := range o.OperatorMembers {
+		objs = append(objs, operatorMember(m))
+	}
 	out := objs[:0]
 	for _, u := range objs {
 		label(u)
@@ -88,6 +101,16 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 		out = append(out, u)
 	}
 	return out, nil
+}
+
+// operatorMember binds OperatorMemberRole to a ServiceAccount, in its namespace.
+func operatorMember(account types.NamespacedName) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+		"metadata": map[string]any{"namespace": account.Namespace, "name": OperatorMemberRole + "-" + account.Name},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": OperatorMemberRole},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": account.Name, "namespace": account.Namespace}},
+	}}
 }
 
 // controls applies the options to the controller's Deployment.

@@ -109,6 +109,17 @@ func (c *checker) clock() {
 	}
 }
 
+// aggregation finds the ClusterRole by which an earlier version kept the Scylla Operator from binding its own role: an account may only grant what it has.
+func (c *checker) aggregation() {
+	switch {
+	case c.in.AggregatedErr != "":
+		c.add("rights", "", Unknown, code.New(CannotTell, "why", c.in.AggregatedErr))
+	case c.in.Aggregated != "":
+		c.add("rights", "clusterrole "+c.in.Aggregated, Failed, code.New(BlocksOperator), code.New(StepUnlabel).Do(
+			code.Kubectl("", "label", "clusterrole", c.in.Aggregated, "rbac.operator.scylladb.com/aggregate-to-scylla-member-")))
+	}
+}
+
 // Policy is an admission policy that install applies and binds, for rules that RBAC cannot express.
 type Policy struct {
 	Name string

@@ -70,6 +70,9 @@ type Input struct {
 	KubernetesMinor int
 	Kinds           []Kind
 	Access          []Access
+	// Aggregated is the ClusterRole of an earlier version of ours that the Scylla Operator's scyllacluster-member takes in; empty when none does.
+	// AggregatedErr is why it could not be read.
+	Aggregated, AggregatedErr string
 	// Admission is the state of each of Policies.
 	Admission []Admission
 	// Controller is nil where there is none, ControllerErr why it could not be read. Lease is its leader's.
@@ -103,6 +106,7 @@ func Check(in *Input) []Result {
 	c.rights()
 	c.clock()
 	if !in.Pre {
+		c.aggregation()
 		c.policy()
 		c.controller()
 		c.lease()

@@ -123,12 +123,14 @@ func TestEachFaultHasItsLine(t *testing.T) {
 		want  code.Code
 		state preflight.State
 	}{
-		"old Kubernetes":               {func(in *preflight.Input) { in.KubernetesMinor = 28 }, preflight.KubernetesTooOld, preflight.Failed},
-		"kind missing":                 {func(in *preflight.Input) { in.Kinds[0].Served = nil }, preflight.KindMissing, preflight.Failed},
-		"kind of another version":      {func(in *preflight.Input) { in.Kinds[0].Served = []string{"v1"} }, preflight.KindNotServed, preflight.Failed},
-		"kinds may not be read":        {func(in *preflight.Input) { in.Kinds[0].Err = "forbidden" }, preflight.CannotTell, preflight.Unknown},
-		"right of the person missing":  {func(in *preflight.Input) { in.Access[0].Allowed = false }, preflight.RightMissing, preflight.Warning},
-		"right of the members missing": {func(in *preflight.Input) { in.Access[1].Allowed = false }, preflight.RightMissing, preflight.Failed},
+		"old Kubernetes":                  {func(in *preflight.Input) { in.KubernetesMinor = 28 }, preflight.KubernetesTooOld, preflight.Failed},
+		"kind missing":                    {func(in *preflight.Input) { in.Kinds[0].Served = nil }, preflight.KindMissing, preflight.Failed},
+		"kind of another version":         {func(in *preflight.Input) { in.Kinds[0].Served = []string{"v1"} }, preflight.KindNotServed, preflight.Failed},
+		"kinds may not be read":           {func(in *preflight.Input) { in.Kinds[0].Err = "forbidden" }, preflight.CannotTell, preflight.Unknown},
+		"a role that blocks the operator": {func(in *preflight.Input) { in.Aggregated = "x" }, preflight.BlocksOperator, preflight.Failed},
+		"our role may not be read":        {func(in *preflight.Input) { in.AggregatedErr = "forbidden" }, preflight.CannotTell, preflight.Unknown},
+		"right of the person missing":     {func(in *preflight.Input) { in.Access[0].Allowed = false }, preflight.RightMissing, preflight.Warning},
+		"right of the members missing":    {func(in *preflight.Input) { in.Access[1].Allowed = false }, preflight.RightMissing, preflight.Failed},
 		"right of the controller": {func(in *preflight.Input) {
 			in.Access[0] = preflight.Access{Who: preflight.TheController, Right: "patch services"}
 		}, preflight.RightMissing, preflight.Failed},

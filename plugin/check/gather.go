@@ -18,7 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/discovery"
@@ -185,6 +187,14 @@ func (o *options) installation(ctx context.Context, c client.Client, in *preflig
 	l := &coordinationv1.Lease{}
 	if err := c.Get(ctx, client.ObjectKey{Namespace: manifests.Namespace, Name: api.LeaseName}, l); err == nil {
 		in.Lease = l
+	}
+	role := &metav1.PartialObjectMetadata{}
+	role.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"))
+	switch err := c.Get(ctx, client.ObjectKey{Name: manifests.OperatorMemberRole}, role); {
+	case err == nil && role.Labels[manifests.OperatorAggregation] == "true":
+		in.Aggregated = role.Name
+	case client.IgnoreNotFound(err) != nil:
+		in.AggregatedErr = exit.Describe(err).Error()
 	}
 	for i := range preflight.Policies {
 		p := preflight.Admission{Policy: preflight.Policies[i]}

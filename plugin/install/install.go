@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +37,7 @@ type options struct {
 	image        string
 	noController bool
 	replicas     int
+	members      []string // of the operator, as NAMESPACE:SERVICEACCOUNT
 	upgrade      bool
 	yes          bool
 	output       string
@@ -55,7 +58,9 @@ kubectl-scylla; then wait until the controller leads. Applying again is safe: it
 what has changed.
 
 Nothing of an existing ScyllaDB cluster is touched: the controller looks after
-StatefulSets with the label app.kubernetes.io/managed-by=kubectl-scylla only.
+StatefulSets with the label app.kubernetes.io/managed-by=kubectl-scylla only. The Scylla
+Operator's roles stay as they are: its Pods get permissions of ours with --operator-member
+only, by a RoleBinding that "kubectl scylla uninstall" removes.
 
 One of the two kinds is the Scylla Operator's too. Where somebody else has installed it, it
 is left as it is. A definition that has fields which this build does not know is not
@@ -66,6 +71,9 @@ replaced, and another version is replaced with --upgrade only, never by an older
 			"",
 			"# Apply it, the controller with your copy of the image scylla-agent, and wait until it leads",
 			"kubectl scylla install --image localhost/scylla-agent:dev --yes",
+			"",
+			"# Let the Pods of ScyllaDBDatacenter db in namespace demo run our barrier (docs/operator.md)",
+			"kubectl scylla install --no-controller --operator-member demo:db-member --yes",
 			"",
 			"# Kinds and rights only: the controller runs elsewhere (scylla-agent controller --kubeconfig FILE)",
 			"kubectl scylla install --no-controller --yes",
@@ -79,6 +87,7 @@ replaced, and another version is replaced with --upgrade only, never by an older
 	f.StringVar(&o.image, "image", version.AgentImage(), "Image of scylla-agent for the controller.")
 	f.IntVar(&o.replicas, "replicas", 1, "Replicas of the controller: one acts, the others take over when its machine fails or is drained.")
 	f.BoolVar(&o.noController, "no-controller", false, "Leave the controller's Deployment out.")
+	f.StringSliceVar(&o.members, "operator-member", nil, "NAMESPACE:SERVICEACCOUNT of a ScyllaDBDatacenter's Pods that shall run our barrier: the rights that the operator does not give it. May be repeated.")
 	f.BoolVar(&o.upgrade, "upgrade", false, "Replace another version that is installed.")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
 	f.StringVarP(&o.output, "output", "o", "", "yaml: print what would be applied, apply nothing, ask no API server.")
@@ -114,12 +123,22 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case o.output != "" && o.dryRun == cli.DryRunServer:
 		return exit.Usagef("-o yaml asks no API server: it does not go with --dry-run=server")
 	}
+	for _, m := range o.members {
+		if namespace, account, ok := strings.Cut(m, ":"); !ok || len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(account)) > 0 {
+			return exit.Usagef("invalid --operator-member=%q: must be NAMESPACE:SERVICEACCOUNT", m)
+		}
+	}
 	return o.wait.Validate(cmd)
 }
 
 // Run prints or applies.
 func (o *options) Run(ctx context.Context) error {
-	objects, err := manifests.Objects(manifests.Options{Image: o.image, Replicas: o.replicas, Version: o.version})
+	options := manifests.Options{Image: o.image, Replicas: o.replicas, Version: o.version}
+	for _, m := range o.members {
+		namespace, account, _ := strings.Cut(m, ":")
+		options.OperatorMembers = append(options.OperatorMembers, types.NamespacedName{Namespace: namespace, Name: account})
+	}
+	objects, err := manifests.Objects(options)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -181,6 +182,22 @@ func some(names []string) string {
 
 // look finds what to remove, last applied first, and what stays with the reason.
 func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstructured, stay []string, err error) {
+	// Bindings of --operator-member first: without the role that they name they do nothing.
+	bindings := &unstructured.UnstructuredList{}
+	bindings.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind("RoleBindingList"))
+	if err := c.List(ctx, bindings, client.MatchingLabels{manifests.PartOfLabel: manifests.FieldOwner}); err != nil {
+		return nil, nil, fmt.Errorf("list RoleBindings: %w", err)
+	}
+	for i := range bindings.Items {
+		have := &bindings.Items[i]
+		switch role, _, _ := unstructured.NestedString(have.Object, "roleRef", "name"); {
+		case role != manifests.OperatorMemberRole || have.GetDeletionTimestamp() != nil:
+		case !manifests.Applied(have):
+			stay = append(stay, install.Name(have)+" in namespace "+have.GetNamespace()+" stays: kubectl scylla install has not applied it")
+		default:
+			remove = append(remove, have)
+		}
+	}
 	// The image is of no weight for what there is to remove; without one the Deployment would be left out.
 	objects, err := manifests.Objects(manifests.Options{Image: "none", Replicas: 2})
 	if err != nil {

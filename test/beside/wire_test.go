@@ -340,6 +340,10 @@ func (w *wire) situations(rows map[string]string, ours bool) {
 	w.want(3, "WAIT", "barrier", newcomer)
 	w.want(0, "NOT HEALTHY", "report", "-o", "markdown")
 	if ours {
+		namespace := w.namespace
+		w.namespace = "" // install takes none
+		w.want(0, "rolebinding.rbac.authorization.k8s.io/kubectl-scylla-member-of-operator-demo-member applied", "install", "--no-controller", "--yes", "--operator-member="+namespace+":demo-member")
+		w.namespace = namespace
 		w.kubectl(fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: demo-member, namespace: %[1]s},
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacluster-member}, subjects: [{kind: ServiceAccount, name: demo-member, namespace: %[1]s}]}`, w.namespace), "apply", "-f", "-")
 	}
