@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
@@ -56,7 +57,7 @@ func (s *viewServer) NeedLeaderElection() bool { return false }
 
 // Start answers until ctx ends. A failing server does not end the controller: the views are in the reports, too.
 func (s *viewServer) Start(ctx context.Context) error {
-	if err := pinned.Serve(ctx, s.listener, s.key, viewwire.Handler(s.view), s.log); err != nil {
+	if err := pinned.Serve(ctx, s.listener, bounded.Controller, s.key, viewwire.Handler(s.view), s.log); err != nil {
 		s.log.ErrorContext(ctx, "views are not served any more", "error", err)
 	}
 	return nil

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package bounded reads input that is not trusted to be small: answers of ScyllaDB, files in a volume, saved objects. Each use has a Limit with a
-// name of its own, and an error that names the object, the limit and the cure. Product code reads whole inputs through this package only.
+// name of its own, and an error that names the object, the limit and the cure. Product code reads whole inputs through this package only. The same for
+// those who connect: Server and Connections bound what a client may hold.
 package bounded
 
 import (

@@ -34,6 +34,9 @@ func TestNothingElseReadsWithoutALimit(t *testing.T) {
 					t.Errorf("%s calls %s...): read through a bounded.Limit, or bounded.Head", path, call)
 				}
 			}
+			if strings.Contains(string(data), "http.Server{") {
+				t.Errorf("%s makes an http.Server: bounded.Server has all timeouts", path)
+			}
 			return nil
 		})
 		if err != nil {

@@ -22,6 +22,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 )
 
 // Key is a private key and its certificate. It is in memory alone and ends with the process.
@@ -55,22 +57,18 @@ func fingerprint(der []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Limits of one connection to a server.
 const (
-	headerTimeout  = 5 * time.Second
-	answerTimeout  = 10 * time.Second
 	idleTimeout    = time.Minute
 	maxHeaderBytes = 8 << 10
 	stopTimeout    = 2 * time.Second
 )
 
-// Serve answers on l over TLS until ctx ends; it closes l. Error: the reason for an earlier end.
-func Serve(ctx context.Context, l net.Listener, k *Key, h http.Handler, log *slog.Logger) error {
-	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: answerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS13},
-		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug), // a client that breaks off a connection causes a line
-	}
+// Serve answers on l over TLS until ctx ends, and keeps most connections open; it closes l. Error: the reason for an earlier end.
+func Serve(ctx context.Context, l net.Listener, most bounded.Connections, k *Key, h http.Handler, log *slog.Logger) error {
+	s := bounded.Server(h)
+	s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS13}
+	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // a client that breaks off a connection causes a line
+	l = most.Listener(l)
 	ended := make(chan error, 1)
 	go func() { ended <- s.ServeTLS(l, "", "") }()
 	select {

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -135,9 +136,9 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 		_, _ = fmt.Fprintln(w, "ok")
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(r.metrics.registry, promhttp.HandlerOpts{}))
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	s := bounded.Server(mux)
 	wg.Go(func() {
-		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.Serve(bounded.Agent.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
 			r.Log.Error("health and metrics are not served any more", "error", err.Error())
 		}
 	})
@@ -177,7 +178,7 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 		mux.Handle(viewwire.RelayPath, viewwire.Relay(r.relay.serve))
 	}
 	wg.Go(func() {
-		if err := pinned.Serve(ctx, r.Heartbeat, key, mux, r.Log); err != nil {
+		if err := pinned.Serve(ctx, r.Heartbeat, bounded.Agent, key, mux, r.Log); err != nil {
 			r.Log.Error("the heartbeat is not served any more", "error", err.Error())
 		}
 	})

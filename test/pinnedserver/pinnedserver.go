@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 )
 
@@ -36,7 +37,7 @@ func Start(t testing.TB, name string, h http.Handler) *Server {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := pinned.Serve(ctx, l, key, h, slog.New(slog.DiscardHandler)); err != nil {
+		if err := pinned.Serve(ctx, l, bounded.Connections{Total: 4096, PerAddress: 4096}, key, h, slog.New(slog.DiscardHandler)); err != nil {
 			t.Errorf("serve as %s: %v", name, err)
 		}
 	}()
