@@ -22,6 +22,9 @@ import (
 // Namespace is where the controller runs.
 const Namespace = "kubectl-scylla"
 
+// Canary is the admission policy that denies the creation of a namespace of its own name to everybody, by which install finds out whether policies are enforced.
+const Canary = "kubectl-scylla-canary"
+
 // OperatorMemberRole is the ClusterRole with what our agent needs in a Pod of the Scylla Operator besides the operator's own rights.
 const OperatorMemberRole = "kubectl-scylla-member-of-operator"
 

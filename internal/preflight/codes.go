@@ -26,6 +26,8 @@ const (
 	EveryLease           code.Code = "EveryLease"
 	PolicyMissing        code.Code = "PolicyMissing"
 	PolicyNotBound       code.Code = "PolicyNotBound"
+	WriteDenied          code.Code = "WriteDenied"
+	WriteNotDenied       code.Code = "WriteNotDenied"
 	ControllerRuns       code.Code = "ControllerRuns"
 	ControllerMissing    code.Code = "ControllerMissing"
 	ControllerNotReady   code.Code = "ControllerNotReady"

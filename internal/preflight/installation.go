@@ -141,6 +141,30 @@ type Admission struct {
 	Err          string
 }
 
+// Denial is the result of a write that the API server must deny: by a ServiceAccount ("namespace/name") to a Pod, as a dry run. Err is why it is unknown.
+type Denial struct {
+	Account, Pod string
+	Denied       bool
+	Err          string
+}
+
+// denials judges the tries, unless a policy's absence has been reported, which is their cause.
+func (c *checker) denials() {
+	if slices.ContainsFunc(c.in.Admission, func(a Admission) bool { return !a.There || !a.Bound }) {
+		return
+	}
+	for _, d := range c.in.Denials {
+		switch subject := "serviceaccount " + d.Account; {
+		case d.Err != "":
+			c.add("admission", subject, Unknown, code.New(CannotTell, "why", d.Err))
+		case !d.Denied:
+			c.add("admission", subject, Failed, code.New(WriteNotDenied, "pod", d.Pod), code.New(StepInstallPolicy).Do(code.Scylla("", "install", "--upgrade")))
+		default:
+			c.add("admission", subject, OK, code.New(WriteDenied))
+		}
+	}
+}
+
 func (c *checker) policy() {
 	for _, a := range c.in.Admission {
 		install := code.New(StepInstallPolicy).Do(code.Scylla("", "install"))

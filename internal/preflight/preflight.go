@@ -75,6 +75,8 @@ type Input struct {
 	Aggregated, AggregatedErr string
 	// Admission is the state of each of Policies.
 	Admission []Admission
+	// Denials are tries of a member's write to a Pod that is not its own, as dry runs.
+	Denials []Denial
 	// Controller is nil where there is none, ControllerErr why it could not be read. Lease is its leader's.
 	Controller    *appsv1.Deployment
 	ControllerErr string
@@ -108,6 +110,7 @@ func Check(in *Input) []Result {
 	if !in.Pre {
 		c.aggregation()
 		c.policy()
+		c.denials()
 		c.controller()
 		c.lease()
 		c.versions()

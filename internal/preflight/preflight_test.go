@@ -58,6 +58,7 @@ func well() *preflight.Input {
 		Kinds:     []preflight.Kind{{Name: own, Served: []string{"v1alpha1"}}},
 		Access:    []preflight.Access{{Who: preflight.You, For: "status", Right: "list pods", Allowed: true}, {Who: "demo/scylla-member", For: "the reporter", Right: "patch pods", Namespace: "demo", Allowed: true}},
 		Admission: admitted(),
+		Denials:   []preflight.Denial{{Account: "demo/scylla-member", Pod: "demo-0", Denied: true}},
 		Controller: &appsv1.Deployment{
 			Spec:   appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: agent}}}}},
 			Status: appsv1.DeploymentStatus{Replicas: 1, AvailableReplicas: 1},
@@ -134,25 +135,27 @@ func TestEachFaultHasItsLine(t *testing.T) {
 		"right of the controller": {func(in *preflight.Input) {
 			in.Access[0] = preflight.Access{Who: preflight.TheController, Right: "patch services"}
 		}, preflight.RightMissing, preflight.Failed},
-		"clock ahead":                {func(in *preflight.Input) { in.Skew = time.Minute }, preflight.ClockDiffers, preflight.Warning},
-		"no policy of Pods":          {func(in *preflight.Input) { in.Admission[0].There = false }, preflight.PolicyMissing, preflight.Failed},
-		"policy of Pods not bound":   {func(in *preflight.Input) { in.Admission[0].Bound = false }, preflight.PolicyNotBound, preflight.Failed},
-		"no policy of Events":        {func(in *preflight.Input) { in.Admission[1].There = false }, preflight.PolicyMissing, preflight.Failed},
-		"policy of Events not bound": {func(in *preflight.Input) { in.Admission[1].Bound = false }, preflight.PolicyNotBound, preflight.Failed},
-		"policies may not be read":   {func(in *preflight.Input) { in.Admission[1].Err = "forbidden" }, preflight.CannotTell, preflight.Unknown},
-		"no controller":              {func(in *preflight.Input) { in.Controller = nil }, preflight.ControllerMissing, preflight.Failed},
-		"controller down":            {func(in *preflight.Input) { in.Controller.Status.AvailableReplicas = 0 }, preflight.ControllerNotReady, preflight.Failed},
-		"no leader":                  {func(in *preflight.Input) { in.Lease = nil }, preflight.LeaseMissing, preflight.Failed},
-		"leader silent":              {func(in *preflight.Input) { in.Lease.Spec.RenewTime = &old }, preflight.LeaseOld, preflight.Failed},
-		"another version":            {func(in *preflight.Input) { in.Installed = "v0.9.0" }, preflight.VersionsDiffer, preflight.Warning},
-		"another agent":              {func(in *preflight.Input) { in.StatefulSets[0].Spec.Template.Spec.InitContainers[2].Image = "other" }, preflight.AgentImageDiffers, preflight.Warning},
-		"no reporter":                {without(api.ContainerReporter), preflight.GateMissing, preflight.Failed},
-		"no query":                   {without(api.ContainerBootstrappedQuery), preflight.GateMissing, preflight.Failed},
-		"no barrier":                 {without(api.ContainerBarrier), preflight.GateMissing, preflight.Failed},
-		"no launcher":                {func(in *preflight.Input) { scylla(in).Command = []string{"/docker-entrypoint.py"} }, preflight.GateMissing, preflight.Failed},
-		"no readiness probe":         {func(in *preflight.Input) { scylla(in).ReadinessProbe = nil }, preflight.ReadinessMissing, preflight.Warning},
-		"a liveness probe":           {func(in *preflight.Input) { scylla(in).LivenessProbe = &corev1.Probe{} }, preflight.LivenessKills, preflight.Warning},
-		"seeds of its own":           {func(in *preflight.Input) { scylla(in).Args = []string{"--seeds=10.0.0.1,demo-0.demo.svc"} }, preflight.SeedsOfOwn, preflight.Warning},
+		"clock ahead":                 {func(in *preflight.Input) { in.Skew = time.Minute }, preflight.ClockDiffers, preflight.Warning},
+		"no policy of Pods":           {func(in *preflight.Input) { in.Admission[0].There = false }, preflight.PolicyMissing, preflight.Failed},
+		"policy of Pods not bound":    {func(in *preflight.Input) { in.Admission[0].Bound = false }, preflight.PolicyNotBound, preflight.Failed},
+		"a member's write is allowed": {func(in *preflight.Input) { in.Denials[0].Denied = false }, preflight.WriteNotDenied, preflight.Failed},
+		"nobody may try as a member":  {func(in *preflight.Input) { in.Denials[0].Err = "cannot impersonate" }, preflight.CannotTell, preflight.Unknown},
+		"no policy of Events":         {func(in *preflight.Input) { in.Admission[1].There = false }, preflight.PolicyMissing, preflight.Failed},
+		"policy of Events not bound":  {func(in *preflight.Input) { in.Admission[1].Bound = false }, preflight.PolicyNotBound, preflight.Failed},
+		"policies may not be read":    {func(in *preflight.Input) { in.Admission[1].Err = "forbidden" }, preflight.CannotTell, preflight.Unknown},
+		"no controller":               {func(in *preflight.Input) { in.Controller = nil }, preflight.ControllerMissing, preflight.Failed},
+		"controller down":             {func(in *preflight.Input) { in.Controller.Status.AvailableReplicas = 0 }, preflight.ControllerNotReady, preflight.Failed},
+		"no leader":                   {func(in *preflight.Input) { in.Lease = nil }, preflight.LeaseMissing, preflight.Failed},
+		"leader silent":               {func(in *preflight.Input) { in.Lease.Spec.RenewTime = &old }, preflight.LeaseOld, preflight.Failed},
+		"another version":             {func(in *preflight.Input) { in.Installed = "v0.9.0" }, preflight.VersionsDiffer, preflight.Warning},
+		"another agent":               {func(in *preflight.Input) { in.StatefulSets[0].Spec.Template.Spec.InitContainers[2].Image = "other" }, preflight.AgentImageDiffers, preflight.Warning},
+		"no reporter":                 {without(api.ContainerReporter), preflight.GateMissing, preflight.Failed},
+		"no query":                    {without(api.ContainerBootstrappedQuery), preflight.GateMissing, preflight.Failed},
+		"no barrier":                  {without(api.ContainerBarrier), preflight.GateMissing, preflight.Failed},
+		"no launcher":                 {func(in *preflight.Input) { scylla(in).Command = []string{"/docker-entrypoint.py"} }, preflight.GateMissing, preflight.Failed},
+		"no readiness probe":          {func(in *preflight.Input) { scylla(in).ReadinessProbe = nil }, preflight.ReadinessMissing, preflight.Warning},
+		"a liveness probe":            {func(in *preflight.Input) { scylla(in).LivenessProbe = &corev1.Probe{} }, preflight.LivenessKills, preflight.Warning},
+		"seeds of its own":            {func(in *preflight.Input) { scylla(in).Args = []string{"--seeds=10.0.0.1,demo-0.demo.svc"} }, preflight.SeedsOfOwn, preflight.Warning},
 		"rolled by hand": {func(in *preflight.Input) {
 			in.StatefulSets[0].Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
 		}, preflight.OnDelete, preflight.Warning},
@@ -258,7 +261,7 @@ func TestTheOperatorsOwnAreNotChecked(t *testing.T) {
 	}
 }
 
-// Every admission policy that install applies is looked for, under the name that it has there.
+// Every admission policy that install applies is looked for, under the name that it has there; the canary is install's own.
 func TestEveryPolicyIsLookedFor(t *testing.T) {
 	objects, err := manifests.Objects(manifests.Options{Image: "x"})
 	if err != nil {
@@ -266,7 +269,7 @@ func TestEveryPolicyIsLookedFor(t *testing.T) {
 	}
 	var applied, looked []string
 	for _, o := range objects {
-		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
+		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") && o.GetName() != manifests.Canary {
 			applied = append(applied, o.GetName())
 		}
 	}

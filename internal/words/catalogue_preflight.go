@@ -46,6 +46,8 @@ var preflightSentences = map[code.Code]string{
 	"EveryLease":            "an agent may write every Lease of its namespace, also those by which others elect a leader",
 	"PolicyMissing":         "the admission policy {policy} is missing: {means}",
 	"PolicyNotBound":        "the admission policy {policy} is not bound: {means}",
+	"WriteDenied":           "the API server denies it a write to another Pod (dry run)",
+	"WriteNotDenied":        "the API server allows it to write to Pod {pod} with a token of no Pod (dry run): it may rewrite every Pod of its namespace",
 	"ControllerRuns":        "{replicas} available",
 	"ControllerMissing":     "the controller is not installed: no report is kept, so that every barrier waits",
 	"ControllerNotReady":    "none of the controller's {replicas} Pods is available: every barrier waits",

@@ -3,6 +3,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -22,6 +23,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -74,6 +77,7 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 	o.installation(ctx, c, in)
 	in.Access = o.access(ctx, c, namespace, in)
 	if !o.pre {
+		in.Denials = denials(ctx, cfg, scheme, in)
 		in.Reach = reach(ctx, cfg, in.Pods)
 	}
 	if ctx.Err() != nil {
@@ -303,6 +307,38 @@ func accounts(sets []appsv1.StatefulSet) []string {
 		}
 	}
 	slices.Sort(all)
+	return all
+}
+
+// denials tries for each account of guarded Pods a write that the admission policy must deny: of an annotation that is none of ours, to one of its Pods,
+// without the token of that Pod. It is a dry run, so that nothing changes even where it is allowed. An account that may not patch Pods at all has its own result.
+func denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, in *preflight.Input) []preflight.Denial {
+	var all []preflight.Denial
+	for _, account := range accounts(in.StatefulSets) {
+		namespace, name, _ := strings.Cut(account, "/")
+		at := slices.IndexFunc(in.Pods, func(p corev1.Pod) bool {
+			return p.Namespace == namespace && cmp.Or(p.Spec.ServiceAccountName, "default") == name && cluster.HasBarrier(&p.Spec)
+		})
+		if at < 0 || slices.ContainsFunc(in.Access, func(a preflight.Access) bool { return a.Who == account && a.Right == "patch pods" && !a.Allowed }) {
+			continue
+		}
+		d := preflight.Denial{Account: account, Pod: in.Pods[at].Name}
+		as := rest.CopyConfig(cfg)
+		as.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + namespace + ":" + name,
+			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}}
+		c, err := client.New(as, client.Options{Scheme: scheme})
+		if err == nil {
+			err = c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: d.Pod}},
+				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubectl-scylla.scylladb.com/check":"dry run"}}}`)), client.DryRunAll)
+		}
+		switch {
+		case err != nil && strings.Contains(err.Error(), "'"+preflight.Policies[0].Name+"'"): // in Kubernetes' words, which name the policy
+			d.Denied = true
+		case err != nil:
+			d.Err = exit.Describe(err).Error()
+		}
+		all = append(all, d)
+	}
 	return all
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -61,6 +62,9 @@ Nothing of an existing ScyllaDB cluster is touched: the controller looks after
 StatefulSets with the label app.kubernetes.io/managed-by=kubectl-scylla only. The Scylla
 Operator's roles stay as they are: its Pods get permissions of ours with --operator-member
 only, by a RoleBinding that "kubectl scylla uninstall" removes.
+
+It is refused (exit code 2) where admission policies are off: by RBAC alone an agent could
+write to every Pod of its namespace.
 
 One of the two kinds is the Scylla Operator's too. Where somebody else has installed it, it
 is left as it is. A definition that has fields which this build does not know is not
@@ -167,6 +171,11 @@ func (o *options) Run(ctx context.Context) error {
 		}
 	}
 	before := o.d.Clock.Now()
+	if o.dryRun == cli.DryRunNone {
+		if err := o.refuseWithoutPolicies(ctx, c, objects); err != nil {
+			return err
+		}
+	}
 	for _, u := range objects {
 		done := "applied" + o.dryRun.Suffix()
 		if others, ok := foreign[u.GetName()]; ok {
@@ -188,6 +197,12 @@ func (o *options) Run(ctx context.Context) error {
 
 // look refuses an installation that would remove something from the installed one, and finds definitions of other owners: name of the definition -> owner.
 func (o *options) look(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) (foreign map[string]string, err error) {
+	policy := schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}
+	if _, err := c.RESTMapper().RESTMapping(policy, "v1"); meta.IsNoMatchError(err) {
+		return nil, policiesOff("the API server does not serve ValidatingAdmissionPolicy v1")
+	} else if err != nil {
+		return nil, fmt.Errorf("look for the kind %s: %w", policy, err)
+	}
 	foreign = map[string]string{}
 	for _, u := range objects {
 		kind := u.GetKind()
@@ -220,6 +235,45 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 		}
 	}
 	return foreign, nil
+}
+
+// policiesOff refuses: by RBAC alone a member could write to every Pod of its namespace.
+func policiesOff(why string) error {
+	return exit.WithHint(exit.Refusedf("%s: without admission policies a member's token could rewrite every Pod of its namespace", why),
+		"use Kubernetes 1.30 or later, and do not disable the admission plugin ValidatingAdmissionPolicy")
+}
+
+// refuseWithoutPolicies applies the canary and tries what it denies, as a dry run. Nothing stays of an installation that it refuses.
+func (o *options) refuseWithoutPolicies(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) error {
+	var canary []*unstructured.Unstructured
+	for _, u := range objects {
+		if u.GetName() == manifests.Canary {
+			canary = append(canary, u)
+			if err := o.apply(ctx, c, u); err != nil {
+				return err
+			}
+		}
+	}
+	denied := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": manifests.Canary}}}
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, settle, true, func(ctx context.Context) (bool, error) {
+		err := c.Create(ctx, denied.DeepCopy(), client.DryRunAll)
+		if err != nil && strings.Contains(err.Error(), "'"+manifests.Canary+"'") { // in Kubernetes' words, which name the policy
+			return true, nil
+		}
+		return false, err
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil || !wait.Interrupted(err):
+		return fmt.Errorf("try whether admission policies are enforced: %w", err)
+	}
+	for _, u := range canary {
+		if err := client.IgnoreNotFound(c.Delete(ctx, u)); err != nil {
+			return fmt.Errorf("remove %s: %w", Name(u), err)
+		}
+	}
+	return policiesOff("the API server does not enforce admission policies")
 }
 
 func (o *options) refuseVersion(installed string) error {

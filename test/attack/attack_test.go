@@ -40,6 +40,7 @@ const (
 	ns   = "db"
 	own  = "db-rack1-0"
 	peer = "db-rack2-0"
+	web  = "web" // a Pod of other software
 	// account carries the member ClusterRole under an arbitrary name.
 	account  = "anything-at-all"
 	document = "../../docs/security.md"
@@ -130,6 +131,10 @@ var attacks = []attack{
 		return c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: peer}},
 			client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"scylla","image":"evil"}]}}`)))
 	}, refused: thisPod},
+	{name: "image of other software", tries: "a member changes the image of a Pod that is not ScyllaDB's", happens: "refused", run: func(ctx context.Context, c client.Client) error {
+		return c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: web}},
+			client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"scylla","image":"evil"}]}}`)))
+	}, refused: thisPod},
 	{name: "delete a peer", tries: "a member deletes the Pod of another", happens: "refused: no right", run: remove(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: peer}}), refused: "forbidden"},
 	{name: "evict a peer", tries: "a member evicts the Pod of another", happens: "refused: no right", run: func(ctx context.Context, c client.Client) error {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: peer}}
@@ -164,7 +169,7 @@ var attacks = []attack{
 	{name: "Event in nobody's name", tries: "a member writes an Event in a name that is not ours", happens: "it is written: an Event proves nothing (below)", run: event("else", "somebody", "Service", peer)},
 }
 
-// uids are those of the two Pods, set once they are created.
+// uids are those of the Pods, set once they are created.
 var uids = map[string]types.UID{}
 
 // beat is the Lease of a Pod's heartbeat, with that owner.
@@ -208,10 +213,13 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	install(t, c)
-	for _, name := range []string{own, peer} {
+	for _, name := range []string{own, peer, web} {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{api.LabelCluster: "db"}, Annotations: map[string]string{"example.com/kept": "yes"}},
 			Spec:       corev1.PodSpec{ServiceAccountName: account, AutomountServiceAccountToken: ptr.To(false), Containers: []corev1.Container{{Name: "scylla", Image: "x"}}},
+		}
+		if name == web {
+			pod.Labels = nil
 		}
 		if err := admin.Create(t.Context(), pod); err != nil {
 			t.Fatal(err)
@@ -376,10 +384,11 @@ const outro = `
 ## What holds it
 
 The ClusterRole lets an agent patch Pods, because RBAC cannot say "its own". The ValidatingAdmissionPolicy ` + "`kubectl-scylla-own-pod-only`" + ` says it: whoever
-may patch ScyllaDB Pods and may not delete them writes two annotations to the Pod that its token was made for: its row, of at most 200,000 characters, and what its barrier has found, of at most
-20,000. They are two because two processes write them, the reporter and the barrier, at the same time and each without reading the other's: in one annotation a row would be lost by the write of
-what the barrier found, or the other way round. No decision reads what a barrier found. The policy goes by
-rights and not by the account's name. Who may delete Pods could do worse anyway, and is not concerned.
+carries the ClusterRole, under whatever name and whatever else it may do, writes two annotations to the Pod that its token was made for, and nothing else to any Pod of its namespace: its row, of at most
+200,000 characters, and what its barrier has found, of at most 20,000. They are two because two processes write them, the reporter and the barrier, at the same time and each without reading the other's:
+in one annotation a row would be lost by the write of what the barrier found, or the other way round. No decision reads what a barrier found. The policy knows the account by verb ` + "`restricted`" + ` of
+` + "`members.kubectl-scylla.scylladb.com`" + `, which allows nothing and which that ClusterRole alone grants. Other accounts, those of the Scylla Operator and its Pods among them, are not concerned, nor is whoever has
+every verb. ` + "`install`" + ` refuses where admission policies are off, and ` + "`check`" + ` tries as the member, by a dry run, what must be denied.
 
 With ` + "`--heartbeat=lease`" + ` a reporter renews a Lease. ` + "`kubectl-scylla-own-lease-only`" + ` lets whoever has the rights of a member write the one of its own heartbeat, owned by the Pod that its token was
 made for, and no other Lease of its namespace, by which others may elect leaders.
