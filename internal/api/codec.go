@@ -61,6 +61,11 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 			return nil, fmt.Errorf("decode node status report: observedNodes[%d].since lies outside the years 1 to 9999, which no report can say", i)
 		}
 	}
+	// A place without a usable host ID belongs to no node, and is only left out: no decision needs it.
+	r.Places = slices.DeleteFunc(r.Places, func(p NodePlace) bool { return hostid.Known(string(p.HostID)) == "" })
+	for i := range r.Places {
+		r.Places[i].HostID = hostid.Known(string(r.Places[i].HostID))
+	}
 	for i := range r.Operations {
 		o := &r.Operations[i]
 		if err := parse(&o.HostID); err != nil {
@@ -143,6 +148,11 @@ func (r *NodeStatusReport) boundTexts() {
 	for i := range r.Operations {
 		o := &r.Operations[i]
 		o.Type, o.State, o.Error = Clip(o.Type, maxRowWord), Clip(o.State, maxRowWord), Clip(o.Error, maxRowText)
+	}
+	r.Places = r.Places[:min(len(r.Places), MaxPlaces)]
+	for i := range r.Places {
+		p := &r.Places[i]
+		p.Datacenter, p.Rack = Clip(p.Datacenter, maxRowWord), Clip(p.Rack, maxRowWord)
 	}
 	boundCells(r.ObservedNodes)
 	if r.LastRow != nil {

@@ -70,6 +70,9 @@ type NodeStatusReport struct {
 	OwnsTokens *bool `json:"ownsTokens,omitempty"`
 	// ScyllaVersion is the running node's release, "2025.2.1-0.20250901.abc".
 	ScyllaVersion string `json:"scyllaVersion,omitempty"`
+	// Places are the locations of the observed nodes that are not UP, as gossip has them, sorted by host ID: only they tell whether a host ID that no
+	// member has is a node of another datacenter. Empty where gossip has none, and where more than MaxPlaces nodes are not UP. Additive.
+	Places []NodePlace `json:"places,omitempty"`
 	// LegacyTopology is set where the node says that its cluster's topology is not managed by Raft. Additive.
 	LegacyTopology bool `json:"legacyTopology,omitempty"`
 	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of group 0, whose own view of gossip alone decides a join.
@@ -85,6 +88,16 @@ type NodeStatusReport struct {
 	Operations []NodeOperation `json:"operations,omitempty"`
 	// Heartbeat is where the reporter confirms its row; nil where it serves no heartbeat, as the Scylla Operator's. Additive.
 	Heartbeat *ReportHeartbeat `json:"heartbeat,omitempty"`
+}
+
+// MaxPlaces is the greatest number of places in a row: where more nodes are not UP, none of them is removed, and the row must stay small.
+const MaxPlaces = 32
+
+// NodePlace is the location of a node.
+type NodePlace struct {
+	HostID     hostid.ID `json:"hostID"`
+	Datacenter string    `json:"datacenter"`
+	Rack       string    `json:"rack"`
 }
 
 // LastRow is the last row of a reporter that can no longer make one.

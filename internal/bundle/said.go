@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -29,6 +30,8 @@ type said struct {
 	Facts        map[string]cluster.LiveFacts     `json:"facts,omitempty"`
 	Conditions   []string                         `json:"conditions,omitempty"`
 	Operator     *cluster.OperatorState           `json:"operator,omitempty"`
+	// Elsewhere are the Services of other namespaces and clusters that record host IDs which no member here has.
+	Elsewhere map[hostid.ID]string `json:"elsewhere,omitempty"`
 	// Machines are the states of Kubernetes nodes, where these were not collected themselves.
 	Machines    map[string]string `json:"kubernetesNodes,omitempty"`
 	Kubernetes  string            `json:"kubernetes,omitempty"`
@@ -41,7 +44,7 @@ func (a *Archive) said(c *Cluster) said {
 	s := c.Snapshot
 	out := said{
 		Key: s.Key, Offline: s.Offline, Requested: cmp.Or(c.Requested, cluster.SourceAuto), Source: s.Source, SourceReason: words.Text(s.SourceReason),
-		Notes: texts(s.Notes), Facts: s.Facts, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes, Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
+		Notes: texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes, Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
 	}
 	if !s.TakenAt.IsZero() {
 		t := s.TakenAt.UTC()

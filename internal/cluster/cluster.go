@@ -43,6 +43,7 @@ type Cluster struct {
 	health      func() Health
 	elsewhere   func() code.Message // otherDatacenter, once
 	unrecorded  func() []string     // withoutHostID, once: it is needed for each stranger
+	unknown     func() []hostid.ID
 }
 
 // New makes the Cluster of the objects read at the time now, zero for saved objects whose age is not known. SourceAuto and the empty text choose the source by the objects.
@@ -67,6 +68,7 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.health = sync.OnceValue(func() Health { return c.HealthOf(c.all) })
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
 	c.unrecorded = sync.OnceValue(c.withoutHostID)
+	c.unknown = sync.OnceValue(c.makeUnknown)
 	return c
 }
 
@@ -92,6 +94,13 @@ func (c *Cluster) WithLive(live map[string]*api.NodeStatusReport, facts map[stri
 	if auto(c.want) && other.answered() == 0 && other.mayNotAsk() {
 		other.Live, other.Facts = nil, nil
 	}
+	return other.judge(c.want)
+}
+
+// WithElsewhere is the same Cluster with the Services of other namespaces and clusters that record its unknown host IDs: see Objects.Elsewhere.
+func (c *Cluster) WithElsewhere(services map[hostid.ID]string) *Cluster {
+	other := *c
+	other.Elsewhere = services
 	return other.judge(c.want)
 }
 

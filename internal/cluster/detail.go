@@ -20,7 +20,8 @@ const (
 	detailNeitherRead       code.Code = "ServiceAndPodUnread"
 	detailServicesUnread    code.Code = "ServicesUnread"
 	detailOtherNamespace    code.Code = "PodElsewhere"
-	detailOfDatacenter      code.Code = "OfDatacenter" // datacenter
+	detailRecorded          code.Code = "RecordedElsewhere" // service
+	detailOfDatacenter      code.Code = "OfDatacenter"      // datacenter
 	detailOfAnother         code.Code = "OfAnotherDatacenter"
 	detailRowOnly           code.Code = "RowOnly"
 	detailListedOnly        code.Code = "ListedOnly"

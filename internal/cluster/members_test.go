@@ -89,9 +89,9 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 			change: func(_ *testing.T, st *scene) { delete(st.Pods, first) },
 			who:    first, want: MemberGhost, detail: "it is a member and has no Pod",
 		},
-		"ghost without Service and Pod": {
+		"host ID without Service and Pod whose place is not known": {
 			change: func(_ *testing.T, st *scene) { see(st, foreign, "") },
-			who:    foreign, want: MemberGhost, detail: "peers list it as a member; no Service or Pod here has its host ID",
+			who:    foreign, want: MemberUnknown, detail: "peers list it as a member; no Service or Pod here has its host ID",
 		},
 		"joining elsewhere": {
 			change: func(_ *testing.T, st *scene) { see(st, foreign, api.NodeStateJoining) },

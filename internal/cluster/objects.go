@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // Key names a cluster: the namespace and the value of label scylla/cluster. With the Scylla Operator that value is the
@@ -61,6 +62,9 @@ type Objects struct {
 	Live map[string]*api.NodeStatusReport
 	// Facts are the answers of each member's ScyllaDB beyond its row, by member name; filled with Live.
 	Facts map[string]LiveFacts
+
+	// Elsewhere names the Services of other namespaces and clusters that record host IDs which no member here has, as NAMESPACE/NAME by host ID; nil where they were not asked for.
+	Elsewhere map[hostid.ID]string
 
 	// Banned is the evidence in the logs of newcomers that ScyllaDB will never let them join, by member; see WithBanned.
 	Banned map[string]code.Message

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -19,9 +20,13 @@ import (
 // Reasons why a host ID that peers list, and that no member here has, must not be removed.
 const (
 	StrangerUnjudged  code.Code = "StrangerUnjudged"  // the Services, which record host IDs, were not read
+	StrangerRecorded  code.Code = "StrangerRecorded"  // service: NAMESPACE/NAME of the Service elsewhere that records it
 	StrangerNotDown   code.Code = "StrangerNotDown"   // by: the nodes that have it UP; empty where no node has it DOWN
-	StrangerElsewhere code.Code = "StrangerElsewhere" // datacenter, where it is known; else sign: the evidence for another datacenter
+	StrangerElsewhere code.Code = "StrangerElsewhere" // datacenter and rack, where they are known; else sign: the evidence for another datacenter
 	StrangerMayBeOurs code.Code = "StrangerMayBeOurs" // members: those here whose host ID is not known
+	StrangerNoPlace   code.Code = "StrangerNoPlace"   // its peers do not report its datacenter and rack, or they contradict each other
+	StrangerShared    code.Code = "StrangerShared"    // datacenter, nodes: others of its datacenter that no member here has
+	StrangerOthers    code.Code = "StrangerOthers"    // nodes: further host IDs that nothing here explains
 )
 
 // Signs that the cluster may have a datacenter whose members are not here.
@@ -35,13 +40,17 @@ const (
 	SignPodsNotRead    code.Code = "SignPodsNotRead"
 )
 
-// Stranger is why a host ID that no member here has must not be called a ghost and removed; zero when it may be. Removing a node bans it for ever, so three things need evidence:
-// it belongs to a datacenter whose members are all known, none of them has it, and its peers have it DOWN and not UP.
+// Stranger is why a host ID that no member here has must not be called a ghost and removed; zero when it may be. Removing a node bans it for ever, so everything needs evidence: its
+// peers report that it is of a datacenter and rack whose nodes are all members here, no Service elsewhere records it, nothing else is unknown, and its peers have it DOWN and not UP.
 func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 	if !c.knowsServices() {
 		return code.New(StrangerUnjudged)
 	}
-	if dc := c.datacenterOf(hostID); dc != "" && !slices.Contains(c.datacenters(), dc) {
+	if service := c.Elsewhere[hostID]; service != "" {
+		return code.New(StrangerRecorded, "service", service)
+	}
+	dc, rack := c.placeOf(hostID)
+	if dc != "" && !slices.Contains(c.datacenters(), dc) {
 		return code.New(StrangerElsewhere, "datacenter", dc)
 	} else if dc == "" {
 		if sign := c.elsewhere(); !sign.IsZero() {
@@ -58,7 +67,124 @@ func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 		}
 		return code.New(StrangerNotDown, "by", by)
 	}
+	if dc == "" || rack == "" {
+		return code.New(StrangerNoPlace)
+	}
+	if !c.hasRack(dc, rack) {
+		return code.New(StrangerElsewhere, "datacenter", dc, "rack", rack)
+	}
+	if others := c.othersOf(dc, hostID); len(others) > 0 {
+		return code.New(StrangerShared, "datacenter", dc, "nodes", others)
+	}
+	var others []string
+	for _, id := range c.Unknown() {
+		if id != hostID {
+			others = append(others, string(id))
+		}
+	}
+	if len(others) > 0 {
+		return code.New(StrangerOthers, "nodes", others)
+	}
 	return code.Message{}
+}
+
+// RemoteAdd is the command that lets the controller here read the datacenter of a host ID which Stranger finds elsewhere; nil for any other reason.
+func (c *Cluster) RemoteAdd(why code.Message) code.Command {
+	if why.Code != StrangerElsewhere && why.Code != StrangerRecorded {
+		return nil
+	}
+	return code.Scylla(c.Namespace, "remote", "add", "NAME", c.Name, "--remote-context", "CONTEXT")
+}
+
+// Unknown are the host IDs, UP or DOWN, that rows list and that nothing here explains: no member has, replaces or reports them, and they have no row and no place in a report of another
+// datacenter. The caller must not change them.
+func (c *Cluster) Unknown() []hostid.ID { return c.unknown() }
+
+func (c *Cluster) makeUnknown() []hostid.ID {
+	ours := c.ourHostIDs()
+	var out []hostid.ID
+	for i := range c.all.Nodes() {
+		n := &c.all.Nodes()[i]
+		if n.HostID != "" && !n.Removed && n.Row == nil && !ours[n.HostID] && c.datacenterOf(n.HostID) == "" && n.SeenUp+n.SeenDown+n.SeenUnknown > 0 {
+			out = append(out, n.HostID)
+		}
+	}
+	return out
+}
+
+// ourHostIDs are those that the members here record, replace, or report of themselves.
+func (c *Cluster) ourHostIDs() map[hostid.ID]bool {
+	out := map[hostid.ID]bool{}
+	for id := range c.ix.hosts {
+		out[id] = true
+	}
+	for i := range c.Services {
+		out[hostid.Known(c.Services[i].Labels[api.LabelReplacingNodeHostID])] = true
+	}
+	for name := range c.ix.refs {
+		if said := c.Said(name); said != nil {
+			out[said.HostID] = true
+		}
+	}
+	return out
+}
+
+// othersOf are the nodes of a datacenter that report and that no member here has, but for one: the datacenter is then not wholly ours.
+func (c *Cluster) othersOf(datacenter string, but hostid.ID) []string {
+	ours := c.ourHostIDs()
+	var out []string
+	for i := range c.all.Nodes() {
+		if n := &c.all.Nodes()[i]; n.HostID != "" && n.HostID != but && n.Datacenter == datacenter && !n.Removed && !ours[n.HostID] {
+			out = append(out, n.Name())
+		}
+	}
+	return out
+}
+
+// hasRack is true for a rack that has a member or a StatefulSet here.
+func (c *Cluster) hasRack(datacenter, rack string) bool {
+	for _, ref := range c.ix.refs {
+		if ref.Datacenter == datacenter && ref.Rack == rack {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.StatefulSets, func(s appsv1.StatefulSet) bool {
+		return s.Labels[api.LabelDatacenter] == datacenter && s.Labels[api.LabelRack] == rack
+	})
+}
+
+// placeOf is the location of a host ID that no member here has: by a report, else as the majority of the members with a row report it, where none contradicts; empty where it is not known.
+func (c *Cluster) placeOf(hostID hostid.ID) (datacenter, rack string) {
+	if dc := c.datacenterOf(hostID); dc != "" {
+		i, ok := c.all.Index(hostID)
+		if !ok {
+			return dc, ""
+		}
+		return dc, c.all.Nodes()[i].Rack
+	}
+	witnesses, agree := 0, 0
+	for name := range c.ix.refs {
+		said := c.Said(name)
+		if said == nil || said.Error != nil || len(said.ObservedNodes) == 0 {
+			continue
+		}
+		witnesses++
+		for _, p := range said.Places {
+			switch {
+			case p.HostID != hostID:
+			case agree == 0:
+				datacenter, rack, agree = p.Datacenter, p.Rack, 1
+			case p.Datacenter != datacenter || p.Rack != rack:
+				return "", ""
+			default:
+				agree++
+			}
+		}
+	}
+	if 2*agree <= witnesses {
+		return "", ""
+	}
+	return datacenter, rack
 }
 
 // LostHostID is the host ID that the node of a member must have had whose Service does not record one, such as a Service that was deleted and created anew: the only host ID
@@ -327,6 +453,8 @@ func (c *Cluster) strangerState(n *matrix.Node) (MemberState, code.Message) {
 	why := c.Stranger(n.HostID)
 	dc, _ := why.Params["datacenter"].(string)
 	switch {
+	case why.Code == StrangerRecorded:
+		return MemberRemote, code.New(detailRecorded, "service", why.Params["service"])
 	case why.Code == StrangerUnjudged && n.Row != nil:
 		return MemberJoined, code.New(detailNeitherRead)
 	case why.Code == StrangerUnjudged:

@@ -455,7 +455,11 @@ func (s *scene) strangers() {
 		n := &s.nodes[i]
 		f := Finding{Kind: Ghost, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: code.New(sayGhost, "node", n.Name()), Evidence: s.numbers(n), Step: s.step(n)}
 		if n.fate == away {
-			f.Kind, f.Message = NodeDown, code.New(sayNodeAway, "node", n.Name(), "why", s.c.Stranger(n.HostID))
+			why := s.c.Stranger(n.HostID)
+			f.Kind, f.Message = NodeDown, code.New(sayNodeAway, "node", n.Name(), "why", why)
+			if add := s.c.RemoteAdd(why); add != nil && n.Row == nil { // a node with a row has its datacenter's reports here
+				f.Step = code.New(stepSeeThere).Do(add)
+			}
 		}
 		if mayReplace(f.Step) {
 			f.Step = code.New(stepSeeLeftover).Do(code.Scylla(s.c.Namespace, "status", s.c.Name, "--all"))

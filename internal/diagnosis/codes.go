@@ -75,6 +75,7 @@ const (
 	stepWaitSchema    code.Code = "WaitForSchema"   //
 	stepUndoForce     code.Code = "TakeForceBack"   // command: force-proceed --undo
 	stepSeeLeftover   code.Code = "SeeLeftover"     // command: status
+	stepSeeThere      code.Code = "SeeThere"        // command: remote add
 )
 
 // A newcomer that no node lists.

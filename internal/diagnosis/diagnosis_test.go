@@ -356,7 +356,8 @@ func TestOf(t *testing.T) {
 		"two clusters": {cluster: secondCluster(), want: []string{
 			"SplitCluster: there are two clusters of one name: the members that demo-dc1-rack2-0 + demo-dc1-rack3-0, demo-dc1-rack1-0 list have no host ID in common, " +
 				"and all of these nodes serve",
-			"Ghost: host ID 35d0f1a0-5ea1-4d00-8000-000000000000 is listed by the nodes and belongs to no member",
+			"NodeDown: host ID 35d0f1a0-5ea1-4d00-8000-000000000000 is DOWN, and no member here has it: its datacenter and rack are not known: " +
+				"no majority of the status reports has them (--source=live may)",
 		}},
 		"a newcomer that nobody has heard of": {
 			cluster: started(10*time.Minute, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "STARTING"}),

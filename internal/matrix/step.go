@@ -31,7 +31,7 @@ const (
 	StepMendLink            code.Code = "MendLink" //
 	StepReachCutOff         code.Code = "ReachCutOffNode"
 	StepWaitForJoin         code.Code = "WaitForJoin"             // command: its log
-	StepFinishLeaving       code.Code = "FinishLeavingOrRemove"   // command: removenode, where it is a member here
+	StepFinishLeaving       code.Code = "FinishLeavingOrRemove"   //
 	StepWaitForReplacement  code.Code = "WaitForReplacement"      //
 	StepStartElsewhere      code.Code = "StartElsewhere"          // command: status, which tells a ghost
 	StepStartThere          code.Code = "StartInItsDatacenter"    // datacenter
@@ -111,11 +111,7 @@ func (m *Matrix) downStep(n *Node) code.Message {
 	case StateJoining, StateReplacing:
 		return code.New(StepWaitForJoin).Do(m.logs(n, api.ContainerScyllaDB))
 	case StateLeaving:
-		step := code.New(StepFinishLeaving)
-		if n.Member == "" {
-			return step // removenode is only for nodes of a datacenter whose members are known, and this one has none here
-		}
-		return step.Do(removeNode(n))
+		return code.New(StepFinishLeaving) // ScyllaDB refuses removenode of a node that is leaving (storage_service.cc, removenode)
 	case StateBeingReplaced:
 		return code.New(StepWaitForReplacement)
 	}
@@ -176,10 +172,6 @@ func (m *Matrix) status() code.Command { return code.Scylla(m.opts.Namespace, "s
 // isElsewhere is true for a node of a datacenter none of whose nodes is a member here.
 func (m *Matrix) isElsewhere(n *Node) bool {
 	return !slices.ContainsFunc(m.nodes, func(o Node) bool { return o.Member != "" && o.Datacenter == n.Datacenter })
-}
-
-func removeNode(n *Node) code.Command {
-	return code.Command{"nodetool", "removenode", string(n.HostID)}
 }
 
 // namespace is that of commands about a node. It is empty for a node without a member's name: such a node is not of this namespace, or its namespace

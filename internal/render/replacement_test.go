@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -36,7 +37,7 @@ func failing(racks, members int, code int32) *plugintest.Cluster {
 // ghostly is a cluster with a member that is gone from Kubernetes: its peers list a host ID that no object has.
 func ghostly(t testing.TB) *cluster.Cluster {
 	t.Helper()
-	return loadObjects(t, plugintest.New(3, 4).Down("demo-dc1-rack2-3").Leftover("demo-dc1-rack2-3"))
+	return loadObjects(t, plugintest.New(3, 4).DownSince("demo-dc1-rack2-3", time.Hour).Leftover("demo-dc1-rack2-3"))
 }
 
 const resume = "kubectl scylla replace resume " + replacedMember + " -n demo"

@@ -50,7 +50,7 @@ func TestOneStepEverywhere(t *testing.T) {
 			partition.Sees(a, b, api.NodeStatusDown, plugintest.Now).Sees(b, a, api.NodeStatusDown, plugintest.Now)
 		}
 	}
-	ghost := down().Down("demo-dc1-rack4-0")
+	ghost := down().DownSince("demo-dc1-rack4-0", time.Hour)
 	ghostID := ghost.Node("demo-dc1-rack4-0").HostID
 
 	const (

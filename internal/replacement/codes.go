@@ -35,6 +35,8 @@ const (
 	saysCorrectLabels              code.Code = "CorrectLabels"
 	saysDatacenterCannotBeAsked    code.Code = "DatacenterCannotBeAsked"
 	saysGhostListed                code.Code = "GhostListed"
+	saysGhostElsewhere             code.Code = "GhostElsewhere" // why; command: remote add
+	saysGhostNotDead               code.Code = "GhostNotDead"   // least
 	saysGhostNoNodeToRemoveFrom    code.Code = "GhostNoNodeToRemoveFrom"
 	saysGhostOthersMayReturn       code.Code = "GhostOthersMayReturn"
 	saysIgnoredAreDown             code.Code = "IgnoredAreDown"

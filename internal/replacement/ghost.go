@@ -69,7 +69,7 @@ func ghosts(in Input, stranger func(hostID hostid.ID) code.Message) []Ghost {
 
 // removeNode returns the exact command, run on a member that every row has UP, with every other dead node named; else why there is none. ScyllaDB bans each
 // node that is named, and never takes it back. One that is DOWN in a single row, or only while it restarts, is therefore not named, and nothing is
-// removed while there is one.
+// removed while there is one. Neither is a node that has not been DOWN for the health policy's time, or whose rows do not tell since when.
 func (v *opinions) removeNode(id hostid.ID) (code.Command, code.Message) {
 	var dead []hostid.ID
 	var living []string
@@ -92,6 +92,8 @@ func (v *opinions) removeNode(id hostid.ID) (code.Command, code.Message) {
 	case len(living) > 0:
 		slices.Sort(living)
 		return nil, code.New(saysGhostOthersMayReturn, "least", v.leastDown(), "nodes", living)
+	case !v.dead(id):
+		return nil, code.New(saysGhostNotDead, "least", v.leastDown())
 	case from == "":
 		return nil, code.New(saysGhostNoNodeToRemoveFrom)
 	}

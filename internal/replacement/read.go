@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
@@ -149,7 +150,13 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 	if len(r.Cluster.Services) == 0 {
 		return nil
 	}
-	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), r.Cluster.Stranger)
+	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), func(id hostid.ID) code.Message {
+		why := r.Cluster.Stranger(id)
+		if add := r.Cluster.RemoteAdd(why); add != nil {
+			return code.New(saysGhostElsewhere, "why", why).Do(add)
+		}
+		return why
+	})
 }
 
 // Claim of that UID, nil when there is none.

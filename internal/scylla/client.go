@@ -378,6 +378,9 @@ type Endpoint struct {
 	HostID     string `json:"hostID,omitempty"`
 	Alive      bool   `json:"alive"`
 	Generation int64  `json:"generation,omitempty"`
+	// Datacenter and Rack are the application states DC and RACK; empty when the node has not gossiped them.
+	Datacenter string `json:"datacenter,omitempty"`
+	Rack       string `json:"rack,omitempty"`
 }
 
 // Endpoints lists every node in gossip, members or not (GET /failure_detector/endpoints): the only answer with the host ID that gossips from an address.

@@ -151,8 +151,12 @@ func decodeSchemaVersions(b io.Reader) (map[string][]string, error) {
 	return out, nil
 }
 
-// stateHostID is the number of HOST_ID among gossip's application states; ScyllaDB keeps these numbers stable on purpose.
-const stateHostID = 12
+// Numbers among gossip's application states (gms/application_state.hh); ScyllaDB keeps them stable on purpose.
+const (
+	stateDC     = 3
+	stateRack   = 4
+	stateHostID = 12
+)
 
 // endpointStates has only the fields in use: the states carry tokens and feature lists of many kilobytes that the decoder skips.
 type endpointStates struct {
@@ -165,22 +169,25 @@ type endpointStates struct {
 	} `json:"application_state"`
 }
 
-// hostID is the state HOST_ID, canonical; empty where it is not there.
-func (e *endpointStates) hostID() string {
-	id := ""
+// value is that of a state, by its number or its name; empty where it is not there.
+func (e *endpointStates) value(number int, name string) string {
+	value := ""
 	for _, s := range e.States {
 		switch strings.Trim(string(s.State), `"`) {
-		case strconv.Itoa(stateHostID), "HOST_ID":
-			id = canonicalHostID(s.Value)
+		case strconv.Itoa(number), name:
+			value = s.Value
 		}
 	}
-	return id
+	return value
 }
 
 func decodeEndpoints(b io.Reader) ([]Endpoint, error) {
 	out := []Endpoint{}
 	if err := bounded.Each(limitEndpoints, b, theAnswer, func(_ int, e endpointStates) error {
-		out = append(out, Endpoint{Address: e.Addrs, HostID: e.hostID(), Alive: e.IsAlive, Generation: e.Generation})
+		out = append(out, Endpoint{
+			Address: e.Addrs, HostID: canonicalHostID(e.value(stateHostID, "HOST_ID")), Alive: e.IsAlive, Generation: e.Generation,
+			Datacenter: e.value(stateDC, "DC"), Rack: e.value(stateRack, "RACK"),
+		})
 		return nil
 	}); err != nil {
 		return nil, err

@@ -359,6 +359,20 @@ func (p *picture) odd() bool {
 	return false
 }
 
+// places are the locations, by gossip, of the nodes that are not UP.
+func (p *picture) places(nodes []api.ObservedNodeStatusReport) []api.NodePlace {
+	var out []api.NodePlace
+	for _, n := range nodes {
+		if e := p.byID[string(n.HostID)]; n.Status != api.NodeStatusUp && e.Datacenter != "" && e.Rack != "" {
+			out = append(out, api.NodePlace{HostID: n.HostID, Datacenter: e.Datacenter, Rack: e.Rack})
+		}
+	}
+	if len(out) > api.MaxPlaces {
+		return nil
+	}
+	return out
+}
+
 func (p *picture) same(q *picture) bool {
 	return slices.Equal(p.members, q.members) && slices.Equal(p.live, q.live) && slices.Equal(p.down, q.down) && slices.Equal(p.endpoints, q.endpoints)
 }
@@ -412,6 +426,7 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: row.HostID, Status: api.NodeStatusUnknown})
 		slices.SortFunc(row.ObservedNodes, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
 	}
+	row.Places = p.places(row.ObservedNodes)
 	row.OwnsTokens = r.ownsTokens(ctx, string(row.HostID), p)
 
 	r.seen = map[string]string{}

@@ -169,7 +169,7 @@ var steps = map[code.Code]string{
 	matrix.StepReachCutOff:         "it has a row of its own, so it lives and is cut off: mend the network between it and those that see it DOWN; do not replace it",
 	matrix.StepMendLink:            "most nodes see it UP, and it has a row of its own: mend the network to those that do not; do not replace it",
 	matrix.StepWaitForJoin:         "wait until it has joined; if it stopped, its log says why: {1}",
-	matrix.StepFinishLeaving:       "start it again so that it can finish leaving[, or remove it from another node: {1}]",
+	matrix.StepFinishLeaving:       "start it again so that it can finish leaving: ScyllaDB removes only nodes in state normal",
 	matrix.StepWaitForReplacement:  "wait until its replacement has joined",
 	matrix.StepStartElsewhere:      "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: {1}",
 	matrix.StepStartThere:          "see that it runs and is reached, where the Pods of datacenter {datacenter} are",
@@ -253,8 +253,12 @@ var verdicts = map[code.Code]string{
 var clusterWords = map[code.Code]string{
 	"StrangerUnjudged":  "the Services, which record host IDs, were not read",
 	"StrangerNotDown":   "it is not DOWN[: {by&} {by?sees|see} it UP, so that it runs somewhere]",
-	"StrangerElsewhere": "it is of [datacenter {datacenter}][another datacenter: not known here ({sign})]",
+	"StrangerRecorded":  "Service {service} records it: it is a node there",
+	"StrangerElsewhere": "it is of [datacenter {datacenter}][, rack {rack}, which has no member here][another datacenter: not known here ({sign})]",
 	"StrangerMayBeOurs": "it may be the node of {members&}, whose host ID is not known",
+	"StrangerNoPlace":   "its datacenter and rack are not known: no majority of the status reports has them (--source=live may)",
+	"StrangerShared":    "datacenter {datacenter} has nodes that are no members here: {nodes&}",
+	"StrangerOthers":    "{nodes&} {nodes?is|are} listed too, and nothing here explains {nodes?it|them}",
 
 	"EndedBeforeJoining":  "ScyllaDB on Pod {member} ended with exit code 0 before it had joined, as it does once it is banned; its log says why",
 	"JoinOperationFailed": "its {operation} of host ID {hostID} failed[: {error}]",

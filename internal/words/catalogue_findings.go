@@ -71,6 +71,7 @@ var findingWords = map[code.Code]string{
 	"WaitForSchema":   "wait until they agree before the schema is changed",
 	"TakeForceBack":   "take the force back, unless that start is still to come: {1}",
 	"SeeLeftover":     "what is known of it: {1}",
+	"SeeThere":        "do not remove it; check it where it runs, and let the controller here read its datacenter: {1}",
 
 	"WaitForLeaving":     "it is being decommissioned, and the Scylla Operator has no row of it until it has left: wait; what it does, its log says: {1}",
 	"WaitForStart":       "it is starting: wait[; it waits for {waits}]: {1}",

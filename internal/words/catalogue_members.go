@@ -20,6 +20,7 @@ var memberWords = map[code.Code]string{
 	"ServiceAndPodUnread": "neither its Service nor its Pod was read",
 	"ServicesUnread":      "the Services, which record host IDs, were not read",
 	"PodElsewhere":        "its Pod is not in this namespace",
+	"RecordedElsewhere":   "Service {service} records it: it is a node of that cluster",
 	"OfDatacenter":        "of datacenter {datacenter}: not known here",
 	"OfAnotherDatacenter": "of another datacenter: not known here",
 	"RowOnly":             "the report has its row; no Service or Pod here has its host ID",

@@ -291,6 +291,8 @@ var replacementSentences = map[code.Code]string{
 
 	// Ghosts.
 	"GhostListed":             "{by&} {by?lists|list} {hostID}, which no member here has",
+	"GhostElsewhere":          "{why}; check it there, and let the controller here read its datacenter: {1}",
+	"GhostNotDead":            "a majority of the status reports must have had it DOWN for {least}, and none UP: wait, and check where it ran",
 	"GhostNoNodeToRemoveFrom": "no node is seen UP by everyone, from which it could be removed",
 	"GhostOthersMayReturn":    "{nodes&} {nodes?is|are} DOWN too and may come back: not DOWN for a majority for {least} yet, and removenode would ban {nodes?it|them} for good; wait, or start {nodes?it|them}",
 

@@ -350,6 +350,11 @@ func (r *Reader) load(ctx context.Context, key cluster.Key) (*cluster.Cluster, e
 	if err != nil {
 		return nil, err
 	}
+	if unknown := s.Unknown(); len(unknown) > 0 {
+		if found := kube.RecordedElsewhere(ctx, r.c, s.Key, unknown); len(found) > 0 {
+			s = s.WithElsewhere(found)
+		}
+	}
 	return r.Logs.Banned(ctx, s), nil
 }
 

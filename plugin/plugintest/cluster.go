@@ -4,6 +4,7 @@ package plugintest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -209,6 +210,17 @@ func (c *Cluster) Down(name string) *Cluster {
 	return c
 }
 
+// DownSince is Down, with all others seeing the node DOWN for so long.
+func (c *Cluster) DownSince(name string, ago time.Duration) *Cluster {
+	c.Down(name)
+	for _, n := range c.Nodes {
+		if n.Name != name {
+			c.Sees(n.Name, name, api.NodeStatusDown, Now.Add(-ago))
+		}
+	}
+	return c
+}
+
 // Says changes what every member's reporter writes beside its row.
 func (c *Cluster) Says(change func(by Node, said *api.NodeStatusReport)) *Cluster {
 	c.says = append(c.says, change)
@@ -356,6 +368,11 @@ func (c *Cluster) annotate(n Node) {
 		return
 	}
 	said := &api.NodeStatusReport{ObservedNodes: c.row(n), HostID: hostid.ID(n.HostID), OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version}
+	for _, cell := range said.ObservedNodes {
+		if i := slices.IndexFunc(c.Nodes, func(o Node) bool { return o.HostID == string(cell.HostID) }); i >= 0 && cell.Status != api.NodeStatusUp {
+			said.Places = append(said.Places, api.NodePlace{HostID: cell.HostID, Datacenter: c.Nodes[i].Datacenter, Rack: c.Nodes[i].Rack})
+		}
+	}
 	if text := c.failed[n.Name]; text != "" {
 		said = &api.NodeStatusReport{Error: &text}
 	}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -438,7 +439,7 @@ func TestOperatorsFailureIsInTheTaskManager(t *testing.T) {
 
 // status and replace status list the same ghosts, from the same evidence.
 func TestGhostsAreTheSameEverywhere(t *testing.T) {
-	ghost := plugintest.New(3, 2).Down("demo-dc1-rack2-1").Leftover("demo-dc1-rack2-1")
+	ghost := plugintest.New(3, 2).DownSince("demo-dc1-rack2-1", time.Hour).Leftover("demo-dc1-rack2-1")
 	newcomer := plugintest.New(4, 1).Replacing("demo-dc1-rack3-0")
 	newcomer.Pod("demo-dc1-rack3-0").Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"hostID":"` + plugintest.HostID(2) + `"}`}
 	newcomer.Service("demo-dc1-rack3-0").Annotations[api.AnnotationHostID] = newID(1)

@@ -36,7 +36,8 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 		return objects
 	}
 	cutOff := two().Down("demo-dc2-rack1-1")
-	lone := plugintest.New(4, 1).Down("demo-dc1-rack4-0")
+	lone := plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour)
+	placeless := plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour).Says(func(_ plugintest.Node, said *api.NodeStatusReport) { said.Places = nil })
 	tests := map[string]struct {
 		objects []client.Object
 		want    string // in the text of status
@@ -49,18 +50,18 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 		"one datacenter, and the host ID's node is UP": {plugintest.New(4, 1).Leftover("demo-dc1-rack4-0"), "not to be removed: it is not DOWN: demo-dc1-rack1-0 (35d0f1a0), demo-dc1-rack2-0 (36d1f2a1) and demo-dc1-rack3-0 (37d2f3a2) see it UP"},
 		"one datacenter, and a member without host ID": {withoutHostID(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
 		"one datacenter, and a Pod made anew on an older volume": {
-			heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Minute), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known",
+			heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Minute), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known",
 		},
 		"one datacenter, and a Pod made anew whose barrier found the volume empty": {
-			emptyVolume(heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Minute)), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID,
+			emptyVolume(heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Minute)), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID,
 		},
 		"one datacenter, and a Pod at its barrier whose ScyllaDB has run before": {
-			ranBefore(heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Second)), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known",
+			ranBefore(heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Second)), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known",
 		},
-		"one datacenter, and a newcomer with a volume as old as its Pod": {heldAtBarrier(plugintest.New(4, 1).Down("demo-dc1-rack4-0"), time.Second), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
-		"a replacement that nobody recorded the end of":                  {unrecordedReplacement(plugintest.New(4, 1).Down("demo-dc1-rack4-0")), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
+		"one datacenter, and a newcomer with a volume as old as its Pod": {heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Second), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
+		"a replacement that nobody recorded the end of":                  {unrecordedReplacement(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour)), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
 		"one datacenter, and only the claim is left":                     {onlyClaim(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
-		"one datacenter, and the lenient flag is given":                  {lenient(lone), elsewhere + " (its barriers run with --single-report-allow-non-reporting-host-ids, which is for external seeds)"},
+		"one datacenter, and the lenient flag is given":                  {lenient(placeless), elsewhere + " (its barriers run with --single-report-allow-non-reporting-host-ids, which is for external seeds)"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

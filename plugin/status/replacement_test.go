@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
@@ -26,7 +27,7 @@ func failedReplacement() *plugintest.Cluster {
 }
 
 func TestStatusOfReplacements(t *testing.T) {
-	ghost := plugintest.New(3, 2).Down("demo-dc1-rack2-1").Leftover("demo-dc1-rack2-1")
+	ghost := plugintest.New(3, 2).DownSince("demo-dc1-rack2-1", time.Hour).Leftover("demo-dc1-rack2-1")
 	for name, run := range map[string]plugintest.Run{
 		"a failed replacement": {Args: []string{"status", "demo", "-n", "demo"}, Objects: failedReplacement().Objects()},
 		"a failed replacement as JSON": {Args: []string{"status", "demo", "-n", "demo", "-o", "jsonpath={.replacements}"},
@@ -42,7 +43,7 @@ func TestStatusOfReplacements(t *testing.T) {
 // Saved objects tell failure and ghosts as the API server does.
 func TestSavedReplacementsShowTheSame(t *testing.T) {
 	for name, objects := range map[string][]client.Object{
-		"failed": failedReplacement().Objects(), "ghost": plugintest.New(3, 2).Down("demo-dc1-rack2-1").Leftover("demo-dc1-rack2-1"),
+		"failed": failedReplacement().Objects(), "ghost": plugintest.New(3, 2).DownSince("demo-dc1-rack2-1", time.Hour).Leftover("demo-dc1-rack2-1"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := plugintest.Run{Args: []string{"status", "-o", "json", "-n", "demo", "demo"}, Objects: objects}.Do(t)

@@ -157,6 +157,8 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 		o := api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: api.NodeStatusDown}
 		if w.alive(s, id) {
 			o.Status = api.NodeStatusUp
+		} else if w.Rule != Operator && len(row.Places) < api.MaxPlaces {
+			row.Places = append(row.Places, api.NodePlace{HostID: o.HostID, Datacenter: datacenter, Rack: w.racks[id]})
 		}
 		if st != normal {
 			o.State = api.NodeState(st)

@@ -22,7 +22,7 @@ func sameRow(a, b *api.NodeStatusReport) bool {
 	return a.HostID == b.HostID && a.OperationMode == b.OperationMode && a.ScyllaVersion == b.ScyllaVersion && a.Fault == b.Fault &&
 		a.LegacyTopology == b.LegacyTopology && a.Coordinator == b.Coordinator && a.Group0ID == b.Group0ID &&
 		sameValue(a.Error, b.Error) && sameValue(a.OwnsTokens, b.OwnsTokens) && sameValue(a.Heartbeat, b.Heartbeat) &&
-		slices.Equal(a.RepairBased, b.RepairBased) && slices.Equal(a.Operations, b.Operations) && sameCells(a.ObservedNodes, b.ObservedNodes) &&
+		slices.Equal(a.RepairBased, b.RepairBased) && slices.Equal(a.Operations, b.Operations) && slices.Equal(a.Places, b.Places) && sameCells(a.ObservedNodes, b.ObservedNodes) &&
 		(a.LastRow == b.LastRow || a.LastRow != nil && b.LastRow != nil && a.LastRow.HostID == b.LastRow.HostID && sameCells(a.LastRow.ObservedNodes, b.LastRow.ObservedNodes))
 }
 

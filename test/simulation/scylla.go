@@ -143,6 +143,10 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	w.procs = append(w.procs, s)
 	if d.id == "" {
 		d.id = w.hostID()
+		if w.racks == nil {
+			w.racks = map[string]string{}
+		}
+		w.racks[d.id] = p.set.rack
 	} else {
 		d.row, d.flushed = true, d.complete // replay flushes (3.4)
 	}

@@ -93,6 +93,8 @@ type world struct {
 	result Result
 	over   bool
 
+	racks map[string]string // of each host ID that was ever drawn
+
 	version int // of the API server's objects: each write adds one
 	// the version that the StatefulSet controller has worked on, and the one in which replacements were judged last, with when
 	setsSeen, replaceSeen int

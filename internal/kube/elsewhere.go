@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+)
+
+// mostNamespaces bounds the namespaces whose Services are listed one by one, where listing all at once is forbidden.
+const mostNamespaces = 100
+
+// RecordedElsewhere finds the member Services that record these host IDs, NAMESPACE/NAME by host ID, in every namespace that can be read, but for the cluster's own. Only metadata is
+// requested. What cannot be read is left out: no Service found is no evidence.
+func RecordedElsewhere(ctx context.Context, c client.Reader, key cluster.Key, ids []hostid.ID) map[hostid.ID]string {
+	wanted, out := map[hostid.ID]bool{}, map[hostid.ID]string{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	look := func(ns string) error {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
+		err := c.List(ctx, list, client.InNamespace(ns), client.HasLabels{api.LabelCluster})
+		for i := range list.Items {
+			s := &list.Items[i]
+			id := hostid.Known(s.Annotations[api.AnnotationHostID])
+			if wanted[id] && (s.Namespace != key.Namespace || s.Labels[api.LabelCluster] != key.Name) {
+				out[id] = s.Namespace + "/" + s.Name
+			}
+		}
+		return err
+	}
+	if len(ids) == 0 || !apierrors.IsForbidden(look("")) {
+		return out
+	}
+	namespaces := &metav1.PartialObjectMetadataList{}
+	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+	if err := c.List(ctx, namespaces); err != nil {
+		_ = look(key.Namespace) // another cluster of this namespace may record one
+		return out
+	}
+	for i := range namespaces.Items[:min(len(namespaces.Items), mostNamespaces)] {
+		_ = look(namespaces.Items[i].Name) // a namespace that cannot be read is left out
+	}
+	return out
+}
