@@ -103,7 +103,7 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 		return nil, err
 	}
 	snap.Offline, snap.Problems, snap.Notes, snap.Live, snap.Facts = was.Offline, was.Problems, was.Notes, was.Live, was.Facts
-	snap.Elsewhere = was.Elsewhere
+	snap.Elsewhere, snap.Volumes, snap.NotReadySince = was.Elsewhere, was.Volumes, was.NotReadySince
 	for member, row := range snap.Live {
 		if row == nil {
 			delete(snap.Live, member)

@@ -32,6 +32,9 @@ type said struct {
 	Operator     *cluster.OperatorState           `json:"operator,omitempty"`
 	// Elsewhere are the Services of other namespaces and clusters that record host IDs which no member here has.
 	Elsewhere map[hostid.ID]string `json:"elsewhere,omitempty"`
+	// Volumes are where the volumes of Pods without a Kubernetes node can be used, NotReadySince since when Kubernetes nodes have not been ready.
+	Volumes       map[string][]string  `json:"volumes,omitempty"`
+	NotReadySince map[string]time.Time `json:"kubernetesNodesNotReadySince,omitempty"`
 	// Machines are the states of Kubernetes nodes, where these were not collected themselves.
 	Machines    map[string]string `json:"kubernetesNodes,omitempty"`
 	Kubernetes  string            `json:"kubernetes,omitempty"`
@@ -44,7 +47,7 @@ func (a *Archive) said(c *Cluster) said {
 	s := c.Snapshot
 	out := said{
 		Key: s.Key, Offline: s.Offline, Requested: cmp.Or(c.Requested, cluster.SourceAuto), Source: s.Source, SourceReason: words.Text(s.SourceReason),
-		Notes: texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes, Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
+		Notes: texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Volumes: s.Volumes, NotReadySince: s.NotReadySince, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes, Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
 	}
 	if !s.TakenAt.IsZero() {
 		t := s.TakenAt.UTC()

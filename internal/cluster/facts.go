@@ -59,9 +59,6 @@ func (c *Cluster) Said(member string) *api.NodeStatusReport {
 // Joined is the joined annotation of a member Service, nil when absent or not a boolean.
 func Joined(svc *corev1.Service) *bool { return joined(svc) }
 
-// NodeLost is true for a Pod whose Kubernetes node does not answer.
-func NodeLost(pod *corev1.Pod) bool { return nodeLost(pod) }
-
 // PodWaiting completes "it waits for ..." for a Pod whose ScyllaDB is not ready; zero when it is.
 func PodWaiting(pod *corev1.Pod) code.Message {
 	what, _ := podWaiting(pod)

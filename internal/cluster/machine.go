@@ -66,6 +66,24 @@ func (o *Objects) KubernetesNode(pod *corev1.Pod) KubernetesNode {
 	return KubernetesNode{Name: pod.Spec.NodeName, State: o.Machines[pod.Spec.NodeName]}
 }
 
+// volumeNode is the Kubernetes node that the volume of a member is on. pinned is true where its PersistentVolume can be used nowhere else; else the node is only the one that the scheduler
+// chose first. moves is true where the volume can be used elsewhere.
+func (c *Cluster) volumeNode(member string) (n KubernetesNode, pinned, moves bool) {
+	pvc := c.ix.pvcs[c.ix.pvcName(member)]
+	if pvc == nil {
+		return n, false, false
+	}
+	nodes, read := c.Volumes[pvc.Spec.VolumeName]
+	name := pvc.Annotations[SelectedNode]
+	if pinned = read && len(nodes) == 1; pinned {
+		name = nodes[0]
+	}
+	return KubernetesNode{Name: name, State: c.Machines[name]}, pinned, read && !pinned
+}
+
+// SelectedNode is the annotation of a PersistentVolumeClaim with the Kubernetes node for which its volume was made, written by the scheduler.
+const SelectedNode = "volume.kubernetes.io/selected-node"
+
 // NodeLost is true while the Kubernetes node of a Pod does not answer: by the Pod's own conditions, and by the Kubernetes node's where that was read. A node that no longer exists
 // will not answer again, and is not waited for.
 func (o *Objects) NodeLost(pod *corev1.Pod) bool {

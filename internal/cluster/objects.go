@@ -5,6 +5,7 @@ package cluster
 import (
 	"iter"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -55,6 +56,10 @@ type Objects struct {
 	Lease        *coordinationv1.Lease
 	// Machines are the states of the Kubernetes nodes that the Pods are on, by name; nil where they were not read.
 	Machines map[string]string
+	// NotReadySince is since when Kubernetes nodes of Machines have not been ready, by name; without those that are ready, or of which that is not known.
+	NotReadySince map[string]time.Time
+	// Volumes are the Kubernetes nodes that PersistentVolumes can be used on, by the volume's name: empty for one that can move. Only those of Pods without a Kubernetes node are read.
+	Volumes map[string][]string
 	// OperatorState is the visible state of the Scylla Operator where it manages the cluster; nil when it was not read.
 	OperatorState *OperatorState
 

@@ -24,6 +24,9 @@ const (
 	// StepSeeDecommissioned is for a member whose Service says that it has left while rows list it.
 	StepSeeDecommissioned  code.Code = "SeeDecommissioned"  // commands: nodetool status, get the Service
 	StepMendKubernetesNode code.Code = "MendKubernetesNode" // kubernetesNode; command: describe the Kubernetes node
+	StepMendOrReplace      code.Code = "MendOrReplace"      // kubernetesNode; commands: describe the Kubernetes node, replace
+	StepUncordon           code.Code = "UncordonNode"       // kubernetesNode; command: uncordon
+	StepSeeSchedule        code.Code = "SeeSchedule"        // command: describe the Pod
 )
 
 // Serving is true while ScyllaDB's container in the Pod is ready; false without a Pod.
@@ -68,11 +71,67 @@ func (c *Cluster) passing(member string) code.Message {
 	case pod == nil:
 		return c.inOrder(member)
 	case c.NodeLost(pod):
-		return code.New(StepMendKubernetesNode, "kubernetesNode", pod.Spec.NodeName).Do(code.Kubectl("", "describe", "node", pod.Spec.NodeName))
+		return mendStep(pod.Spec.NodeName)
+	case unscheduled(pod):
+		return c.scheduleStep(member, pod)
 	case Starting(pod):
 		return code.New(StepWaitForStart, "waits", PodWaiting(pod)).Do(code.Kubectl(c.Namespace, "get", "pod", member))
 	}
 	return code.Message{}
+}
+
+func mendStep(machine string) code.Message {
+	return code.New(StepMendKubernetesNode, "kubernetesNode", machine).Do(code.Kubectl("", "describe", "node", machine))
+}
+
+// unscheduled is true for a Pod that waits for a Kubernetes node. Containers with a state have been on one.
+func unscheduled(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodPending && !podScheduled(pod) && len(pod.Status.ContainerStatuses) == 0
+}
+
+// scheduleStep is for a Pod that waits for a Kubernetes node: its volume is there, so nothing is replaced. Zero only where the one Kubernetes node that has the volume was deleted.
+func (c *Cluster) scheduleStep(member string, pod *corev1.Pod) code.Message {
+	n, pinned, _ := c.volumeNode(member)
+	switch {
+	case pinned && n.State == KubernetesNodeGone:
+		return code.Message{}
+	case pinned && n.Lost():
+		return mendStep(n.Name)
+	case n.State == KubernetesNodeReady+cordoned:
+		return code.New(StepUncordon, "kubernetesNode", n.Name).Do(code.Kubectl("", "uncordon", n.Name))
+	}
+	return code.New(StepSeeSchedule).Do(code.Kubectl(c.Namespace, "describe", "pod", pod.Name))
+}
+
+// OnlyUnscheduled is the step for a member whose Pod waits for a Kubernetes node while that with its volume is Ready, or the volume can move: it is not to be replaced. Zero for any
+// other, and where neither is known.
+func (c *Cluster) OnlyUnscheduled(member string) code.Message {
+	pod := c.ix.pods[member]
+	if pod == nil || !unscheduled(pod) {
+		return code.Message{}
+	}
+	if n, pinned, moves := c.volumeNode(member); !moves && (!pinned || n.State != KubernetesNodeReady) && n.State != KubernetesNodeReady+cordoned {
+		return code.Message{}
+	}
+	return c.scheduleStep(member, pod)
+}
+
+// orReplace is the step once the Kubernetes node of a member has not been ready for the health policy's time: it may not return. Zero before, and where that is not known.
+func (c *Cluster) orReplace(member string, id hostid.ID) code.Message {
+	pod := c.ix.pods[member]
+	if pod == nil {
+		return code.Message{}
+	}
+	name := pod.Spec.NodeName
+	if unscheduled(pod) {
+		n, _, _ := c.volumeNode(member)
+		name = n.Name
+	}
+	since := c.NotReadySince[name]
+	if since.IsZero() || c.TakenAt.IsZero() || c.TakenAt.Sub(since) < c.HealthPolicy().Dead.Duration {
+		return code.Message{}
+	}
+	return code.New(StepMendOrReplace, "kubernetesNode", name).Do(code.Kubectl("", "describe", "node", name), code.Scylla(c.Namespace, "replace", string(id)))
 }
 
 // notReadySince is since when a Pod has not been ready, or has not had a Kubernetes node; zero when neither is known.
@@ -90,6 +149,9 @@ func (c *Cluster) patience(fates map[hostid.ID]matrix.Fate) {
 			continue
 		}
 		fate := matrix.Fate{Step: c.passing(member)}
+		if fate.Step.Code == StepMendKubernetesNode {
+			fate.OrReplace = c.orReplace(member, id)
+		}
 		if pod := c.ix.pods[member]; pod != nil {
 			fate.NotReadySince = notReadySince(pod)
 		}

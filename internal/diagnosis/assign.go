@@ -361,6 +361,9 @@ func (s *scene) kubernetesNodes() {
 			Evidence: s.numbers(&s.nodes[nodes[0]]),
 			Step:     code.New(cluster.StepMendKubernetesNode, "kubernetesNode", machine).Do(code.Kubectl("", "describe", "node", machine)),
 		})
+		if step := s.step(&s.nodes[nodes[0]]); len(nodes) == 1 && step.Code == cluster.StepMendOrReplace {
+			f.Step = step // of several nodes none can be replaced while the others are DOWN
+		}
 		s.give(f, nodes)
 	}
 }
@@ -427,8 +430,8 @@ func (s *scene) downMessage(n *node) (message, step code.Message) {
 		why = code.New(whyGone, "kubernetesNode", pod.Spec.NodeName)
 	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0: // containers with a state have been on a machine
 		why = code.New(whyNoPlace, "waits", cluster.PodWaiting(pod))
-		if !mayReplace(step) {
-			step = code.New(stepSeeSchedule).Do(code.Kubectl(s.c.Namespace, "describe", "pod", n.Name()))
+		if step.IsZero() {
+			step = code.New(cluster.StepSeeSchedule).Do(code.Kubectl(s.c.Namespace, "describe", "pod", n.Name()))
 		}
 	default:
 		why = code.New(whyPod, "state", cluster.PodState(pod))

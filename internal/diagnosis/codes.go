@@ -64,7 +64,6 @@ const (
 const (
 	stepSeeDatacenter code.Code = "SeeDatacenter"   // datacenter
 	stepSeeRack       code.Code = "SeeRack"         // datacenter, rack
-	stepSeeSchedule   code.Code = "SeeSchedule"     // command: describe the Pod
 	stepSeeSet        code.Code = "SeeStatefulSet"  // command: describe the StatefulSet
 	stepMendLink      code.Code = "MendLinkBetween" // a, b
 	stepMendLinks     code.Code = "MendLinksOf"     // node

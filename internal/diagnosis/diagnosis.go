@@ -114,7 +114,7 @@ func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 	s.remarks()
 	out := make([]Finding, 0, len(s.findings))
 	for _, f := range s.findings {
-		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != ReplacementOpen && f.Kind != ReplacementFailed {
+		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != KubernetesNodeDown && f.Kind != ReplacementOpen && f.Kind != ReplacementFailed {
 			f.Step = code.New(stepAskNodes).Do(code.Scylla(c.Namespace, "status", c.Name, "--source", "live"))
 		}
 		slices.Sort(f.Blockers)

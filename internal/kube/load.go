@@ -144,8 +144,14 @@ func (l *loader) readAll(ctx context.Context) error {
 	if err := l.readOperator(ctx); err != nil {
 		return err
 	}
-	l.o.Machines = l.opts.Machines.read(ctx, l.c, l.o.Pods, time.Now())
-	return l.readUnlabelledPVCs(ctx)
+	if err := l.readUnlabelledPVCs(ctx); err != nil {
+		return err
+	}
+	if l.opts.Machines != nil {
+		l.o.Machines = l.opts.Machines.read(ctx, l.c, l.o.Pods, time.Now(), l.readVolumes(ctx)...)
+		l.o.NotReadySince = l.opts.Machines.notReadySince()
+	}
+	return nil
 }
 
 func (l *loader) read(ctx context.Context) error {

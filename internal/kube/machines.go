@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,11 +72,73 @@ type Machines struct {
 	mu     sync.Mutex
 	at     time.Time
 	states map[string]string // nil where they could not be read
+	since  map[string]time.Time
 }
 
-// read gives the state of each Kubernetes node that a Pod is on; nil where they may not be read. That is no problem of the cluster: they say something about a
+// notReadySince is since when the Kubernetes nodes of the last reading have not been ready.
+func (m *Machines) notReadySince() map[string]time.Time {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.since)
+}
+
+// NotReadySince is since when Kubernetes nodes have not been ready, by name; without those that are.
+func NotReadySince(nodes []corev1.Node) map[string]time.Time {
+	out := map[string]time.Time{}
+	for i := range nodes {
+		if c := cluster.KubernetesNodeReadiness(&nodes[i]); c.Status != corev1.ConditionTrue && !c.LastTransitionTime.IsZero() {
+			out[nodes[i].Name] = c.LastTransitionTime.Time
+		}
+	}
+	return out
+}
+
+// readVolumes reads where the volumes of Pods without a Kubernetes node can be used, and names the Kubernetes nodes that have them. A volume that cannot be read is left out.
+func (l *loader) readVolumes(ctx context.Context) (machines []string) {
+	for i := range l.o.Pods {
+		if l.o.Pods[i].Spec.NodeName != "" || len(l.o.Volumes) >= fewMachines {
+			continue
+		}
+		for j := range l.o.PVCs {
+			pvc := &l.o.PVCs[j]
+			if pvc.Spec.VolumeName == "" || !strings.HasSuffix(pvc.Name, "-"+l.o.Pods[i].Name) {
+				continue
+			}
+			machines = append(machines, pvc.Annotations[cluster.SelectedNode])
+			var pv corev1.PersistentVolume
+			if err := l.c.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, &pv); err != nil {
+				continue // without the right to read it, nothing is known of it
+			}
+			if l.o.Volumes == nil {
+				l.o.Volumes = map[string][]string{}
+			}
+			l.o.Volumes[pv.Name] = boundTo(&pv)
+			machines = append(machines, l.o.Volumes[pv.Name]...)
+		}
+	}
+	return slices.DeleteFunc(machines, func(name string) bool { return name == "" })
+}
+
+// boundTo are the Kubernetes nodes that a volume can be used on by its node affinity, where that names them; empty for a volume that can move.
+func boundTo(pv *corev1.PersistentVolume) []string {
+	a := pv.Spec.NodeAffinity
+	if a == nil || a.Required == nil || len(a.Required.NodeSelectorTerms) != 1 {
+		return nil
+	}
+	for _, e := range a.Required.NodeSelectorTerms[0].MatchExpressions {
+		if e.Key == corev1.LabelHostname && e.Operator == corev1.NodeSelectorOpIn {
+			return e.Values
+		}
+	}
+	return nil
+}
+
+// read gives the state of each Kubernetes node that a Pod is on, and of more; nil where they may not be read. That is no problem of the cluster: they say something about a
 // node, and nothing rests on them alone.
-func (m *Machines) read(ctx context.Context, c client.Reader, pods []corev1.Pod, now time.Time) map[string]string {
+func (m *Machines) read(ctx context.Context, c client.Reader, pods []corev1.Pod, now time.Time, more ...string) map[string]string {
 	if m == nil {
 		return nil
 	}
@@ -84,7 +147,9 @@ func (m *Machines) read(ctx context.Context, c client.Reader, pods []corev1.Pod,
 	var names []string
 	known := true
 	for i := range pods {
-		name := pods[i].Spec.NodeName
+		more = append(more, pods[i].Spec.NodeName)
+	}
+	for _, name := range more {
 		if name == "" || slices.Contains(names, name) {
 			continue
 		}
@@ -98,7 +163,7 @@ func (m *Machines) read(ctx context.Context, c client.Reader, pods []corev1.Pod,
 	}
 	const pages = 20
 	nodes, err := KubernetesNodes(ctx, c, names, pages)
-	m.at, m.states = now, nil
+	m.at, m.states, m.since = now, nil, NotReadySince(nodes)
 	if err != nil {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -196,9 +198,10 @@ var byName = map[string]func([]byte, *saved) error{
 			return err
 		}
 		if s.machines == nil {
-			s.machines = map[string]string{}
+			s.machines, s.notReadySince = map[string]string{}, map[string]time.Time{}
 		}
 		s.machines[n.Name] = cluster.KubernetesNodeState(&n)
+		maps.Copy(s.notReadySince, NotReadySince([]corev1.Node{n}))
 		return nil
 	},
 	"PodDisruptionBudget": func(raw []byte, s *saved) error {

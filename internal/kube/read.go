@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -47,9 +48,11 @@ type saved struct {
 	deployments []appsv1.Deployment
 	budgets     []policyv1.PodDisruptionBudget
 	machines    map[string]string // states of Kubernetes nodes; nil where none was saved
-	skipped     map[string]int    // by kind
-	read        cluster.Kinds
-	objects     int
+	// notReadySince is since when they have not been ready.
+	notReadySince map[string]time.Time
+	skipped       map[string]int // by kind
+	read          cluster.Kinds
+	objects       int
 }
 
 // Read reads saved objects: what `kubectl get service,pod,statefulset,pvc,scylladb... -o yaml` prints, Lists or single objects,
@@ -283,7 +286,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	out := make([]cluster.Objects, len(keys))
 	for i, k := range keys {
 		c := t.byKey[k]
-		c.Notes, c.Machines = t.notes, s.machines
+		c.Notes, c.Machines, c.NotReadySince = t.notes, s.machines, s.notReadySince
 		for j := range s.leases {
 			if s.leases[j].Name == api.LeaseName {
 				c.Lease = &s.leases[j]

@@ -54,6 +54,8 @@ type Fate struct {
 	Joining bool
 	// Step is the exact next step where it is known: how to continue a failed replacement, how to remove a ghost.
 	Step code.Message
+	// OrReplace is the step in place of Step for a node that all its rows call dead for long enough; zero where there is none.
+	OrReplace code.Message
 	// NotReadySince is since when its Pod has not been ready, for rows without the time at which the node went DOWN; zero when it is ready or not known.
 	NotReadySince time.Time
 }

@@ -17,8 +17,13 @@ func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
 }
 
 func (m *Matrix) replaceable(n *Node) bool {
+	return m.opts.Fates[n.HostID].Step.IsZero() && m.dead(n)
+}
+
+// dead is replaceable but for a known cause.
+func (m *Matrix) dead(n *Node) bool {
 	fate := m.opts.Fates[n.HostID]
-	if m.parted || n.Member == "" || n.HostID == "" || n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining || !fate.Step.IsZero() {
+	if m.parted || n.Member == "" || n.HostID == "" || n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining {
 		return false
 	}
 	o := m.Opinion(n.HostID)

@@ -57,6 +57,8 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 		return code.New(StepSplitFirst) // nothing is replaced or removed before each node's cluster is known
 	case n.HostID == "":
 		return code.New(StepStartMember, "node", n.Name())
+	case !fate.OrReplace.IsZero() && m.dead(n):
+		return fate.OrReplace
 	case !fate.Step.IsZero():
 		return fate.Step
 	case fate.Open:

@@ -181,6 +181,8 @@ func (v *verifier) checkJustStarted() finding {
 		return ok(code.New(saysPodAbsent))
 	case !intact:
 		return ok(code.New(saysPodWithoutVolume, "pod", p.Name))
+	case !p.Unscheduled.IsZero():
+		return failed(code.New(saysPodUnscheduled, "pod", p.Name, "waits", p.Waiting), p.Unscheduled)
 	case p.KubernetesNodeLost:
 		return ok(code.New(saysPodNodeLost, "pod", p.Name, "node", p.KubernetesNode))
 	case p.Scheduled && p.Initialising && !v.heldForEviction():

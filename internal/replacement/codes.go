@@ -129,6 +129,7 @@ const (
 	saysPodNotStarting             code.Code = "PodNotStarting"
 	saysPodOfAnother               code.Code = "PodOfAnother"
 	saysPodOfAnotherDelete         code.Code = "PodOfAnotherDelete"
+	saysPodUnscheduled             code.Code = "PodUnscheduled" // pod, waits
 	saysPodServes                  code.Code = "PodServes"
 	saysPodWaits                   code.Code = "PodWaits"
 	saysPodWithoutVolume           code.Code = "PodWithoutVolume"

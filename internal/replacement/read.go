@@ -218,7 +218,8 @@ func launcher(c *corev1.Container) release.Support {
 func (r *Reading) pod(p *corev1.Pod, set *appsv1.StatefulSet) *Pod {
 	out := &Pod{
 		Name: p.Name, UID: string(p.UID), Created: p.CreationTimestamp.Time, Deleting: p.DeletionTimestamp != nil,
-		Scheduled: p.Spec.NodeName != "", KubernetesNode: p.Spec.NodeName, KubernetesNodeLost: cluster.NodeLost(p), IP: p.Status.PodIP,
+		Scheduled: p.Spec.NodeName != "", KubernetesNode: p.Spec.NodeName, IP: p.Status.PodIP,
+		KubernetesNodeLost: r.Cluster.NodeLost(p) || r.Cluster.KubernetesNode(p).State == cluster.KubernetesNodeGone, Unscheduled: r.Cluster.OnlyUnscheduled(p.Name),
 		Ready: cluster.PodReady(p), Initialising: cluster.Initialising(p), Waiting: cluster.PodWaiting(p),
 	}
 	if i := slices.IndexFunc(p.Status.InitContainerStatuses, inBarrier); i >= 0 {

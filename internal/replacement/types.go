@@ -84,6 +84,8 @@ type Pod struct {
 	KubernetesNode string
 	// KubernetesNodeLost is set when its Kubernetes node does not answer, so that the Pod cannot end.
 	KubernetesNodeLost bool
+	// Unscheduled is the step for a Pod that waits for a Kubernetes node although its volume can be used; zero for any other.
+	Unscheduled code.Message
 	// EndsBy is when a Pod that is being deleted should have ended, its grace period included.
 	EndsBy time.Time
 	IP     string

@@ -82,6 +82,8 @@ var findingWords = map[code.Code]string{
 	"SaveVolumeAndData":  "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. First let volume {volume} outlive its claim: {1}; then, while every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {2}",
 	"SeeDecommissioned":  "do not scale its rack down and do not upgrade the Scylla Operator before it is known which is right; check what the nodes list: {1}; and who set the label: {2}",
 	"MendKubernetesNode": "see why, and bring Kubernetes node {kubernetesNode} back: {1}",
+	"MendOrReplace":      "see why, and bring Kubernetes node {kubernetesNode} back: {1}; if the machine will not return: {2}",
+	"UncordonNode":       "Kubernetes node {kubernetesNode}, which has its volume, is cordoned; once that is over: {1}",
 
 	// Tasks after an operation.
 	"AfterReplaced":        "{node} has replaced {original}",

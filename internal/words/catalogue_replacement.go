@@ -63,6 +63,7 @@ var replacementSentences = map[code.Code]string{
 	"ReplaceWaitUntil":        "see whether it comes back, and ask again after {until}",
 	"ReplaceDownSince":        "{node} is DOWN since {since}",
 	"PodAbsent":               "the Pod does not exist",
+	"PodUnscheduled":          "Pod {pod} waits for {waits}, and its volume is intact",
 	"PodServes":               "Pod {pod} is Ready: ScyllaDB serves on it, whatever its peers see",
 	"ReplaceCutOff":           "a node that runs is cut off, not dead; repair the network, or stop it first if its data is to be given up",
 	"PodNotReady":             "Pod {pod} is not Ready",

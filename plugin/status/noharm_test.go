@@ -74,3 +74,101 @@ func TestNoHarm4OnlyAHostIDOfOurOwnRackIsRemoved(t *testing.T) {
 		})
 	}
 }
+
+// onlyDown is a cluster whose one node has been DOWN for an hour, with its claim on a volume that can be used on the Kubernetes node disk alone, or anywhere.
+func onlyDown(member, disk string) *plugintest.Cluster {
+	c := plugintest.New(4, 1).DownSince(member, time.Hour)
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-" + member}}
+	if disk != "" {
+		pv.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{disk}}},
+		}}}}
+	}
+	return c.Add(pv, &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + member, UID: "claim", Labels: map[string]string{api.LabelCluster: "demo"}},
+		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: pv.Name},
+	})
+}
+
+func machine(name string, ready corev1.ConditionStatus, since time.Duration, cordoned bool) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, LastTransitionTime: metav1.NewTime(plugintest.Now.Add(-since))}}},
+	}
+}
+
+// TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced: replace is named only where the machine with the volume is gone, or has been away for long.
+func TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced(t *testing.T) {
+	const member = "demo-dc1-rack3-0"
+	pending := func(c *plugintest.Cluster) *plugintest.Cluster {
+		p := c.Pod(member)
+		p.Spec.NodeName, p.Status.Phase = "", corev1.PodPending
+		p.Status.InitContainerStatuses, p.Status.ContainerStatuses = nil, nil
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(plugintest.Now.Add(-time.Hour)),
+			Message: "0/4 nodes are available: 1 node(s) were unschedulable",
+		}}
+		return c
+	}
+	on := func(c *plugintest.Cluster, name string) *plugintest.Cluster {
+		c.Pod(member).Spec.NodeName = name
+		return c
+	}
+	id := plugintest.New(4, 1).Node(member).HostID
+	replace := "kubectl scylla replace " + id
+	for name, tc := range map[string]struct {
+		cluster  *plugintest.Cluster
+		want     string
+		replaces bool
+		refused  string // of replace
+	}{
+		"its volume is on a cordoned Kubernetes node": {
+			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionTrue, time.Hour, true)), want: "is cordoned; once that is over: kubectl uncordon disk",
+			refused: "kubectl uncordon disk",
+		},
+		"its volume is on a Ready Kubernetes node": {
+			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionTrue, time.Hour, false)),
+			want:    "see why its Pod has no Kubernetes node: kubectl describe pod " + member, refused: "1 node(s) were unschedulable, and its volume is intact",
+		},
+		"its volume can move": {
+			cluster: pending(onlyDown(member, "")), want: "see why its Pod has no Kubernetes node: kubectl describe pod " + member, refused: "and its volume is intact",
+		},
+		"nobody can say where its volume is": {
+			cluster: pending(plugintest.New(4, 1).DownSince(member, time.Hour)), want: "see why its Pod has no Kubernetes node: kubectl describe pod " + member,
+		},
+		"its volume is on a Kubernetes node that was deleted": {cluster: pending(onlyDown(member, "disk")), want: replace, replaces: true},
+		"its volume is on a Kubernetes node that is away for a minute": {
+			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "bring Kubernetes node disk back: kubectl describe node disk",
+		},
+		"its volume is on a Kubernetes node that is away for long": {
+			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "if the machine will not return: " + replace, replaces: true,
+		},
+		"its Pod is on a Kubernetes node that is away for a minute": {
+			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "bring Kubernetes node disk back: kubectl describe node disk",
+		},
+		"its Pod is on a Kubernetes node that is away for long": {
+			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "if the machine will not return: " + replace, replaces: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shown := func(args ...string) string {
+				text := plugintest.Run{Args: append(args, "-n", "demo"), Objects: tc.cluster.Objects()}.Transcript(t)
+				return strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
+			}
+			status := shown("status", "demo", "--all") + shown("describe", member)
+			if !strings.Contains(status, tc.want) {
+				t.Errorf("want %q in\n%s", tc.want, status)
+			}
+			if got := strings.Contains(status, replace); got != tc.replaces {
+				t.Errorf("replace named: %t, want %t\n%s", got, tc.replaces, status)
+			}
+			plan := shown("replace", member, "--dry-run=client")
+			if !strings.Contains(plan, tc.refused) || tc.refused != "" && !strings.Contains(plan, "Refused") {
+				t.Errorf("want %q in\n%s", tc.refused, plan)
+			}
+			if tc.replaces && strings.Contains(plan, "just-started failed") {
+				t.Errorf("replace is named and takes the Pod for one that starts:\n%s", plan)
+			}
+		})
+	}
+}
