@@ -279,14 +279,14 @@ func (s *scene) places() {
 		dc := s.nodes[nodes[0]].Datacenter
 		return Finding{
 			Kind: DatacenterDown, Scope: Scope{Level: LevelDatacenter, Datacenter: dc, Nodes: s.refs(nodes)},
-			Message: code.New(sayDatacenterDown, "datacenter", dc, "nodes", len(nodes)), Step: code.New(stepSeeDatacenter, "datacenter", dc),
+			Message: code.New(sayDatacenterDown, "datacenter", dc, "nodes", len(nodes)), Step: code.New(matrix.StepSeeDatacenter, "datacenter", dc),
 		}
 	})
 	s.wholly(rack, func(nodes []int) Finding {
 		n := &s.nodes[nodes[0]]
 		return Finding{
 			Kind: RackDown, Scope: Scope{Level: LevelRack, Datacenter: n.Datacenter, Rack: n.Rack, Nodes: s.refs(nodes)},
-			Message: code.New(sayRackDown, "rack", n.Rack, "datacenter", n.Datacenter, "nodes", len(nodes)), Step: code.New(stepSeeRack, "datacenter", n.Datacenter, "rack", n.Rack),
+			Message: code.New(sayRackDown, "rack", n.Rack, "datacenter", n.Datacenter, "nodes", len(nodes)), Step: code.New(matrix.StepSeeRack, "datacenter", n.Datacenter, "rack", n.Rack),
 		}
 	})
 }

@@ -62,19 +62,17 @@ const (
 
 // Next steps beyond those of package matrix.
 const (
-	stepSeeDatacenter code.Code = "SeeDatacenter"   // datacenter
-	stepSeeRack       code.Code = "SeeRack"         // datacenter, rack
-	stepSeeSet        code.Code = "SeeStatefulSet"  // command: describe the StatefulSet
-	stepMendLink      code.Code = "MendLinkBetween" // a, b
-	stepMendLinks     code.Code = "MendLinksOf"     // node
-	stepGetRights     code.Code = "GetRights"       //
-	stepAskNodes      code.Code = "AskNodes"        // command: status --source live
-	stepFirstJoins    code.Code = "FirstJoins"      // command: barrier
-	stepUpgrade       code.Code = "FinishUpgrade"   //
-	stepWaitSchema    code.Code = "WaitForSchema"   //
-	stepUndoForce     code.Code = "TakeForceBack"   // command: force-proceed --undo
-	stepSeeLeftover   code.Code = "SeeLeftover"     // command: status
-	stepSeeThere      code.Code = "SeeThere"        // command: remote add
+	stepSeeSet      code.Code = "SeeStatefulSet"  // command: describe the StatefulSet
+	stepMendLink    code.Code = "MendLinkBetween" // a, b
+	stepMendLinks   code.Code = "MendLinksOf"     // node
+	stepGetRights   code.Code = "GetRights"       //
+	stepAskNodes    code.Code = "AskNodes"        // command: status --source live
+	stepFirstJoins  code.Code = "FirstJoins"      // command: barrier
+	stepUpgrade     code.Code = "FinishUpgrade"   //
+	stepWaitSchema  code.Code = "WaitForSchema"   //
+	stepUndoForce   code.Code = "TakeForceBack"   // command: force-proceed --undo
+	stepSeeLeftover code.Code = "SeeLeftover"     // command: status
+	stepSeeThere    code.Code = "SeeThere"        // command: remote add
 )
 
 // A newcomer that no node lists.

@@ -78,9 +78,10 @@ func (g *grid) judge(opts Options) *Matrix {
 	m.count(reporting)
 	m.members(mentioned)
 	findings = append(findings, m.pairs(reporting, excuses)...)
-	m.clusters = m.split(judged)
-	m.strays = m.others(judged)
-	m.parted = len(findings) > 0 && m.Partition() != nil
+	m.clusters, m.strays = m.split(judged), m.others(judged)
+	if len(findings) > 0 {
+		m.parted, m.away = m.Partition() != nil, m.placesAway()
+	}
 	m.blockers = m.describe(findings)
 	return m
 }

@@ -113,6 +113,8 @@ type Matrix struct {
 	lenient   bool
 	reporting int
 	parted    bool // the nodes that report do not all see each other
+	// away are the datacenters and racks, as by wholly, without a node that is UP.
+	away map[[2]string]bool
 	// coordinator of topology, by the rows that report.
 	coordinator Coordinator
 	// clusters that the nodes belong to, where that is more than one.

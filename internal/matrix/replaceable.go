@@ -5,11 +5,12 @@ package matrix
 import (
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // NodeReplaceable is true for a node whose replacement an output may name. Every other package asks this function. All of this must hold: the node is a member here and a normal
-// one; the cluster is not partitioned; the node has no row of its own that counts; a majority of the other rows has it DOWN, none has it UP, and none contradicts itself; no other
+// one; the cluster is not partitioned; its rack and datacenter are not wholly DOWN; the node has no row of its own that counts; a majority of the other rows has it DOWN, none has it UP, and none contradicts itself; no other
 // cause is known (its Pod is not starting, its Kubernetes node answers, no replacement is open); and it has been DOWN since before Options.Settled.
 func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
 	i, ok := m.index[hostID]
@@ -23,7 +24,7 @@ func (m *Matrix) replaceable(n *Node) bool {
 // dead is replaceable but for a known cause.
 func (m *Matrix) dead(n *Node) bool {
 	fate := m.opts.Fates[n.HostID]
-	if m.parted || n.Member == "" || n.HostID == "" || n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining {
+	if m.parted || !m.PlaceAway(n.HostID).IsZero() || n.Member == "" || n.HostID == "" || n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining {
 		return false
 	}
 	o := m.Opinion(n.HostID)
@@ -40,4 +41,50 @@ func (m *Matrix) downSince(hostID hostid.ID, o Opinion) time.Time {
 		return since
 	}
 	return m.opts.Fates[hostID].NotReadySince
+}
+
+// placesAway are the datacenters, without a rack, and the racks with two members or more of which every one is DOWN for most rows and UP for none: what they have in common is away, and
+// their nodes come back with it.
+func (m *Matrix) placesAway() map[[2]string]bool {
+	total, gone := map[[2]string]int{}, map[[2]string]int{}
+	for i := range m.nodes {
+		n := &m.nodes[i]
+		if n.HostID == "" || n.Datacenter == "" || !n.Joined || n.Removed {
+			continue
+		}
+		down := !n.Reports && n.SeenUp == 0 && 2*n.SeenDown > n.SeenDown+n.SeenUnknown+n.NotSeen
+		for k, place := range [2][2]string{{n.Datacenter, ""}, {n.Datacenter, n.Rack}} {
+			if k == 1 && n.Rack == "" {
+				continue
+			}
+			if total[place]++; down {
+				gone[place]++
+			}
+		}
+	}
+	var out map[[2]string]bool
+	for place, nodes := range gone {
+		if nodes > 1 && nodes == total[place] {
+			if out == nil {
+				out = map[[2]string]bool{}
+			}
+			out[place] = true
+		}
+	}
+	return out
+}
+
+// PlaceAway is the step for a node whose whole datacenter or rack is DOWN: no node of it is replaced. Zero for any other.
+func (m *Matrix) PlaceAway(hostID hostid.ID) code.Message {
+	i, ok := m.index[hostID]
+	if !ok || m.away == nil {
+		return code.Message{}
+	}
+	switch n := &m.nodes[i]; {
+	case m.away[[2]string{n.Datacenter, ""}]:
+		return code.New(StepSeeDatacenter, "datacenter", n.Datacenter)
+	case n.Rack != "" && m.away[[2]string{n.Datacenter, n.Rack}]:
+		return code.New(StepSeeRack, "datacenter", n.Datacenter, "rack", n.Rack)
+	}
+	return code.Message{}
 }

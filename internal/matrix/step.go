@@ -28,7 +28,9 @@ const (
 	// the parts need not repeat it.
 	StepMendNetwork code.Code = "MendNetwork" //
 	// StepMendLink is for a node that has a row and that most rows have UP: the connection to it is broken.
-	StepMendLink            code.Code = "MendLink" //
+	StepMendLink            code.Code = "MendLink"      //
+	StepSeeDatacenter       code.Code = "SeeDatacenter" // datacenter
+	StepSeeRack             code.Code = "SeeRack"       // datacenter, rack
 	StepReachCutOff         code.Code = "ReachCutOffNode"
 	StepWaitForJoin         code.Code = "WaitForJoin"             // command: its log
 	StepFinishLeaving       code.Code = "FinishLeavingOrRemove"   //
@@ -100,6 +102,9 @@ func (m *Matrix) mayRollBack(n *Node) bool {
 func (m *Matrix) downStep(n *Node) code.Message {
 	if m.parted {
 		return code.New(StepMendNetwork)
+	}
+	if step := m.PlaceAway(n.HostID); !step.IsZero() {
+		return step
 	}
 	switch few := 2*n.SeenDown <= n.SeenUp+n.SeenDown+n.SeenUnknown+n.NotSeen; {
 	case few && n.Reports:

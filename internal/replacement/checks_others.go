@@ -75,6 +75,9 @@ func (v *verifier) checkOthersUp() finding {
 	if split := v.m.SplitFact(); !split.IsZero() {
 		return failed(split, seeStatus(v.in))
 	}
+	if !v.in.Away.IsZero() && !v.placeGivenUp() {
+		return failed(code.New(saysPlaceAway, "datacenter", v.in.Self.Datacenter, "rack", v.in.Away.Params["rack"]), v.in.Away)
+	}
 	expected := v.expected()
 	var down, unsure []code.Message
 	for _, id := range expected {
@@ -97,6 +100,15 @@ func (v *verifier) checkOthersUp() finding {
 		return ok(code.New(saysOtherIsUp))
 	}
 	return ok(code.New(saysOthersAreUp, "others", len(expected)))
+}
+
+// placeGivenUp is true where the list of nodes to ignore names every other node of the member's datacenter, or rack, that is away: the person has said that they do not return.
+func (v *verifier) placeGivenUp() bool {
+	_, rack := v.in.Away.Params["rack"]
+	self := v.in.Self
+	return !slices.ContainsFunc(v.m.Nodes(), func(n matrix.Node) bool {
+		return n.Datacenter == self.Datacenter && (!rack || n.Rack == self.Rack) && !n.Removed && !v.apart(n.HostID)
+	})
 }
 
 // checkQuorum: the request is a write of group 0, which needs a majority of its voters. Since 2025.2 at most five nodes vote, so a count of members proves nothing: a leader that fresh rows

@@ -107,6 +107,7 @@ const (
 	saysOthersAreUp                code.Code = "OthersAreUp"
 	saysOthersBringBack            code.Code = "OthersBringBack"
 	saysOthersWait                 code.Code = "OthersWait"
+	saysPlaceAway                  code.Code = "PlaceAway" // datacenter, rack
 	saysPlaceCorrect               code.Code = "PlaceCorrect"
 	saysPlaceDiffers               code.Code = "PlaceDiffers"
 	saysPlaceLabelService          code.Code = "PlaceLabelService"

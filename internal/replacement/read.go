@@ -80,6 +80,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	if in.Operator && in.Self.HostID == "" {
 		in.LostHostID = c.LostHostID(member)
 	}
+	in.Away = c.Matrix().PlaceAway(in.Self.HostID)
 	in.OperatorOff, _ = c.OperatorOff()
 	if o := c.OperatorState; o != nil {
 		in.Conditions = cluster.ConditionWords(o.Conditions)

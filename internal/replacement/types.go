@@ -168,6 +168,8 @@ type Input struct {
 	// Unrecorded is that of the new node of an open replacement where it has taken the original's place, and the Service still records the original: its volume is gone
 	// with its Pod, or today's Pod is on no Kubernetes node.
 	Unrecorded hostid.ID
+	// Away is the step for a member whose whole rack or datacenter is DOWN; zero for any other.
+	Away code.Message
 	// Claims that exist now. They must have been read before Service and Pod: see the package documentation.
 	Claims      []Claim
 	Pod         *Pod

@@ -159,6 +159,7 @@ var replacementSentences = map[code.Code]string{
 	"PlaceLabelService":         "a replacement must come up in the same datacenter and rack; label the Service",
 	"PlaceDiffers":              "the dead node was in {node}, its member is in {member}",
 	"PlaceOfStatefulSetDiffers": "StatefulSet {set} is in {place}, its member in {member}",
+	"PlaceAway":                 "every node of datacenter {datacenter}[, rack {rack}] is DOWN: it has one cause",
 	"PlaceCorrect":              "a replacement must come up in the same datacenter and rack; correct the labels",
 	"PlaceSame":                 "the new node comes up in {place} as the old one",
 	"StatefulSetMustMake":       "somebody must make the new Pod and its volume before the old ones go",

@@ -7,11 +7,15 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 )
 
@@ -170,5 +174,36 @@ func TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced(t *testing.T) {
 				t.Errorf("replace is named and takes the Pod for one that starts:\n%s", plan)
 			}
 		})
+	}
+}
+
+// TestNoHarm9ARackThatIsAwayIsOneCauseEverywhere: status, the condition NodeReplaceable, the barrier and the plan of a replacement have one cause and one step.
+func TestNoHarm9ARackThatIsAwayIsOneCauseEverywhere(t *testing.T) {
+	c := plugintest.New(3, 2).DownSince("demo-dc1-rack3-0", time.Hour).DownSince("demo-dc1-rack3-1", time.Hour)
+	waits := c.Newcomer("dc1", "rack1", 2)
+	objects := c.Objects()
+	const want = "replace no node while all of it is away"
+	for _, args := range [][]string{
+		{"status", "demo", "--all"}, {"barrier", waits}, {"describe", "demo-dc1-rack3-0"}, {"report", "demo", "-o", "markdown"}, {"replace", "demo-dc1-rack3-0", "--dry-run=client"},
+	} {
+		text := plugintest.Run{Args: append(args, "-n", "demo"), Objects: objects}.Transcript(t)
+		got := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
+		if !strings.Contains(got, want) || strings.Contains(got, "kubectl scylla replace 3") {
+			t.Errorf("%v: want %q and no replace in\n%s", args, want, text)
+		}
+	}
+	in := cluster.Objects{Key: cluster.Key{Namespace: "demo", Name: "demo"}, Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets}
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *corev1.Service:
+			in.Services = append(in.Services, *o)
+		case *corev1.Pod:
+			in.Pods = append(in.Pods, *o)
+		case *appsv1.StatefulSet:
+			in.StatefulSets = append(in.StatefulSets, *o)
+		}
+	}
+	if condition, n := view.Replaceable(cluster.New(in, cluster.SourceAnnotation, plugintest.Now)); n != 0 {
+		t.Errorf("condition NodeReplaceable names %d nodes: %s", n, words.Text(condition.Message))
 	}
 }
