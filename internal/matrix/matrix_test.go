@@ -291,7 +291,7 @@ func TestNextSteps(t *testing.T) {
 				n = 3 // only what all agree on counts
 			}
 			for i := range rows[:n] {
-				rows[i].Observed[2] = Observation{HostID: idC, Status: Down, State: state}
+				rows[i].Observed[2] = Observation{HostID: idC, Status: Down, State: state, Since: ago(10 * time.Minute)}
 			}
 			return rows
 		}
@@ -342,7 +342,7 @@ func TestNextSteps(t *testing.T) {
 	}
 	fate := func(f Fate) Options { return Options{Namespace: "demo", Fates: map[hostid.ID]Fate{idC: f}} }
 	demo := Options{Namespace: "demo"}
-	long := Options{Namespace: "demo", Settled: ago(5 * time.Minute), Fates: map[hostid.ID]Fate{idC: {NotReadySince: ago(10 * time.Minute)}}}
+	long := Options{Namespace: "demo", Settled: ago(5 * time.Minute)}
 	somewhere := long
 	somewhere.Namespace = ""
 	const (

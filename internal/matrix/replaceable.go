@@ -11,7 +11,8 @@ import (
 
 // NodeReplaceable is true for a node whose replacement an output may name. Every other package asks this function. All of this must hold: the node is a member here and a normal
 // one; the cluster is not partitioned; its rack and datacenter are not wholly DOWN; the node has no row of its own that counts; a majority of the other rows has it DOWN, none has it UP, and none contradicts itself; no other
-// cause is known (its Pod is not starting, its Kubernetes node answers, no replacement is open); and it has been DOWN since before Options.Settled.
+// cause is known (its Pod is not starting, its Kubernetes node answers, no replacement is open); and by the times in a majority of the rows it has been DOWN since before Options.Settled. Rows without times, as the
+// Scylla Operator's, never make a node replaceable.
 func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
 	i, ok := m.index[hostID]
 	return ok && m.replaceable(&m.nodes[i])
@@ -28,8 +29,8 @@ func (m *Matrix) dead(n *Node) bool {
 		return false
 	}
 	o := m.Opinion(n.HostID)
-	since := m.downSince(n.HostID, o)
-	return o.MajorityDown() && len(o.Up) == 0 && len(o.Contradict) == 0 && !since.IsZero() && !m.opts.Settled.IsZero() && !since.After(m.opts.Settled)
+	since, known := o.DownSince() // as check down-for of a replacement: since when the Pod is not ready tells nothing about gossip
+	return known && len(o.Up) == 0 && len(o.Contradict) == 0 && !m.opts.Settled.IsZero() && !since.After(m.opts.Settled)
 }
 
 // DownSince is since when a node has been DOWN: for the majority of the rows, and where these have no times (the Scylla Operator's reports never have), since when its Pod has not

@@ -56,7 +56,7 @@ func TestNodeReplaceable(t *testing.T) {
 		"the rows do not say since when, and its Pod does": {rows: func(r []Row) []Row {
 			r[0].Observed[2].Since, r[1].Observed[2].Since = time.Time{}, time.Time{}
 			return r
-		}, opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {NotReadySince: ago(time.Hour)}} }, want: true},
+		}, opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {NotReadySince: ago(time.Hour)}} }},
 		"its Pod has not been ready for a minute": {rows: func(r []Row) []Row {
 			r[0].Observed[2].Since, r[1].Observed[2].Since = time.Time{}, time.Time{}
 			return r

@@ -46,6 +46,8 @@ type Cluster struct {
 	failed  map[string]string // members whose reporter gives an error instead of a row
 	says    []func(Node, *api.NodeStatusReport)
 	reports bool
+	// operator is set for a cluster whose rows the Scylla Operator's reporter writes.
+	operator bool
 	order   []string
 	more    []client.Object
 	byName  map[string]int // index into Nodes
@@ -281,6 +283,7 @@ func (c *Cluster) Add(objects ...client.Object) *Cluster {
 
 // Operator makes the objects those of the Scylla Operator: a ScyllaCluster, its ScyllaDBDatacenter, and their marks on the members.
 func (c *Cluster) Operator() *Cluster {
+	c.operator = true
 	owner := metav1.OwnerReference{APIVersion: api.GroupVersion.String(), Kind: api.ScyllaDBDatacenterGVK.Kind, Name: c.Name, UID: "sdc", Controller: new(true)}
 	for _, s := range c.services {
 		s.Labels[api.LabelManagedBy] = api.ManagedByOperator
@@ -378,6 +381,9 @@ func (c *Cluster) annotate(n Node) {
 	}
 	for _, change := range c.says {
 		change(n, said)
+	}
+	if c.operator {
+		said = operatorRow(said)
 	}
 	v, err := api.EncodeNodeStatusReport(said)
 	if err != nil {

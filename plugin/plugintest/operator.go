@@ -3,6 +3,7 @@
 package plugintest
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,6 +102,25 @@ func (c *Cluster) operatorSpec(spec *corev1.PodSpec) {
 	spec.Containers[0].Command = []string{"/usr/bin/bash", "-c", script + ` -- "$@"`}
 }
 
+// operatorReport is a Pod's row with the fields of the Scylla Operator's own type, and with no other: its reporter writes nothing else.
+type operatorReport struct {
+	ObservedNodes []api.ObservedNode `json:"observedNodes,omitempty"`
+	Error         *string            `json:"error,omitempty"`
+}
+
+// operatorRow has of a row what the Scylla Operator's type has.
+func operatorRow(said *api.NodeStatusReport) *api.NodeStatusReport {
+	data, err := json.Marshal(operatorReport{ObservedNodes: api.Plain(said.ObservedNodes), Error: said.Error})
+	if err != nil {
+		panic(err)
+	}
+	out, err := api.DecodeNodeStatusReport(string(data))
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
 // operatorRow takes from a Pod's annotation what the Scylla Operator's sidecar does not write.
 func (c *Cluster) operatorRow(p *corev1.Pod) {
 	text, ok := p.Annotations[api.AnnotationNodeStatusReport]
@@ -111,7 +131,7 @@ func (c *Cluster) operatorRow(p *corev1.Pod) {
 	if err != nil {
 		return // as the test wants it
 	}
-	v, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{ObservedNodes: plain(said.ObservedNodes), Error: said.Error})
+	v, err := api.EncodeNodeStatusReport(operatorRow(said))
 	if err != nil {
 		panic(err)
 	}

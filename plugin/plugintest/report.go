@@ -13,15 +13,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// plain are the cells as a datacenter report has them: the Scylla Operator's kind knows neither states nor times.
-func plain(cells []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
-	out := make([]api.ObservedNodeStatusReport, len(cells))
-	for i, o := range cells {
-		out[i] = api.ObservedNodeStatusReport{HostID: o.HostID, Status: o.Status}
-	}
-	return out
-}
-
 // withClusterReport gives the objects the cluster report that our controller writes of them, instead of the one that they have. A cluster that is not
 // our controller's, has no reports, or brings a cluster report of another hand has none.
 func (c *Cluster) withClusterReport(objects []client.Object) []client.Object {

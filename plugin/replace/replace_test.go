@@ -494,7 +494,7 @@ func TestStatusWithGhosts(t *testing.T) {
 func TestOperator(t *testing.T) {
 	s, r := newStage(t, dead().Operator())
 	s.byOp = true
-	r.Args = []string{"replace", "-n", "demo", target, "--yes", "--skip-check", "no-operation"}
+	r.Args = []string{"replace", "-n", "demo", target, "--yes", "--skip-check", "no-operation,down-for"}
 	res := r.Do(t)
 	if res.Code != 0 {
 		t.Fatalf("exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)

@@ -207,3 +207,34 @@ func TestNoHarm9ARackThatIsAwayIsOneCauseEverywhere(t *testing.T) {
 		t.Errorf("condition NodeReplaceable names %d nodes: %s", n, words.Text(condition.Message))
 	}
 }
+
+// TestNoHarm14StatusPrintsNoReplaceThatReplaceRefuses: the Scylla Operator's rows do not have since when a node is DOWN, so that replace cannot know it either.
+func TestNoHarm14StatusPrintsNoReplaceThatReplaceRefuses(t *testing.T) {
+	const member = "demo-dc1-rack3-0"
+	for name, tc := range map[string]struct {
+		cluster *plugintest.Cluster
+		named   bool
+	}{
+		"rows with times":                {plugintest.New(4, 1).DownSince(member, time.Hour), true},
+		"rows of the Scylla Operator":    {plugintest.New(4, 1).DownSince(member, time.Hour).Operator(), false},
+		"rows of the Scylla Operator, 2": {plugintest.New(4, 1).DownSince(member, time.Hour).Operator().NoReports(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := tc.cluster.Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + member, UID: "claim", Labels: map[string]string{api.LabelCluster: "demo"}}})
+			for i := range c.Pod(member).Status.Conditions { // its Pod has not been ready for as long
+				if at := &c.Pod(member).Status.Conditions[i]; at.Status == corev1.ConditionFalse {
+					at.LastTransitionTime = metav1.NewTime(plugintest.Now.Add(-time.Hour))
+				}
+			}
+			status := plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: c.Objects()}.Transcript(t)
+			plan := plugintest.Run{Args: []string{"replace", member, "-n", "demo", "--dry-run=client"}, Objects: c.Objects()}.Transcript(t)
+			named := strings.Contains(strings.ReplaceAll(status, "\\\n", ""), "kubectl scylla replace "+c.Node(member).HostID)
+			if named != tc.named {
+				t.Errorf("replace named: %t, want %t\n%s", named, tc.named, status)
+			}
+			if refused := strings.Contains(plan, "down-for") && !strings.Contains(plan, "down-for      ok"); refused == tc.named {
+				t.Errorf("replace refused by down-for: %t\n%s", refused, plan)
+			}
+		})
+	}
+}
