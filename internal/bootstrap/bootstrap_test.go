@@ -226,7 +226,8 @@ func TestDecide(t *testing.T) {
 		},
 		"the only member of its cluster lost its disk": {
 			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined, in.Volume = idOwn, ptr(true), VolumeEmpty }),
-			decision: DecisionWait, summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: demo-rack4-0 itself has joined before",
+			decision: DecisionWait, summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: the volume of demo-rack4-0 is empty, and no other " +
+				"member has ever joined: the data of the cluster is gone",
 			reasons: []matrix.Reason{matrix.ReasonReportMissing},
 		},
 		"a disk that could not be read asks the cluster": {

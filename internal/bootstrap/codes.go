@@ -56,6 +56,7 @@ const (
 	CauseBefore         code.Code = "NewcomerBefore"              // node
 	CauseStabilising    code.Code = "MustStayUp"                  // window, left
 	CauseForeignVolume  code.Code = "VolumeOfOtherHostID"         // volume, recorded, owner
+	CauseDataGone       code.Code = "DataIsGone"                  // member
 	CauseVolumeUnread   code.Code = "VolumeNotLooked"             // why
 	CauseVolumeUnknown  code.Code = "VolumeOfUnknownHostID"
 	CauseSeenUp         code.Code = "SeenUpBy"          // observers
@@ -106,6 +107,7 @@ const (
 	StepNameOneCluster       code.Code = "NameOneCluster"    // command: force-proceed
 	StepLabelService         code.Code = "LabelService"      // command: label
 	StepNameService          code.Code = "NameService"
+	StepBeginAnew            code.Code = "BeginAnew"                     // command: init reset
 	StepRunReporters         code.Code = "RunControllerAndReporters"     // command: report
 	StepCheckOtherDatacenter code.Code = "CheckOtherDatacenterThenForce" // command: force-proceed
 	StepStartController      code.Code = "StartController"

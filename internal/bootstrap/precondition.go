@@ -57,6 +57,9 @@ func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 				Step: code.New(StepCheckOtherDatacenter).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name())),
 			}}
 		}
+		if in.lostAlone() && !in.otherDatacenter(m) {
+			return []matrix.Blocker{{Reason: matrix.ReasonReportMissing, Observed: in.Self, Cause: code.New(CauseDataGone, "member", in.Self.Name()), Step: in.beginAnew()}}
+		}
 		return []matrix.Blocker{{Reason: matrix.ReasonReportMissing, Cause: why, Step: code.New(StepRunReporters).Do(code.Scylla(in.Namespace, "report"))}}
 	}
 	first := in.first()
@@ -67,6 +70,21 @@ func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 		Reason: matrix.ReasonFirstNodePending, Observed: first, Cause: code.New(CauseFirstNode, "first", first.Name()),
 		Step: code.New(StepWaitForFirstNode, "first", first.Name()).Do(code.Kubectl(in.Namespace, "get", "pod", first.Name())),
 	}}
+}
+
+// lostAlone is true for the only member that has ever joined, on a volume without any file: nobody else has its data.
+func (in *Input) lostAlone() bool {
+	return in.Volume == VolumeEmpty && in.SelfJoined != nil && *in.SelfJoined && in.replaces().IsZero() &&
+		!slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.HostID != "" || p.Joined != nil && *p.Joined })
+}
+
+// beginAnew is the decision that is left to a person once the data of a whole cluster is gone.
+func (in *Input) beginAnew() code.Message {
+	step := code.New(StepBeginAnew)
+	if in.ByHostIDAlone {
+		return step // the Scylla Operator has no such command
+	}
+	return step.Do(code.Scylla(in.Namespace, "init", "reset", in.ServiceLabels[api.LabelCluster]))
 }
 
 // first is the member that may be the first node, by the rule by which the launcher chooses seeds.

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -72,12 +74,31 @@ func (c *Cluster) passing(member string) code.Message {
 		return c.inOrder(member)
 	case c.NodeLost(pod):
 		return mendStep(pod.Spec.NodeName)
+	case c.DataGone(member):
+		return code.New(bootstrap.StepBeginAnew).Do(c.beginAnew()...)
 	case unscheduled(pod):
 		return c.scheduleStep(member, pod)
 	case Starting(pod):
 		return code.New(StepWaitForStart, "waits", PodWaiting(pod)).Do(code.Kubectl(c.Namespace, "get", "pod", member))
 	}
 	return code.Message{}
+}
+
+// DataGone is true for the only member that has ever joined, once its barrier has found its volume empty: waiting cannot help.
+func (c *Cluster) DataGone(member string) bool {
+	pod, j := c.ix.pods[member], joined(c.ix.services[member])
+	if pod == nil || j == nil || !*j {
+		return false
+	}
+	w, recorded := barrierWait(pod), c.Recorded()
+	return w != nil && w.EmptyVolume && len(recorded) == 1 && c.otherDatacenter().IsZero() && recorded[0].Labels[api.LabelReplacingNodeHostID] == ""
+}
+
+func (c *Cluster) beginAnew() []code.Command {
+	if c.Operator {
+		return nil
+	}
+	return []code.Command{code.Scylla(c.Namespace, "init", "reset", c.Name)}
 }
 
 func mendStep(machine string) code.Message {

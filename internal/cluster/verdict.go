@@ -52,6 +52,11 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 		in.PodUID = string(pod.UID)
 	}
 	in.Held = c.held(member)
+	if pod := c.ix.pods[member]; pod != nil {
+		if w := barrierWait(pod); w != nil && w.EmptyVolume {
+			in.Volume = bootstrap.VolumeEmpty // as its barrier has found
+		}
+	}
 	in.LastListedBy = c.lastListedBy(in.Self.HostID)
 	in.Permission = c.permission(member)
 	in.Initialized = c.StatusReport != nil && c.StatusReport.Status.Initialized

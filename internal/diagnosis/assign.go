@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -426,6 +427,8 @@ func (s *scene) downMessage(n *node) (message, step code.Message) {
 		}
 		step = code.New(stepSeeSet).Do(code.Kubectl(s.c.Namespace, "describe", "statefulset", cmp.Or(n.set(), "STATEFULSET")))
 	case pod == nil:
+	case s.c.DataGone(n.Member):
+		why = code.New(bootstrap.CauseDataGone, "member", n.Name())
 	case s.c.KubernetesNode(pod).State == cluster.KubernetesNodeGone:
 		why = code.New(whyGone, "kubernetesNode", pod.Spec.NodeName)
 	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0: // containers with a state have been on a machine

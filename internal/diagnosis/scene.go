@@ -200,6 +200,8 @@ func (s *scene) fateOf(n *node) fate {
 		return away
 	case pod != nil && s.c.NodeLost(pod):
 		return lost
+	case s.c.DataGone(n.Member):
+		return down
 	case cluster.Starting(pod):
 		return starting
 	}

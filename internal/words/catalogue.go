@@ -89,6 +89,7 @@ var facts = map[code.Code]string{
 	bootstrap.CauseReplacesNonsense: "label " + api.LabelReplacingNodeHostID + "={value} on its Service is no host ID",
 	bootstrap.CauseReplacesNobody:   "label " + api.LabelReplacingNodeHostID + " on its Service is empty",
 
+	bootstrap.CauseDataGone:     "the volume of {member} is empty, and no other member has ever joined: the data of the cluster is gone",
 	bootstrap.CauseVolumeUnread: "{why}",
 	bootstrap.CauseSeenUp:       "by the rows of {observers}",
 	bootstrap.CauseFirstNode:    "{first} starts first",
@@ -189,6 +190,7 @@ var steps = map[code.Code]string{
 	bootstrap.StepNameOneCluster:       "correct label " + api.LabelCluster + " or --seeds; if it is to join nodes elsewhere, see by hand that each of them sees every node UP, then: {1}",
 	bootstrap.StepLabelService:         "label the Service: {1}",
 	bootstrap.StepNameService:          "a member Service is called as its Pod: STATEFULSET-ORDINAL",
+	bootstrap.StepBeginAnew:            "decide: bring its former volume or a backup back, while this Pod waits; or, if no copy is left, begin with an empty cluster[: {1}]",
 	bootstrap.StepRunReporters:         "see that the controller runs and that the reporters of the members that have joined are up; what there is: {1}",
 	bootstrap.StepCheckOtherDatacenter: "see by hand that every node of the other datacenter sees every node UP, then: {1}",
 	bootstrap.StepStartController:      "start the controller again; until then it cannot be told whether the reports are still true",

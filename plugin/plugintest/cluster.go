@@ -48,9 +48,9 @@ type Cluster struct {
 	reports bool
 	// operator is set for a cluster whose rows the Scylla Operator's reporter writes.
 	operator bool
-	order   []string
-	more    []client.Object
-	byName  map[string]int // index into Nodes
+	order    []string
+	more     []client.Object
+	byName   map[string]int // index into Nodes
 }
 
 // HostID of the n-th node from 0, a UUID whose first group tells it apart.

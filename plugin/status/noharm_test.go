@@ -238,3 +238,41 @@ func TestNoHarm14StatusPrintsNoReplaceThatReplaceRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestNoHarm15TheOnlyMemberLostItsVolume: no controller and no wait brings the data back, so status and barrier say that it is gone and what is to be decided.
+func TestNoHarm15TheOnlyMemberLostItsVolume(t *testing.T) {
+	const member = "demo-dc1-rack1-0"
+	lone := func(racks int, empty bool) *plugintest.Cluster {
+		c := plugintest.New(racks, 1).NoRow(member)
+		model := plugintest.New(1, 1)
+		waiting := model.Pod(model.Newcomer("dc1", "rack1", 1)).Status
+		p := c.Pod(member)
+		p.Status, p.Annotations = waiting, map[string]string{}
+		if empty {
+			p.Annotations[api.AnnotationBarrier] = `{"emptyVolume":true}`
+		}
+		return c
+	}
+	const gone, decide = "the data of the cluster is gone", "kubectl scylla init reset demo -n demo"
+	for name, tc := range map[string]struct {
+		cluster *plugintest.Cluster
+		want    bool
+	}{
+		"its barrier found the volume empty":           {lone(1, true), true},
+		"nobody has looked at its volume":              {lone(1, false), false},
+		"other members have joined, and have its data": {lone(3, true), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, args := range [][]string{{"status", "demo"}, {"barrier", member}} {
+				text := plugintest.Run{Args: append(args, "-n", "demo"), Objects: tc.cluster.Objects()}.Transcript(t)
+				got := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
+				if strings.Contains(got, gone) != tc.want || strings.Contains(got, decide) != tc.want {
+					t.Errorf("%v: data gone and decision: want %t in\n%s", args, tc.want, text)
+				}
+				if tc.want && strings.Contains(got, "see that the controller runs") {
+					t.Errorf("%v names the controller:\n%s", args, text)
+				}
+			}
+		})
+	}
+}
