@@ -90,8 +90,21 @@ func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 	case newcomerIsMember(in, m.original, id) && in.Self.HostID == id:
 		// Another attempt at the original would find nothing to replace.
 		s.Cure = code.Message{Code: CureNewcomerLost, Params: s.Cure.Params}.Do(code.Scylla(in.Namespace, "replace", string(id)))
+	case m.attemptJoined():
+		// The new node has joined, so that another attempt is never begun.
+		s.Cure = m.removedSince(id)
 	}
 	return s
+}
+
+// removedSince is the remedy for a new node that had joined and was removed since, as by nodetool removenode: neither it nor the original is a member for any node, and all
+// of them say so in fresh rows. Zero where one of them is silent.
+func (m *machine) removedSince(id hostid.ID) code.Message {
+	v := &verifier{opinions: newOpinions(m.in, m.original, id, m.rec.IgnoreDead), rec: m.rec, resume: true}
+	if v.checkRows().result != OK || v.of(id).Listing() > 0 || v.of(m.original).Listing() > 0 {
+		return code.Message{}
+	}
+	return v.nothingToReplace()
 }
 
 // modeStarting is ScyllaDB's word for a node whose request has not been taken up.

@@ -270,6 +270,16 @@ func lostMember() Input {
 	})
 }
 
+// removedMember: the same, and a person has removed the new node with nodetool. No row lists either node any more.
+func removedMember() Input {
+	return change(lostMember(), func(in *Input) {
+		in.Rows = cloneRows(in.Rows)
+		for i := range in.Rows {
+			in.Rows[i].Observed = without(without(in.Rows[i].Observed, hostNew), hostOld)
+		}
+	})
+}
+
 // Another attempt is offered only where the new volume keeps the Pod from every Kubernetes node.
 func TestVolumeLost(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -283,6 +293,8 @@ func TestVolumeLost(t *testing.T) {
 		"placed":                            {change(noNode(newPod(), time.Hour), func(in *Input) { in.Pod.Scheduled = true }), ""},
 		"the new node is a member":          {lostMember(), CureNewcomerLost},
 		"and another attempt was asked for": {alsoResumed(lostMember()), CureNewcomerLost},
+		"the new node was removed since":    {removedMember(), CureStartAsNew},
+		"it was, and one row is missing":    {change(removedMember(), func(in *Input) { in.Rows[1].Reported, in.Rows[1].Observed = false, nil }), ""},
 		"the Scylla Operator has no second": {change(noNode(operatorBegun(), time.Hour), func(in *Input) { in.Operator = true }), CureOperatorByHand},
 	} {
 		t.Run(name, func(t *testing.T) {

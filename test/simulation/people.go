@@ -367,7 +367,7 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 				for _, command := range cures {
 					if do := w.command(command); do != nil {
 						do()
-						if strings.Contains(strings.Join(command, " "), "resume") {
+						if strings.Contains(strings.Join(command, " "), "replace resume") {
 							break // one of the two, without ignoring first
 						}
 					}
