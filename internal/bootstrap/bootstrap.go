@@ -289,6 +289,7 @@ func (in *Input) judged() *matrix.Matrix {
 		AllowNonReporting: in.AllowNonReporting,
 		NotVerified:       slices.Concat(in.NotVerified, m.Options().NotVerified),
 		Namespace:         in.Namespace,
+		Containers:        m.Options().Containers,
 		Fates:             m.Options().Fates,
 		Settled:           m.Options().Settled,
 		Identity:          m.Options().Identity,

@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -26,7 +25,7 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 	var list, others []*Container
 	replacing := replacements(cl.Snapshot)
 	for i := range cl.Waiting {
-		if c := &cl.Waiting[i]; c.Container == api.ContainerScyllaDB && replacing[c.Pod] {
+		if c := &cl.Waiting[i]; c.Container == cl.Snapshot.Containers().Container(c.Pod) && replacing[c.Pod] {
 			list = append(list, c)
 		} else {
 			others = append(others, c)

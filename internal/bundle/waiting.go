@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -66,7 +65,7 @@ func waiting(s *cluster.Cluster) []Container {
 		}
 		for _, st := range p.Status.ContainerStatuses {
 			state, ok := waitingState(st, false)
-			if !ok && st.Name == api.ContainerScyllaDB && replacing[p.Name] && (st.State.Running != nil || st.State.Terminated != nil) {
+			if !ok && st.Name == s.Containers().Container(p.Name) && replacing[p.Name] && (st.State.Running != nil || st.State.Terminated != nil) {
 				// Its log tells whether the replacement can still succeed.
 				state, ok = "replaces another node", true
 			}

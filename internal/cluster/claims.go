@@ -5,7 +5,6 @@ package cluster
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -40,13 +39,13 @@ func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
 	if serving(pod) {
 		return true
 	}
-	return known && c.ix.refs[member].HostID != "" && ContainerRuns(pod, api.ContainerScyllaDB) && c.all.Nodes()[at].SeenUp > 0
+	return known && c.ix.refs[member].HostID != "" && ContainerRuns(pod, c.ix.scyllaDB.Container(member)) && c.all.Nodes()[at].SeenUp > 0
 }
 
 // saveStep is the step that saves the data of a node whose claim is being deleted: decommission, which moves all its data to the other nodes. Where the volume is known, it is
 // first set to outlive its claim, so that nothing is lost if the Pod ends before that.
 func (c *Cluster) saveStep(member string, pvc *corev1.PersistentVolumeClaim) code.Message {
-	decommission := append(code.Kubectl(c.Namespace, "exec", member), "-c", api.ContainerScyllaDB, "--", "nodetool", "decommission")
+	decommission := append(code.Kubectl(c.Namespace, "exec", member), "-c", c.ix.scyllaDB.Container(member), "--", "nodetool", "decommission")
 	if pvc.Spec.VolumeName == "" {
 		return code.New(bootstrap.StepSaveData, "pod", member).Do(decommission)
 	}

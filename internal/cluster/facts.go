@@ -22,6 +22,9 @@ func (c *Cluster) Pod(member string) *corev1.Pod { return c.ix.pods[member] }
 // StatefulSet that makes a member's Pod, nil when it was not read.
 func (c *Cluster) StatefulSet(member string) *appsv1.StatefulSet { return c.ix.set(member) }
 
+// Containers are the names of the containers in which the members' ScyllaDB runs.
+func (c *Cluster) Containers() matrix.Containers { return c.ix.scyllaDB }
+
 // Place is a member's place by its labels, with the host ID that its Service records.
 func (c *Cluster) Place(member string) matrix.Ref { return c.ix.refs[member] }
 

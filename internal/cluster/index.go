@@ -35,6 +35,7 @@ type index struct {
 	refs     map[string]matrix.Ref          // by member name
 	places   map[place]string               // member name
 	hosts    map[hostid.ID]string           // host ID -> member name, by the Services
+	scyllaDB matrix.Containers
 }
 
 func (c *Cluster) makeIndex() *index {
@@ -46,6 +47,7 @@ func (c *Cluster) makeIndex() *index {
 		refs:     make(map[string]matrix.Ref, len(c.Services)+len(c.Pods)),
 		places:   make(map[place]string, len(c.Services)),
 		hosts:    make(map[hostid.ID]string, len(c.Services)),
+		scyllaDB: matrix.Containers{},
 	}
 	for i := range c.StatefulSets {
 		ix.sets[c.StatefulSets[i].Name] = &c.StatefulSets[i]
@@ -67,6 +69,9 @@ func (c *Cluster) makeIndex() *index {
 		}
 	}
 	for name, ref := range ix.refs {
+		if own := ix.container(name); own != api.ContainerScyllaDB {
+			ix.scyllaDB[name] = own
+		}
 		if ref.Ordinal != nil {
 			ix.places[placeKey(ref)] = name
 		}
@@ -177,6 +182,21 @@ func (ix *index) set(member string) *appsv1.StatefulSet {
 	}
 	name, _, _ := cutOrdinal(member)
 	return ix.sets[name]
+}
+
+// container is the name of the container in which a member's ScyllaDB runs: from the Pod where there is one, else from the StatefulSet.
+func (ix *index) container(member string) string {
+	if p := ix.pods[member]; p != nil {
+		if c := ScyllaDBContainer(&p.Spec); c != nil {
+			return c.Name
+		}
+	}
+	if s := ix.set(member); s != nil {
+		if c := ScyllaDBContainer(&s.Spec.Template.Spec); c != nil {
+			return c.Name
+		}
+	}
+	return api.ContainerScyllaDB
 }
 
 // dataPath is where ScyllaDB keeps everything.

@@ -354,7 +354,7 @@ func writtenAt(entries []metav1.ManagedFieldsEntry, field string) time.Time {
 // makeMatrix judges the rows.
 func (c *Cluster) makeMatrix() *matrix.Matrix {
 	opts := matrix.Options{
-		Names: c.names(), NotVerified: c.notVerified(), Reports: c.reportCount(), Namespace: c.Namespace, Fates: c.fates(),
+		Names: c.names(), NotVerified: c.notVerified(), Reports: c.reportCount(), Namespace: c.Namespace, Containers: c.ix.scyllaDB, Fates: c.fates(),
 	}
 	if r := c.StatusReport; r != nil && r.Status.Group0ID != "" {
 		opts.Identity, opts.Forget = string(hostid.Known(r.Status.Group0ID)), code.Scylla(c.Namespace, "init", "reset", cmp.Or(r.Name, c.Name), "--group0")
@@ -384,7 +384,7 @@ func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 			continue
 		}
 		if leaves && id != "" && c.Operator {
-			fates[id] = matrix.Fate{Step: code.New(StepWaitForLeaving).Do(code.Kubectl(c.Namespace, "logs", v.Name, "-c", api.ContainerScyllaDB))}
+			fates[id] = matrix.Fate{Step: code.New(StepWaitForLeaving).Do(code.Kubectl(c.Namespace, "logs", v.Name, "-c", c.ix.scyllaDB.Container(v.Name)))}
 			continue
 		}
 		if _, asked := v.Labels[api.LabelReplace]; asked && id != "" {

@@ -5,7 +5,6 @@ package matrix
 import (
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
@@ -58,7 +57,7 @@ func (m *Matrix) strayFact() code.Message {
 
 func (m *Matrix) strayBlocker() Blocker {
 	ask := code.Kubectl(m.opts.Namespace, "exec", m.strays[0].Member)
-	ask = append(ask, "-c", api.ContainerScyllaDB, "--", "cqlsh", "-e", askGroup0)
+	ask = append(ask, "-c", m.opts.Containers.Container(m.strays[0].Member), "--", "cqlsh", "-e", askGroup0)
 	return Blocker{Reason: ReasonSplitCluster, Cause: m.strayFact(), Step: code.New(StepOtherGroup).Do(ask, m.opts.Forget)}
 }
 

@@ -34,6 +34,8 @@ type Options struct {
 	Names map[hostid.ID]Ref
 	// Namespace is where the members' Pods and Services are, for the commands in next steps; empty when not known.
 	Namespace string
+	// Containers are the names of ScyllaDB's containers, for the same.
+	Containers Containers
 	// Settled is the moment before which a node must have gone DOWN so that a next step may name a replacement; with zero none ever does.
 	Settled time.Time
 	// Fates are the known facts about nodes from outside the rows, by host ID.

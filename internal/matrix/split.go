@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
@@ -291,7 +290,7 @@ func (m *Matrix) splitBlocker() Blocker {
 		if first.Member == "" {
 			continue // its Pod is elsewhere
 		}
-		step = step.Do(append(code.Kubectl(m.opts.Namespace, "exec", first.Member), "-c", api.ContainerScyllaDB, "--", "cqlsh", "-e", askGroup0))
+		step = step.Do(append(code.Kubectl(m.opts.Namespace, "exec", first.Member), "-c", m.opts.Containers.Container(first.Member), "--", "cqlsh", "-e", askGroup0))
 	}
 	return Blocker{Reason: ReasonSplitCluster, Cause: m.SplitFact(), Step: step}
 }

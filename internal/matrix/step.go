@@ -68,11 +68,11 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 	case fate.Member != "":
 		return code.New(StepReplacementAsked).Do(code.Scylla(m.opts.Namespace, "replace", "status", fate.Member))
 	case m.opts.Self != nil && n.HostID == m.opts.Self.HostID && fate.Joining && m.mayRollBack(n):
-		return code.New(StepWaitForRollback).Do(m.logs(n, api.ContainerScyllaDB))
+		return code.New(StepWaitForRollback).Do(m.logs(n, m.scyllaDB(n)))
 	case m.opts.Self != nil && n.HostID == m.opts.Self.HostID:
 		return code.New(StepReplaceFormerNode).Do(code.Scylla(m.opts.Namespace, "replace", string(n.HostID)))
 	case fate.Joining:
-		return code.New(StepWaitForJoin).Do(m.logs(n, api.ContainerScyllaDB))
+		return code.New(StepWaitForJoin).Do(m.logs(n, m.scyllaDB(n)))
 	case f.reason == ReasonNodeUnknown:
 		return code.New(StepWaitForGossip)
 	case f.reason == ReasonNodeNotSeen:
@@ -80,7 +80,7 @@ func (m *Matrix) nextStep(f *finding) code.Message {
 	case n.SeenDown > 0:
 		return m.downStep(n)
 	case f.reason == ReasonRowError:
-		return m.errorStep(n, f.trouble.Fault(api.ContainerScyllaDB))
+		return m.errorStep(n, f.trouble.Fault(m.scyllaDB(n)))
 	case n.Member == "" && n.Row == nil:
 		return code.New(StepReportElsewhere).Do(m.status())
 	case n.Member == "" && f.reason == ReasonRowStale:
@@ -116,7 +116,7 @@ func (m *Matrix) downStep(n *Node) code.Message {
 	}
 	switch n.State {
 	case StateJoining, StateReplacing:
-		return code.New(StepWaitForJoin).Do(m.logs(n, api.ContainerScyllaDB))
+		return code.New(StepWaitForJoin).Do(m.logs(n, m.scyllaDB(n)))
 	case StateLeaving:
 		return code.New(StepFinishLeaving) // ScyllaDB refuses removenode of a node that is leaving (storage_service.cc, removenode)
 	case StateBeingReplaced:
@@ -128,17 +128,17 @@ func (m *Matrix) downStep(n *Node) code.Message {
 	case n.Member == "" && n.Datacenter != "" && m.isElsewhere(n):
 		return code.New(StepStartThere, "datacenter", n.Datacenter)
 	}
-	faulty := n.Row != nil && !n.Row.Trouble.IsZero() && n.Row.Trouble.Fault(api.ContainerScyllaDB) == FaultScyllaDB
+	faulty := n.Row != nil && !n.Row.Trouble.IsZero() && n.Row.Trouble.Fault(m.scyllaDB(n)) == FaultScyllaDB
 	replace := code.Scylla(m.namespace(n), "replace", string(n.HostID))
 	switch may := m.replaceable(n); {
 	case n.Member == "":
 		return code.New(StepReportElsewhere).Do(m.status()) // only a member is replaced
 	case may && faulty:
-		return code.New(StepReadLogOrReplace).Do(m.logs(n, api.ContainerScyllaDB), replace)
+		return code.New(StepReadLogOrReplace).Do(m.logs(n, m.scyllaDB(n)), replace)
 	case may:
 		return code.New(StepRunOrReplace).Do(replace)
 	case faulty: // it may come back without help
-		return code.New(StepReadScyllaDBLog).Do(m.logs(n, api.ContainerScyllaDB))
+		return code.New(StepReadScyllaDBLog).Do(m.logs(n, m.scyllaDB(n)))
 	}
 	return code.New(StepReachPod).Do(m.getPod(n))
 }
@@ -147,7 +147,7 @@ func (m *Matrix) downStep(n *Node) code.Message {
 func (m *Matrix) errorStep(n *Node, fault Fault) code.Message {
 	switch fault {
 	case FaultScyllaDB:
-		return code.New(StepReadScyllaDBLog).Do(m.logs(n, api.ContainerScyllaDB))
+		return code.New(StepReadScyllaDBLog).Do(m.logs(n, m.scyllaDB(n)))
 	case FaultPod:
 		return code.New(StepReachPod).Do(m.getPod(n))
 	case FaultReport:
@@ -164,6 +164,8 @@ func (m *Matrix) forceStep() code.Message {
 	}
 	return code.New(StepCheckElsewhereForce).Do(code.Scylla(m.opts.Namespace, "force-proceed", member))
 }
+
+func (m *Matrix) scyllaDB(n *Node) string { return m.opts.Containers.Container(n.Member) }
 
 func (m *Matrix) logs(n *Node, container string) code.Command {
 	return code.Kubectl(m.namespace(n), "logs", cmp.Or(n.Member, "POD"), "-c", container)

@@ -3,8 +3,10 @@
 package matrix
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
@@ -39,6 +41,12 @@ type Ref struct {
 	Rack       string    `json:"rack,omitempty"`
 	Ordinal    *int32    `json:"ordinal,omitempty"`
 }
+
+// Containers are the names of ScyllaDB's containers, by member; only those that are not the usual one are in it.
+type Containers map[string]string
+
+// Container is the name of the container in which a member's ScyllaDB runs.
+func (c Containers) Container(member string) string { return cmp.Or(c[member], api.ContainerScyllaDB) }
 
 // SamePlace reports whether both are at the same place, which is known.
 func (r *Ref) SamePlace(o Ref) bool {

@@ -303,3 +303,21 @@ func TestNoHarm12CheckShowsWhatIsForced(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestNoHarm19TheContainerMayHaveAnyName: a cluster without any barrier passed where ScyllaDB's container is not called scylla.
+func TestNoHarm19TheContainerMayHaveAnyName(t *testing.T) {
+	t.Parallel()
+	in := well()
+	for _, spec := range []*corev1.PodSpec{&in.StatefulSets[0].Spec.Template.Spec, &in.Pods[0].Spec} {
+		spec.Containers[0].Name = "db"
+	}
+	if got := said(in); len(got) > 0 {
+		t.Errorf("nothing is wrong with container db, and got %q", got)
+	}
+	bare := &in.StatefulSets[0].Spec.Template.Spec
+	bare.InitContainers, bare.Containers[0].Command, bare.Containers[0].ReadinessProbe = nil, nil, nil
+	want := []code.Code{preflight.GateMissing, preflight.GateMissing, preflight.GateMissing, preflight.GateMissing, preflight.ReadinessMissing}
+	if diff := cmp.Diff(want, said(in)); diff != "" {
+		t.Errorf("without any gate (-want +got):\n%s", diff)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
@@ -29,11 +30,7 @@ func operators(s *appsv1.StatefulSet) bool {
 func subject(s *appsv1.StatefulSet) string { return "statefulset " + s.Namespace + "/" + s.Name }
 
 func container(s *appsv1.StatefulSet) *corev1.Container {
-	all := s.Spec.Template.Spec.Containers
-	if i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == api.ContainerScyllaDB }); i >= 0 {
-		return &all[i]
-	}
-	return nil
+	return cluster.ScyllaDBContainer(&s.Spec.Template.Spec)
 }
 
 func initContainer(s *appsv1.StatefulSet, name string) *corev1.Container {
@@ -84,10 +81,8 @@ func missingGates(spec *corev1.PodSpec) []string {
 			out = append(out, name)
 		}
 	}
-	for i := range spec.Containers {
-		if c := &spec.Containers[i]; c.Name == api.ContainerScyllaDB && !slices.Contains(slices.Concat(c.Command, c.Args), "launch") {
-			out = append(out, "scylla-agent launch")
-		}
+	if c := cluster.ScyllaDBContainer(spec); c != nil && !slices.Contains(slices.Concat(c.Command, c.Args), "launch") {
+		out = append(out, "scylla-agent launch")
 	}
 	return out
 }

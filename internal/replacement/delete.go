@@ -191,7 +191,7 @@ func (m *machine) evict() Step {
 	}
 	if len(alive) > 0 {
 		msg := code.New(saysOldNodeCameBack, "pod", p.Name, "evidence", alive[0].Evidence)
-		decommission := append(code.Kubectl(in.Namespace, "exec", p.Name), "-c", api.ContainerScyllaDB, "--", "nodetool", "decommission")
+		decommission := append(code.Kubectl(in.Namespace, "exec", p.Name), "-c", in.Containers.Container(p.Name), "--", "nodetool", "decommission")
 		cure := code.New(saysOldNodeCameBackCure).Do(decommission)
 		for _, c := range in.Claims {
 			if c.Deleting && c.Volume != "" {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -98,7 +97,7 @@ func (v *opinions) removeNode(id hostid.ID) (code.Command, code.Message) {
 		return nil, code.New(saysGhostNoNodeToRemoveFrom)
 	}
 	c := code.Kubectl(v.in.Namespace, "exec", from)
-	c = append(c, "-c", api.ContainerScyllaDB, "--", "nodetool", "removenode")
+	c = append(c, "-c", v.in.Containers.Container(from), "--", "nodetool", "removenode")
 	if len(dead) > 0 {
 		slices.Sort(dead)
 		c = append(c, "--ignore-dead-nodes", hostid.Join(dead))

@@ -74,7 +74,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 			UID: string(svc.UID), ResourceVersion: svc.ResourceVersion, Labels: svc.Labels, Annotations: svc.Annotations, ClusterIP: svc.Spec.ClusterIP,
 		},
 		Joined: cluster.Joined(svc), Claims: r.claims(member),
-		Rows: r.rows, Operations: r.operations, OperationsKnown: r.known, NotVerified: r.notVerified,
+		Rows: r.rows, Containers: c.Containers(), Operations: r.operations, OperationsKnown: r.known, NotVerified: r.notVerified,
 		Operator: c.Operator || cluster.OwnedByOperator(svc),
 	}
 	if in.Operator && in.Self.HostID == "" {

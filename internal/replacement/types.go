@@ -179,6 +179,8 @@ type Input struct {
 	// Rows of the whole cluster, and the members beside Self.
 	Rows   []matrix.Row
 	Others []Other
+	// Containers are the names of their ScyllaDB's containers.
+	Containers matrix.Containers
 	// NotVerified are datacenters that are known to exist and whose nodes no reporter in this Kubernetes cluster can ask.
 	NotVerified []string
 	// Operations are those that ScyllaDB's task manager shows as open or failed, on any member. OperationsKnown is set when at least one node that is up

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
@@ -48,7 +47,7 @@ type logged struct {
 func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid string, restarts int32) *scylla.Diagnosis {
 	if l.Archived != nil {
 		if c := l.Archived(s); c != nil {
-			i := slices.IndexFunc(c.Waiting, func(w bundle.Container) bool { return w.Pod == pod && w.Container == api.ContainerScyllaDB })
+			i := slices.IndexFunc(c.Waiting, func(w bundle.Container) bool { return w.Pod == pod && w.Container == s.Containers().Container(pod) })
 			if i < 0 {
 				return nil
 			}
@@ -62,7 +61,7 @@ func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid
 	if known, ok := l.read[uid]; ok && (known.found != nil || now.Sub(known.at) < logEvery) {
 		return known.found
 	}
-	c := bundle.Container{Pod: pod, Container: api.ContainerScyllaDB, Restarts: restarts}
+	c := bundle.Container{Pod: pod, Container: s.Containers().Container(pod), Restarts: restarts}
 	if server, err := l.server(); err == nil {
 		_ = c.ReadLog(ctx, server, s.Namespace, bundle.Limits{}) // no leave, or no such run: the other evidence stands
 	}
@@ -158,7 +157,7 @@ func started(s *cluster.Cluster, member string) (*corev1.Pod, int32) {
 			continue
 		}
 		for _, st := range p.Status.ContainerStatuses {
-			if st.Name == api.ContainerScyllaDB && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil) {
+			if st.Name == s.Containers().Container(member) && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil) {
 				return p, st.RestartCount
 			}
 		}

@@ -276,3 +276,53 @@ func TestNoHarm15TheOnlyMemberLostItsVolume(t *testing.T) {
 		})
 	}
 }
+
+// TestNoHarm19CommandsNameTheContainer: every command was printed with -c scylla, whatever the container is called.
+func TestNoHarm19CommandsNameTheContainer(t *testing.T) {
+	const gone = "demo-dc1-rack4-0"
+	now := metav1.NewTime(plugintest.Now)
+	deleting := plugintest.New(4, 1).Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "demo", Name: "data-" + gone, UID: "c", DeletionTimestamp: &now, Finalizers: []string{"kubernetes.io/pvc-protection"},
+		Labels: map[string]string{api.LabelCluster: "demo"},
+	}})
+	leaving := plugintest.New(4, 1).DownSince(gone, time.Hour)
+	leaving.Service(gone).Labels[api.LabelDecommissioned] = "false"
+	split := plugintest.New(4, 1).Says(func(by plugintest.Node, said *api.NodeStatusReport) {
+		said.Group0ID = "11111111-1111-1111-1111-111111111111"
+		if by.Name == gone {
+			said.Group0ID = "22222222-2222-2222-2222-222222222222"
+		}
+	})
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		want    string
+	}{
+		"DOWN":                    {plugintest.New(4, 1).Down(gone).Objects(), "kubectl logs " + gone + " -c db"},
+		"a ghost":                 {plugintest.New(4, 2).DownSince(gone, time.Hour).Leftover(gone), "-c db -- nodetool removenode"},
+		"a claim is deleted":      {deleting.Objects(), "kubectl exec " + gone + " -n demo -c db -- nodetool decommission"},
+		"the operator removes it": {leaving.Operator().Objects(), "kubectl logs " + gone + " -c db"},
+		"two clusters":            {split.Objects(), "-c db -- cqlsh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, o := range tc.objects {
+				switch o := o.(type) {
+				case *appsv1.StatefulSet:
+					o.Spec.Template.Spec.Containers[0].Name = "db"
+				case *corev1.Pod:
+					o.Spec.Containers[0].Name = "db"
+					for i := range o.Status.ContainerStatuses {
+						o.Status.ContainerStatuses[i].Name = "db"
+					}
+				}
+			}
+			var all strings.Builder
+			for _, args := range [][]string{{"status", "demo", "--all"}, {"status", "demo", "-o", "json"}, {"describe", gone}, {"replace", "status"}} {
+				all.WriteString(plugintest.Run{Args: append(args, "-n", "demo"), Objects: tc.objects}.Transcript(t))
+			}
+			got := strings.Join(strings.Fields(strings.ReplaceAll(all.String(), "\\\n", "")), " ")
+			if strings.Contains(got, "-c scylla ") || !strings.Contains(got, tc.want) {
+				t.Errorf("want %q, and -c scylla nowhere, in\n%s", tc.want, all.String())
+			}
+		})
+	}
+}
