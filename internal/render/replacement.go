@@ -176,15 +176,17 @@ type Leftover struct {
 	HostID hostid.ID `json:"hostID"`
 	// Evidence says which nodes list it, and in which state.
 	Evidence string `json:"evidence"`
-	// Command removes it; empty while it must not be removed, with Why saying why.
+	// Command removes it; empty while it must not be removed, with Why saying why. Beside a command Why is what has to be done first.
 	Command string `json:"command,omitempty" words:"mentions"`
 	Why     string `json:"why,omitempty"`
+
+	first code.Message
 }
 
 func newLeftovers(ghosts []replacement.Ghost) []Leftover {
 	var out []Leftover
 	for _, g := range ghosts {
-		out = append(out, Leftover{HostID: g.HostID, Evidence: words.Text(g.Evidence), Command: words.Shell(g.Command), Why: words.Text(g.Why)})
+		out = append(out, Leftover{HostID: g.HostID, Evidence: words.Text(g.Evidence), Command: words.Shell(g.Command), Why: words.Text(g.Why), first: g.Why})
 	}
 	return out
 }
@@ -196,9 +198,12 @@ func stranger(m cluster.Member) bool { return m.Service == nil && m.Pod == nil &
 func (j *judge) leftovers() []Leftover {
 	found := j.read().Ghosts(j.now)
 	for _, g := range found {
-		if len(g.Command) > 0 {
+		switch {
+		case len(g.Command) > 0 && !g.Why.IsZero():
+			j.learn(g.HostID, code.New(stepExcludeThenRemove, "first", g.Why).Do(g.Command))
+		case len(g.Command) > 0:
 			j.learn(g.HostID, code.New(stepRemoveGhost).Do(g.Command))
-		} else {
+		default:
 			j.learn(g.HostID, code.New(stepGhostStays, "why", g.Why))
 		}
 	}

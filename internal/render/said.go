@@ -24,6 +24,7 @@ const (
 	stepReplacementFailed code.Code = "ResumeReplacement" // cure
 	stepReplacementWaits  code.Code = "ReplacementWaits"  // cure
 	stepRemoveGhost       code.Code = "RemoveGhost"       // command 1
+	stepExcludeThenRemove code.Code = "ExcludeThenRemove" // first; command: removenode
 	stepGhostStays        code.Code = "GhostCannotGo"     // why
 )
 

@@ -38,6 +38,7 @@ const (
 	saysGhostElsewhere             code.Code = "GhostElsewhere" // why; command: remote add
 	saysGhostNotDead               code.Code = "GhostNotDead"   // least
 	saysGhostNoNodeToRemoveFrom    code.Code = "GhostNoNodeToRemoveFrom"
+	saysGhostExcludeFirst          code.Code = "GhostExcludeFirst" // nodes; command: excludenode
 	saysGhostOthersMayReturn       code.Code = "GhostOthersMayReturn"
 	saysIgnoredAreDown             code.Code = "IgnoredAreDown"
 	saysIgnoredIsTarget            code.Code = "IgnoredIsTarget"
@@ -92,6 +93,7 @@ const (
 	saysStartOperator              code.Code = "StartOperatorAgain"
 	saysReplaceWaitRowsOnly        code.Code = "ReplaceWaitRowsOnly"
 	saysOthersBringBackOnly        code.Code = "OthersBringBackOnly"
+	saysOthersExclude              code.Code = "OthersExclude" // nodes, check; command: excludenode
 	saysOperatorEndByHand          code.Code = "OperatorEndByHand"
 	saysOperatorLabelRemoved       code.Code = "OperatorLabelRemoved"
 	saysOperatorOldPod             code.Code = "OperatorOldPod"

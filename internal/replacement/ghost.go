@@ -18,7 +18,7 @@ type Ghost struct {
 	HostID hostid.ID
 	// Evidence is the list of nodes that list it, with its status there.
 	Evidence code.Message
-	// Command removes it; nil while it must not be removed, and Why is then the reason.
+	// Command removes it; nil while it must not be removed, and Why is then the reason. Beside a command it is what has to be done first.
 	Command code.Command
 	Why     code.Message
 }
@@ -66,13 +66,65 @@ func ghosts(in Input, stranger func(hostID hostid.ID) code.Message) []Ghost {
 	return out
 }
 
-// removeNode returns the exact command, run on a member that every row has UP, with every other dead node named; else why there is none. ScyllaDB bans each
+// removeNode returns the exact command, run on a member that every row has UP, with every other dead node named, or excluded first where the version can; else why there is none. ScyllaDB bans each
 // node that is named, and never takes it back. One that is DOWN in a single row, or only while it restarts, is therefore not named, and nothing is
 // removed while there is one. Neither is a node that has not been DOWN for the health policy's time, or whose rows do not tell since when.
 func (v *opinions) removeNode(id hostid.ID) (code.Command, code.Message) {
-	var dead []hostid.ID
+	dead, from, why := v.banned(id)
+	switch {
+	case !why.IsZero():
+		return nil, why
+	case !v.dead(id):
+		return nil, code.New(saysGhostNotDead, "least", v.leastDown())
+	}
+	c := v.nodetool(from, "removenode")
+	switch {
+	case len(dead) == 0:
+	case v.in.Excludes:
+		names, ids := v.named(dead)
+		return append(c, string(id)), code.New(saysGhostExcludeFirst, "nodes", names).Do(append(v.nodetool(from, "excludenode"), ids...))
+	default:
+		c = append(c, "--ignore-dead-nodes", hostid.Join(dead))
+	}
+	return append(c, string(id)), code.Message{}
+}
+
+// ExcludeDead is the remedy for dead nodes beside the one that is replaced, where the Scylla Operator replaces: it can pass no list of them to one member. `nodetool excludenode`
+// makes the list needless from 2026.1 on; it bans like removenode, and is given on the same evidence, for nodes that have their member here.
+func ExcludeDead(in Input) code.Message {
+	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	target := cmp.Or(rec.Original, in.Self.HostID)
+	return newOpinions(&in, target, "", nil).excludeDead(target)
+}
+
+func (v *opinions) excludeDead(target hostid.ID) code.Message {
+	dead, from, why := v.banned(target)
+	elsewhere := func(id hostid.ID) bool {
+		return !slices.ContainsFunc(v.in.Others, func(o Other) bool { return o.HostID == id })
+	}
+	if !v.in.Excludes || !why.IsZero() || len(dead) == 0 || slices.ContainsFunc(dead, elsewhere) {
+		return code.New(saysOthersBringBackOnly)
+	}
+	names, ids := v.named(dead)
+	return code.New(saysOthersExclude, "nodes", names, "check", CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))
+}
+
+// named are the names of nodes, and their host IDs.
+func (v *opinions) named(nodes []hostid.ID) (names, ids []string) {
+	for _, id := range nodes {
+		names, ids = append(names, v.name(id)), append(ids, string(id))
+	}
+	return names, ids
+}
+
+// nodetool is the start of a nodetool command that runs on a member.
+func (v *opinions) nodetool(member, command string) code.Command {
+	return append(code.Kubectl(v.in.Namespace, "exec", member), "-c", v.in.Containers.Container(member), "--", "nodetool", command)
+}
+
+// banned are the nodes other than id that a command may ban, sorted, and a member that every row has UP, to run it on; else why nothing is to be banned.
+func (v *opinions) banned(id hostid.ID) (dead []hostid.ID, from string, why code.Message) {
 	var living []string
-	from := ""
 	for _, other := range v.expected() {
 		if other == id {
 			continue
@@ -87,28 +139,24 @@ func (v *opinions) removeNode(id hostid.ID) (code.Command, code.Message) {
 			from = v.names[other].Member
 		}
 	}
+	slices.Sort(dead)
 	switch {
 	case len(living) > 0:
 		slices.Sort(living)
-		return nil, code.New(saysGhostOthersMayReturn, "least", v.leastDown(), "nodes", living)
-	case !v.dead(id):
-		return nil, code.New(saysGhostNotDead, "least", v.leastDown())
+		return nil, "", code.New(saysGhostOthersMayReturn, "least", v.leastDown(), "nodes", living)
 	case from == "":
-		return nil, code.New(saysGhostNoNodeToRemoveFrom)
+		return nil, "", code.New(saysGhostNoNodeToRemoveFrom)
 	}
-	c := code.Kubectl(v.in.Namespace, "exec", from)
-	c = append(c, "-c", v.in.Containers.Container(from), "--", "nodetool", "removenode")
-	if len(dead) > 0 {
-		slices.Sort(dead)
-		c = append(c, "--ignore-dead-nodes", hostid.Join(dead))
-	}
-	return append(c, string(id)), code.Message{}
+	return dead, from, code.Message{}
 }
 
 // dead is what a node has to be before a command may ban it: DOWN for a majority for the health policy's time, and UP for nobody.
 func (v *opinions) dead(id hostid.ID) bool {
 	t := v.of(id)
 	since, known := t.DownSince()
+	if i := slices.IndexFunc(v.in.Others, func(o Other) bool { return o.HostID == id && id != "" }); !known && i >= 0 {
+		since, known = v.in.Others[i].DownSince, !v.in.Others[i].DownSince.IsZero()
+	}
 	return len(t.Up)+len(t.Contradict) == 0 && t.MajorityDown() && known && v.in.Now.Sub(since) >= v.leastDown()
 }
 

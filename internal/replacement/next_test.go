@@ -472,6 +472,12 @@ func TestGhosts(t *testing.T) {
 	if len(got) != 1 || words.Shell(got[0].Command) != want {
 		t.Errorf("got %+v, want command %s", got, want)
 	}
+	in.Excludes = true
+	first := code.New(saysGhostExcludeFirst, "nodes", []string{"demo-d-0 (" + hostOld[:8] + ")"}).Do(code.Command{"kubectl", "exec", "demo-a-0", "-n", "scylla", "-c", "scylla", "--", "nodetool", "excludenode", hostOld})
+	want = "kubectl exec demo-a-0 -n scylla -c scylla -- nodetool removenode " + hostNew
+	if got := ghosts(in, none); len(got) != 1 || words.Shell(got[0].Command) != want || got[0].Why.Key() != first.Key() {
+		t.Errorf("where excludenode exists, got %+v, want first %v, then %s", got, first, want)
+	}
 	why := code.New("StrangerElsewhere", "datacenter", "dc2")
 	if got := ghosts(in, func(hostid.ID) code.Message { return why }); got[0].Command != nil || got[0].Why.Key() != why.Key() {
 		t.Errorf("a command for a node that may live elsewhere: %+v", got)

@@ -287,6 +287,7 @@ func (r *Reading) other(svc *corev1.Service) Other {
 	if said := r.Cluster.Said(svc.Name); said != nil {
 		out.PodHostID = said.HostID
 	}
+	out.DownSince = r.Cluster.Matrix().DownSince(out.HostID)
 	rec := ReadRecord(svc.Labels, svc.Annotations)
 	out.Requested = rec.Requested
 	if !rec.Open() {
@@ -318,7 +319,7 @@ func (r *Reading) readVersion(in *Input, pod *corev1.Pod, set *appsv1.StatefulSe
 			image = c.Image
 		}
 	}
-	var support []release.Support
+	var support, excludes []release.Support
 	v, err := release.OfImage(image)
 	switch {
 	case image == "":
@@ -328,7 +329,7 @@ func (r *Reading) readVersion(in *Input, pod *corev1.Pod, set *appsv1.StatefulSe
 	}
 	if v.Known {
 		in.Version = v.String()
-		support = append(support, v.SupportsReplaceByHostID())
+		support, excludes = append(support, v.SupportsReplaceByHostID()), append(excludes, v.SupportsExcludeNode())
 	}
 	for i := range r.Cluster.Pods {
 		name := r.Cluster.Pods[i].Name
@@ -338,9 +339,10 @@ func (r *Reading) readVersion(in *Input, pod *corev1.Pod, set *appsv1.StatefulSe
 		}
 		if running, err := release.Parse(said.ScyllaVersion); err == nil && running.Known {
 			in.Version = cmp.Or(in.Version, running.String())
-			support = append(support, running.SupportsReplaceByHostID())
+			support, excludes = append(support, running.SupportsReplaceByHostID()), append(excludes, running.SupportsExcludeNode())
 		}
 	}
+	in.Excludes = len(excludes) > 0 && !slices.ContainsFunc(excludes, func(s release.Support) bool { return s != release.Yes })
 	switch {
 	case slices.Contains(support, release.No):
 		in.ByHostID = release.No

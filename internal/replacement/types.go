@@ -126,6 +126,8 @@ type Other struct {
 	matrix.Ref
 	// Joined is the joined annotation; nil when absent.
 	Joined *bool
+	// DownSince is since when it is DOWN where the rows have no times: since when its Pod has not been ready. Zero when not known.
+	DownSince time.Time
 	// Requested is set while the replacement of its node is asked for, accepted or not.
 	Requested bool
 	// ReplacingOpen is set while a replacement that was accepted there is not over; Replacing is then its original host ID or address, empty
@@ -190,6 +192,8 @@ type Input struct {
 	// Version is the ScyllaDB version for texts, ByHostID whether it can replace by host ID.
 	Version  string
 	ByHostID release.Support
+	// Excludes is true where every version that is known has `nodetool excludenode`.
+	Excludes bool
 	// VersionDetail is why ByHostID is unknown.
 	VersionDetail string
 	// Operator is set when the Scylla Operator manages the member: then no step is ours. Conditions are the operator's own about the member, when the

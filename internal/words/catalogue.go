@@ -320,5 +320,6 @@ var renderWords = map[code.Code]string{
 	"ResumeReplacement": "the replacement failed: {cure}",
 	"ReplacementWaits":  "the replacement waits: {cure}",
 	"RemoveGhost":       "no member has it; remove it: {1}",
+	"ExcludeThenRemove": "no member has it; {first}; then remove it: {1}",
 	"GhostCannotGo":     "no member here has it, and it must not be removed: {why}",
 }

@@ -110,6 +110,7 @@ var replacementSentences = map[code.Code]string{
 	"NodeSeenDownBy":          "{by&} {by?sees|see} {node} DOWN",
 	"NodeNotSaidUp":           "{by&} {by?does|do} not say that {node} is UP",
 	"ReplaceWaitRowsOnly":     "wait for the rows",
+	"OthersExclude":           "bring these nodes back; if {nodes&} {nodes?is|are} lost, exclude {nodes?it|them}: that bans {nodes?it|them} permanently, and a join still needs every node UP, until {nodes?it is|they are} replaced or removed: {1}; then replace with --skip-check={check}",
 	"OthersBringBackOnly":     "bring these nodes back first; the Scylla Operator cannot tell one node to ignore others",
 	"OthersBringBack":         "bring these nodes back; if they are dead for good, name them with --ignore-dead",
 	"OthersWait":              "wait until every node sees every other one UP",
@@ -296,6 +297,7 @@ var replacementSentences = map[code.Code]string{
 	"GhostElsewhere":          "{why}; check it there, and let the controller here read its datacenter: {1}",
 	"GhostNotDead":            "a majority of the status reports must have had it DOWN for {least}, and none UP: wait, and check where it ran",
 	"GhostNoNodeToRemoveFrom": "no node is seen UP by everyone, from which it could be removed",
+	"GhostExcludeFirst":       "first exclude {nodes&}, which {nodes?is|are} dead too: that bans {nodes?it|them} permanently, and a join still needs every node UP, until {nodes?it is|they are} replaced or removed: {1}",
 	"GhostOthersMayReturn":    "{nodes&} {nodes?is|are} DOWN too and may come back: not DOWN for a majority for {least} yet, and removenode would ban {nodes?it|them} for good; wait, or start {nodes?it|them}",
 
 	// Phases.

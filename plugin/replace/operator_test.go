@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -54,6 +55,41 @@ func TestNoHarm11TheOldPodIsNotTheNewNode(t *testing.T) {
 			text := strings.Join(strings.Fields(got.Stdout), " ")
 			if got.Code != 3 || !strings.Contains(text, tc.says) || strings.Contains(text, tc.saysNot) {
 				t.Errorf("exit %d, want 3, %q and not %q:\n%s%s", got.Code, tc.says, tc.saysNot, got.Stdout, got.Stderr)
+			}
+		})
+	}
+}
+
+// TestNoHarm17ASecondDeadNodeIsExcluded: beside the Scylla Operator the hint was a setting for the whole cluster, which restarts every node while two are dead.
+func TestNoHarm17ASecondDeadNodeIsExcluded(t *testing.T) {
+	const other = "demo-dc1-rack4-0"
+	for name, tc := range map[string]struct {
+		version string
+		since   time.Duration
+		exclude bool
+	}{
+		"2026.1":                    {"2026.1.0", 10 * time.Minute, true},
+		"2026.1, DOWN for a moment": {"2026.1.0", 10 * time.Second, false},
+		"2025.4":                    {"2025.4.0", 10 * time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dead().Down(other)
+			id := c.Node(other).HostID
+			p := c.Pod(other)
+			p.Status.Conditions = []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(plugintest.Now.Add(-tc.since))},
+			}
+			for i := range c.Nodes {
+				c.Nodes[i].Version = tc.version
+				c.Set("dc1", c.Nodes[i].Rack).Spec.Template.Spec.Containers[0].Image = "scylladb/scylla:" + tc.version
+				c.Pod(c.Nodes[i].Name).Spec.Containers[0].Image = "scylladb/scylla:" + tc.version
+			}
+			theirs := slices.DeleteFunc(c.Operator().Objects(), func(o client.Object) bool { _, ours := o.(*api.ScyllaDBStatusReport); return ours }) // the operator's rows have no times
+			got := plugintest.Run{Objects: theirs, Args: []string{"replace", "-n", "demo", target, "--dry-run=client", "--ignore-dead", other}}.Do(t)
+			said := strings.Contains(got.Stderr, "-- nodetool excludenode "+id) && strings.Contains(got.Stderr, "bans it permanently, and a join still needs every node UP")
+			if got.Code != 2 || said != tc.exclude || !tc.exclude && strings.Contains(got.Stderr, "excludenode") || strings.Contains(got.Stderr, "ignore_dead_nodes_for_replace") {
+				t.Errorf("exit %d, excludenode %v, want %v:\n%s%s", got.Code, said, tc.exclude, got.Stdout, got.Stderr)
 			}
 		})
 	}

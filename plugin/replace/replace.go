@@ -150,7 +150,7 @@ func (o *options) mayAsk(s *subject) error {
 	}
 	if s.in.Operator && len(o.ignoreDead) > 0 {
 		return exit.WithHint(exit.Refusedf("the Scylla Operator cannot pass a list of dead nodes to one member"),
-			"set ignore_dead_nodes_for_replace for the whole cluster in its ScyllaDB configuration, then replace without --ignore-dead and with --skip-check="+replacement.CheckOthersUp)
+			words.Text(replacement.ExcludeDead(*s.in)))
 	}
 	return nil
 }

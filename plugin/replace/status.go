@@ -274,6 +274,9 @@ func (l *StatusList) Text(now time.Time, o render.Options) string {
 				b.WriteString("  " + t + "\n")
 			}
 			if g.Command != nil {
+				if first := said(g.Why); first != "" {
+					b.WriteString("  > " + render.Clean(first) + "\n")
+				}
 				// A command is never broken: it is copied.
 				b.WriteString("  > " + render.Clean(g.Command.Shell) + "\n")
 			} else {

@@ -54,7 +54,10 @@ func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 		}
 		hint := words.Text(g.Why)
 		if g.Command != nil {
-			hint = "remove it from the cluster: " + words.Shell(g.Command)
+			if hint != "" {
+				hint += "; then "
+			}
+			hint += "remove it from the cluster: " + words.Shell(g.Command)
 		}
 		return exit.WithHint(exit.Refusedf("host ID %s belongs to no member, so there is nothing to start in its place", m.HostID), hint)
 	}

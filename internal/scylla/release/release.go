@@ -206,6 +206,12 @@ func (v Version) SupportsParallelBootstrap() Support {
 	return v.since(nil, &e)
 }
 
+// SupportsExcludeNode: `nodetool excludenode` exists. 2026.1.0 and later.
+func (v Version) SupportsExcludeNode() Support {
+	e := number(2026, 1)
+	return v.since(nil, &e)
+}
+
 // SupportsNodeOperations: the task manager lists topology operations. Open source 6.2.0, Enterprise 2025.1.0.
 func (v Version) SupportsNodeOperations() Support {
 	o, e := number(6, 2), number(2025, 1)

@@ -68,6 +68,11 @@ func TestFeaturesOfVersions(t *testing.T) {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
+	for text, want := range map[string]Support{"6.2.0": n, "2025.4.3": n, "2026.1.0-rc1": n, "2026.1.0": y, "2026.2.1": y, "latest": u} {
+		if v, _ := Parse(text); v.SupportsExcludeNode() != want {
+			t.Errorf("%s: excludenode %v, want %v", text, v.SupportsExcludeNode(), want)
+		}
+	}
 	if v := (Version{}); v.String() != "unknown" || v.Enterprise() || Unknown.String() != "unknown" || Yes.String() != "yes" || No.String() != "no" {
 		t.Error("words for the unknown")
 	}
