@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command gen writes what is made from the command tree, from what it installs and from the source: docs/reference, docs/man, completions, docs/install, docs/troubleshooting.md,
-// docs/metrics.md and docs/health-policy.md. It is not shipped, so that the generators'
+// docs/metrics.md, docs/health-policy.md and docs/evidence.md. It is not shipped, so that the generators'
 // dependencies stay out of the plugin. The same tree gives the same bytes on every machine.
 //
 //	go run ./cmd/gen [DIR]    writes below DIR, the current directory by default
@@ -134,6 +134,7 @@ func documents(files []file) ([]file, error) {
 		return nil, err
 	}
 	return append(files, file{name: "docs/rehearsals.md", mode: 0o644, data: rehearsals}, file{name: "docs/troubleshooting.md", mode: 0o644, data: page}, file{name: "docs/metrics.md", mode: 0o644, data: numbers},
+		file{name: "docs/evidence.md", mode: 0o644, data: evidencePage(s)},
 		file{name: "docs/health-policy.md", mode: 0o644, data: policyPage()}), nil
 }
 

@@ -229,7 +229,7 @@ func (s *source) commands(p place, args []ast.Expr) []string {
 	return out
 }
 
-// returned walks the results of a function of the same package.
+// returned walks the results of a function of the same package, and the argument where the result is a parameter.
 func (s *source) returned(p place, c *ast.CallExpr, do func(place, ast.Expr)) {
 	f := s.funcs[p.pkg][name(c.Fun)]
 	if f == nil || f == p.fn || f.Body == nil {
@@ -240,12 +240,31 @@ func (s *source) returned(p place, c *ast.CallExpr, do func(place, ast.Expr)) {
 		case *ast.FuncLit:
 			return false
 		case *ast.ReturnStmt:
-			if len(n.Results) > 0 {
+			if len(n.Results) == 0 {
+				return true
+			}
+			if arg := passed(f, c, n.Results[0]); arg != nil {
+				do(place{p.pkg, p.fn, p.depth + 1}, arg)
+			} else {
 				do(place{p.pkg, f, p.depth + 1}, n.Results[0])
 			}
 		}
 		return true
 	})
+}
+
+// passed is the argument of a call for the parameter that a result of the function is; nil for any other result.
+func passed(f *ast.FuncDecl, c *ast.CallExpr, result ast.Expr) ast.Expr {
+	i := 0
+	for _, field := range f.Type.Params.List {
+		for _, param := range field.Names {
+			if id, ok := result.(*ast.Ident); ok && id.Name == param.Name && i < len(c.Args) {
+				return c.Args[i]
+			}
+			i++
+		}
+	}
+	return nil
 }
 
 // assigned walks what a function assigns to one of its variables.

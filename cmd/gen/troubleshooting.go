@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -188,16 +189,13 @@ func (t *table) errors(texts []said) {
 func (t *table) logs() {
 	t.WriteString("\n")
 	t.head("What ScyllaDB logs when it cannot join", "`kubectl logs POD -c scylla --previous -n NAMESPACE`; `status`, `barrier` and `report` read it themselves, and "+
-		"`replace` too. *Lost* means that ScyllaDB never starts again on that volume.\n\n", "ScyllaDB says", "code", "the volume", "cause and cure")
+		"`replace` too. *Lost* means that ScyllaDB never starts again on that volume; versions and sources: [evidence.md](evidence.md).\n\n", "ScyllaDB says", "code", "the volume", "cause and cure")
 	for _, k := range scylla.KnownFailures() {
-		volume := "is as before"
-		if k.Poisoned {
-			volume = "lost"
-		}
+		volume := string(evidence.VolumeOf(k.Code))
 		quoted := make([]string, len(k.Texts))
 		for i, text := range k.Texts {
 			quoted[i] = "`" + text + "`"
 		}
-		t.row(strings.Join(quoted, "<br>"), "`"+k.Code+"`", volume, cell(k.Cure))
+		t.row(strings.Join(quoted, "<br>"), "`"+k.Code+"`", volume, cell(words.Failure(k.Code)))
 	}
 }

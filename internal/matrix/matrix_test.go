@@ -377,7 +377,7 @@ func TestNextSteps(t *testing.T) {
 		"DOWN while replacing":                   {down(StateReplacing), demo, []Reason{d, d, d}, "wait until it has joined; if it stopped, " + itsLog},
 		"DOWN while leaving": {
 			down(StateLeaving), demo, []Reason{d, d, d},
-			"start it again so that it can finish leaving: ScyllaDB removes only nodes in state normal",
+			"start it again so that it can finish leaving; " + itsLog,
 		},
 		"being replaced, and no more is known": {down(StateBeingReplaced), demo, []Reason{d, d, d}, "wait until its replacement has joined"},
 		"out of sight": {

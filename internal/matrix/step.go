@@ -33,7 +33,7 @@ const (
 	StepSeeRack             code.Code = "SeeRack"       // datacenter, rack
 	StepReachCutOff         code.Code = "ReachCutOffNode"
 	StepWaitForJoin         code.Code = "WaitForJoin"             // command: its log
-	StepFinishLeaving       code.Code = "FinishLeavingOrRemove"   //
+	StepFinishLeaving       code.Code = "FinishLeavingOrRemove"   // command: its log
 	StepWaitForReplacement  code.Code = "WaitForReplacement"      //
 	StepStartElsewhere      code.Code = "StartElsewhere"          // command: status, which tells a ghost
 	StepStartThere          code.Code = "StartInItsDatacenter"    // datacenter
@@ -118,7 +118,8 @@ func (m *Matrix) downStep(n *Node) code.Message {
 	case StateJoining, StateReplacing:
 		return code.New(StepWaitForJoin).Do(m.logs(n, m.scyllaDB(n)))
 	case StateLeaving:
-		return code.New(StepFinishLeaving) // ScyllaDB refuses removenode of a node that is leaving (storage_service.cc, removenode)
+		// ScyllaDB refuses to remove a node that is leaving (storage_service.cc:2804): it has to come back.
+		return code.New(StepFinishLeaving).Do(m.logs(n, api.ContainerScyllaDB))
 	case StateBeingReplaced:
 		return code.New(StepWaitForReplacement)
 	}

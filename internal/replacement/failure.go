@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
@@ -30,13 +31,14 @@ const (
 	DiagnosisNewcomerIsMember code.Code = "NewcomerIsMember"
 )
 
-// Codes that package scylla gives to refusals that come before ScyllaDB has placed the request: nothing is banned, and the process, which its
-// supervisor restarts repeatedly on the same data, continues by itself once the reason is gone.
+// Codes of package scylla that have a remedy of their own here. But for the second and the last, ScyllaDB refuses before it has stored the request: nothing is banned, no volume
+// is lost, and the process, which its supervisor restarts on the same data, continues by itself once the reason is gone.
 const (
 	DiagnosisUnknownTarget = "ReplacedNodeNotFound"
 	DiagnosisUnfinished    = "JoinUnfinished" // its own request was placed before, and the data directory does not say how it ended
 	DiagnosisAliveTarget   = "ReplaceAliveNode"
 	DiagnosisOtherDown     = "ReplaceOtherDown" // since 2026.3; before, the request is placed and then cancelled
+	diagnosisNoRequest     = "RequestNotFound"  // it had joined, and stopped before it recorded that
 )
 
 // Codes of remedies on which callers base a decision.
@@ -52,6 +54,8 @@ const (
 	CureResumeAfter       code.Code = "CureResumeAfter"       // another attempt, after other nodes are back or ignored
 	CureBringBack         code.Code = "CureBringBack"         // ScyllaDB tries again by itself when a node is back
 	CureBringBackOrResume code.Code = "CureBringBackOrResume" // the same, or another attempt that ignores the node
+	CureNothingStored     code.Code = "CureNothingStored"     // command: replace status
+	CureLook              code.Code = "CureLook"              // commands: describe, its log
 	CureTakeBack          code.Code = "CureTakeBack"
 	CureAliveTarget       code.Code = "CureAliveTarget"
 	CureNewcomerIsMember  code.Code = "CureNewcomerIsMember"
@@ -109,7 +113,7 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	d := *in.Log
 	switch {
 	case !d.Cure.IsZero():
-	case (d.Code == DiagnosisUnknownTarget || d.Code == DiagnosisUnfinished) && newcomerIsMember(in, original, newcomer):
+	case (d.Code == DiagnosisUnknownTarget || d.Code == DiagnosisUnfinished || d.Code == diagnosisNoRequest) && newcomerIsMember(in, original, newcomer):
 		// ScyllaDB was restarted before it had recorded its join. Its data is a member's.
 		d.Code = DiagnosisNewcomerIsMember
 		d.Text = code.New(DiagnosisNewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
@@ -125,10 +129,33 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		} else {
 			d.Cure = code.New(CureBringBackOrResume, "nodes", down).Do(resumeCommand(in, ids))
 		}
-	default:
+	case evidence.VolumeOf(string(d.Code)) == evidence.Lost:
 		d.Cure = resumeCure(in, original, newcomer)
+	case evidence.VolumeOf(string(d.Code)) == evidence.Kept:
+		d.Cure = code.New(CureNothingStored).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Member))
+	default:
+		d.Cure = lookCure(in)
 	}
 	return &d
+}
+
+// lookCure is for a failure that does not tell whether the new volume is lost: nothing is deleted before more is known.
+func lookCure(in *Input) code.Message {
+	look := code.New(CureLook).Do(code.Scylla(in.Namespace, "describe", in.Self.Member))
+	if in.Pod != nil {
+		look = look.Do(code.Kubectl(in.Namespace, "logs", in.Pod.Name, "-c", api.ContainerScyllaDB))
+	}
+	return look
+}
+
+// Refused is true for a text with which ScyllaDB refuses the request of a new node, whether or not its volume is lost.
+func Refused(c code.Code) bool {
+	switch c {
+	case DiagnosisUnknownTarget, DiagnosisUnfinished, DiagnosisAliveTarget, DiagnosisOtherDown, diagnosisNoRequest,
+		"ReplaceTargetNotNormal", "ReplaceIgnoredAlive", "ReplaceOtherPlace", "ReplacePlaceRefused", "ReplaceTokensRefused", "JoinRejected", "NotAliveInTime":
+		return true
+	}
+	return false
 }
 
 func command(c code.Command) code.Message { return code.New(saysCommand).Do(c) }
@@ -188,7 +215,8 @@ func resumeCommand(in *Input, ignore []hostid.ID) code.Command {
 	return code.Scylla(in.Namespace, args...)
 }
 
-// takeBack returns the commands that give up a replacement whose target cannot be replaced, so that the member starts as a plain new node.
+// takeBack returns the commands that give up a replacement whose target cannot be replaced, so that the member starts as a plain new node. ScyllaDB has stored nothing, so it starts
+// on the same volume, which stays: it has data if this node is a member that stopped before it recorded that.
 func takeBack(in *Input) []code.Command {
 	ns, member := in.Namespace, in.Self.Member
 	var keys []string
@@ -204,13 +232,6 @@ func takeBack(in *Input) []code.Command {
 		out = append(out, code.Kubectl(ns, append([]string{"annotate", "service", member}, keys...)...))
 	}
 	out = append(out, code.Kubectl(ns, "label", "service", member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"))
-	if len(in.Claims) > 0 {
-		args := []string{"delete", "pvc"}
-		for _, c := range in.Claims {
-			args = append(args, c.Name)
-		}
-		out = append(out, code.Kubectl(ns, append(args, "--wait=false")...))
-	}
 	return append(out, code.Kubectl(ns, "delete", "pod", member))
 }
 

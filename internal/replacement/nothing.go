@@ -13,7 +13,8 @@ import (
 // nothingToReplace is the remedy where no row lists the replaced node. After a replacement that had begun, the new node may be gone as well, as when ScyllaDB took its join
 // back after a power failure: then the request has to be removed by hand, and the member joins as a new node on an empty volume. The annotations go first, because a
 // controller that finds the record without the label puts the label back. While a row lists a host ID without a member, it may be the new node: then no commands but those of
-// unrecorded, and none for a member with several claims. kubectl passes over an annotation that is not there.
+// unrecorded, and none for a member with several claims. Nor without a fresh row of every other member, and of most: the claim may have a member's data, and one row that is
+// behind the others is no evidence. kubectl passes over an annotation that is not there.
 func (v *verifier) nothingToReplace() code.Message {
 	in := v.in
 	if cure := unrecorded(in, v.target); v.resume && !cure.IsZero() {
@@ -22,7 +23,8 @@ func (v *verifier) nothingToReplace() code.Message {
 	unowned := slices.ContainsFunc(v.m.Nodes(), func(n matrix.Node) bool {
 		return n.Member == "" && !slices.ContainsFunc(in.Others, func(o Other) bool { return o.HostID == n.HostID })
 	})
-	if !v.resume || in.Operator || in.Pod == nil || len(in.Claims) != 1 || unowned {
+	gap := v.checkRows().result != OK || 2*v.of(v.target).Total() <= len(v.expected())+len(v.ignored)
+	if !v.resume || in.Operator || in.Pod == nil || len(in.Claims) != 1 || unowned || gap {
 		return code.New(saysReplaceNothingToReplace)
 	}
 	return code.New(CureStartAsNew, "member", in.Self.Member).Do(

@@ -168,10 +168,15 @@ func TestCures(t *testing.T) {
 		"unknown, begun elsewhere": {change(operatorBegun(), says(DiagnosisUnknownTarget)),
 			"host ID " + hostOld + " is no member: a wrong one, or removed meanwhile (kubectl scylla status -n scylla lists the members). Nothing can take its place: " +
 				"take the replacement back: kubectl label service demo-d-0 scylla/replace- internal.scylla-operator.scylladb.com/replacing-node-hostid- -n scylla" +
-				" && kubectl delete pvc data-demo-d-0 --wait=false -n scylla && kubectl delete pod demo-d-0 -n scylla; it then joins as a new node"},
+				" && kubectl delete pod demo-d-0 -n scylla; it then joins as a new node"},
 		"unknown, removed behind our back": {change(newPod(), says(DiagnosisUnknownTarget)),
 			"take the replacement back: kubectl annotate service demo-d-0 kubectl-scylla.scylladb.com/replace-accepted- "},
-		"alive": {alive, "node demo-a-0 (aaaaaaaa) is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take"},
+		"NoHarm10: an ignored node is alive": {change(newPod(), says("ReplaceIgnoredAlive")), "nothing was stored, the new volume is not lost and no node is banned. See: kubectl scylla replace status demo-d-0"},
+		"NoHarm10: the newer text of a rack": {change(newPod(), says("ReplacePlaceRefused")), "nothing was stored, the new volume is not lost"},
+		"NoHarm10: target not normal":        {change(newPod(), says("ReplaceTargetNotNormal")), "delete nothing yet: whether the new volume is lost is not known from this"},
+		"NoHarm10: rejected for any reason":  {change(newPod(), says("JoinRejected")), "kubectl logs demo-d-0 -c scylla"},
+		"NoHarm10: its request was placed":   {change(newPod(), says(DiagnosisUnfinished)), "delete nothing yet"},
+		"alive":                              {alive, "node demo-a-0 (aaaaaaaa) is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Next(tc.in)
@@ -432,8 +437,14 @@ func TestNothingIsLeftToReplace(t *testing.T) {
 		in   Input
 		want code.Code
 	}{
-		"neither is a member":        {gone(), CureStartAsNew},
-		"before anything has begun":  {neverJoined(), saysReplaceNothingToReplace},
+		"neither is a member":           {gone(), CureStartAsNew},
+		"before anything has begun":     {neverJoined(), saysReplaceNothingToReplace},
+		"NoHarm10: one is silent":       {gone(func(in *Input) { in.Rows = in.Rows[1:] }), saysReplaceNothingToReplace},
+		"NoHarm10: one is out of sight": {gone(func(in *Input) { in.NotVerified = []string{"dc2"} }), saysReplaceNothingToReplace},
+		"NoHarm10: one of three, others ignored": {gone(func(in *Input) {
+			in.Rows = in.Rows[:1]
+			in.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostB + "," + hostC
+		}), saysReplaceNothingToReplace},
 		"a node without a member":    {setCell(gone(), "demo-c-0", "77770000-0000-4000-8000-000000000007", matrix.Up, matrix.StateNormal), saysReplaceNothingToReplace},
 		"no Pod":                     {gone(func(in *Input) { in.Pod = nil }), saysReplaceNothingToReplace},
 		"the original is a member":   {toResume(), ""},

@@ -27,10 +27,10 @@ func TestFirstError(t *testing.T) {
 	banned := line("ERROR", "raft_topology", "received notification of being banned from the cluster from "+idA+", terminating.")
 	removed := startupFailed("The node has already been removed from the cluster")
 	for name, c := range map[string]struct {
-		log      string
-		code     string
-		poisoned bool
-		text     string
+		log  string
+		code string
+		lost bool
+		text string
 	}{
 		"join cancelled":                           {boot + startupFailed(rejected), "JoinCancelled", true, "Startup failed: std::runtime_error (" + rejected + ")"},
 		"join cancelled, buried under restarts":    {boot + startupFailed(rejected) + strings.Repeat(boot+removed, 500), "JoinCancelled", true, ""},
@@ -40,19 +40,27 @@ func TestFirstError(t *testing.T) {
 		"already removed, the cause is gone":       {boot + removed, "AlreadyRemoved", true, ""},
 		"removed, text of a restart":               {startupFailed("The node 10.0.0.1 with host_id " + idA + " is removed from the cluster. Can not restart the removed node to join the cluster again!"), "AlreadyRemoved", true, ""},
 		"left":                                     {startupFailed("A node that already left the cluster cannot be restarted"), "AlreadyRemoved", true, ""},
-		"unfinished":                               {startupFailed("The node requested to join before but didn't finish the procedure. Please clear the data directory and restart."), "JoinUnfinished", true, ""},
+		"unfinished":                               {startupFailed("The node requested to join before but didn't finish the procedure. Please clear the data directory and restart."), "JoinUnfinished", false, ""},
 		"decommissioned":                           {startupFailed("This node was decommissioned and will not rejoin the ring unless all existing data is removed and the node is bootstrapped again"), "Decommissioned", true, ""},
-		"replaced node not found":                  {startupFailed("Replaced node with Host ID " + idB + " not found"), "ReplacedNodeNotFound", true, ""},
-		"replaced node alive":                      {startupFailed("tried to replace alive node " + idB), "ReplaceAliveNode", true, ""},
-		"replaced node leads":                      {startupFailed("It is only allowed to replace dead nodes, however the node that was requested to be replaced is still seen as the group0 leader after 10s"), "ReplaceAliveNode", true, ""},
-		"replaced node not normal":                 {startupFailed("Cannot replace node " + idB + " because it is not in the 'normal' state"), "ReplaceTargetNotNormal", true, ""},
-		"ignored node alive":                       {startupFailed("Cannot replace node " + idB + " because ignored node " + idC + " is alive"), "ReplaceIgnoredAlive", true, ""},
-		"another node down":                        {startupFailed("Cannot replace node " + idB + " because node " + idC + " is down and not ignored; "), "ReplaceOtherDown", true, ""},
-		"another rack":                             {startupFailed("Cannot replace node " + idB + "/10.0.0.2 with a node on a different data center or rack. Current location=dc1/r1"), "ReplaceOtherPlace", true, ""},
+		"replaced node not found":                  {startupFailed("Replaced node with Host ID " + idB + " not found"), "ReplacedNodeNotFound", false, ""},
+		"replaced node alive":                      {startupFailed("tried to replace alive node " + idB), "ReplaceAliveNode", false, ""},
+		"replaced node leads":                      {startupFailed("It is only allowed to replace dead nodes, however the node that was requested to be replaced is still seen as the group0 leader after 10s"), "ReplaceAliveNode", false, ""},
+		"replaced node not normal":                 {startupFailed("Cannot replace node " + idB + " because it is not in the 'normal' state"), "ReplaceTargetNotNormal", false, ""},
+		"ignored node alive":                       {startupFailed("Cannot replace node " + idB + " because ignored node " + idC + " is alive"), "ReplaceIgnoredAlive", false, ""},
+		"another node down":                        {startupFailed("Cannot replace node " + idB + " because node " + idC + " is down and not ignored; "), "ReplaceOtherDown", false, ""},
+		"another rack":                             {startupFailed("Cannot replace node " + idB + "/10.0.0.2 with a node on a different data center or rack. Current location=dc1/r1"), "ReplaceOtherPlace", false, ""},
 		"replace option on a member's volume":      {startupFailed("Cannot replace address with a node that is already bootstrapped"), "ReplaceBootstrapped", false, ""},
 		"address exists":                           {startupFailed("A node with address 10.0.0.1 already exists, cancelling join. Use replace_address if you want to replace this node."), "AddressExists", false, ""},
-		"not alive in time":                        {startupFailed("Failed to mark node as alive in 30000 ms, nodes={10.0.0.1}"), "NotAliveInTime", true, ""},
-		"rejected for another reason":              {startupFailed("the topology coordinator rejected request to join the cluster: wait for CDC"), "JoinRejected", true, ""},
+		"not alive in time":                        {startupFailed("Failed to mark node as alive in 30000 ms, nodes={10.0.0.1}"), "NotAliveInTime", false, ""},
+		"rejected for another reason":              {startupFailed("the topology coordinator rejected request to join the cluster: wait for CDC"), "JoinRejected", false, ""},
+		"NoHarm10: the newer text of another rack": {startupFailed("the topology coordinator rejected request to join the cluster: Cannot replace node in dc1/r1 with node in dc1/r2"), "ReplacePlaceRefused", false, ""},
+		"NoHarm10: with and without tokens":        {startupFailed("the topology coordinator rejected request to join the cluster: Cannot replace the zero-token node " + idB + " with a token-owning node"), "ReplaceTokensRefused", false, ""},
+		"NoHarm10: older than the cluster":         {startupFailed("the topology coordinator rejected request to join the cluster: Feature check failed. The node does not support some features that are enabled by the cluster: {X}"), "FeatureCheckFailed", true, ""},
+		"NoHarm10: wait_for_ip":                    {startupFailed("the topology coordinator rejected request to join the cluster: wait_for_ip failed, error std::runtime_error (x)"), "AddressNotKnown", true, ""},
+		"NoHarm10: member without its record":      {startupFailed("no entry for request id 3b0c"), "RequestNotFound", false, ""},
+		"NoHarm10: no majority of group 0":         {startupFailed("group [1] raft operation [read_barrier] timed out, there is no raft quorum"), "ReadBarrierTimedOut", false, ""},
+		"NoHarm10: a coordinator's log, of others": {line("WARN", "raft_topology", "removenode: Rolled back: failed") + line("INFO", "raft_topology", "request canceled because some required nodes are dead"), "", false, ""},
+		"NoHarm10: kept, then lost":                {startupFailed("tried to replace alive node "+idB) + removed, "AlreadyRemoved", true, ""},
 		"racks":                                    {startupFailed("the topology coordinator rejected request to join the cluster: Cannot add the node because its addition would make some existing keyspace RF-rack-invalid"), "RackInvalid", true, ""},
 		"rolled back":                              {startupFailed("the topology coordinator rejected request to join the cluster: Rolled back: Failed stream ranges: 10.0.0.1"), "RolledBack", true, ""},
 		"legacy topology":                          {startupFailed("Cannot join existing cluster in legacy topology operations mode because"), "LegacyTopology", false, ""},
@@ -70,14 +78,14 @@ func TestFirstError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, ok := FirstError(strings.NewReader(c.log))
-			if ok != (c.code != "") || d.Code != c.code || d.Poisoned != c.poisoned {
+			if ok != (c.code != "") || d.Code != c.code || d.Lost() != c.lost {
 				t.Fatalf("%+v, %v; want %s", d, ok, c.code)
 			}
 			if c.text != "" && d.Text != c.text {
 				t.Errorf("text %q, want %q", d.Text, c.text)
 			}
-			if ok && (d.Cure == "" || d.Text == "" || (d.Poisoned && !strings.Contains(d.Cure, "volume"))) {
-				t.Errorf("no cure: %+v", d)
+			if ok && d.Text == "" {
+				t.Errorf("no text: %+v", d)
 			}
 		})
 	}
@@ -94,7 +102,7 @@ func TestRecogniseTaskErrors(t *testing.T) {
 	for text, code := range map[string]string{
 		"Canceled. Dead nodes: {" + idB + "}":      "JoinCancelled",
 		"Rolled back: Failed stream ranges: 1":     "RolledBack",
-		"Join is rejected during validation":       "JoinRejected",
+		"Join is rejected during validation":       "JoinInvalid",
 		"operation was aborted by somebody's hand": "",
 	} {
 		if d, ok := Recognise(text); ok != (code != "") || d.Code != code {

@@ -6,22 +6,20 @@ import "strings"
 
 // Known is a failure that FirstError recognises, for documents.
 type Known struct {
-	// Code and Cure are those of a Diagnosis.
-	Code, Cure string
+	// Code is that of a Diagnosis.
+	Code string
 	// Texts are ScyllaDB's own, with "..." for the variable parts.
 	Texts []string
-	// Poisoned is true when ScyllaDB will never start on this data directory again.
-	Poisoned bool
 }
 
 // plain makes readable text of the patterns above, which use nothing else.
-var plain = strings.NewReplacer(`\S+`, "...", `\d+`, "...", `\.`, ".")
+var plain = strings.NewReplacer(`\S+`, "...", `\d+`, "...", `\.`, ".", `.read_barrier.`, "[read_barrier]")
 
 // KnownFailures lists every failure that FirstError recognises, in the order in which it tries them.
 func KnownFailures() []Known {
 	var out []Known
 	for _, f := range failures {
-		k := Known{Code: f.code, Cure: f.cure, Poisoned: f.poisoned}
+		k := Known{Code: f.code}
 		for text := range strings.SplitSeq(f.pattern().String(), "|") {
 			k.Texts = append(k.Texts, plain.Replace(text))
 		}

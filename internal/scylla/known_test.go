@@ -16,12 +16,12 @@ func TestKnownFailuresAreRecognised(t *testing.T) {
 		}
 		seen[k.Code] = true
 		for _, text := range k.Texts {
-			if strings.ContainsAny(text, `\()[]*+?^$`) {
+			if strings.ContainsAny(strings.ReplaceAll(text, "[read_barrier]", ""), `\()[]*+?^$`) {
 				t.Errorf("%s: %q is no plain text", k.Code, text)
 			}
 			line := strings.ReplaceAll(text, "...", "7")
 			d, ok := Recognise(line)
-			if !ok || d.Cure == "" || d.Poisoned != k.Poisoned && d.Code == k.Code {
+			if !ok || d.Code != k.Code { // each text by its own code
 				t.Errorf("%s: %q is recognised as %+v, %v", k.Code, line, d, ok)
 			}
 		}

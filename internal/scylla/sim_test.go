@@ -206,7 +206,7 @@ func TestACancelledJoinIsRecognised(t *testing.T) {
 					t.Errorf("exit code %d", code)
 				}
 				first := n.Log()
-				if d, ok := FirstError(strings.NewReader(first)); !ok || d.Code != o.code || !d.Poisoned {
+				if d, ok := FirstError(strings.NewReader(first)); !ok || d.Code != o.code || !d.Lost() {
 					t.Errorf("first log: %+v, %v\n%s", d, ok, first)
 				}
 				var op api.NodeOperation
@@ -227,7 +227,7 @@ func TestACancelledJoinIsRecognised(t *testing.T) {
 				}
 				again.ExitCode()
 				d, ok := FirstError(strings.NewReader(again.Log()))
-				if !ok || !d.Poisoned {
+				if !ok || !d.Lost() && d.Code != "JoinUnfinished" {
 					t.Errorf("second log: %+v\n%s", d, again.Log())
 				}
 				if d, _ := FirstError(strings.NewReader(first + again.Log())); d.Code != o.code {

@@ -170,7 +170,7 @@ var steps = map[code.Code]string{
 	matrix.StepReachCutOff:         "it has a row of its own, so it lives and is cut off: mend the network between it and those that see it DOWN; do not replace it",
 	matrix.StepMendLink:            "most nodes see it UP, and it has a row of its own: mend the network to those that do not; do not replace it",
 	matrix.StepWaitForJoin:         "wait until it has joined; if it stopped, its log says why: {1}",
-	matrix.StepFinishLeaving:       "start it again so that it can finish leaving: ScyllaDB removes only nodes in state normal",
+	matrix.StepFinishLeaving:       "start it again so that it can finish leaving; its log says why: {1}",
 	matrix.StepWaitForReplacement:  "wait until its replacement has joined",
 	matrix.StepStartElsewhere:      "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: {1}",
 	matrix.StepStartThere:          "see that it runs and is reached, where the Pods of datacenter {datacenter} are",

@@ -81,10 +81,10 @@ func (l *LogReader) server() (bundle.Server, error) {
 	return bundle.NewServer(cfg)
 }
 
-// Failure is an error in a log as the reason why a replacement failed; nil when the node may still join. The cure of a replacement is another
+// Failure is an error in a log as the reason why a replacement failed; nil when the text is only about this start. The cure of a replacement is another
 // than that of a plain join, so it is left to package replacement.
 func Failure(pod string, d *scylla.Diagnosis) *replacement.Diagnosis {
-	if d == nil || !d.Poisoned {
+	if d == nil || !d.Lost() && !replacement.Refused(code.Code(d.Code)) {
 		return nil
 	}
 	return &replacement.Diagnosis{Code: code.Code(d.Code), Text: code.New(replacement.SaysScyllaDBSaid, "pod", pod, "text", d.Text)}
@@ -128,7 +128,7 @@ func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Clu
 		if d == nil {
 			d = endError(pod)
 		}
-		if d != nil && d.Poisoned {
+		if d != nil && d.Lost() {
 			said[member] = code.New(replacement.SaysScyllaDBSaid, "pod", pod.Name, "text", d.Text)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -124,6 +125,9 @@ type Log struct {
 	First     *bundle.LogError  `json:"firstError,omitempty"`
 	Last      *bundle.LogError  `json:"lastError,omitempty"`
 	Diagnosis *scylla.Diagnosis `json:"diagnosis,omitempty"`
+	// Evidence is what the diagnosis shows to be lost and not lost, and where ScyllaDB's source has it; Cure is what to do.
+	Evidence string `json:"evidence,omitempty"`
+	Cure     string `json:"cure,omitempty"`
 }
 
 // Event of Kubernetes.
@@ -170,6 +174,9 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *render.ClusterSt
 	}
 	if a.log != nil {
 		d.Log = &Log{Container: a.log.Container, First: a.log.First, Last: a.log.Last, Diagnosis: a.log.Diagnosis}
+		if f := a.log.Diagnosis; f != nil {
+			d.Log.Evidence, d.Log.Cure = words.Evidence(code.Code(f.Code)), words.Failure(f.Code)
+		}
 	}
 	for i := range a.events {
 		e := &a.events[i]

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -87,6 +88,9 @@ func (d *Document) head(p *page) {
 	switch {
 	case d.NextStep != nil:
 		p.facts = append(p.facts, render.StepFacts("Next", render.Strong, d.NextStep.Message(), p.o.Words)...)
+		for _, c := range d.evidence() {
+			p.more(render.Plain, "it cannot be undone, and rests on "+words.Evidence(c))
+		}
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
 		p.line(render.Strong, "Next", "see what to do:")
 		p.command(code.Scylla(d.Namespace, "barrier", n.Member))
@@ -112,6 +116,20 @@ func (d *Document) head(p *page) {
 	if d.Replacement != nil {
 		p.line(render.Warn, "Replacement", d.Replacement.Summary)
 	}
+}
+
+// evidence is what the next step rests on: what the log says where that is enough, else the fields and objects of which the step needs one; nil for a step that can be undone.
+func (d *Document) evidence() []code.Code {
+	var out []code.Code
+	for _, c := range evidence.For(d.NextStep.Code) {
+		if d.Log != nil && d.Log.Diagnosis != nil && code.Code(d.Log.Diagnosis.Code) == c {
+			return []code.Code{c}
+		}
+		if e, _ := evidence.Of(c); e.Origin != evidence.Log {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // placeText is "dc1/rack3/0", as far as it is known.
@@ -331,7 +349,8 @@ func (d *Document) log(p *page) {
 	}
 	if l.Diagnosis != nil {
 		p.line(render.Bad, "Log", l.Diagnosis.Code+": "+l.Diagnosis.Text)
-		p.more(render.Strong, l.Diagnosis.Cure)
+		p.more(render.Strong, l.Cure)
+		p.more(render.Plain, "evidence: "+l.Evidence)
 	}
 	of := func(previous bool) string {
 		if previous {

@@ -53,12 +53,12 @@ func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
 	d := o.readLog(ctx, s)
 	switch {
 	case d == nil:
-	case d.Poisoned:
+	case cli.Failure(s.in.Pod.Name, d) != nil:
 		s.in.Log = cli.Failure(s.in.Pod.Name, d)
 		step = replacement.State(*s.in)
 	case step.Action != replacement.ActionFail:
 		step.Waiting = append(step.Waiting, code.New(replacement.SaysScyllaDBSaid, "pod", s.in.Pod.Name, "text", d.Text))
-		step.Cure = code.New(replacement.SaysLogCure, "text", d.Cure)
+		step.Cure = code.New(replacement.SaysLogCure, "text", words.Failure(d.Code))
 	}
 	return step
 }

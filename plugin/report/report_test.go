@@ -220,7 +220,7 @@ func server(t *testing.T, log func(pod, container string, previous bool) (int, s
 }
 
 const scyllaLog = `INFO  2026-11-21 11:59:40,001 [shard 0:main] init - Scylla version 2025.2.1 starting
-ERROR 2026-11-21 11:59:47,120 [shard 0:main] raft_topology - request canceled because some required nodes are dead [37d2f3a2-5ea1-4d00-8000-000000000002]
+ERROR 2026-11-21 11:59:47,120 [shard 0:main] init - Startup failed: std::runtime_error (the topology coordinator rejected request to join the cluster: request canceled because some required nodes are dead)
 WARN  2026-11-21 11:59:47,500 [shard 0:main] init - connecting to https://bob:hunter2@vault/ --password hunter2
 ERROR 2026-11-21 11:59:48,000 [shard 0:main] init - Startup failed: std::runtime_error (token=hunter2)
 `

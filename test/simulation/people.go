@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
@@ -351,6 +353,9 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 	cures := step.Cure.Commands
 	if step.Diagnosis != nil {
 		cures = step.Diagnosis.Cure.Commands
+		if step.Diagnosis.Cure.Code == replacement.CureLook && !listed(in.Rows, in.Pod) {
+			cures = []code.Command{code.Scylla(in.Namespace, "replace", "resume", name)} // a person who has looked finds that it is no member
+		}
 	}
 	if step.Action == replacement.ActionRefuse {
 		return w.heldCure(name, step)
@@ -460,12 +465,16 @@ func (w *world) supersede(name string, in replacement.Input) {
 	}
 }
 
+// listed is true where a row lists a new node.
+func listed(rows []matrix.Row, pod *replacement.Pod) bool {
+	m := matrix.New(rows, matrix.Options{})
+	return pod != nil && pod.HostID != "" && m.Opinion(pod.HostID).Listing() > 0
+}
+
 // diagnosed is what package scylla makes of ScyllaDB's last words.
 func diagnosed(text string) code.Code {
-	if d, known := scylla.FirstError(strings.NewReader(text)); known {
-		return code.Code(d.Code)
-	}
-	return "JoinCancelled"
+	d, _ := scylla.Recognise(text)
+	return code.Code(cmp.Or(d.Code, "JoinCancelled"))
 }
 
 func (w *world) setOf(name string) *set {

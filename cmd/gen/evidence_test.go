@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// asked are codes with such a command whose step a person has asked for by that very command.
+var asked = map[string]string{"ReplaceSeeHowFar": "after `replace` itself, for an attempt that has failed"}
+
+// TestNoHarm10EveryIrreversibleStepHasItsEvidence walks every code that is made with a command that cannot be undone, and every sentence that has such a step in its words.
+func TestNoHarm10EveryIrreversibleStepHasItsEvidence(t *testing.T) {
+	made := theSource(t).irreversible()
+	if len(made) < 10 {
+		t.Fatalf("%d codes found: the walk does not see them any more", len(made))
+	}
+	for c, commands := range made {
+		if len(evidence.For(code.Code(c))) == 0 && asked[c] == "" {
+			t.Errorf("%s prints %q without evidence: add it to internal/evidence, or print how to look", c, commands)
+		}
+	}
+	for c := range asked {
+		if made[c] == nil {
+			t.Errorf("%s prints no such command any more", c)
+		}
+	}
+	for _, s := range evidence.Steps() {
+		if _, said := words.Shape(s.Code, nil, func(name string) string { return name }); !said {
+			t.Errorf("%s is no step", s.Code)
+		}
+		if len(s.Rests) == 0 {
+			t.Errorf("step %s rests on nothing", s.Code)
+		}
+		for _, c := range s.Rests {
+			if e, ok := evidence.Of(c); !ok || e.Volume == evidence.Kept {
+				t.Errorf("step %s rests on %s, which the table does not have or which shows that nothing is lost", s.Code, c)
+			}
+		}
+	}
+	destroys := regexp.MustCompile(`(?i)^(?:.*[;,:] )?(delete (?:its |the )?(?:PVC|claim|PersistentVolumeClaim)|replace it\b|removenode)`)
+	for _, c := range words.All() {
+		text, _ := words.Shape(c, nil, func(name string) string { return name })
+		if destroys.MatchString(text) && len(evidence.For(c)) == 0 {
+			t.Errorf("%s says %q without evidence", c, text)
+		}
+	}
+}
+
+// TestNoHarm10EveryTextHasItsEvidence: a text of ScyllaDB without versions, source and fate decides nothing.
+func TestNoHarm10EveryTextHasItsEvidence(t *testing.T) {
+	known := map[string]bool{}
+	for _, k := range scylla.KnownFailures() {
+		known[k.Code] = true
+		e, ok := evidence.Of(code.Code(k.Code))
+		if !ok || e.First == "" || len(e.Source) == 0 || e.Volume == "" || e.Origin != evidence.Log {
+			t.Errorf("%s: no evidence: %+v", k.Code, e)
+		}
+		cure := words.Failure(k.Code)
+		deletes := strings.Contains(cure, "delete the Pod's PersistentVolumeClaim")
+		if cure == "" || deletes != (e.Volume == evidence.Lost) {
+			t.Errorf("%s, volume %s: %q", k.Code, e.Volume, cure)
+		}
+	}
+	for _, e := range evidence.Table() {
+		if e.Origin == evidence.Log && !known[string(e.Code)] {
+			t.Errorf("%s is no text that package scylla knows", e.Code)
+		}
+	}
+}
+
+// TestNoHarm10NoCommandEscapesTheWalk: the arguments of these commands are written nowhere but in the packages that the walk reads.
+func TestNoHarm10NoCommandEscapesTheWalk(t *testing.T) {
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// removenode has a judge of its own: replacement.Ghost, on MajorityDown of each node that it names and a datacenter that is wholly ours.
+	allowed := map[string]string{"internal/replacement/ghost.go": "removenode", "internal/replacement/nothing.go": "delete pvc", "internal/bootstrap/bootstrap.go": "delete pvc",
+		"plugin/nodetool/nodetool.go": "recognises what a person types"}
+	for _, top := range []string{"internal", "plugin", "controller", "cmd"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			rel, _ := filepath.Rel(root, path)
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if b, ok := n.(*ast.BasicLit); ok && b.Kind == token.STRING {
+					if text, _ := strconv.Unquote(b.Value); (text == "removenode" || text == "excludenode" || text == "pvc") && allowed[filepath.ToSlash(rel)] == "" {
+						t.Errorf("%s makes a command with %q: is its evidence known?", rel, text)
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package evidence is the one table of what a step that cannot be undone may rest on: ScyllaDB's own texts and fields, with the versions and the lines of ScyllaDB's source that
+// have them, and objects of Kubernetes that show where the data is. Package scylla has the patterns of the texts, package words the sentences.
+//
+// It imports only package code.
+package evidence
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+)
+
+// Fate is what one piece of evidence shows of the volume of its node.
+type Fate string
+
+// Fates of a volume.
+const (
+	Lost    Fate = "lost"    // ScyllaDB never starts on it again
+	Kept    Fate = "kept"    // ScyllaDB refused before anything was stored
+	Unknown Fate = "unknown" // the text alone does not decide: print how to look
+)
+
+// Origin is where a piece of evidence is read.
+type Origin string
+
+// Origins.
+const (
+	Log        Origin = "log"
+	REST       Origin = "REST API"
+	Disk       Origin = "data directory"
+	Kubernetes Origin = "Kubernetes"
+)
+
+// Item is one piece of evidence.
+type Item struct {
+	Code   code.Code
+	Origin Origin
+	// Field is the field or object; empty for a log, whose texts package scylla has.
+	Field string
+	// First and Last are the ScyllaDB branches that have it, of 5.2 to 2026.3 and master as of 2026-08-21. Last is empty where master has it.
+	First, Last string
+	// Source is file:line in ScyllaDB's master, else on branch Last.
+	Source []string
+	Volume Fate
+	// Bans is true where, in a replacement, the replaced node is banned by then: the request was stored.
+	Bans bool
+}
+
+const (
+	coordinator = "service/topology_coordinator.cc"
+	service     = "service/storage_service.cc"
+)
+
+// table has the texts in the order of package scylla, then fields and objects.
+//
+// A text that the handler of the join request answers (storage_service.cc:6541-6617) is Kept: nothing is stored in the topology. A host ID that has gossiped and then stays away for
+// 60 s is banned all the same (6.1 and later); its next start says AlreadyRemoved.
+var table = []Item{
+	{Code: "JoinCancelled", First: "6.0", Source: []string{coordinator + ":3140", coordinator + ":3170"}, Volume: Lost, Bans: true},
+	{Code: "RackInvalid", First: "2026.1", Source: []string{coordinator + ":3305"}, Volume: Lost, Bans: true},
+	{Code: "RolledBack", First: "6.0", Source: []string{coordinator + ":4960"}, Volume: Lost, Bans: true},
+	{Code: "AlreadyRemoved", First: "5.2", Source: []string{service + ":6541", service + ":1706"}, Volume: Lost},
+	// The host ID can be in any state but `left`: queued, joining, or a normal member, whose data the volume then has.
+	{Code: "JoinUnfinished", First: "5.4", Source: []string{service + ":6546"}, Volume: Unknown},
+	{Code: "Decommissioned", First: "5.2", Source: []string{service + ":2007"}, Volume: Lost},
+	// Thrown before gossip starts. A member that stopped before it recorded the end of its own replacement says it, too, and its volume has data.
+	{Code: "ReplacedNodeNotFound", First: "5.2", Source: []string{service + ":2428"}, Volume: Kept},
+	{Code: "ReplaceAliveNode", First: "5.4", Source: []string{service + ":6559", service + ":6520"}, Volume: Kept},
+	// The handler says it before the request is stored, the coordinator after that (alone up to 6.1).
+	{Code: "ReplaceTargetNotNormal", First: "5.4", Source: []string{service + ":6567", coordinator + ":4239"}, Volume: Unknown},
+	{Code: "ReplaceIgnoredAlive", First: "2026.3", Source: []string{service + ":6597"}, Volume: Kept},
+	{Code: "ReplaceOtherDown", First: "2026.3", Source: []string{service + ":6610"}, Volume: Kept},
+	{Code: "ReplaceOtherPlace", First: "6.0", Source: []string{service + ":1544"}, Volume: Kept},
+	{Code: "ReplacePlaceRefused", First: "2025.1", Source: []string{service + ":6574"}, Volume: Kept},
+	{Code: "ReplaceTokensRefused", First: "6.2", Source: []string{service + ":6582", service + ":6588"}, Volume: Kept},
+	{Code: "ReplaceBootstrapped", First: "5.2", Source: []string{service + ":1538"}, Volume: Kept},
+	{Code: "AddressExists", First: "5.2", Last: "2026.1", Source: []string{service + ":3601"}, Volume: Kept},
+	// The new node says it before the coordinator has decided; if that takes the host ID out, the next start says AlreadyRemoved.
+	{Code: "NotAliveInTime", First: "5.2", Source: []string{"gms/gossiper.cc:2255"}, Volume: Unknown},
+	{Code: "FeatureCheckFailed", First: "6.0", Source: []string{coordinator + ":4250", coordinator + ":4046"}, Volume: Lost, Bans: true},
+	{Code: "AddressNotKnown", First: "6.0", Source: []string{coordinator + ":4034", coordinator + ":4046"}, Volume: Lost, Bans: true},
+	{Code: "JoinInvalid", First: "6.0", Source: []string{coordinator + ":4046"}, Volume: Lost, Bans: true},
+	// The handler of the request and the coordinator's answer have the same words before their reason.
+	{Code: "JoinRejected", First: "5.4", Source: []string{service + ":1314", service + ":6723"}, Volume: Unknown},
+	{Code: "Banned", First: "2026.1", Source: []string{service + ":6981"}, Volume: Lost},
+	// After the node joined group 0 and before it recorded that: it may be a normal member.
+	{Code: "RequestNotFound", First: "6.0", Source: []string{"db/system_keyspace.cc:3553"}, Volume: Unknown},
+	{Code: "ReadBarrierTimedOut", First: "6.0", Source: []string{"service/raft/raft_group_registry.cc:532"}, Volume: Unknown},
+	{Code: "LegacyTopology", First: "2026.2", Source: []string{service + ":2111"}, Volume: Kept},
+	{Code: "OtherOperation", First: "5.2", Last: "2026.1", Source: []string{service + ":3616"}, Volume: Kept},
+	{Code: "GossipStatusUnknown", First: "5.2", Last: "2026.1", Source: []string{service + ":3611"}, Volume: Kept},
+	{Code: "NoSeedReached", First: "5.2", Source: []string{"gms/gossiper.cc:1996"}, Volume: Kept},
+	{Code: "StartupFailed", First: "5.2", Source: []string{"main.cc:2848"}, Volume: Unknown},
+
+	{Code: JoinOperationFailed, Origin: REST, Field: "/task_manager/list_module_tasks/node_ops: state failed, type bootstrap or replace, entity the host ID",
+		First: "2026.1", Source: []string{"node_ops/task_manager_module.cc", coordinator + ":4960"}, Volume: Lost, Bans: true},
+	{Code: DiskDecommissioned, Origin: Disk, Field: "system.local.bootstrapped = DECOMMISSIONED", First: "5.2", Source: []string{service + ":2007"}, Volume: Lost},
+	{Code: MajorityDown, Origin: REST, Field: "/gossiper/endpoint/down: the host ID, in a majority of fresh rows, UP in none, for the time `dead` of the health policy", First: "5.2",
+		Source: []string{"api/gossiper.cc"}, Volume: Unknown},
+	{Code: ListedMember, Origin: REST, Field: "/storage_service/host_id: the host ID as a normal member, in fresh rows", First: "5.2", Source: []string{"api/token_metadata.cc"}, Volume: Unknown},
+	{Code: NotListed, Origin: REST, Field: "/storage_service/host_id of every member, in fresh rows without a gap: not the host ID that the member Service records, nor that of its replacement", First: "5.2",
+		Source: []string{"api/token_metadata.cc"}, Volume: Lost},
+	{Code: HostIDRecorded, Origin: Kubernetes, Field: "annotation host-id of the member Service, recorded before the member had its present volume", Volume: Unknown},
+	{Code: ReplacementOpen, Origin: Kubernetes, Field: "the member Service's record of an open replacement, for which a person named this node as lost", Volume: Unknown},
+	{Code: VolumeUnreachable, Origin: Kubernetes, Field: "a PersistentVolume bound to the claim, and a Pod that no Kubernetes node takes", Volume: Unknown},
+}
+
+// Codes of evidence that is no text of a log.
+const (
+	JoinOperationFailed = "JoinOperationFailed"
+	DiskDecommissioned  = "DiskDecommissioned"
+	MajorityDown        = "MajorityDown"
+	ListedMember        = "ListedMember"
+	NotListed           = "NotListed"
+	HostIDRecorded      = "HostIDRecorded"
+	ReplacementOpen     = "ReplacementOpenHere"
+	VolumeUnreachable   = "VolumeUnreachable"
+)
+
+// Table lists all evidence.
+func Table() []Item {
+	out := slices.Clone(table)
+	for i := range out {
+		if out[i].Origin == "" {
+			out[i].Origin = Log
+		}
+	}
+	return out
+}
+
+// Of is the evidence with this code; false where the table has none.
+func Of(c code.Code) (Item, bool) {
+	all := Table()
+	if i := slices.IndexFunc(all, func(e Item) bool { return e.Code == c }); i >= 0 {
+		return all[i], true
+	}
+	return Item{}, false
+}
+
+// VolumeOf is the fate of a volume whose ScyllaDB said this; Unknown for what the table does not have.
+func VolumeOf(c string) Fate {
+	if e, ok := Of(code.Code(c)); ok {
+		return e.Volume
+	}
+	return Unknown
+}
+
+// Step is a next step that cannot be undone.
+type Step struct {
+	Code code.Code
+	// Rests on one of these.
+	Rests []code.Code
+}
+
+// Steps lists every code that prints a step that cannot be undone (delete a claim, removenode, replace, excludenode, ignore dead nodes, force over a ban), in the order of the
+// documents. The code that makes one has its evidence at hand.
+func Steps() []Step {
+	return []Step{
+		{"DiscardClaim", append(lost(), DiskDecommissioned, JoinOperationFailed, NotListed)},
+		{"DiscardClaimOf", append(lost(), DiskDecommissioned, JoinOperationFailed, NotListed)},
+		{"BannedBefore", append(lost(), DiskDecommissioned, JoinOperationFailed)},
+		{"CureResume", append(lost(), JoinOperationFailed)},
+		{"CureResumeAfter", append(lost(), JoinOperationFailed)},
+		{"CureBringBackOrResume", []code.Code{MajorityDown}},
+		{"CureIgnoreOther", []code.Code{ReplacementOpen}},
+		{"CureVolumeLost", []code.Code{VolumeUnreachable}},
+		{"CureNewcomerLost", []code.Code{ListedMember}},
+		{"CureUnrecordedLost", []code.Code{ListedMember}},
+		{"CureNewcomerIsMember", []code.Code{ListedMember}},
+		{"CureRecordNewcomer", []code.Code{ListedMember}},
+		{"CureStartAsNew", []code.Code{NotListed}},
+		{"ReplaceFormerNode", []code.Code{HostIDRecorded}},
+		{"ReadLogOrReplace", []code.Code{MajorityDown}},
+		{"RunOrReplace", []code.Code{MajorityDown}},
+		{"MendOrReplace", []code.Code{MajorityDown}},
+		{"NodesReplaceable", []code.Code{MajorityDown}},
+	}
+}
+
+// For is what a step rests on, nil for a step that can be undone.
+func For(step code.Code) []code.Code {
+	all := Steps()
+	if i := slices.IndexFunc(all, func(s Step) bool { return s.Code == step }); i >= 0 {
+		return all[i].Rests
+	}
+	return nil
+}
+
+// lost are the texts after which ScyllaDB never starts on the volume again.
+func lost() []code.Code {
+	var out []code.Code
+	for _, e := range Table() {
+		if e.Origin == Log && e.Volume == Lost {
+			out = append(out, e.Code)
+		}
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package words
+
+import (
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+)
+
+const (
+	newVolume    = "The volume can never join: delete the Pod's PersistentVolumeClaim and then the Pod, so that the node starts on an empty volume with a new host ID (a replacement: kubectl scylla replace resume MEMBER)."
+	allUpFirst   = " Before that, check that every node sees every node UP (kubectl scylla status)."
+	nothingDone  = " Nothing was stored: the volume can be used and no node is banned. ScyllaDB tries again when it is restarted."
+	lookFirst    = " Delete nothing yet. Check whether a node lists its host ID (kubectl scylla status): then the volume has a member's data. If the cluster has removed it, the next start says so."
+	cancelOrTake = " Fix or take back the replacement (kubectl scylla replace status)."
+)
+
+// failures are the causes and steps of ScyllaDB's own texts, by the codes of package scylla.
+var failures = map[string]string{
+	"JoinCancelled":          "A node was DOWN when the coordinator checked, so the request was cancelled and this host ID banned. " + newVolume + allUpFirst,
+	"RackInvalid":            "Joining would break the replication of a keyspace over racks: check that replication factors and racks fit. " + newVolume,
+	"RolledBack":             "The join was accepted and then rolled back. " + newVolume + allUpFirst,
+	"AlreadyRemoved":         "The cluster has this host ID among those that left. " + newVolume,
+	"JoinUnfinished":         "This host ID has asked to join before; how that ended is not known from this text." + lookFirst,
+	"Decommissioned":         "The node was decommissioned. " + newVolume + " If it is not wanted any more, scale its StatefulSet down.",
+	"ReplacedNodeNotFound":   "The host ID to replace is not a member: it is a wrong one, or a replacement has ended before. Compare it with kubectl scylla status; if the new node is listed as a member, its volume has data." + nothingDone + cancelOrTake,
+	"ReplaceAliveNode":       "The node to replace is alive: stop it, or do not replace it." + nothingDone + cancelOrTake,
+	"ReplaceTargetNotNormal": "The node to replace is not a normal member: another operation changes it. Whether this request was stored is not known from this text." + lookFirst,
+	"ReplaceIgnoredAlive":    "A node on the ignore list is alive: remove it from ignore_dead_nodes_for_replace." + nothingDone,
+	"ReplaceOtherDown":       "Another node is DOWN and not ignored: bring it back." + nothingDone,
+	"ReplaceOtherPlace":      "A replacement must be in the datacenter and rack of the node that it replaces: fix the rack's configuration." + nothingDone,
+	"ReplacePlaceRefused":    "A replacement must be in the datacenter and rack of the node that it replaces: fix the rack's configuration." + nothingDone,
+	"ReplaceTokensRefused":   "A node without tokens and a node with tokens cannot replace each other: fix join_ring." + nothingDone,
+	"ReplaceBootstrapped":    "The volume has a member's data: remove the replace option.",
+	"AddressExists":          "A node with this address is a member: replace it (kubectl scylla replace) if it is lost." + nothingDone,
+	"NotAliveInTime":         "The new node did not see every node UP within the time that it waits." + lookFirst,
+	"FeatureCheckFailed":     "Its version is older than the features that the cluster has enabled: install the cluster's version. " + newVolume,
+	"AddressNotKnown":        "Not every node learned the address of the new node in time (large clusters: scylladb issue 24790). " + newVolume + allUpFirst,
+	"JoinInvalid":            "The coordinator refused the request after it was stored. " + newVolume,
+	"JoinRejected":           "The cluster refused the request for the reason in the text. Whether the request was stored is not known from this text." + lookFirst,
+	"Banned":                 "The cluster has banned this host ID; the process then ends with exit code 0 and is not started again. " + newVolume,
+	"RequestNotFound":        "The node stopped after it had joined and before it recorded that: it may be a member, and then its volume has data." + lookFirst + " A member that cannot start is replaced by its own host ID.",
+	"ReadBarrierTimedOut":    "The node did not reach a majority of group 0 in time: check that most nodes are UP, and the network to them." + lookFirst,
+	"LegacyTopology":         "The cluster still runs the topology of old versions: upgrade it to Raft-based topology first." + nothingDone,
+	"OtherOperation":         "Another operation is in progress: wait for its end." + nothingDone,
+	"GossipStatusUnknown":    "Gossip has a node without a status: fix that node first." + nothingDone,
+	"NoSeedReached":          "No seed answered: check the seeds, DNS, network policies and that a seed is running." + nothingDone,
+	"StartupFailed":          "ScyllaDB could not start for the reason in the text.",
+}
+
+// Failure is the cause of a text in ScyllaDB's log and what to do, by its code; empty for a code that is not known.
+func Failure(c string) string { return failures[c] }
+
+// Lost and Kept are what a piece of evidence shows to be lost, and not lost.
+func Lost(e evidence.Item) string {
+	switch {
+	case e.Volume == evidence.Lost && e.Bans:
+		return "the volume; in a replacement the replaced node, too: it is banned"
+	case e.Volume == evidence.Lost:
+		return "the volume: ScyllaDB never starts on it again"
+	case e.Volume == evidence.Kept:
+		return "nothing"
+	}
+	return "not known from this alone"
+}
+
+// Kept is what is not lost.
+func Kept(e evidence.Item) string {
+	switch e.Volume {
+	case evidence.Lost:
+		return "all other nodes and their data; the files on the volume"
+	case evidence.Kept:
+		return "the volume; no node is banned"
+	}
+	return "the volume, until more is known"
+}
+
+// Evidence is one piece of evidence in one line: its code, where it is read, its versions, its source.
+func Evidence(c code.Code) string {
+	e, ok := evidence.Of(c)
+	if !ok {
+		return string(c)
+	}
+	versions := e.First + " and later"
+	if e.Last != "" {
+		versions = e.First + " to " + e.Last
+	}
+	if e.First == "" {
+		return string(c) + " (" + string(e.Origin) + "): lost: " + Lost(e) + "; not lost: " + Kept(e)
+	}
+	return string(c) + " (" + string(e.Origin) + ", ScyllaDB " + versions + ", " + e.Source[0] + "): lost: " + Lost(e) + "; not lost: " + Kept(e)
+}
