@@ -92,6 +92,10 @@ const (
 	// DecommissionedDone is the value of LabelDecommissioned once the node has left.
 	DecommissionedDone = "true"
 
+	// LabelOperatorAggregation labels the ClusterRoles that the Scylla Operator's scyllacluster-member takes in. Nothing of ours may carry it; a
+	// ClusterRole of an earlier version did.
+	LabelOperatorAggregation = "rbac.operator.scylladb.com/aggregate-to-scylla-member"
+
 	// LabelServiceType is "member" on member Services and "identity" on the cluster's. Written by the Scylla Operator and by us.
 	LabelServiceType = "scylla-operator.scylladb.com/scylla-service-type"
 	// ServiceTypeMember is the LabelServiceType of a member Service.

@@ -28,10 +28,6 @@ const Canary = "kubectl-scylla-canary"
 // OperatorMemberRole is the ClusterRole with what our agent needs in a Pod of the Scylla Operator besides the operator's own rights.
 const OperatorMemberRole = "kubectl-scylla-member-of-operator"
 
-// OperatorAggregation labels the ClusterRoles that the Scylla Operator's scyllacluster-member takes in. Nothing of ours may carry it; an earlier
-// version's OperatorMemberRole did.
-const OperatorAggregation = "rbac.operator.scylladb.com/aggregate-to-scylla-member"
-
 //go:embed controller.yaml
 var controller []byte
 

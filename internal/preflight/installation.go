@@ -116,7 +116,7 @@ func (c *checker) aggregation() {
 		c.add("rights", "", Unknown, code.New(CannotTell, "why", c.in.AggregatedErr))
 	case c.in.Aggregated != "":
 		c.add("rights", "clusterrole "+c.in.Aggregated, Failed, code.New(BlocksOperator), code.New(StepUnlabel).Do(
-			code.Kubectl("", "label", "clusterrole", c.in.Aggregated, "rbac.operator.scylladb.com/aggregate-to-scylla-member-")))
+			code.Kubectl("", "label", "clusterrole", c.in.Aggregated, api.LabelOperatorAggregation+"-")))
 	}
 }
 

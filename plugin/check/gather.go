@@ -195,7 +195,7 @@ func (o *options) installation(ctx context.Context, c client.Client, in *preflig
 	role := &metav1.PartialObjectMetadata{}
 	role.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"))
 	switch err := c.Get(ctx, client.ObjectKey{Name: manifests.OperatorMemberRole}, role); {
-	case err == nil && role.Labels[manifests.OperatorAggregation] == "true":
+	case err == nil && role.Labels[api.LabelOperatorAggregation] == "true":
 		in.Aggregated = role.Name
 	case client.IgnoreNotFound(err) != nil:
 		in.AggregatedErr = exit.Describe(err).Error()

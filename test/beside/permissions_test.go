@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
@@ -80,7 +81,7 @@ func TestNoHarm1TheOperatorBindsItsRoleAfterOurInstall(t *testing.T) {
 		}
 	}
 	create(aggregated("scylladb:controller:operator", "rbac.operator.scylladb.com/aggregate-to-scylla-operator", operatorRules)...)
-	create(aggregated("scyllacluster-member", manifests.OperatorAggregation, memberRules)...)
+	create(aggregated("scyllacluster-member", api.LabelOperatorAggregation, memberRules)...)
 	create(&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "scylladb:controller:operator"}, // 20_clusterrolebinding.yaml:1-12
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "scylladb:controller:operator"},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "scylla-operator", Name: "scylla-operator"}}})
@@ -97,7 +98,7 @@ func TestNoHarm1TheOperatorBindsItsRoleAfterOurInstall(t *testing.T) {
 		t.Helper()
 		step++
 		mark := fmt.Sprintf("mark%d", step)
-		for role, label := range map[string]string{"scylladb:controller:operator": "rbac.operator.scylladb.com/aggregate-to-scylla-operator", "scyllacluster-member": manifests.OperatorAggregation} {
+		for role, label := range map[string]string{"scylladb:controller:operator": "rbac.operator.scylladb.com/aggregate-to-scylla-operator", "scyllacluster-member": api.LabelOperatorAggregation} {
 			create(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(role, ":", "-") + mark, Labels: map[string]string{label: "true"}},
 				Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{mark}, Verbs: []string{"get"}}}})
 			if err := w.until(func(ctx context.Context) (bool, error) {
@@ -145,7 +146,7 @@ func TestNoHarm1TheOperatorBindsItsRoleAfterOurInstall(t *testing.T) {
 	earlier := func() {
 		t.Helper()
 		w.kubectl(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: kubectl-scylla-member-of-operator, labels: {
-app.kubernetes.io/part-of: kubectl-scylla, `+manifests.OperatorAggregation+`: "true"}}, rules: [{apiGroups: [scylla.scylladb.com], resources: [scylladbstatusreports], verbs: [get, list, watch]},
+app.kubernetes.io/part-of: kubectl-scylla, `+api.LabelOperatorAggregation+`: "true"}}, rules: [{apiGroups: [scylla.scylladb.com], resources: [scylladbstatusreports], verbs: [get, list, watch]},
 {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch, update, get]}]}`, "apply", "--server-side", "--field-manager="+manifests.FieldOwner, "-f", "-")
 	}
 	earlier()
