@@ -70,31 +70,19 @@ func evidencePage(s *source) []byte {
 // irreversible are the commands of every code that is made with one that cannot be undone.
 func (s *source) irreversible() map[string][]string {
 	out := map[string][]string{}
-	for dir, files := range s.files {
-		for _, f := range files {
-			for _, d := range f.Decls {
-				fn, ok := d.(*ast.FuncDecl)
-				if !ok || fn.Body == nil {
-					continue
-				}
-				p := place{pkg: s.pkg[dir], fn: fn}
-				ast.Inspect(fn.Body, func(n ast.Node) bool {
-					e, ok := n.(ast.Expr)
-					if !ok {
-						return true
-					}
-					if _, do := isCall(e, "", "Do"); !do {
-						return true
-					}
-					for _, m := range s.messages(p, e) {
-						if slices.ContainsFunc(m.commands, irreversible().MatchString) && len(m.commands) > len(out[m.code]) {
-							out[m.code] = m.commands
-						}
-					}
-					return true
-				})
+	s.nodes(func(_ string, p place, n ast.Node) {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			return
+		}
+		if _, do := isCall(e, "", "Do"); !do {
+			return
+		}
+		for _, m := range s.messages(p, e) {
+			if slices.ContainsFunc(m.commands, irreversible().MatchString) && len(m.commands) > len(out[m.code]) {
+				out[m.code] = m.commands
 			}
 		}
-	}
+	})
 	return out
 }

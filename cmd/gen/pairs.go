@@ -11,6 +11,23 @@ import (
 // pairs finds every statement with a step beside it.
 func (s *source) pairs() []said {
 	var out []said
+	s.nodes(func(dir string, p place, n ast.Node) {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			out = append(out, s.ofLiteral(dir, p, n)...)
+		case *ast.CallExpr:
+			out = append(out, s.ofCall(dir, p, n)...)
+		case *ast.ReturnStmt:
+			if len(n.Results) == 2 {
+				out = append(out, combine(dir, s.messages(p, n.Results[0]), nil, s.messages(p, n.Results[1]))...)
+			}
+		}
+	})
+	return out
+}
+
+// nodes walks the bodies of all functions.
+func (s *source) nodes(visit func(dir string, p place, n ast.Node)) {
 	for dir, files := range s.files {
 		for _, f := range files {
 			for _, d := range f.Decls {
@@ -20,22 +37,12 @@ func (s *source) pairs() []said {
 				}
 				p := place{pkg: s.pkg[dir], fn: fn}
 				ast.Inspect(fn.Body, func(n ast.Node) bool {
-					switch n := n.(type) {
-					case *ast.CompositeLit:
-						out = append(out, s.ofLiteral(dir, p, n)...)
-					case *ast.CallExpr:
-						out = append(out, s.ofCall(dir, p, n)...)
-					case *ast.ReturnStmt:
-						if len(n.Results) == 2 {
-							out = append(out, combine(dir, s.messages(p, n.Results[0]), nil, s.messages(p, n.Results[1]))...)
-						}
-					}
+					visit(dir, p, n)
 					return true
 				})
 			}
 		}
 	}
-	return out
 }
 
 // ofLiteral reads Blocker{Reason, Cause, Step}, Finding{Message, Step}, Diagnosis{Text, Cure}.
