@@ -44,6 +44,7 @@ type Cluster struct {
 	elsewhere   func() code.Message // otherDatacenter, once
 	unrecorded  func() []string     // withoutHostID, once: it is needed for each stranger
 	unknown     func() []hostid.ID
+	ours        func() map[hostid.ID]bool // ourHostIDs, once: it is needed for each stranger
 }
 
 // New makes the Cluster of the objects read at the time now, zero for saved objects whose age is not known. SourceAuto and the empty text choose the source by the objects.
@@ -69,6 +70,7 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
 	c.unrecorded = sync.OnceValue(c.withoutHostID)
 	c.unknown = sync.OnceValue(c.makeUnknown)
+	c.ours = sync.OnceValue(c.ourHostIDs)
 	return c
 }
 

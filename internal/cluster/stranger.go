@@ -101,7 +101,7 @@ func (c *Cluster) RemoteAdd(why code.Message) code.Command {
 func (c *Cluster) Unknown() []hostid.ID { return c.unknown() }
 
 func (c *Cluster) makeUnknown() []hostid.ID {
-	ours := c.ourHostIDs()
+	ours := c.ours()
 	var out []hostid.ID
 	for i := range c.all.Nodes() {
 		n := &c.all.Nodes()[i]
@@ -131,7 +131,7 @@ func (c *Cluster) ourHostIDs() map[hostid.ID]bool {
 
 // othersOf are the nodes of a datacenter that report and that no member here has, but for one: the datacenter is then not wholly ours.
 func (c *Cluster) othersOf(datacenter string, but hostid.ID) []string {
-	ours := c.ourHostIDs()
+	ours := c.ours()
 	var out []string
 	for i := range c.all.Nodes() {
 		if n := &c.all.Nodes()[i]; n.HostID != "" && n.HostID != but && n.Datacenter == datacenter && !n.Removed && !ours[n.HostID] {
