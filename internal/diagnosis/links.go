@@ -223,7 +223,7 @@ func (s *scene) rest() {
 		_, j := s.pair(k)
 		switch {
 		case s.taken[k]:
-		case b.Reason == matrix.ReasonRollout || b.Reason == matrix.ReasonPodsNotReady:
+		case ofStatefulSet(b.Reason):
 			s.notReady(k)
 		case b.Reason == matrix.ReasonDatacenterUnverified && b.Observed.Datacenter != "":
 			s.add(Finding{

@@ -140,11 +140,16 @@ func (s *scene) pair(k int) (observer, observed int) {
 	return s.index(b.Observer), s.index(b.Observed)
 }
 
+// ofStatefulSet is true for a reason that is about a StatefulSet's Pods together, not about one node.
+func ofStatefulSet(r matrix.Reason) bool {
+	return r == matrix.ReasonRollout || r == matrix.ReasonPodsNotReady
+}
+
 // look collects the blockers about each node, and decides the node's fate.
 func (s *scene) look() {
 	for k := range s.h.Blockers {
 		r := s.h.Blockers[k].Reason
-		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && r != matrix.ReasonRollout && r != matrix.ReasonPodsNotReady && r != matrix.ReasonClaimDeleting && r != matrix.ReasonDecommissionLabel {
+		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && !ofStatefulSet(r) && r != matrix.ReasonClaimDeleting && r != matrix.ReasonDecommissionLabel {
 			s.nodes[j].about = append(s.nodes[j].about, k)
 		}
 	}
@@ -286,7 +291,7 @@ func (n *node) counts() bool {
 // rolloutOf is the StatefulSet that a blocker says is rolled, and whether its Pods change; empty for other blockers.
 func (s *scene) rolloutOf(k int) (set string, changing bool) {
 	b := &s.h.Blockers[k]
-	if b.Reason != matrix.ReasonRollout && b.Reason != matrix.ReasonPodsNotReady {
+	if !ofStatefulSet(b.Reason) {
 		return "", false
 	}
 	set, _ = b.Cause.Params["statefulSet"].(string)

@@ -47,9 +47,7 @@ func (s *scene) unheard() {
 
 // onlyRollouts is true where all nodes see each other UP, and rollouts of StatefulSets are the only blockers.
 func (s *scene) onlyRollouts() bool {
-	return len(s.h.Blockers) > 0 && !slices.ContainsFunc(s.h.Blockers, func(b matrix.Blocker) bool {
-		return b.Reason != matrix.ReasonRollout && b.Reason != matrix.ReasonPodsNotReady
-	})
+	return len(s.h.Blockers) > 0 && !slices.ContainsFunc(s.h.Blockers, func(b matrix.Blocker) bool { return !ofStatefulSet(b.Reason) })
 }
 
 // runsSince is since when the ScyllaDB of a newcomer runs that no node lists and that lists no node; zero for any other member.
