@@ -163,12 +163,7 @@ func (s *safety) data() {
 			names = append(names, m.Name())
 		}
 		if len(hurt) > 0 {
-			lost := code.New(QuorumLostNow, "nodes", names, "keyspaces", hurt)
-			if s.oneByOne(code.Message{}).IsZero() {
-				s.add("data", s.subject, Failed, lost, code.New(StepQuorumNow))
-			} else {
-				s.add("data", s.subject, Failed, lost, s.oneByOne(code.Message{}))
-			}
+			s.add("data", s.subject, Failed, code.New(QuorumLostNow, "nodes", names, "keyspaces", hurt), s.oneByOne(code.New(StepQuorumNow)))
 		}
 	}
 	s.fine(from, "data", s.subject, code.New(QuorumKeptNow, "keyspaces", len(s.Keyspaces)))
