@@ -42,18 +42,25 @@ func (w *world) untouched() {
 	}
 }
 
+// heldBack is a replacement whose first deletion of the claim is in transit, with its controller.
+func heldBack(t *testing.T) (*world, process) {
+	t.Helper()
+	w := newWorld(t)
+	w.ask()
+	w.hold = true
+	r := w.controller()
+	for len(w.late) == 0 {
+		w.steps(r, 1, time.Second)
+	}
+	return w, r
+}
+
 // A DELETE that is delayed by five or thirty seconds arrives after the node has returned.
 func TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing.T) {
 	t.Parallel()
 	for name, restarted := range map[string]bool{"the same controller": false, "its successor": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.ask()
-			w.hold = true
-			r := w.controller()
-			for len(w.late) == 0 {
-				w.steps(r, 1, time.Second)
-			}
+			w, r := heldBack(t)
 			w.steps(r, 3, 2*time.Second) // the controller keeps reconciling
 			w.back()
 			if restarted {
@@ -83,13 +90,7 @@ func TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned(t *testing
 // has replaced the node on it while the deletion of the claim was in transit.
 func TestNoHarm28ADelayedDeletionDoesNotHitTheNewNode(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.ask()
-	w.hold = true
-	r := w.controller()
-	for len(w.late) == 0 {
-		w.steps(r, 1, time.Second)
-	}
+	w, r := heldBack(t)
 	anew, yes := hostid.ID(newID(1)), true
 	w.volumes["pvc-1"], w.phase = newID(1), 4
 	w.rows([]api.ObservedNodeStatusReport{{HostID: anew, Status: api.NodeStatusUp}})

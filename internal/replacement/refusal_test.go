@@ -350,19 +350,21 @@ func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 	}
 }
 
+// unrecordedNode is a new node that had joined in place of the original and is gone, before anybody recorded it.
+func unrecordedNode(in Input, more ...func(*Input)) Input {
+	return change(setCell(in, "*", hostNew, matrix.Down, matrix.StateNormal), func(in *Input) {
+		in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode, in.Pod.Ready = "", nil, "", false
+		in.Unrecorded = hostNew
+		for _, m := range more {
+			m(in)
+		}
+	})
+}
+
 // A new node that had joined and is gone with its volume before anybody recorded it: the way out is named where nothing else can have held its Pod back.
 func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
-	lost := func(more ...func(*Input)) Input {
-		in := setCell(joined(), "*", hostNew, matrix.Down, matrix.StateNormal)
-		return change(in, func(in *Input) {
-			in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode, in.Pod.Ready = "", nil, "", false
-			in.Pod.Barrier = []code.Message{code.New("NodeDown")}
-			in.Unrecorded = hostNew
-			for _, m := range more {
-				m(in)
-			}
-		})
-	}
+	waits := func(in *Input) { in.Pod.Barrier = []code.Message{code.New("NodeDown")} }
+	lost := func(more ...func(*Input)) Input { return unrecordedNode(change(joined(), waits), more...) }
 	for name, tc := range map[string]struct {
 		in   Input
 		want code.Code
@@ -387,16 +389,7 @@ func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
 
 // The same on a Kubernetes node that is gone: another attempt would find nothing to replace, so it is not offered, and one that was asked for says what to do instead.
 func TestNoHarm30TheUnrecordedNewNodeOnALostKubernetesNode(t *testing.T) {
-	lost := func(more ...func(*Input)) Input {
-		in := setCell(noNode(joined(), time.Hour), "*", hostNew, matrix.Down, matrix.StateNormal)
-		return change(in, func(in *Input) {
-			in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode, in.Pod.Ready = "", nil, "", false
-			in.Unrecorded = hostNew
-			for _, m := range more {
-				m(in)
-			}
-		})
-	}
+	lost := func(more ...func(*Input)) Input { return unrecordedNode(noNode(joined(), time.Hour), more...) }
 	for name, tc := range map[string]struct {
 		in   Input
 		want code.Code
