@@ -143,7 +143,7 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 func lookCure(in *Input) code.Message {
 	look := code.New(CureLook).Do(code.Scylla(in.Namespace, "describe", in.Self.Member))
 	if in.Pod != nil {
-		look = look.Do(code.Kubectl(in.Namespace, "logs", in.Pod.Name, "-c", api.ContainerScyllaDB))
+		look = look.Do(code.Kubectl(in.Namespace, "logs", in.Pod.Name, "-c", in.Containers.Container(in.Pod.Name)))
 	}
 	return look
 }

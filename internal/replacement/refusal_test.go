@@ -175,8 +175,12 @@ func TestCures(t *testing.T) {
 		"NoHarm10: the newer text of a rack": {change(newPod(), says("ReplacePlaceRefused")), "nothing was stored, the new volume is not lost"},
 		"NoHarm10: target not normal":        {change(newPod(), says("ReplaceTargetNotNormal")), "delete nothing yet: whether the new volume is lost is not known from this"},
 		"NoHarm10: rejected for any reason":  {change(newPod(), says("JoinRejected")), "kubectl logs demo-d-0 -c scylla"},
-		"NoHarm10: its request was placed":   {change(newPod(), says(DiagnosisUnfinished)), "delete nothing yet"},
-		"alive":                              {alive, "node demo-a-0 (aaaaaaaa) is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take"},
+		"NoHarm19: its container is called db": {change(newPod(), func(in *Input) {
+			in.Containers = matrix.Containers{"demo-d-0": "db"}
+			says("JoinRejected")(in)
+		}), "kubectl logs demo-d-0 -c db"},
+		"NoHarm10: its request was placed": {change(newPod(), says(DiagnosisUnfinished)), "delete nothing yet"},
+		"alive":                            {alive, "node demo-a-0 (aaaaaaaa) is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Next(tc.in)
