@@ -81,6 +81,7 @@ type reporters struct {
 	fingerprint string
 	rows        sync.Map // address -> row
 	beats       atomic.Int64
+	nodes       int // in each row
 }
 
 func newReporters(t *testing.T) *reporters {
@@ -94,7 +95,7 @@ func newReporters(t *testing.T) *reporters {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reporters{port: int32(l.Addr().(*net.TCPAddr).Port), fingerprint: key.Fingerprint}
+	r := &reporters{port: int32(l.Addr().(*net.TCPAddr).Port), fingerprint: key.Fingerprint, nodes: crowd}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() {
@@ -131,7 +132,7 @@ func (r *reporters) crowdRow(t *testing.T, i, down int) string {
 		HostID: hostid.ID(crowdID(i)), OwnsTokens: ptr.To(true), OperationMode: "NORMAL", ScyllaVersion: "2026.2.0-0.20260901.0123456789ab", Coordinator: hostid.ID(crowdID(0)),
 		Heartbeat: &api.ReportHeartbeat{Port: r.port, Fingerprint: r.fingerprint},
 	}
-	for j := range crowd {
+	for j := range r.nodes {
 		seen := api.ObservedNodeStatusReport{HostID: hostid.ID(crowdID(j)), Status: api.NodeStatusUp}
 		if j == down {
 			seen.Status, seen.Since = api.NodeStatusDown, &metav1.Time{Time: time.Unix(1_700_000_000, 0).UTC()}
@@ -224,26 +225,34 @@ func (p *place) crowded(r *reporters) {
 		set := rack(fmt.Sprintf("rack%d", n))
 		set.Spec.Replicas = ptr.To(int32(perRack))
 		p.create(set)
-		ready := set.DeepCopy()
-		ready.Status = appsv1.StatefulSetStatus{
-			ObservedGeneration: set.Generation, Replicas: perRack, ReadyReplicas: perRack, UpdatedReplicas: perRack, CurrentReplicas: perRack, AvailableReplicas: perRack,
-			CurrentRevision: "a", UpdateRevision: "a",
-		}
-		if err := p.client.Status().Update(p.t.Context(), ready); err != nil {
+		full := set.DeepCopy()
+		full.Status = ready(set)
+		if err := p.client.Status().Update(p.t.Context(), full); err != nil {
 			p.t.Fatal(err)
 		}
 		sets = append(sets, set)
 	}
 	p.abreast(func(ctx context.Context, c client.Client, i int) error {
-		set, ordinal := sets[i/perRack], i%perRack
-		pod := crowdPod(set, ordinal, i, r.crowdRow(p.t, i, -1))
-		status := pod.Status
-		if err := errors.Join(c.Create(ctx, pod), c.Create(ctx, crowdService(set, ordinal, i))); err != nil {
-			return err
-		}
-		pod.Status = status
-		return c.Status().Update(ctx, pod)
+		return r.create(ctx, p.t, c, sets[i/perRack], i%perRack, i)
 	})
+}
+
+// ready is the status of a StatefulSet all of whose Pods are ready.
+func ready(set *appsv1.StatefulSet) appsv1.StatefulSetStatus {
+	n := *set.Spec.Replicas
+	return appsv1.StatefulSetStatus{ObservedGeneration: set.Generation, Replicas: n, ReadyReplicas: n, UpdatedReplicas: n, CurrentReplicas: n, AvailableReplicas: n,
+		CurrentRevision: "a", UpdateRevision: "a"}
+}
+
+// create creates node i with its row.
+func (r *reporters) create(ctx context.Context, t *testing.T, c client.Client, set *appsv1.StatefulSet, ordinal, i int) error {
+	pod := crowdPod(set, ordinal, i, r.crowdRow(t, i, -1))
+	status := pod.Status
+	if err := errors.Join(c.Create(ctx, pod), c.Create(ctx, crowdService(set, ordinal, i))); err != nil {
+		return err
+	}
+	pod.Status = status
+	return c.Status().Update(ctx, pod)
 }
 
 // kubeconfig writes a configuration into a file and returns its path.
@@ -394,9 +403,20 @@ func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
 		}
 		return nil
 	})
+	// A node is added: every row has one node more, so nothing that is known of the rows is of use.
+	r.nodes++
+	last := &appsv1.StatefulSet{}
+	p.must(p.client.Get(t.Context(), types.NamespacedName{Namespace: "demo", Name: "demo-rack3"}, last))
+	last.Spec.Replicas = ptr.To(int32(perRack + 1))
+	p.must(p.client.Update(t.Context(), last))
+	last.Status = ready(last)
+	p.must(p.client.Status().Update(t.Context(), last))
+	p.must(r.create(t.Context(), t, p.client, last, perRack, crowd))
+	p.deny(r, -1)
+	l.sees("the same with a node added", crowd+1, metav1.ConditionTrue)
 	// Every row changes at once, as when a node dies: all of them are sent and decoded anew.
 	p.deny(r, crowd-1)
-	l.sees("the same with one node DOWN", crowd-1, metav1.ConditionFalse)
+	l.sees("the same with one node DOWN", crowd, metav1.ConditionFalse)
 	// A replacement reads the whole cluster from the API server at each step.
 	dead := crowdService(rack(fmt.Sprintf("rack%d", (crowd-1)/perRack)), (crowd-1)%perRack, crowd-1)
 	p.must(p.client.Patch(t.Context(), dead.DeepCopy(), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:""}}}`, api.LabelReplace))))
@@ -423,7 +443,7 @@ func (p *place) must(err error) {
 	}
 }
 
-// deny makes the other nodes report one node DOWN.
+// deny makes the other nodes report one node DOWN, -1 for none.
 func (p *place) deny(r *reporters, down int) {
 	p.t.Helper()
 	p.abreast(func(ctx context.Context, c client.Client, i int) error {
