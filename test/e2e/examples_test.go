@@ -57,6 +57,7 @@ var offlineExamples = []example{
 
 	{line: "kubectl scylla install --image localhost/scylla-agent:dev --dry-run=client -o yaml", says: "kind: Deployment"},
 	{line: "kubectl scylla install --no-controller --yes", says: "customresourcedefinition"},
+	{line: "kubectl scylla install --no-controller --operator-member demo:db-member --yes", says: "kubectl-scylla-member-of-operator-db-member applied"},
 	// Guarded clusters are there, so that nothing is removed; TestInstall has the others.
 	{line: "kubectl scylla uninstall --dry-run=client", code: 2},
 	{line: "kubectl scylla uninstall --dry-run=server", code: 2},
@@ -137,6 +138,7 @@ var demoExamples = []example{
 	{line: "kubectl scylla nodetool rack1/0 -n demo -- status", says: "host_id: "},
 	{line: "kubectl scylla nodetool --all -n demo -- status", says: "demo-dc1-rack3-0 | host_id: "},
 	{line: "kubectl scylla nodetool -l scylla/rack=rack1 -n demo -- info", says: "demo-dc1-rack1-0 | ID "},
+	{line: "kubectl scylla nodetool rack1/2 -n demo --yes -- decommission", code: 2, says: `no member "rack1/2"`},
 	{line: "kubectl scylla cqlsh rack1/0 -n demo"},
 	{line: `kubectl scylla cqlsh rack1/0 -n demo -- -e "DESCRIBE KEYSPACES"`, says: "system"},
 	{line: `kubectl scylla cqlsh --all -n demo -- -e "SELECT release_version FROM system.local"`, says: "demo-dc1-rack3-0 |            3.0.8"},
@@ -150,8 +152,14 @@ var demoExamples = []example{
 	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client", says: " will be ignored: if a node really is down"},
 	{line: `kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "rack3-0 is UP, only its reporter hangs"`,
 		asks: `Type "yes" to go on`, answer: typed(yes), says: "service/demo-dc1-rack2-1 annotated"},
-	{do: func(f *fixture) { f.untilReady(newcomer) }},
-	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --undo", says: "service/demo-dc1-rack2-1 no longer forced"},
+	{do: func(f *fixture) {
+		f.untilReady(newcomer)
+		f.waitFor("the force to be spent", func(context.Context) (bool, string, error) {
+			v, there := f.service(newcomer).Annotations[api.AnnotationForceProceed]
+			return !there, v, nil
+		})
+	}},
+	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --undo", says: "service/demo-dc1-rack2-1 not forced"},
 	{line: "kubectl scylla force-proceed --datacenter dc1 -n demo --per-service --yes", says: "service/demo-dc1-rack1-1 annotated"},
 
 	// A node dies.

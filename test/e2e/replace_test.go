@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -249,12 +250,20 @@ func (f *fixture) refusedFor(member, other string) {
 // replaceInSpite asks for a replacement that ScyllaDB will refuse, skipping the checks that say so, and waits until the refusal is recognised.
 func (f *fixture) replaceInSpite(member, says, cure string) {
 	f.t.Helper()
-	// Its barrier would wait for the other node, and never ask ScyllaDB.
+	f.longDown(member)
+	var r scenario.Result
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		r, err = f.Plugin(f.ctx, "replace", member, "--yes", "--skip-check=rows-fresh,others-up,data", atOnce, "--timeout=10m", "-n", f.namespace)
+		return err
+	})
+	// The barrier of the new Pod would wait for the other node, and never ask ScyllaDB. A force that comes earlier is taken for the start of the old Pod.
+	f.untilBarrierRuns(member)
 	out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "annotate", "service", member, api.AnnotationForceProceed+"="+api.ForceProceedValue)
 	if err != nil {
 		f.t.Fatal(out, err)
 	}
-	r := f.replace(member, "--yes", "--skip-check=rows-fresh,others-up,data", atOnce, "--timeout=10m")
+	f.must(g.Wait())
 	if r.Code != 1 {
 		f.t.Fatalf("replace while another node is down: exit %d, want 1\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
