@@ -117,17 +117,21 @@ func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
 
 // TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode: the cluster of the seeds is not known then.
 func TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, service(newcomer, "rack3", nil), lease("controller-1"))
-		w.deny["pods"] = true
-		ctx, done := running(t, w)
-		w.renews(ctx)
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
-		if !strings.Contains(w.logged(), string(ReasonIncomplete)) {
-			t.Errorf("log:\n%s", w.logged())
-		}
-	})
+	for _, resource := range []string{"pods", "statefulsets"} {
+		t.Run(resource, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, service(newcomer, "rack3", nil), lease("controller-1"))
+				w.deny[resource] = true
+				ctx, done := running(t, w)
+				w.renews(ctx)
+				time.Sleep(time.Minute)
+				stillWaiting(t, done)
+				if !strings.Contains(w.logged(), string(ReasonIncomplete)) {
+					t.Errorf("log:\n%s", w.logged())
+				}
+			})
+		})
+	}
 }
 
 // TestAttack4NobodyIsFirstWithoutALiveController: a barrier can judge a new cluster only by the reports of a controller that has read the whole namespace; that controller

@@ -259,7 +259,7 @@ func TestA3PodsThatMayNotBeListedBlock(t *testing.T) {
 	})
 }
 
-// TestA3ReplacementAsksEverybodyButItsTarget: the reporters of the dead node and of the ignored ones need not answer.
+// TestA3ReplacementAsksEverybodyButItsTarget: the reporters of the dead node and of the ignored ones need not answer; all others must stay UP for the window.
 func TestA3ReplacementAsksEverybodyButItsTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead, ignored := "11110000-0000-4000-8000-00000000000e", "22220000-0000-4000-8000-00000000000f"
@@ -275,8 +275,13 @@ func TestA3ReplacementAsksEverybodyButItsTarget(t *testing.T) {
 		}
 		w := newWorld(t, objs...)
 		w.setSilent("10.0.0.4:8081", errors.New("connection refused"))
+		w.o.Stabilisation = new(time.Minute)
+		began := time.Now()
 		_, done := running(t, w)
 		opens(t, done)
+		if took := time.Since(began); took < time.Minute {
+			t.Errorf("opened after %v, all others must be UP for a minute", took)
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if len(w.asked) != 2 || w.asked["10.0.0.1:8081"] == 0 || w.asked["10.0.0.2:8081"] == 0 {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -216,6 +217,29 @@ func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
 		time.Sleep(2 * time.Second) // the new window has 10 s left
 		stillWaiting(t, done)
 		opens(t, done)
+	})
+}
+
+// The last look takes seconds, in which the controller may take the permit back: the view is read once more after it.
+func TestAPermitThatIsTakenBackDuringTheLastLookDoesNotOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withView(t, permittedView())
+		var once sync.Once
+		w.o.Ask = func(ctx context.Context, address, digest string) error {
+			once.Do(func() { w.renew(func(v *api.StatusReportView) { v.Permits = nil }) })
+			return w.ask(ctx, address, digest)
+		}
+		_, done := running(t, w)
+		for range 12 {
+			time.Sleep(view5)
+			w.renew(nil)
+		}
+		stillWaiting(t, done)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.asked) == 0 {
+			t.Error("it never came to its last look")
+		}
 	})
 }
 

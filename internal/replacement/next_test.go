@@ -46,7 +46,9 @@ func TestNext(t *testing.T) {
 		"the Scylla Operator's member is left alone":    {change(requested(), func(in *Input) { in.Operator = true }), ActionNone, "Scylla Operator"},
 		"claim terminating: the Pod on it is evicted": {change(recorded(), func(in *Input) { in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}} }),
 			ActionEvictPod, "pod-1"},
-		"claim gone at once, old Pod left": {change(recorded(), func(in *Input) { in.Claims = nil }), ActionEvictPod, "pod-1"},
+		"one of two claims is gone: the other follows":      {oneOfTwoClaims(), ActionDeletePVC, "pvc-3"},
+		"one of two claims is gone, and the old node is UP": {setCell(oneOfTwoClaims(), "demo-c-0", hostOld, matrix.Up, 0), ActionRefuse, "sees demo-d-0 (dddddddd) UP"},
+		"claim gone at once, old Pod left":                  {change(recorded(), func(in *Input) { in.Claims = nil }), ActionEvictPod, "pod-1"},
 		"another Pod on the terminating claim is evicted too": {change(recorded(), func(in *Input) {
 			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}
 			in.Pod = &Pod{Name: "demo-d-0", UID: "pod-9", Owned: true, Scheduled: true}
@@ -163,6 +165,16 @@ func TestNext(t *testing.T) {
 }
 
 func nil2(*Input) {}
+
+// oneOfTwoClaims is a member with two claims, the first of which is deleted.
+func oneOfTwoClaims() Input {
+	in := requested()
+	in.Claims = append(in.Claims, Claim{Name: "logs-demo-d-0", UID: "pvc-3"})
+	in.StatefulSet.ClaimTemplates = []string{"data", "logs"}
+	in = after(in, Next(in))
+	in.Claims = in.Claims[1:]
+	return in
+}
 
 // removedB simulates a removenode of demo-b-0, whose Pod waits with an empty volume: its row has an error, and no other row lists it.
 func removedB(in *Input) {
