@@ -54,11 +54,27 @@ func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
 				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
 		case status.ReadyReplicas < members[set.Name]:
 			pods, gate := c.notReady(set)
-			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Pod: first(pods), Rolling: Rolling(set), Cause: code.New(bootstrap.RolloutNotReady,
+			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Pod: first(pods), Rolling: c.rolling(set), Cause: code.New(bootstrap.RolloutNotReady,
 				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", members[set.Name], "pods", pods, "gate", gate)})
 		}
 	}
 	return out
+}
+
+// rolling is Rolling, unless each Pod that exists is of the newest revision: what is not ready then is no rollout. A Pod without the label counts as of another.
+func (c *Cluster) rolling(set *appsv1.StatefulSet) bool {
+	if !Rolling(set) {
+		return false
+	}
+	exists := false
+	for _, name := range MemberNames(set) {
+		pod := c.ix.pods[name]
+		if pod != nil && pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision {
+			return true
+		}
+		exists = exists || pod != nil
+	}
+	return !exists
 }
 
 // notReady are a StatefulSet's Pods that are not Ready, and the readiness gate of the first one all of whose containers are.

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,16 +81,33 @@ func TestNoHarm32APodThatIsNotReadyIsNoRollout(t *testing.T) {
 		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
 		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: gate, Status: corev1.ConditionFalse},
 	}
-	var found []string
-	for _, b := range st.cluster(SourceReport).Health().Blockers {
-		if b.Reason == matrix.ReasonRollout || b.Reason == matrix.ReasonPodsNotReady {
-			found = append(found, words.Text(b.Message())+" | "+words.Shell(b.Step.Commands[0]))
+	blockers := func() (found []string) {
+		for _, b := range st.cluster(SourceReport).Health().Blockers {
+			if b.Reason == matrix.ReasonRollout || b.Reason == matrix.ReasonPodsNotReady {
+				found = append(found, words.Text(b.Message())+" | "+words.Shell(b.Step.Commands[0]))
+			}
 		}
+		return found
 	}
+	found := blockers()
 	want := []string{"not every member that has joined is ready: StatefulSet demo-rack2 has 1 ready Pods for 2 members that have joined; not ready: " + pod +
 		"; readiness gate " + gate + " is not True | kubectl describe pod " + pod + " -n db"}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	// The status has the old revision until the last Pod is ready: the Pods' own revisions tell.
+	set := st.Sets["demo-rack2"]
+	set.Status.CurrentRevision, set.Status.UpdateRevision, set.Status.UpdatedReplicas = "one", "two", set.Status.Replicas
+	revision := func(pod, name string) { st.Pods[pod].Labels[appsv1.ControllerRevisionHashLabelKey] = name }
+	revision("demo-rack2-0", "two")
+	revision(pod, "two")
+	if diff := cmp.Diff(want, blockers()); diff != "" {
+		t.Errorf("every Pod is of the newest revision (-want +got):\n%s", diff)
+	}
+	revision("demo-rack2-0", "one")
+	if got := blockers(); len(got) != 1 || !strings.HasSuffix(got[0], "kubectl rollout status statefulset/demo-rack2 -n db") {
+		t.Errorf("a Pod of another revision is left: %q", got)
 	}
 }
 
