@@ -113,7 +113,7 @@ func (v *verifier) placeGivenUp() bool {
 
 // othersCure is the remedy for other nodes that are DOWN.
 func (v *verifier) othersCure() code.Message {
-	if v.in.Operator {
+	if v.in.Operator || v.in.Excludes {
 		return v.excludeDead(v.target)
 	}
 	return code.New(saysOthersBringBack)

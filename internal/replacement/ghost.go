@@ -89,8 +89,8 @@ func (v *opinions) removeNode(id hostid.ID) (code.Command, code.Message) {
 	return append(c, string(id)), code.Message{}
 }
 
-// ExcludeDead is the remedy for dead nodes beside the one that is replaced, where the Scylla Operator replaces: it can pass no list of them to one member. `nodetool excludenode`
-// makes the list needless from 2026.1 on; it bans like removenode, and is given on the same evidence, for nodes that have their member here.
+// ExcludeDead is the remedy for dead nodes beside the one that is replaced, where there is `nodetool excludenode`, from 2026.1 on, or where the Scylla Operator replaces, which can
+// pass no list of them to one member. It bans like removenode, and is given on the same evidence, for nodes that have their member here.
 func ExcludeDead(in Input) code.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	target := cmp.Or(rec.Original, in.Self.HostID)
@@ -103,7 +103,11 @@ func (v *opinions) excludeDead(target hostid.ID) code.Message {
 		return !slices.ContainsFunc(v.in.Others, func(o Other) bool { return o.HostID == id })
 	}
 	if !v.in.Excludes || !why.IsZero() || len(dead) == 0 || slices.ContainsFunc(dead, elsewhere) {
-		return code.New(saysOthersBringBackOnly)
+		manager := ""
+		if v.in.Operator {
+			manager = "the Scylla Operator"
+		}
+		return code.New(saysOthersBringBackOnly, "manager", manager).Do(code.Scylla(v.in.Namespace, "status", v.in.Cluster))
 	}
 	names, ids := v.named(dead)
 	return code.New(saysOthersExclude, "nodes", names, "check", CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))
@@ -153,10 +157,7 @@ func (v *opinions) banned(id hostid.ID) (dead []hostid.ID, from string, why code
 // dead is what a node has to be before a command may ban it: DOWN for a majority for the health policy's time, and UP for nobody.
 func (v *opinions) dead(id hostid.ID) bool {
 	t := v.of(id)
-	since, known := t.DownSince()
-	if i := slices.IndexFunc(v.in.Others, func(o Other) bool { return o.HostID == id && id != "" }); !known && i >= 0 {
-		since, known = v.in.Others[i].DownSince, !v.in.Others[i].DownSince.IsZero()
-	}
+	since, known := t.DownSince() // rows alone: a Pod that is not ready tells nothing about gossip
 	return len(t.Up)+len(t.Contradict) == 0 && t.MajorityDown() && known && v.in.Now.Sub(since) >= v.leastDown()
 }
 

@@ -306,6 +306,12 @@ func TestChecks(t *testing.T) {
 		in.Rows = append(in.Rows, matrix.Row{Reporter: ref("demo-e-0", "e", hostNew), Reported: true, Observed: append(up(hostA, hostB, hostNew), down(hostOld), down(hostC))})
 		return setCell(setCell(in, "demo-a-0", hostNew, matrix.Up, 0), "demo-b-0", hostNew, matrix.Up, 0)
 	}
+	// excludes: of a version that can exclude, one of the other nodes is DOWN for all, and nobody ignores it.
+	excludes := func(longer time.Duration) Input {
+		in := ignore(ignored(), "")
+		in.Excludes, in.Dead, in.Rows[2].Stale = true, 10*time.Minute+longer, matrix.Trouble{Code: matrix.StalePodGone}
+		return in
+	}
 	for name, tc := range map[string]struct {
 		in     Input
 		check  string
@@ -349,6 +355,8 @@ func TestChecks(t *testing.T) {
 		}), CheckOthersUp, OK, "all 3 other nodes"},
 		"a host ID without member":       {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no row"},
 		"another node down":              {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
+		"NoHarm17: another node is dead": {excludes(0), CheckOthersUp, Failed, "exclude it: that bans it permanently, and a join still needs every node UP, until it is replaced or removed: kubectl exec demo-a-0 -n scylla -c scylla -- nodetool excludenode " + hostC},
+		"NoHarm17: another may return":   {excludes(time.Second), CheckOthersUp, Failed, "bring these nodes back first: see why they are DOWN, and since when: kubectl scylla status demo -n scylla"},
 		"another node unknown":           {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not say that demo-b-0 (bbbbbbbb) is UP"},
 		"two of five dead, one ignored":  {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},
 		"the ignored one does not block": {ignored(), CheckOthersUp, OK, "all 3 other nodes"},

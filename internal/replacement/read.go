@@ -287,7 +287,6 @@ func (r *Reading) other(svc *corev1.Service) Other {
 	if said := r.Cluster.Said(svc.Name); said != nil {
 		out.PodHostID = said.HostID
 	}
-	out.DownSince = r.Cluster.Matrix().DownSince(out.HostID)
 	rec := ReadRecord(svc.Labels, svc.Annotations)
 	out.Requested = rec.Requested
 	if !rec.Open() {

@@ -126,8 +126,6 @@ type Other struct {
 	matrix.Ref
 	// Joined is the joined annotation; nil when absent.
 	Joined *bool
-	// DownSince is since when it is DOWN where the rows have no times: since when its Pod has not been ready. Zero when not known.
-	DownSince time.Time
 	// Requested is set while the replacement of its node is asked for, accepted or not.
 	Requested bool
 	// ReplacingOpen is set while a replacement that was accepted there is not over; Replacing is then its original host ID or address, empty

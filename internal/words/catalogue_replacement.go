@@ -111,7 +111,7 @@ var replacementSentences = map[code.Code]string{
 	"NodeNotSaidUp":           "{by&} {by?does|do} not say that {node} is UP",
 	"ReplaceWaitRowsOnly":     "wait for the rows",
 	"OthersExclude":           "bring these nodes back; if {nodes&} {nodes?is|are} lost, exclude {nodes?it|them}: that bans {nodes?it|them} permanently, and a join still needs every node UP, until {nodes?it is|they are} replaced or removed: {1}; then replace with --skip-check={check}",
-	"OthersBringBackOnly":     "bring these nodes back first; the Scylla Operator cannot tell one node to ignore others",
+	"OthersBringBackOnly":     "bring these nodes back first[: see why they are DOWN, and since when: {1}][; {manager} cannot tell one node to ignore others]",
 	"OthersBringBack":         "bring these nodes back; if they are dead for good, name them with --ignore-dead",
 	"OthersWait":              "wait until every node sees every other one UP",
 	"OtherIsUp":               "the other node is UP",

@@ -62,18 +62,20 @@ func TestNoHarm11TheOldPodIsNotTheNewNode(t *testing.T) {
 
 // TestNoHarm17ASecondDeadNodeIsExcluded: beside the Scylla Operator the hint was a setting for the whole cluster, which restarts every node while two are dead.
 func TestNoHarm17ASecondDeadNodeIsExcluded(t *testing.T) {
-	const other = "demo-dc1-rack4-0"
+	const other, look = "demo-dc1-rack4-0", "kubectl scylla status demo -n demo"
 	for name, tc := range map[string]struct {
 		version string
 		since   time.Duration
+		rows    string // whose reporter writes them: the operator's rows have no times
 		exclude bool
 	}{
-		"2026.1":                    {"2026.1.0", 10 * time.Minute, true},
-		"2026.1, DOWN for a moment": {"2026.1.0", 10 * time.Second, false},
-		"2025.4":                    {"2025.4.0", 10 * time.Minute, false},
+		"2026.1":                    {"2026.1.0", 10 * time.Minute, "ours", true},
+		"2026.1, DOWN for a moment": {"2026.1.0", 10 * time.Second, "ours", false},
+		"2026.1, only the Pod's condition has a time": {"2026.1.0", 10 * time.Minute, "the operator's", false},
+		"2025.4": {"2025.4.0", 10 * time.Minute, "ours", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := dead().Down(other)
+			c := dead().DownSince(other, tc.since)
 			id := c.Node(other).HostID
 			p := c.Pod(other)
 			p.Status.Conditions = []corev1.PodCondition{
@@ -85,10 +87,18 @@ func TestNoHarm17ASecondDeadNodeIsExcluded(t *testing.T) {
 				c.Set("dc1", c.Nodes[i].Rack).Spec.Template.Spec.Containers[0].Image = "scylladb/scylla:" + tc.version
 				c.Pod(c.Nodes[i].Name).Spec.Containers[0].Image = "scylladb/scylla:" + tc.version
 			}
-			theirs := slices.DeleteFunc(c.Operator().Objects(), func(o client.Object) bool { _, ours := o.(*api.ScyllaDBStatusReport); return ours }) // the operator's rows have no times
-			got := plugintest.Run{Objects: theirs, Args: []string{"replace", "-n", "demo", target, "--dry-run=client", "--ignore-dead", other}}.Do(t)
+			if tc.rows == "the operator's" {
+				c.Operator()
+			}
+			objects := c.NoReports().Objects()
+			for _, o := range objects {
+				if labels := o.GetLabels(); labels != nil {
+					labels[api.LabelManagedBy] = api.ManagedByOperator
+				}
+			}
+			got := plugintest.Run{Objects: objects, Args: []string{"replace", "-n", "demo", target, "--dry-run=client", "--ignore-dead", other}}.Do(t)
 			said := strings.Contains(got.Stderr, "-- nodetool excludenode "+id) && strings.Contains(got.Stderr, "bans it permanently, and a join still needs every node UP")
-			if got.Code != 2 || said != tc.exclude || !tc.exclude && strings.Contains(got.Stderr, "excludenode") || strings.Contains(got.Stderr, "ignore_dead_nodes_for_replace") {
+			if got.Code != 2 || said != tc.exclude || !tc.exclude && (strings.Contains(got.Stderr, "excludenode") || !strings.Contains(got.Stderr, look)) || strings.Contains(got.Stderr, "ignore_dead_nodes_for_replace") {
 				t.Errorf("exit %d, excludenode %v, want %v:\n%s%s", got.Code, said, tc.exclude, got.Stdout, got.Stderr)
 			}
 		})
