@@ -22,7 +22,7 @@ const (
 // Manifest says what an archive holds. It is manifest.json, and the document of `kubectl scylla report --archive -o json`.
 type Manifest struct {
 	metav1.TypeMeta `json:",inline"`
-	// CreatedAt is when it was packed, TakenAt when the objects were read (absent for saved objects, which carry no time).
+	// CreatedAt is when it was packed, TakenAt when the objects were read (of saved objects the newest time in them, absent where they have none).
 	CreatedAt metav1.Time  `json:"createdAt"`
 	TakenAt   *metav1.Time `json:"takenAt,omitempty"`
 	// CreatedBy is the build that packed it.

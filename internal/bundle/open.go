@@ -36,7 +36,7 @@ const (
 type Saved struct {
 	// Manifest is nil for plain saved objects.
 	Manifest *Manifest
-	// TakenAt is when the objects were read: the clock for ages. Zero for plain saved objects, which carry no time.
+	// TakenAt is the clock for ages: when the objects of an archive were read, the newest time in plain saved objects. Zero where there is none.
 	TakenAt time.Time
 	// Clusters, sorted by namespace and name. Of plain saved objects they hold no more than the snapshot.
 	Clusters []*Cluster
@@ -59,6 +59,16 @@ func (s *Saved) Cluster(of *cluster.Cluster) *Cluster {
 		}
 	}
 	return nil
+}
+
+// Age judges how old the objects are at now. Steps that cannot be undone do not rest on old ones.
+func (s *Saved) Age(now time.Time) {
+	for _, c := range s.Clusters {
+		c.Snapshot = c.Snapshot.Aged(now)
+		if c.archived != nil {
+			c.archived = c.archived.Aged(now)
+		}
+	}
 }
 
 // Use chooses the source of rows for all clusters, as --source asks. With the source that an archive was taken with, the rows are those of the archive. Error: live rows are
@@ -100,7 +110,8 @@ func Open(r io.Reader) (*Saved, error) {
 		}
 		s := &Saved{}
 		for _, one := range snapshots {
-			s.Clusters = append(s.Clusters, &Cluster{Snapshot: cluster.New(one, cluster.SourceAuto, time.Time{}), Requested: cluster.SourceAuto})
+			s.TakenAt = one.SavedAt // one time for the whole file
+			s.Clusters = append(s.Clusters, &Cluster{Snapshot: cluster.New(one, cluster.SourceAuto, one.SavedAt), Requested: cluster.SourceAuto})
 		}
 		return s, nil
 	}

@@ -20,7 +20,7 @@ import (
 type Cluster struct {
 	Objects
 
-	// TakenAt is when the objects were read; zero for saved objects whose age is not known.
+	// TakenAt is when the objects were read, of saved objects the newest time in them; zero where they have none.
 	TakenAt time.Time
 	// Source is the source of Rows, never SourceAuto. SourceReason is why it was chosen.
 	Source       Source

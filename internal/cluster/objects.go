@@ -82,6 +82,10 @@ type Objects struct {
 	Notes []string
 	// Offline is true for saved objects.
 	Offline bool
+	// SavedAt is the newest time in a file of saved objects; zero where it has none.
+	SavedAt time.Time
+	// Old is true for saved objects that are too old to rest a step on that cannot be undone; see Cluster.Aged.
+	Old bool
 	// Decoder remembers decoded annotations from one Cluster to the next; nil decodes each anew.
 	Decoder *Decoder
 }

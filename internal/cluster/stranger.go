@@ -27,6 +27,7 @@ const (
 	StrangerNoPlace   code.Code = "StrangerNoPlace"   // its peers do not report its datacenter and rack, or they contradict each other
 	StrangerShared    code.Code = "StrangerShared"    // datacenter, nodes: others of its datacenter that no member here has
 	StrangerOthers    code.Code = "StrangerOthers"    // nodes: further host IDs that nothing here explains
+	StrangerOld       code.Code = "StrangerOld"       // saved objects that are too old
 )
 
 // Signs that the cluster may have a datacenter whose members are not here.
@@ -84,6 +85,9 @@ func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 	}
 	if len(others) > 0 {
 		return code.New(StrangerOthers, "nodes", others)
+	}
+	if c.Old {
+		return code.New(StrangerOld)
 	}
 	return code.Message{}
 }

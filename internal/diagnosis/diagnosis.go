@@ -117,6 +117,7 @@ func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != KubernetesNodeDown && f.Kind != ReplacementOpen && f.Kind != ReplacementFailed {
 			f.Step = code.New(stepAskNodes).Do(code.Scylla(c.Namespace, "status", c.Name, "--source", "live"))
 		}
+		f.Step = c.Allowed(f.Step)
 		slices.Sort(f.Blockers)
 		f.Blockers = slices.Compact(f.Blockers)
 		out = append(out, *f)

@@ -179,6 +179,36 @@ func Steps() []Step {
 	}
 }
 
+// Irreversible is true for a step that cannot be undone, and for one that has such a step as a parameter.
+func Irreversible(m code.Message) bool {
+	if len(For(m.Code)) > 0 || slices.ContainsFunc(m.Commands, destroys) {
+		return true
+	}
+	for _, v := range m.Params {
+		switch v := v.(type) {
+		case code.Message:
+			if Irreversible(v) {
+				return true
+			}
+		case []code.Message:
+			if slices.ContainsFunc(v, Irreversible) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// destroys is true for a command that deletes, removes, replaces or opens.
+func destroys(c code.Command) bool {
+	has := func(words ...string) bool {
+		i := slices.Index(c, words[0])
+		return i >= 0 && len(c) >= i+len(words) && slices.Equal(c[i:i+len(words)], words)
+	}
+	replaces := has("scylla", "replace") && !has("replace", "status") && !has("replace", "cancel")
+	return has("delete", "pvc") || has("removenode") || has("excludenode") || replaces || has("force-proceed") && !has("--undo") || has("init", "reset")
+}
+
 // For is what a step rests on, nil for a step that can be undone.
 func For(step code.Code) []code.Code {
 	all := Steps()

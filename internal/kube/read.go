@@ -53,6 +53,7 @@ type saved struct {
 	skipped       map[string]int // by kind
 	read          cluster.Kinds
 	objects       int
+	newest        time.Time
 }
 
 // Read reads saved objects: what `kubectl get service,pod,statefulset,pvc,scylladb... -o yaml` prints, Lists or single objects,
@@ -173,6 +174,7 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 		return err
 	}
 	s.objects++
+	s.newest = later(s.newest, newest(raw))
 	k := kindNamed(kind)
 	decode := byName[kind]
 	if k == nil && decode == nil {
@@ -193,6 +195,36 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 		return fmt.Errorf("%s in namespace %q: field metadata.name is missing", kind, head.Metadata.Namespace)
 	}
 	return nil
+}
+
+// newest is the newest time in an object's JSON, also in an annotation that is JSON itself; zero where it has none. The time of a deletion is ahead by the grace period.
+func newest(raw []byte) time.Time {
+	const quote = `"20`
+	var at time.Time
+	for i := bytes.Index(raw, []byte(quote)); i >= 0; {
+		text := raw[i+1:]
+		end := bytes.IndexAny(text[:min(len(text), len(time.RFC3339Nano))], `\"`)
+		if end > 0 && !bytes.Contains(raw[max(0, i-len(deleted)-4):i], []byte(deleted)) {
+			if t, err := time.Parse(time.RFC3339Nano, string(text[:end])); err == nil {
+				at = later(at, t)
+			}
+		}
+		next := bytes.Index(text, []byte(quote))
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	return at
+}
+
+const deleted = "deletionTimestamp"
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // inWords names the field that has the wrong type, without Go's names for it.
@@ -286,7 +318,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	out := make([]cluster.Objects, len(keys))
 	for i, k := range keys {
 		c := t.byKey[k]
-		c.Notes, c.Machines, c.NotReadySince = t.notes, s.machines, s.notReadySince
+		c.Notes, c.Machines, c.NotReadySince, c.SavedAt = t.notes, s.machines, s.notReadySince, s.newest
 		for j := range s.leases {
 			if s.leases[j].Name == api.LeaseName {
 				c.Lease = &s.leases[j]

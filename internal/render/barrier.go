@@ -117,6 +117,10 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 	in.Matrix = j.know(in.Matrix)
 	d.Barrier = barrierState(pod)
 	d.Verdict = Verdict(bootstrap.Decide(in))
+	d.Verdict.Blockers = allowed(s, d.Verdict.Blockers)
+	for i, note := range d.Verdict.Notes {
+		d.Verdict.Notes[i] = s.Allowed(note)
+	}
 	// Only the Pod can read its data directory: without this the note would stand beside every member.
 	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note code.Message) bool { return note.Code == bootstrap.NoteDiskUnread })
 	d.unsure()
@@ -382,7 +386,7 @@ func (d *BarrierVerdict) standing(now time.Time) string {
 	}
 	text += fmt.Sprintf("; judged from %s of cluster %s", d.Source.Used, d.Cluster)
 	if d.Source.Offline {
-		text += ", saved objects"
+		text += ", " + words.Saved("saved objects", d.at(), d.GeneratedAt.Time)
 	}
 	return text
 }

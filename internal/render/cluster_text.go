@@ -179,7 +179,7 @@ func (p *painter) origin(level detail) []string {
 		from += " (" + Clean(p.d.Source.Reason) + ")"
 	}
 	if p.d.Source.Offline {
-		from += ", saved objects"
+		from += ", " + words.Saved("saved objects", p.d.at(), p.d.GeneratedAt.Time)
 	}
 	if p.o.Context != "" && !p.d.Source.Offline {
 		from = "context " + Clean(p.o.Context) + ": " + from

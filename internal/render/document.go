@@ -39,7 +39,7 @@ type Header struct {
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	// GeneratedAt is when the document was made.
 	GeneratedAt metav1.Time `json:"generatedAt"`
-	// TakenAt is when the objects were read; absent for saved objects, whose age is unknown. Texts then give no ages.
+	// TakenAt is when the objects were read, of saved objects the newest time in them; absent where they have none. Texts then give no ages.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	// Source of the rows, with the reason for the choice.
 	Source SourceInfo `json:"source,omitzero"`
@@ -83,12 +83,18 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 			h.Notes = append(h.Notes, p.Message)
 		}
 	}
+	if s.Old {
+		h.Notes = append(h.Notes, words.Saved("saved objects", s.TakenAt, now)+noSteps)
+	}
 	if !s.TakenAt.IsZero() {
 		t := metav1.NewTime(s.TakenAt.UTC().Truncate(time.Second))
 		h.TakenAt = &t
 	}
 	return h
 }
+
+// noSteps is what Old objects lack.
+const noSteps = ": steps that cannot be undone are not shown"
 
 // maxPartial is the maximum number of lines near the verdict that list missing parts.
 const maxPartial = 6

@@ -99,7 +99,7 @@ func (j *judge) step(m cluster.Member, rec replacement.Record) *replacement.Step
 		j.newcomer = in.Pod.HostID
 	}
 	in.Log = j.logs[m.Member]
-	s := replacement.State(*in)
+	s := replacement.State(*in).Allowed(j.s)
 	if !in.Operator && len(j.s.PVCs) == 0 && (len(rec.PVCUIDs) > 0 || rec.Accepted == "") {
 		// Claims that were not read look like claims that are gone.
 		switch s.Phase() {

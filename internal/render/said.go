@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -30,6 +31,22 @@ const (
 
 // Blockers are blockers as documents have them: in JSON each also has its text, without its age, and its next step as text and as commands.
 type Blockers []matrix.Blocker
+
+// allowed are the blockers with those of their steps that may rest on the cluster's objects; see cluster.Allowed.
+func allowed(s *cluster.Cluster, blockers []matrix.Blocker) []matrix.Blocker {
+	for i := range blockers {
+		blockers[i].Step = s.Allowed(blockers[i].Step)
+	}
+	return blockers
+}
+
+// LogCure is what to do after a text in the log of a cluster's ScyllaDB, as words.Failure; how to look where the cluster's objects are too old for that.
+func LogCure(s *cluster.Cluster, c string) string {
+	if s.Old {
+		return words.Text(s.ReadNow())
+	}
+	return words.Failure(c)
+}
 
 // blocker is the JSON of one of Blockers.
 type blocker struct {

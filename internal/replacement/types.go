@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -366,6 +367,21 @@ type Step struct {
 	Refused *Refusal
 	// Last is the outcome of the last finished replacement, on a Service without an open one.
 	Last *Last
+}
+
+// Allowed is the step with those of its cures that may rest on the objects of a cluster; see cluster.Allowed.
+func (s Step) Allowed(c *cluster.Cluster) Step {
+	s.Cure = c.Allowed(s.Cure)
+	s.Checks = slices.Clone(s.Checks)
+	for i := range s.Checks {
+		s.Checks[i].Cure = c.Allowed(s.Checks[i].Cure)
+	}
+	if s.Diagnosis != nil {
+		d := *s.Diagnosis
+		d.Cure = c.Allowed(d.Cure)
+		s.Diagnosis = &d
+	}
+	return s
 }
 
 // Held reports whether the replacement cannot go on until something outside it changes.

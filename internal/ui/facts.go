@@ -15,8 +15,8 @@ type Snapshot struct {
 	*facts
 	// at is when the objects were read; zero for saved objects of unknown age.
 	at time.Time
-	// archived is true when the objects are those of an archive made at that time.
-	archived bool
+	// saved names saved objects and their time, and their age once they are old; empty for objects of a cluster, and where the time is not known.
+	saved string
 	// controller says in a few words whether the controller was alive at that time; empty when not known.
 	controller   string
 	controllerOK bool

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // silence is how long the feed may be silent before the screen reports it.
@@ -150,8 +148,8 @@ func (s *Snapshot) originLine(v *view, w int) string {
 	}
 	read := part{"saved objects", v.dim}
 	switch {
-	case s.archived:
-		read.text = "archive of " + words.Moment(s.at)
+	case s.saved != "":
+		read.text = s.saved
 	case s.at.IsZero():
 	case v.stale:
 		read = part{fmt.Sprintf("read %s ago, at %s", age(v.wall.Sub(s.at)), v.clock(s.at)), v.warn}
@@ -163,7 +161,7 @@ func (s *Snapshot) originLine(v *view, w int) string {
 		controller.look = v.bad
 	}
 	source := part{"from " + s.source, v.dim}
-	if v.context != "" && !s.archived {
+	if v.context != "" && s.saved == "" {
 		source = part{"context " + v.context + ": from " + s.source, v.strong}
 	}
 	if s.reason != "" && len(read.text)+len(source.text)+len(s.reason)+len(controller.text)+9 <= w {
@@ -202,7 +200,7 @@ func (s *Snapshot) originLine(v *view, w int) string {
 // viewText says which view the controller has, and for how long it has said so, its clock against this one.
 func (s *Snapshot) viewText(v *view) string {
 	now := v.wall
-	if s.archived {
+	if s.saved != "" {
 		now = s.at
 	}
 	text := fmt.Sprintf("view %d.%d", s.view.Epoch, s.view.Seq)

@@ -113,7 +113,7 @@ func (m *Model) pane(p paneID) pane {
 func (m *Model) view() *view {
 	v := &view{theme: m.look, fresh: m.look, glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
 	v.now = v.wall
-	if v.stale || m.snap.archived || m.snap.at.IsZero() {
+	if v.stale || m.snap.saved != "" || m.snap.at.IsZero() {
 		v.now = m.snap.at
 	}
 	if v.stale {

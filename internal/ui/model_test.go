@@ -341,7 +341,7 @@ func TestArchive(t *testing.T) {
 	s := &screen{t: t, now: start.Add(time.Hour)}
 	s.Model = NewModel(NewSnapshot(k, nil, true, start), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
 	s.send(tea.WindowSizeMsg{Width: 120, Height: 40})
-	s.has("archive of 2026-11-21 03:00:00 UTC · from report", "controller was alive", "DOWN since 12s")
+	s.has("saved objects of 2026-11-21 03:00:00 UTC · from report", "controller was alive", "DOWN since 12s")
 	s.lacks("\nread ", "controller alive", " ago")
 }
 

@@ -77,7 +77,10 @@ const madeAnew = 20 * time.Second
 // NewSnapshot prepares what was loaded at now. previous, when not nil, is what it is compared with. looked is true when the controller's Lease
 // was asked for.
 func NewSnapshot(s *cluster.Cluster, previous *Snapshot, looked bool, now time.Time) *Snapshot {
-	out := &Snapshot{at: s.TakenAt, archived: s.Offline && !s.TakenAt.IsZero()}
+	out := &Snapshot{at: s.TakenAt}
+	if s.Offline {
+		out.saved = savedWords(s, now)
+	}
 	print := fingerprint(s)
 	// With a thousand nodes this saves most of the work: the Lease is renewed every few seconds, everything else seldom changes.
 	if previous != nil && print != 0 && print == previous.print && s.TakenAt.Sub(previous.made) < madeAnew {
@@ -103,9 +106,23 @@ func NewSnapshot(s *cluster.Cluster, previous *Snapshot, looked bool, now time.T
 // themselves that they are saved.
 func NewSavedSnapshot(s *cluster.Cluster, looked bool, now time.Time) *Snapshot {
 	out := NewSnapshot(s, nil, looked, now)
-	out.archived = !out.at.IsZero()
+	out.saved = savedWords(s, now)
 	out.controller, out.controllerOK = controllerWords(s, looked, true)
 	return out
+}
+
+func savedWords(s *cluster.Cluster, now time.Time) string {
+	what := "archive"
+	switch {
+	case s.TakenAt.IsZero():
+		return ""
+	case s.Offline:
+		what = "saved objects"
+	}
+	if !s.Old {
+		now = s.TakenAt
+	}
+	return words.Saved(what, s.TakenAt, now)
 }
 
 // fingerprint is the same for the same versions of the same objects; zero when an object has no version, or when nodes were asked, too.

@@ -261,6 +261,9 @@ var clusterWords = map[code.Code]string{
 	"StrangerNoPlace":   "its datacenter and rack are not known: no majority of the status reports has them (--source=live may)",
 	"StrangerShared":    "datacenter {datacenter} has nodes that are no members here: {nodes&}",
 	"StrangerOthers":    "{nodes&} {nodes?is|are} listed too, and nothing here explains {nodes?it|them}",
+	"StrangerOld":       "the saved objects are more than an hour old, or their age is not known; read the cluster as it is now",
+
+	"ReadNow": "the saved objects are more than an hour old, or their age is not known; read the cluster as it is now: {1}",
 
 	"EndedBeforeJoining":  "ScyllaDB on Pod {member} ended with exit code 0 before it had joined, as it does once it is banned; its log says why",
 	"JoinOperationFailed": "its {operation} of host ID {hostID} failed[: {error}]",

@@ -201,6 +201,17 @@ func Ago(from, now time.Time) string {
 	return Age(now.Sub(from))
 }
 
+// Saved names saved objects with their moment and their age at now; without these where they are not known. No age is given at the moment itself.
+func Saved(what string, taken, now time.Time) string {
+	switch age := now.Sub(taken); {
+	case taken.IsZero():
+		return what + " of unknown age"
+	case age >= time.Second:
+		return what + " of " + Moment(taken) + ", " + Age(age) + " old"
+	}
+	return what + " of " + Moment(taken)
+}
+
 // Aged is a message with an age: where its sentence has a place for it, else at the end.
 func Aged(m code.Message, age string) string {
 	if age == "" {

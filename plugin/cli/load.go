@@ -131,15 +131,30 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 	if err != nil {
 		return nil, err
 	}
+	r.Age(saved)
 	if err := saved.Use(cluster.Source(flags.Source)); err != nil {
 		return nil, exit.Usage(err)
 	}
-	if saved.Manifest != nil && !saved.TakenAt.IsZero() {
-		d.Say(fmt.Sprintf("archive of %s: everything is as it was then\n", words.Moment(saved.TakenAt)))
+	if now := d.Clock.Now(); saved.Manifest != nil {
+		if r.sample() {
+			now = saved.TakenAt
+		}
+		d.Say(words.Saved("archive", saved.TakenAt, now) + ": everything is as it was then\n")
+	} else if saved.Clusters[0].Snapshot.Old {
+		d.Say(words.Saved("saved objects", saved.TakenAt, now) + ": everything is as it was then\n")
 	}
 	r.saved = saved
 	return r, nil
 }
+
+// Age judges how old saved objects are now. A sample is a lesson: nobody has its cluster, and all of its steps are to be seen.
+func (r *Reader) Age(saved *bundle.Saved) {
+	if r.c == nil && !r.sample() {
+		saved.Age(r.d.Clock.Now())
+	}
+}
+
+func (r *Reader) sample() bool { return strings.HasPrefix(r.flags.From, samples.Prefix) }
 
 // Quiet is a second Reader of the same source without progress output, for callers that own the terminal. Both may be used at the same time.
 func (r *Reader) Quiet() *Reader {

@@ -33,7 +33,7 @@ type Document struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	GeneratedAt       metav1.Time `json:"generatedAt"`
-	// TakenAt is when the objects were read; absent for saved objects, whose age is unknown.
+	// TakenAt is when the objects were read, of saved objects the newest time in them; absent where they have none.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	Cluster string       `json:"cluster"`
 	Source  string       `json:"source,omitempty"`
@@ -175,7 +175,7 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *render.ClusterSt
 	if a.log != nil {
 		d.Log = &Log{Container: a.log.Container, First: a.log.First, Last: a.log.Last, Diagnosis: a.log.Diagnosis}
 		if f := a.log.Diagnosis; f != nil {
-			d.Log.Evidence, d.Log.Cure = words.Evidence(code.Code(f.Code)), words.Failure(f.Code)
+			d.Log.Evidence, d.Log.Cure = words.Evidence(code.Code(f.Code)), render.LogCure(s, f.Code)
 		}
 	}
 	for i := range a.events {

@@ -135,6 +135,8 @@ func skipped(names []string) string {
 func (o *options) mayAsk(s *subject) error {
 	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
 	switch {
+	case s.reading.Cluster.Old:
+		return exit.Refusedf("%s", words.Text(s.reading.Cluster.ReadNow()))
 	case o.resume && s.in.Operator:
 		return exit.WithHint(exit.Refusedf("the Scylla Operator replaces the nodes of this cluster and knows no second attempt"),
 			"its documentation has the way out by hand: recover from a failed replacement")

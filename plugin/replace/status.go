@@ -39,8 +39,14 @@ func (o *options) look(ctx context.Context, s *subject) (*subject, replacement.S
 	return now, step, nil
 }
 
-// judge takes the step and, where an attempt may have failed, the container's log into account.
+// judge is judged, for objects of this age.
 func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
+	step := o.judged(ctx, s)
+	return step.Allowed(s.reading.Cluster)
+}
+
+// judged takes the step and, where an attempt may have failed, the container's log into account.
+func (o *options) judged(ctx context.Context, s *subject) replacement.Step {
 	if s.in.Operator && s.reading.Cluster.OperatorState == nil {
 		s.in.Conditions = o.conditions(ctx, s)
 	}
@@ -96,7 +102,7 @@ func (o *options) runStatus(ctx context.Context) error {
 		list.Items = append(list.Items, *d)
 	}
 	ghosts := func(r *replacement.Reading) {
-		list.Ghosts = append(list.Ghosts, newGhosts(r.Cluster.Key.String(), r.Ghosts(o.d.Clock.Now()))...)
+		list.Ghosts = append(list.Ghosts, newGhosts(r.Cluster.Key.String(), r.Ghosts(o.reader.Now()))...)
 	}
 	if o.target != "" {
 		s, err := o.find(ctx)

@@ -48,7 +48,7 @@ func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 	if m.HostID == "" {
 		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller makes member Services; see whether it runs: kubectl scylla status -n "+s.Namespace)
 	}
-	for _, g := range replacement.Read(s).Ghosts(o.d.Clock.Now()) {
+	for _, g := range replacement.Read(s).Ghosts(o.reader.Now()) {
 		if g.HostID != m.HostID {
 			continue
 		}

@@ -182,6 +182,7 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open what was packed: %w", err)
 	}
+	reader.Age(saved)
 	if err := saved.Use(clusters[0].Requested); err != nil {
 		return err
 	}

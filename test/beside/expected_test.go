@@ -128,7 +128,7 @@ var expectations = map[string]expectation{
 	"a member has joined since the report":                                  {Waits, Waits, matrix.ReasonReportOutdated, 3, "", ""},
 	"a Pod is gone since the report":                                        {Opens, Waits, matrix.ReasonRowStale, 3, "", ""},
 	"a Pod was made anew and says nothing":                                  {Opens, Waits, matrix.ReasonRowStale, 3, "", ""},
-	"the operator's Lease is not renewed":                                   {Opens, Waits, matrix.ReasonControllerSilent, 3, "", Opens},
+	"the operator's Lease is not renewed":                                   {Opens, Waits, matrix.ReasonControllerSilent, 3, "", ""},
 	"the operator runs and renews its Lease":                                {Opens, Opens, "", 0, "", ""},
 	"the operator says Degraded":                                            {Opens, Waits, matrix.ReasonOperatorDegraded, 3, "", ""},
 	"the operator says AsExpected":                                          {Opens, Opens, "", 0, "", ""},

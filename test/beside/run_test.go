@@ -273,8 +273,8 @@ func (s *situation) our(t *testing.T, o *objects) answer {
 	return got
 }
 
-// outsider runs the plugin: its answer for the member, and the exit code of status. saved reads the objects from a file, which contains neither their
-// age nor proof of absence.
+// outsider runs the plugin: its answer for the member, and the exit code of status. saved reads the objects from a file, which is no
+// proof of absence.
 func (s *situation) outsider(t *testing.T, o *objects, saved bool) (answer, plugintest.Result) {
 	t.Helper()
 	run := func(args ...string) plugintest.Result {

@@ -25,7 +25,7 @@ var styleText string
 
 // pageTemplate is parsed when it is first needed: most runs draw no page.
 func pageTemplate() (*template.Template, error) {
-	t, err := template.New("report").Funcs(template.FuncMap{"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "failure": words.Failure}).Parse(pageText)
+	t, err := template.New("report").Funcs(template.FuncMap{"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}

@@ -173,7 +173,7 @@ func (b *document) waiting() {
 	for _, c := range b.r.Waiting {
 		b.line("- %s: %s\n", code(c.Pod+"/"+c.Container), md(c.State))
 		if c.Diagnosis != nil {
-			b.line("  - **%s**: %s %s\n", md(c.Diagnosis.Code), md(c.Diagnosis.Text), md(words.Failure(c.Diagnosis.Code)))
+			b.line("  - **%s**: %s %s\n", md(c.Diagnosis.Code), md(c.Diagnosis.Text), md(b.r.Failure(c.Diagnosis.Code)))
 		}
 		if c.First != nil {
 			b.line("  - first error: %s\n", code(c.First.Line))

@@ -26,7 +26,7 @@ const (
 type History struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// TakenAt is when the objects were read; absent for saved objects that carry no time.
+	// TakenAt is when the objects were read, of saved objects the newest time in them; absent where they have none.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	Items   []Change     `json:"items"`
 	// Routine counts the left-out events of the scheduler and the kubelet about every Pod that starts; Older counts changes left out for want of room.

@@ -39,7 +39,12 @@ type Report struct {
 	LeftOut []bundle.LeftOut `json:"leftOut,omitempty"`
 	// Versions of everything that has one.
 	Versions Versions `json:"versions"`
+
+	of *cluster.Cluster
 }
+
+// Failure is what to do after a text in the log of the cluster's ScyllaDB.
+func (r *Report) Failure(code string) string { return render.LogCure(r.of, code) }
 
 // Object is one object with rows.
 type Object struct {
@@ -78,6 +83,7 @@ func (r *Report) DeepCopyObject() runtime.Object {
 func New(c *bundle.Cluster, now time.Time, logs render.Logs) *Report {
 	s := c.Snapshot
 	r := &Report{
+		of:            s,
 		ClusterStatus: *render.NewClusterStatusWithLogs(s, now, logs), Reports: []Object{}, Changes: []Change{}, Waiting: c.Waiting, Context: bundle.Text(c.Context),
 		Versions: Versions{KubectlScylla: version.Get().Version, Kubernetes: c.Kubernetes, ScyllaDB: map[string]int{}},
 	}

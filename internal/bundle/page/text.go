@@ -11,7 +11,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // manyNodes is beyond what a text lists one by one on a terminal, and the lines that it then has for nodes.
@@ -201,7 +200,7 @@ func (r *Report) waitingText(o render.Options) string {
 		if d := c.Diagnosis; d != nil {
 			text := wrap(d.Code+": "+render.Clean(d.Text), width(o)-2, 0)
 			b.WriteString("  " + render.Bad.Paint(d.Code) + strings.TrimPrefix(text, d.Code) + "\n")
-			said("", words.Failure(d.Code))
+			said("", r.Failure(d.Code))
 		}
 		if c.First != nil {
 			said("first error: ", c.First.Line)
