@@ -24,6 +24,7 @@
 //	--status-report-interval 5s         between two polls, at least 1s; with a heartbeat at most 5s
 //	--scylla-api http://localhost:10000 ScyllaDB's REST API
 //	--scylla-metrics-url URL            its metrics; default http://127.0.0.1:9180/metrics; empty never asks
+//	--scylla-supervisor-url URL         supervisord in its container; default http://127.0.0.1:9001/RPC2; empty never queries it
 //	--health-probe-bind-address :8081   /healthz, /readyz and /metrics; 0 serves nothing
 //	--group0-file FILE                  output of the query for the ID of group 0; default /mnt/shared/group0.json
 //	--heartbeat-bind-address :8083      the heartbeat, by TLS, for the controller, and its view for barriers; 0 serves none

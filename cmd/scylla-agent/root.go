@@ -166,7 +166,7 @@ func listen(address string) (net.Listener, error) {
 func (a *agent) reporterCommand() *cobra.Command {
 	var own pod
 	o := reporter.Options{Interval: reporter.DefaultInterval, LeaseNamespace: barrier.DefaultLeaseNamespace}
-	var base, metrics, address, heartbeats, way string
+	var base, metrics, supervisor, address, heartbeats, way string
 	cmd := &cobra.Command{
 		Use:   "reporter",
 		Short: "Keep what the Pod's ScyllaDB sees in the Pod's annotation (native sidecar)",
@@ -195,6 +195,9 @@ func (a *agent) reporterCommand() *cobra.Command {
 			if metrics != "" {
 				o.Metrics = scylla.NewClient(metrics, nil)
 			}
+			if supervisor != "" {
+				o.Supervisor = scylla.NewClient(supervisor, nil)
+			}
 			o.Namespace, o.Pod, o.PodUID = own.namespace, own.name, types.UID(own.uid)
 			return working(reporter.Run(cmd.Context(), o))
 		},
@@ -205,6 +208,8 @@ func (a *agent) reporterCommand() *cobra.Command {
 	fs.StringVar(&base, "scylla-api", scylla.DefaultBaseURL, "ScyllaDB's REST API")
 	fs.StringVar(&metrics, "scylla-metrics-url", scylla.DefaultMetricsURL,
 		"ScyllaDB's metrics, which tell how far the node is behind in the log of group 0; empty never asks")
+	fs.StringVar(&supervisor, "scylla-supervisor-url", scylla.DefaultSupervisorURL,
+		"supervisord of ScyllaDB's container, queried for the end of ScyllaDB's process while ScyllaDB does not answer; empty never queries it")
 	fs.StringVar(&address, "health-probe-bind-address", ":8081", "address of /healthz, /readyz and /metrics; 0 serves nothing")
 	fs.StringVar(&o.Group0File, "group0-file", api.FileGroup0Query, "output of the query for the ID of the node's group 0, passed on once the node serves; absent where it was not asked")
 	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",

@@ -141,6 +141,11 @@ func (r *NodeStatusReport) boundTexts() {
 	for _, word := range []*string{&r.Fault, &r.OperationMode, &r.ScyllaVersion} {
 		*word = Clip(*word, maxRowWord)
 	}
+	if p := r.Process; p != nil && p.Ended != nil && !writable(p.Ended.Time) {
+		r.Process = nil // only left out: no decision needs it
+	} else if p != nil {
+		p.State = Clip(p.State, maxRowWord)
+	}
 	r.RepairBased = r.RepairBased[:min(len(r.RepairBased), maxRowRepairBased)]
 	for i := range r.RepairBased {
 		r.RepairBased[i] = Clip(r.RepairBased[i], maxRowWord)

@@ -163,6 +163,8 @@ func FuzzNodeStatusReport(f *testing.F) {
 	}
 	f.Add(`{"nodeStatusReport":{"hostID":"a","observedNodes":[{"hostID":"a","status":"UP"}]},"error":null}`)
 	f.Add(`{"observedNodes":[{"hostID":"a","status":"DOWN","state":"LEAVING","since":"2026-11-21T12:00:00Z"}],"ownsTokens":false}`)
+	f.Add(`{"error":"x","process":{"state":"EXITED","exitStatus":0,"ended":"2026-11-21T12:00:00Z"}}`)
+	f.Add(`{"error":"x","process":{"state":"FATAL","ended":"9999-12-31T23:59:59-23:00"}}`)
 	f.Fuzz(func(t *testing.T, value string) {
 		r, err := api.DecodeNodeStatusReport(value)
 		if err != nil {

@@ -88,7 +88,29 @@ type NodeStatusReport struct {
 	Operations []NodeOperation `json:"operations,omitempty"`
 	// Heartbeat is where the reporter confirms its row; nil where it serves no heartbeat, as the Scylla Operator's. Additive.
 	Heartbeat *ReportHeartbeat `json:"heartbeat,omitempty"`
+	// Process is how ScyllaDB's process ended within its running container, beside Error; nil where it has not, and where that is not known. Additive.
+	Process *ScyllaDBProcess `json:"process,omitempty"`
 }
+
+// ScyllaDBProcess is a ScyllaDB process that has ended, by the supervisord of its container: the container runs on without it.
+type ScyllaDBProcess struct {
+	// State is supervisord's text: EXITED, FATAL, BACKOFF or STOPPED; STARTING or RUNNING once it was started again.
+	State string `json:"state"`
+	// ExitStatus is the exit status, -1 after a signal; nil where supervisord no longer has it.
+	ExitStatus *int32 `json:"exitStatus,omitempty"`
+	// Ended is when it ended last; nil where it could not be started.
+	Ended *metav1.Time `json:"ended,omitempty"`
+}
+
+// States of a process, as supervisord prints them.
+const (
+	ProcessStarting = "STARTING"
+	ProcessRunning  = "RUNNING"
+	ProcessBackoff  = "BACKOFF" // ended at once, to be started again
+	ProcessStopped  = "STOPPED" // by a person
+	ProcessExited   = "EXITED"  // for good after exit status 0, else for a moment
+	ProcessFatal    = "FATAL"   // for good
+)
 
 // MaxPlaces is the greatest number of places in a row: where more nodes are not UP, none of them is removed, and the row must stay small.
 const MaxPlaces = 32

@@ -455,3 +455,18 @@ func TestTheWayOfTheHeartbeatIsKept(t *testing.T) {
 		t.Errorf("what no reporter takes: %v", err)
 	}
 }
+
+// TestNoHarm8NoSupervisordOfAnotherPod: on the Kubernetes node's network another Pod's supervisord may answer on the port, so none is queried; and no port of it is opened anywhere.
+func TestNoHarm8NoSupervisordOfAnotherPod(t *testing.T) {
+	plain := string(input(t, "plain.yaml"))
+	onHost := strings.Replace(plain, "\n    spec:\n", "\n    spec:\n      hostNetwork: true\n", 1)
+	for text, want := range map[string]bool{plain: false, onHost: true} {
+		out := string(stream(t, []byte(text), image, false).Text)
+		if got := strings.Contains(out, "- --scylla-supervisor-url=\n"); got != want {
+			t.Errorf("hostNetwork %v: the reporter queries no supervisord: %v", want, got)
+		}
+		if strings.Contains(out, "9001") {
+			t.Errorf("port 9001 is named: %s", out)
+		}
+	}
+}

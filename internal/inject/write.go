@@ -90,6 +90,9 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	if p.o.Heartbeat == HeartbeatLease { // the other one is the reporter's own default
 		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+p.o.Heartbeat) //nolint:forcetypeassert // made above
 	}
+	if p.set.Spec.Template.Spec.HostNetwork { // there the supervisord of another Pod may answer
+		reporter["args"] = append(reporter["args"].([]any), "--scylla-supervisor-url=") //nolint:forcetypeassert // made above
+	}
 	shared := object{"name": volumeShared, "mountPath": api.MountShared}
 	copies := object{
 		"name": containerCopy, "image": p.o.Image, "args": []any{"copy-to", agent},

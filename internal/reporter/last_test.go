@@ -3,6 +3,7 @@
 package reporter
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -11,8 +12,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
 // TestB3TheLastRowStaysBesideTheError: ScyllaDB ends, and so does the reporter; a new one, which gets no answer of ScyllaDB, keeps the last known members.
@@ -52,6 +55,35 @@ func TestB3TheLastRowStaysBesideTheError(t *testing.T) {
 		time.Sleep(time.Minute)
 		if r := w.row(); r.LastRow != nil || r.Error == nil || r.HostID != idB {
 			t.Errorf("of another node: %+v", r)
+		}
+	})
+}
+
+// TestNoHarm8TheAnnotationTellsHowScyllaDBEnded: once, however often it is polled; and no more once ScyllaDB serves again.
+func TestNoHarm8TheAnnotationTellsHowScyllaDBEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		supervisord := &node{answers: map[string]string{"/RPC2": "<methodResponse><params><param><value><struct>" +
+			"<member><name>statename</name><value><string>EXITED</string></value></member><member><name>stop</name><value><int>1764072000</int></value></member>" +
+			"<member><name>exitstatus</name><value><int>0</int></value></member></struct></value></param></params></methodResponse>"}}
+		w.o.Supervisor = scylla.NewClient(scylla.DefaultSupervisorURL, &http.Client{Transport: supervisord})
+		defer w.start()()
+		time.Sleep(time.Minute + time.Second) // between two polls
+		before, _ := w.count()
+		w.node.set(func(n *node) { n.down = syscall.ECONNREFUSED })
+		time.Sleep(time.Minute)
+		ended := metav1.NewTime(time.Unix(1764072000, 0).UTC())
+		want := &api.ScyllaDBProcess{State: "EXITED", ExitStatus: new(int32), Ended: &ended}
+		if diff := cmp.Diff(want, w.row().Process, cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) })); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if after, _ := w.count(); after != before+1 {
+			t.Errorf("%d writes", after-before)
+		}
+		w.node.set(func(n *node) { n.down = nil })
+		time.Sleep(time.Minute)
+		if p := w.row().Process; p != nil {
+			t.Errorf("of a node that serves: %+v", p)
 		}
 	})
 }

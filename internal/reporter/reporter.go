@@ -63,6 +63,8 @@ type Options struct {
 	ScyllaDB *scylla.Client
 	// Metrics of it, for its place in the log of group 0; nil asks for none.
 	Metrics *scylla.Client
+	// Supervisor is the supervisord of ScyllaDB's container, queried while ScyllaDB gives no row; nil is not queried.
+	Supervisor *scylla.Client
 	// Group0File has the answer of the Pod's query for the ID of the node's group 0; empty where the Pod has no such query.
 	Group0File string
 	// Listener serves /healthz, /readyz and /metrics; nil serves nothing. Run closes it.
@@ -120,6 +122,9 @@ func Run(ctx context.Context, o Options) error {
 	if o.Metrics != nil {
 		defer o.Metrics.CloseIdleConnections()
 	}
+	if o.Supervisor != nil {
+		defer o.Supervisor.CloseIdleConnections()
+	}
 	return r.loop(ctx)
 }
 
@@ -128,6 +133,7 @@ func newReporter(o Options) *reporter {
 		Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[hostid.ID]sighting{}, metrics: newMetrics(),
 		relay: &relay{clock: o.Clock, first: make(chan struct{}, 1)}, fetch: viewwire.Fetch,
 	}
+	r.reader.Supervisor = o.Supervisor
 	r.Log = r.Log.With("namespace", o.Namespace, "pod", o.Pod)
 	return r
 }

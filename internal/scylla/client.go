@@ -127,18 +127,25 @@ func (c *Client) get(ctx context.Context, path string, decode func(io.Reader) er
 	return c.do(ctx, http.MethodGet, path, decode)
 }
 
-// do sends a request and passes the body of a successful answer to decode while it arrives.
 func (c *Client) do(ctx context.Context, method, path string, decode func(io.Reader) error) error {
+	return c.send(ctx, method, path, "", decode)
+}
+
+// send sends a request, with a body where that is not empty, and passes the body of a successful answer to decode while it arrives.
+func (c *Client) send(ctx context.Context, method, path, body string, decode func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	fail := func(status int, message string, cause error) error {
 		return &APIError{Method: method, Path: path, Status: status, Message: clip(message), cause: cause}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
 	if err != nil {
 		return fail(0, "bad address of the API: "+err.Error(), err)
 	}
-	req.Header.Set("Accept", "application/json")
+	if req.Header.Set("Accept", "application/json"); body != "" {
+		req.Header.Set("Accept", "text/xml")
+		req.Header.Set("Content-Type", "text/xml")
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return fail(0, c.transportMessage(err), err)
@@ -300,7 +307,8 @@ func (c *Client) LocalHostID(ctx context.Context) (string, error) {
 	return canonicalHostID(id), nil
 }
 
-// OperationMode is ScyllaDB's own word: STARTING, JOINING, BOOTSTRAP, NORMAL, LEAVING, DECOMMISSIONED, DRAINING, DRAINED, ...
+// OperationMode is ScyllaDB's own word: STARTING, JOINING, BOOTSTRAP, NORMAL, LEAVING, DECOMMISSIONED, DRAINING, DRAINED, ... Since 2026.1 a node in maintenance mode does not have
+// the path.
 func (c *Client) OperationMode(ctx context.Context) (string, error) {
 	return c.string(ctx, "/storage_service/operation_mode")
 }

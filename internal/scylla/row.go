@@ -35,6 +35,9 @@ func ReadRow(ctx context.Context, c *Client) api.NodeStatusReport {
 // Reader reads rows of one node and remembers which members it has seen: up to 2025.2 ScyllaDB's list of members is a map by address
 // and silently loses one of two members behind the same address. Not safe for concurrent use.
 type Reader struct {
+	// Supervisor is the supervisord of ScyllaDB's container, queried for a row that could not be made; nil is not queried.
+	Supervisor *Client
+
 	c *Client
 	// seen maps the host IDs of the last row to their canonical address, empty when it is not known.
 	seen map[string]string
@@ -69,6 +72,14 @@ func (r *Reader) Remember(row api.NodeStatusReport) {
 // ScyllaDB returned them. Observations are joined by host ID: an address alone never makes a node UP where gossip has the host ID behind it. Since is not set. The result is sorted
 // by host ID; the same answers give the same row.
 func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
+	row := r.read(ctx)
+	if row.Error != nil && r.Supervisor != nil {
+		row.Process = endedProcess(ctx, r.Supervisor)
+	}
+	return row
+}
+
+func (r *Reader) read(ctx context.Context) api.NodeStatusReport {
 	var row api.NodeStatusReport
 	r.gaps = nil
 	// Each of these appears at its own stage of starting; its absence is no error of the row. When no answer comes at all, the other requests would get none either.
@@ -80,7 +91,7 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	if row.HostID, err = hostid.Optional(own); err != nil {
 		return failed(row, fmt.Errorf("host ID of this node: %w", err))
 	}
-	row.OperationMode, err = r.c.OperationMode(ctx)
+	row.OperationMode, err = r.mode(ctx)
 	r.gap(err)
 	row.ScyllaVersion, err = r.c.ReleaseVersion(ctx)
 	r.gap(err)
@@ -109,17 +120,6 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	}
 	return row
 }
-
-// gap records a request without an answer, once for all its attempts.
-func (r *Reader) gap(err error) {
-	if err != nil && !slices.ContainsFunc(r.gaps, func(known error) bool { return known.Error() == err.Error() }) {
-		r.gaps = append(r.gaps, err)
-	}
-}
-
-// Gaps are the requests that got no answer when the last row was read and cost only their part of that row: those of a stage of starting that is not reached yet, or of a node in
-// trouble. A path that a version does not have is no gap.
-func (r *Reader) Gaps() []error { return r.gaps }
 
 // ownsNothing is false for a node without observations that answers that it owns no tokens, else nil.
 //

@@ -422,6 +422,9 @@ and their root file systems are read-only. A real API server that enforces the s
 image does by itself, query and barrier have to read files that belong to another user; they then run as root with ` + "`" + `DAC_OVERRIDE` + "`" + ` alone, on a volume that is mounted read-only. That fits
 *baseline*. Let the StatefulSet name ScyllaDB's user (` + "`" + `runAsUser` + "`" + `) to avoid it.
 
+While ScyllaDB gives no row, a reporter queries the supervisord of ScyllaDB's image in its own Pod, on 127.0.0.1:9001, with the one method ` + "`supervisor.getProcessInfo`" + `. That port has no
+password and can also stop ScyllaDB: nothing of ours forwards or opens it, and ` + "`--scylla-supervisor-url=`" + ` turns the query off, as ` + "`inject`" + ` does for Pods on the Kubernetes node's network.
+
 ## Network
 
 [install/networkpolicies](install/networkpolicies) has two NetworkPolicies to adapt, one for the controller, one for a guarded cluster. Each connection that is needed, and each that must not be, is a

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -179,10 +180,11 @@ func TestSupervisor(t *testing.T) {
 		slow   bool
 		starts int
 		last   string
+		state  string
 	}{
-		"exit 0 is final":                  {[]int{1, 137, 0}, true, 3, "INFO exited: scylla (exit status 0; expected)"},
-		"quick deaths end in FATAL":        {[]int{1, 1, 1, 1}, false, 4, "INFO gave up: scylla entered FATAL state, too many start retries too quickly"},
-		"a quick exit 0 is a failed start": {[]int{0, 0, 0, 0}, false, 4, "INFO gave up: scylla entered FATAL state, too many start retries too quickly"},
+		"exit 0 is final":                  {[]int{1, 137, 0}, true, 3, "INFO exited: scylla (exit status 0; expected)", "EXITED"},
+		"quick deaths end in FATAL":        {[]int{1, 1, 1, 1}, false, 4, "INFO gave up: scylla entered FATAL state, too many start retries too quickly", "FATAL"},
+		"a quick exit 0 is a failed start": {[]int{0, 0, 0, 0}, false, 4, "INFO gave up: scylla entered FATAL state, too many start retries too quickly", "FATAL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -192,7 +194,7 @@ func TestSupervisor(t *testing.T) {
 				var mu sync.Mutex
 				starts := 0
 				var said []string
-				s := supervisor{
+				s := &supervisor{
 					minUptime: time.Second, stopWait: time.Minute, clock: NewClock(1),
 					say: func(f string, a ...any) { mu.Lock(); said = append(said, fmt.Sprintf(f, a...)); mu.Unlock() },
 					start: func() (func() int, func(os.Signal), error) {
@@ -217,6 +219,9 @@ func TestSupervisor(t *testing.T) {
 				if said[len(said)-1] != tc.last {
 					t.Error(said)
 				}
+				if p := s.processInfo(); p.state != tc.state || p.exit != 0 || p.stop < p.start {
+					t.Errorf("supervisord says %+v, want %s", p, tc.state)
+				}
 				select {
 				case err := <-done:
 					t.Errorf("the container ended: %v", err)
@@ -232,6 +237,46 @@ func TestSupervisor(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The container runs on after ScyllaDB has ended in it, and its supervisord says how; it has no other method than the two that are simulated.
+func TestNoHarm8SupervisordSaysHowScyllaDBEnded(t *testing.T) {
+	t.Parallel()
+	ip := loopback()
+	env := []string{"SCYLLASIM_SPEED=20", "SCYLLASIM_SUPERVISOR=" + ip + ":9001"}
+	_, out := startProcess(t, "/docker-entrypoint.py", env, "--workdir="+t.TempDir(), "--listen-address="+ip, "--api-address="+ip, "--seeds="+ip)
+	until(t, out, "initialization completed", 1)
+	call := func(method, name string) string {
+		t.Helper()
+		body := "<?xml version='1.0'?><methodCall><methodName>supervisor." + method + "</methodName><params><param><value><string>" + name + "</string></value></param></params></methodCall>"
+		resp, err := http.Post("http://"+ip+":9001/RPC2", "text/xml", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(resp.Status, err)
+		}
+		return strings.ReplaceAll(string(b), "\n", "")
+	}
+	has := func(answer string, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if !strings.Contains(answer, w) {
+				t.Errorf("no %s in %s", w, answer)
+			}
+		}
+	}
+	has(call("getProcessInfo", "scylla"), "<name>statename</name><value><string>RUNNING</string>", "<name>stop</name><value><int>0</int>")
+	has(call("getProcessInfo", "other"), "<fault>", "BAD_NAME")
+	has(call("shutdown", "scylla"), "<fault>", "UNKNOWN_METHOD")
+	kill, said := startProcess(t, "sh", env, "-c", "supervisorctl signal TERM scylla")
+	if err := kill.Wait(); err != nil {
+		t.Fatal(err, said)
+	}
+	until(t, out, "exited: scylla (exit status 0; expected)", 1)
+	has(call("getProcessInfo", "scylla"), "<name>statename</name><value><string>EXITED</string>", "<name>exitstatus</name><value><int>0</int>")
 }
 
 func TestServerCommandOptions(t *testing.T) {

@@ -64,7 +64,7 @@ func EntrypointCommand(ctx context.Context, args []string, env func(string) stri
 	if s, err := strconv.ParseFloat(env("SCYLLASIM_SPEED"), 64); err == nil && s > 0 {
 		speed = s
 	}
-	s := supervisor{
+	s := &supervisor{
 		say: say, clock: NewClock(speed), minUptime: time.Second, stopWait: 15 * time.Minute,
 		start: func() (func() int, func(os.Signal), error) {
 			cmd := exec.Command(self, flags.without("dc", "rack")...)
@@ -84,6 +84,7 @@ func EntrypointCommand(ctx context.Context, args []string, env func(string) stri
 	// The kernel kills the child when the thread that started it ends (Pdeathsig), so this goroutine keeps its thread.
 	runtime.LockOSThread()
 	say("INFO supervisord started with pid %d", os.Getpid())
+	defer s.listen(ctx, cmp.Or(env("SCYLLASIM_SUPERVISOR"), supervisorAddress))()
 	if err := s.run(ctx); err != nil {
 		return fail(err)
 	}

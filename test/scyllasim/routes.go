@@ -119,6 +119,8 @@ func (n *Node) apiConfig(c apiCall) (any, error) {
 		return !n.o.NoRepairBasedOps, nil
 	case "allowed_repair_based_node_ops":
 		return "replace,removenode,rebuild,bootstrap,decommission", nil
+	case "maintenance_mode":
+		return false, nil
 	case "ignore_dead_nodes_for_replace":
 		return strings.Join(n.o.IgnoreDeadNodes, ","), nil
 	case "broadcast_address":

@@ -20,7 +20,7 @@ import (
 
 // shellTools are the commands that scripts of init containers and hooks need, with the options that they use.
 var shellTools = map[string]func(ctx context.Context, args []string, hc interp.HandlerContext) error{
-	"cat": toolCat, "cp": toolCopy, "mkdir": toolMkdir, "rm": toolRemove, "sleep": toolSleep, "touch": toolTouch,
+	"cat": toolCat, "cp": toolCopy, "mkdir": toolMkdir, "rm": toolRemove, "sleep": toolSleep, "supervisorctl": toolSupervisorctl, "touch": toolTouch,
 }
 
 // toolOptions separates leading options, as single letters, from operands. An option that is not in known is an error.

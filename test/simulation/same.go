@@ -21,7 +21,7 @@ func sameObject(a, b any) bool { return reflect.DeepEqual(a, b) || equality.Sema
 func sameRow(a, b *api.NodeStatusReport) bool {
 	return a.HostID == b.HostID && a.OperationMode == b.OperationMode && a.ScyllaVersion == b.ScyllaVersion && a.Fault == b.Fault &&
 		a.LegacyTopology == b.LegacyTopology && a.Coordinator == b.Coordinator && a.Group0ID == b.Group0ID &&
-		sameValue(a.Error, b.Error) && sameValue(a.OwnsTokens, b.OwnsTokens) && sameValue(a.Heartbeat, b.Heartbeat) &&
+		sameValue(a.Error, b.Error) && sameValue(a.OwnsTokens, b.OwnsTokens) && sameValue(a.Heartbeat, b.Heartbeat) && sameProcess(a.Process, b.Process) &&
 		slices.Equal(a.RepairBased, b.RepairBased) && slices.Equal(a.Operations, b.Operations) && slices.Equal(a.Places, b.Places) && sameCells(a.ObservedNodes, b.ObservedNodes) &&
 		(a.LastRow == b.LastRow || a.LastRow != nil && b.LastRow != nil && a.LastRow.HostID == b.LastRow.HostID && sameCells(a.LastRow.ObservedNodes, b.LastRow.ObservedNodes))
 }
@@ -30,6 +30,10 @@ func sameCells(a, b []api.ObservedNodeStatusReport) bool {
 	return slices.EqualFunc(a, b, func(x, y api.ObservedNodeStatusReport) bool {
 		return x.HostID == y.HostID && x.Status == y.Status && x.State == y.State && sameTime(x.Since, y.Since)
 	})
+}
+
+func sameProcess(a, b *api.ScyllaDBProcess) bool {
+	return a == b || a != nil && b != nil && a.State == b.State && sameValue(a.ExitStatus, b.ExitStatus) && sameTime(a.Ended, b.Ended)
 }
 
 func sameTime(a, b *metav1.Time) bool { return a == b || a != nil && b != nil && a.Equal(b) }

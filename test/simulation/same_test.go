@@ -22,7 +22,8 @@ func TestSameRow(t *testing.T) {
 		return &api.NodeStatusReport{ObservedNodes: cells(), Error: new("e"), LastRow: &api.LastRow{HostID: "l", ObservedNodes: cells()}, Fault: "f", HostID: "h",
 			OperationMode: "m", OwnsTokens: new(true), ScyllaVersion: "v", LegacyTopology: true, Coordinator: "c", Group0ID: "g", RepairBased: []string{"r"},
 			Places:     []api.NodePlace{{HostID: "a", Datacenter: "d", Rack: "k"}},
-			Operations: []api.NodeOperation{{Type: "t", State: "s", HostID: "o", Error: "e"}}, Heartbeat: &api.ReportHeartbeat{Port: 1, Fingerprint: "p"}}
+			Operations: []api.NodeOperation{{Type: "t", State: "s", HostID: "o", Error: "e"}}, Heartbeat: &api.ReportHeartbeat{Port: 1, Fingerprint: "p"},
+			Process: &api.ScyllaDBProcess{State: "s", ExitStatus: new(int32(1)), Ended: new(at)}}
 	}
 	if !sameRow(full(), full()) || !sameRow(&api.NodeStatusReport{}, &api.NodeStatusReport{}) {
 		t.Error("rows of the same words are not the same")
