@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -85,6 +86,8 @@ type Member struct {
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`
+	// Process is how its ScyllaDB ended within the container that runs, by its supervisord; nil where it has not, and where that is not known.
+	Process *api.ScyllaDBProcess `json:"process,omitempty"`
 	// Vitals are the node's answers about its process and data; empty with every source but SourceLive.
 	Vitals Vitals `json:"vitals,omitzero"`
 	// ReplaceRequested is true while label scylla/replace is on the Service; Replacing is the original host ID of an open

@@ -85,7 +85,7 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 	mb := Member{
 		Ref: c.ix.refs[name], Namespace: c.Namespace,
 		Service: c.ix.services[name], Pod: c.ix.pods[name], StatefulSet: c.ix.set(name),
-		PVCName: c.ix.pvcName(name), PodState: PodState(c.ix.pods[name]), Vitals: c.Facts[name].Vitals,
+		PVCName: c.ix.pvcName(name), PodState: PodState(c.ix.pods[name]), Vitals: c.Facts[name].Vitals, Process: c.process(name),
 	}
 	mb.PVC = c.ix.pvcs[mb.PVCName]
 	mb.Joined = joined(mb.Service)

@@ -78,7 +78,11 @@ func (c *Cluster) passing(member string) code.Message {
 		return code.New(bootstrap.StepBeginAnew).Do(c.beginAnew()...)
 	case unscheduled(pod):
 		return c.scheduleStep(member, pod)
-	case Starting(pod):
+	}
+	if _, step := c.Halted(member); !step.IsZero() {
+		return step
+	}
+	if Starting(pod) {
 		return code.New(StepWaitForStart, "waits", PodWaiting(pod)).Do(code.Kubectl(c.Namespace, "get", "pod", member))
 	}
 	return code.Message{}

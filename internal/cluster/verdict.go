@@ -96,7 +96,7 @@ func (c *Cluster) HealthOf(m *matrix.Matrix) Health {
 	silent, since := c.ControllerSilent()
 	outdated := append(bootstrap.Outdated(m, c.Peers(), silent, since), bootstrap.RolloutBlockers(c.rollouts(nil), c.Namespace)...)
 	outdated = append(outdated, c.doubts("")...)
-	beside := slices.Concat(c.bannedBlockers(), c.claimBlockers(), c.labelBlockers())
+	beside := slices.Concat(c.bannedBlockers(), c.haltedBlockers(), c.claimBlockers(), c.labelBlockers())
 	h := m.Health()
 	out := Health{Healthy: h.AllUp && len(outdated)+len(beside) == 0, Nodes: h.Nodes, Up: h.Up, Total: h.Total + len(outdated) + len(beside)}
 	out.Blockers = slices.Concat(h.Blockers, outdated, beside)

@@ -386,6 +386,11 @@ func (s *scene) starting() {
 }
 
 func (s *scene) down() {
+	for k := range s.h.Blockers {
+		if b := &s.h.Blockers[k]; b.Reason == matrix.ReasonHalted { // a new node, which no row has
+			s.add(Finding{Kind: NodeDown, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}}, Message: code.New(sayNotServing, "node", b.Observed.Name(), "why", b.Cause), Step: b.Step}, k)
+		}
+	}
 	for _, i := range s.inFate(down) {
 		n := &s.nodes[i]
 		f := Finding{
@@ -437,6 +442,9 @@ func (s *scene) downMessage(n *node) (message, step code.Message) {
 			step = code.New(cluster.StepSeeSchedule).Do(code.Kubectl(s.c.Namespace, "describe", "pod", n.Name()))
 		}
 	default:
+		if why, _ = s.c.Halted(n.Member); !why.IsZero() {
+			break
+		}
 		why = code.New(whyPod, "state", cluster.PodState(pod))
 		for _, k := range n.about {
 			// A Pod without trouble explains nothing; the reason for its missing row does.

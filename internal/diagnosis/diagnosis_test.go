@@ -194,6 +194,126 @@ func TestNoHarm16DecommissionedIsWhatRowsSay(t *testing.T) {
 	}
 }
 
+// TestNoHarm8ADeadScyllaDBIsNotStarting: its container runs on without it, or with it drained, and waiting does not help. Every such cluster is not healthy, so that status ends with
+// exit code 3, and no step gives the node up.
+func TestNoHarm8ADeadScyllaDBIsNotStarting(t *testing.T) {
+	t.Parallel()
+	const member, newcomer = "demo-dc1-rack2-0", "demo-dc1-rack1-1"
+	at := metav1.NewTime(scenes.Now.Add(-10 * time.Minute))
+	const look = "kubectl logs " + member + " -c scylla -n demo"
+	process := func(state string, status *int32) *api.NodeStatusReport {
+		return &api.NodeStatusReport{Error: new("connection refused"), Process: &api.ScyllaDBProcess{State: state, ExitStatus: status, Ended: &at}}
+	}
+	mode := func(mode string) *api.NodeStatusReport {
+		return &api.NodeStatusReport{Error: new("HTTP 500"), OperationMode: mode}
+	}
+	// dead is a member whose container runs, and is not ready for so long.
+	dead := func(said *api.NodeStatusReport, notReady time.Duration) *plugintest.Cluster {
+		c := plugintest.New(3, 1).NoReports().DownSince(member, notReady)
+		p := c.Pod(member)
+		p.Status.Conditions[1].LastTransitionTime = metav1.NewTime(scenes.Now.Add(-notReady))
+		p.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(scenes.Now.Add(-time.Hour))}}}
+		return c.Says(func(by plugintest.Node, r *api.NodeStatusReport) {
+			if by.Name == member && said != nil {
+				r.ObservedNodes, r.Error, r.OperationMode, r.OwnsTokens, r.Process = nil, said.Error, said.OperationMode, nil, said.Process
+			}
+		})
+	}
+	onPod := func(c *plugintest.Cluster, change func(*corev1.Pod)) *plugintest.Cluster {
+		change(c.Pod(member))
+		return c
+	}
+	const long = 10 * time.Minute
+	claim := func(deleting *metav1.Time) func(*cluster.Objects) {
+		return func(o *cluster.Objects) {
+			o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + member, DeletionTimestamp: deleting, Finalizers: []string{"kubernetes.io/pvc-protection"}}})
+		}
+	}
+	isDown := func(why string) []string { return []string{"NodeDown: " + member + " is DOWN: " + why} }
+	notServing := func(why string) []string { return []string{"NodeDown: " + newcomer + " does not serve: " + why} }
+	starting := []string{"NodeStarting: " + member + " is starting: waits for container scylla to become ready"}
+	wait := "kubectl get pod " + member + " -n demo"
+	for name, tc := range map[string]struct {
+		cluster *plugintest.Cluster
+		change  func(*cluster.Objects)
+		want    []string
+		step    string // the first command; none where it is empty
+	}{
+		"ended with 0, as a banned one": {cluster: dead(process("EXITED", new(int32(0))), long), step: look,
+			want: isDown("its ScyllaDB ended with exit status 0 at 2026-11-21 11:50:00 UTC, and its container runs on without it")},
+		"given up": {cluster: dead(process("FATAL", nil), long), step: look,
+			want: isDown("its ScyllaDB ended at 2026-11-21 11:50:00 UTC, and its container runs on without it")},
+		"stopped by a person": {cluster: dead(process("STOPPED", new(int32(0))), long), step: look,
+			want: isDown("its ScyllaDB ended with exit status 0 at 2026-11-21 11:50:00 UTC, and its container runs on without it")},
+		"about to be started again": {cluster: dead(process("BACKOFF", nil), time.Minute), step: look,
+			want: isDown("its ScyllaDB ended at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+		"again and again": {cluster: dead(process("RUNNING", nil), time.Minute), step: look,
+			want: isDown("its ScyllaDB ended at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+		"ended with 1": {cluster: dead(process("EXITED", new(int32(1))), time.Minute), step: look,
+			want: isDown("its ScyllaDB ended with exit status 1 at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+		"killed": {cluster: dead(process("EXITED", new(int32(-1))), time.Minute), step: look,
+			want: isDown("its ScyllaDB ended by a signal at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+		"drained": {cluster: dead(mode("DRAINED"), time.Minute), change: claim(nil), step: "kubectl delete pod " + member + " -n demo",
+			want: isDown("it was drained (nodetool drain): it is alive, and serves again after a restart")},
+		"drained, and its claim goes with its Pod": {cluster: dead(mode("DRAINED"), time.Minute), change: claim(&at),
+			want: isDown("it was drained (nodetool drain): it is alive, and serves again after a restart")},
+		"drained, and its claim is not known": {cluster: dead(mode("DRAINED"), time.Minute),
+			want: isDown("it was drained (nodetool drain): it is alive, and serves again after a restart")},
+		"in maintenance mode": {cluster: dead(mode("MAINTENANCE"), time.Minute), step: "kubectl get pod " + member + " --output yaml -n demo",
+			want: isDown("it is in maintenance mode: it is alive, and connects to no other node")},
+		// Without an answer of supervisord the time decides.
+		"refused for long":      {cluster: dead(mode(""), long), step: look, want: isDown("its container has run for 10m0s without being ready")},
+		"refused for a minute":  {cluster: dead(mode(""), time.Minute), step: wait, want: starting},
+		"STARTING for long":     {cluster: dead(mode("STARTING"), long), step: look, want: isDown("its container has run for 10m0s without being ready")},
+		"STARTING for a minute": {cluster: dead(mode("STARTING"), time.Minute), step: wait, want: starting},
+		"JOINING for long":      {cluster: dead(mode("JOINING"), long), step: wait, want: starting},
+		"long in its barrier, and started a minute ago": {cluster: onPod(dead(mode(""), long), func(p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(scenes.Now.Add(-time.Minute))})
+		}), step: wait, want: starting},
+		// What supervisord said is not about this ScyllaDB.
+		"of the container before": {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(scenes.Now.Add(-time.Minute))
+		}), step: wait, want: starting},
+		"on the Kubernetes node's network": {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Spec.HostNetwork = true }), step: wait, want: starting},
+		"of a reporter that is away":       {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false }), step: wait, want: starting},
+		"of a Pod that ends":               {cluster: onPod(dead(mode("DRAINED"), time.Minute), func(p *corev1.Pod) { p.DeletionTimestamp = &at }), want: []string{"NodeStarting: " + member + " is starting: waits for its Pod to end"}, step: wait},
+		// New nodes, which no row lists.
+		"a new node that ended": {cluster: started(long, process("EXITED", new(int32(1)))), step: strings.Replace(look, member, newcomer, 1),
+			want: notServing("its ScyllaDB ended with exit status 1 at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+		"a new node that waits for its turn": {cluster: started(long, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "STARTING"}),
+			want: []string{"remark NodeUnheard: " + newcomer + " has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone"}, step: "kubectl delete pod " + newcomer + " -n demo"},
+		"a new node that streams": {cluster: started(long, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "BOOTSTRAP"})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := objectsOf(tc.cluster, nil)
+			if tc.change != nil {
+				tc.change(&o)
+			}
+			c := cluster.New(o, cluster.SourceAuto, scenes.Now)
+			findings := diagnosis.Of(c)
+			if diff := cmp.Diff(tc.want, said(findings)); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			check(t, c, findings)
+			for _, f := range findings {
+				if f.Step.Commands == nil && tc.step == "" {
+					continue
+				}
+				if f.Step.Commands == nil || words.Shell(f.Step.Commands[0]) != tc.step {
+					t.Errorf("step %q, want %q", words.Text(f.Step), tc.step)
+				}
+			}
+			for _, n := range c.Matrix().Nodes() {
+				if c.Matrix().NodeReplaceable(n.HostID) {
+					t.Errorf("%s may be replaced", n.Name())
+				}
+			}
+		})
+	}
+}
+
 // TestNoHarm12StatusShowsWhatIsForced: a force was only a word in the line of its Pod.
 func TestNoHarm12StatusShowsWhatIsForced(t *testing.T) {
 	t.Parallel()

@@ -149,7 +149,7 @@ func ofStatefulSet(r matrix.Reason) bool {
 func (s *scene) look() {
 	for k := range s.h.Blockers {
 		r := s.h.Blockers[k].Reason
-		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && !ofStatefulSet(r) && r != matrix.ReasonClaimDeleting && r != matrix.ReasonDecommissionLabel {
+		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && !ofStatefulSet(r) && r != matrix.ReasonClaimDeleting && r != matrix.ReasonDecommissionLabel && r != matrix.ReasonHalted {
 			s.nodes[j].about = append(s.nodes[j].about, k)
 		}
 	}
@@ -207,7 +207,8 @@ func (s *scene) fateOf(n *node) fate {
 		return lost
 	case s.c.DataGone(n.Member):
 		return down
-	case cluster.Starting(pod):
+	}
+	if why, _ := s.c.Halted(n.Member); why.IsZero() && cluster.Starting(pod) {
 		return starting
 	}
 	return down

@@ -22,6 +22,7 @@ var gravity = [...]Reason{
 	ReasonForeignVolume,
 	ReasonClaimDeleting,
 	ReasonDecommissionLabel,
+	ReasonHalted,
 	ReasonForceInvalid,
 	ReasonReplaceInvalid,
 	ReasonLabelMissing,

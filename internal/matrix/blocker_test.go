@@ -17,7 +17,7 @@ import (
 
 func TestReasonsAreStableAndRanked(t *testing.T) {
 	want := []Reason{
-		"SplitCluster", "DataDirectoryUnusable", "ForeignVolume", "ClaimDeleting", "DecommissionLabel", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "VolumeUnreadable", "VersionTooOld", "Isolated", "ControllerSilent",
+		"SplitCluster", "DataDirectoryUnusable", "ForeignVolume", "ClaimDeleting", "DecommissionLabel", "ScyllaDBHalted", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "VolumeUnreadable", "VersionTooOld", "Isolated", "ControllerSilent",
 		"ReportMissing", "ReplacedNodeUp", "PodToBeReplaced", "NodeDown", "NoOtherSeed", "SeedsOfAnotherCluster", "ReportOutdated", "OperatorDegraded", "RolloutInProgress", "PodsNotReady",
 		"FirstNodePending", "OneNewcomerAtATime", "ReporterSilent", "RowError", "RowMissing", "HostIDMissing", "RowStale", "NodeUnknown", "NodeNotSeen", "DatacenterNotVerified",
 		"PermitForOther", "ViewHeld", "PermitPending", "Stabilising",

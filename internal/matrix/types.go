@@ -118,6 +118,7 @@ const (
 	ReasonDatacenterUnverified Reason = "DatacenterNotVerified" // a datacenter is known whose nodes cannot be asked from here
 	ReasonReportMissing        Reason = "ReportMissing"         // no report, and the cluster is not new
 	ReasonClaimDeleting        Reason = "ClaimDeleting"         // a node's volume is deleted when its Pod ends
+	ReasonHalted               Reason = "ScyllaDBHalted"        // a new node's ScyllaDB does not come up by itself
 	ReasonDecommissionLabel    Reason = "DecommissionLabel"     // a label says that a node has left, and rows list it as a member
 	ReasonForceInvalid         Reason = "ForceValueInvalid"
 	ReasonReplaceInvalid       Reason = "ReplaceRequestInvalid" // replacing label present but empty

@@ -153,7 +153,7 @@ func find(m *matrix.Matrix, r matrix.Ref) (int, bool) {
 func newNode(s *cluster.Cluster, m cluster.Member) Node {
 	n := Node{
 		Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail),
-		Version: m.Version, OperationMode: m.OperationMode, Image: m.Image, Vitals: m.Vitals, Pod: m.PodState, Force: m.Force,
+		Version: m.Version, OperationMode: m.OperationMode, Image: m.Image, Vitals: m.Vitals, Process: m.Process, Pod: m.PodState, Force: m.Force,
 		Row: RowState{Written: TimePtr(m.RowWritten)},
 	}
 	if n.Pod == "" {

@@ -203,6 +203,8 @@ type Node struct {
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`
+	// Process is how its ScyllaDB ended within the container that runs (state, exitStatus, ended), by its supervisord; absent where it has not.
+	Process *api.ScyllaDBProcess `json:"process,omitempty"`
 	// Vitals are its uptime, data and tokens; absent unless the node itself was asked (--source=live) and answered.
 	cluster.Vitals `json:",inline"`
 	// Pod is the Pod's state in words, as kubectl's STATUS column with ready containers; "None" without one.

@@ -35,6 +35,7 @@ var facts = map[code.Code]string{
 	code.Code(matrix.ReasonHostIDMissing):        "the host ID of {observed} is not known yet[: {why}]",
 	code.Code(matrix.ReasonDatacenterUnverified): "datacenter {datacenter} was not verified: its nodes cannot be asked from here",
 	code.Code(matrix.ReasonDecommissionLabel):    "{name} is labelled as decommissioned and is a member[: {why}]",
+	code.Code(matrix.ReasonHalted):               "ScyllaDB of {name} does not come up by itself[: {why}]",
 	code.Code(matrix.ReasonReportMissing):        "there is no status report, and the cluster is not new[: {why}]",
 	code.Code(matrix.ReasonForceInvalid):         "annotation " + api.AnnotationForceProceed + ` on the Service of {name} is {q:why}; only "` + api.ForceProceedValue + `" opens`,
 	code.Code(matrix.ReasonReplaceInvalid):       "which node {name} replaces is not known[: {why}]",

@@ -49,6 +49,14 @@ var findingWords = map[code.Code]string{
 	"BecausePod":                "its Pod is {state}",
 	"BecauseNoPlace":            "its Pod waits for {waits}",
 
+	"ScyllaDBEnded":         "its ScyllaDB ended[ {how}][ at {ended}], and its container runs on without it",
+	"ScyllaDBStartsOver":    "its ScyllaDB ended[ {how}][ at {ended}] within its container, and is started again there",
+	"EndedWithStatus":       "with exit status {status}",
+	"EndedBySignal":         "by a signal",
+	"ScyllaDBStartsLong":    "its container has run for {for} without being ready",
+	"ScyllaDBDrained":       "it was drained (nodetool drain): it is alive, and serves again after a restart",
+	"ScyllaDBInMaintenance": "it is in maintenance mode: it is alive, and connects to no other node",
+
 	"NumbersSplit":    "{sizes&} host IDs in their lists",
 	"NumbersPairs":    "{down} of {pairs} pairs of {nodes} nodes",
 	"NumbersRows":     "{down} of {rows} rows {down?says|say} DOWN, {up} {up?says|say} UP[; {machine}]",
@@ -75,6 +83,9 @@ var findingWords = map[code.Code]string{
 
 	"WaitForLeaving":     "it is being decommissioned, and the Scylla Operator has no row of it until it has left: wait; what it does, its log says: {1}",
 	"WaitForStart":       "it is starting: wait[; it waits for {waits}]: {1}",
+	"SeeHaltedScyllaDB":  "delete and replace nothing yet; see its log: {1}; and what the texts there mean: {2}",
+	"RestartDrained":     "restart it once the work for which it was drained is over[: {1}]",
+	"EndMaintenance":     "once that work is over, remove maintenance_mode from its arguments or its scylla.yaml, and restart it; see its Pod: {1}",
 	"ApplyParallel":      "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady): {1}, which leaves its Pods, and apply it again with Parallel",
 	"ForcePastZeroToken": "{node} has joined and owns no tokens, and the Scylla Operator waits for ever for its tokens; where nothing else holds the newcomer up: {1}",
 	"LowerOrdinalFirst":  "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady); see what {lower} waits for: {1}",

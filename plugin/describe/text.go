@@ -147,6 +147,15 @@ func placeText(n *render.Node) string {
 // processText is the node's report on its process and data, empty where it was not asked.
 func processText(n *render.Node) string {
 	var parts []string
+	if p := n.Process; p != nil { // as supervisord has it
+		parts = append(parts, p.State)
+		if p.ExitStatus != nil {
+			parts = append(parts, fmt.Sprintf("exit status %d", *p.ExitStatus))
+		}
+		if p.Ended != nil {
+			parts = append(parts, "ended "+words.Moment(p.Ended.Time))
+		}
+	}
 	up, load, tokens := render.VitalsTexts(n.Vitals)
 	if up != "" {
 		parts = append(parts, "up for "+up)

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+)
+
+// Why a ScyllaDB does not serve although its container runs: waiting does not help.
+const (
+	haltedEnded       code.Code = "ScyllaDBEnded"      // how, ended
+	haltedStartsAgain code.Code = "ScyllaDBStartsOver" // how, ended
+	haltedLong        code.Code = "ScyllaDBStartsLong" // for
+	endedWithStatus   code.Code = "EndedWithStatus"    // status
+	endedBySignal     code.Code = "EndedBySignal"
+	// PausedDrained and PausedMaintenance are of a node that is alive.
+	PausedDrained     code.Code = "ScyllaDBDrained"
+	PausedMaintenance code.Code = "ScyllaDBInMaintenance"
+)
+
+// Steps for them. None of them gives up the node: its volume is intact.
+const (
+	StepSeeHalted      code.Code = "SeeHaltedScyllaDB" // commands: its log, describe
+	StepRestartDrained code.Code = "RestartDrained"    // command: delete the Pod
+	StepEndMaintenance code.Code = "EndMaintenance"    // command: get the Pod
+)
+
+// Operation modes of a node that is alive and serves nobody (storage_service.hh, node_external_status).
+const (
+	modeDrained     = "DRAINED"
+	modeMaintenance = "MAINTENANCE"
+)
+
+// Halted is why the ScyllaDB of a member does not come up by itself while its container runs, and the next step; zero for any other member. Supervisord's answer, ScyllaDB's own mode and
+// the time decide: with the Scylla Operator there is no such answer, and a probe that fails ends the container, which is no longer this case.
+func (c *Cluster) Halted(member string) (why, step code.Message) {
+	if why, step = c.Paused(member); !why.IsZero() {
+		return why, step
+	}
+	if why = c.ended(member); why.IsZero() {
+		why = c.startsLong(member)
+	}
+	if why.IsZero() {
+		return why, step
+	}
+	return why, code.New(StepSeeHalted).Do(code.Kubectl(c.Namespace, "logs", member, "-c", c.ix.scyllaDB.Container(member)), code.Scylla(c.Namespace, "describe", member))
+}
+
+// Paused is Halted of a node that is alive: it was drained, or is in maintenance mode.
+func (c *Cluster) Paused(member string) (why, step code.Message) {
+	if c.container(member) == nil {
+		return code.Message{}, code.Message{}
+	}
+	switch c.mode(member) {
+	case modeDrained:
+		step = code.New(StepRestartDrained)
+		claims := c.Claims(member)
+		// A claim that is being deleted goes with its Pod.
+		if len(claims) > 0 && !slices.ContainsFunc(claims, func(p *corev1.PersistentVolumeClaim) bool { return p.DeletionTimestamp != nil }) {
+			step = step.Do(code.Kubectl(c.Namespace, "delete", "pod", member))
+		}
+		return code.New(PausedDrained), step
+	case modeMaintenance:
+		return code.New(PausedMaintenance), code.New(StepEndMaintenance).Do(code.Kubectl(c.Namespace, "get", "pod", member, "--output", "yaml"))
+	}
+	return code.Message{}, code.Message{}
+}
+
+// container is the state of the member's ScyllaDB container while that runs on a Kubernetes node that answers; nil otherwise.
+func (c *Cluster) container(member string) *corev1.ContainerStatus {
+	pod := c.ix.pods[member]
+	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) {
+		return nil
+	}
+	if st := ScyllaDBStatus(pod); st != nil && st.State.Running != nil {
+		return st
+	}
+	return nil
+}
+
+// fresh is the row of the member's Pod while its reporter runs, nil otherwise.
+func (c *Cluster) fresh(member string) *api.NodeStatusReport {
+	said := c.annotations[member].report
+	if said == nil {
+		return nil
+	}
+	if stale, _ := c.rowStale(c.ix.pods[member]); !stale.IsZero() {
+		return nil
+	}
+	return said
+}
+
+// mode is the operation mode that the node reports now; empty where it does not.
+func (c *Cluster) mode(member string) string {
+	if live := c.Live[member]; live != nil && live.OperationMode != "" {
+		return live.OperationMode
+	}
+	if said := c.fresh(member); said != nil {
+		return said.OperationMode
+	}
+	return ""
+}
+
+// process is how the member's ScyllaDB ended within the container that runs; nil where it has not, and where that is not known. On the Kubernetes node's network the supervisord of
+// another Pod may have answered. The kubelet and supervisord have one clock.
+func (c *Cluster) process(member string) *api.ScyllaDBProcess {
+	st, said := c.container(member), c.fresh(member)
+	if live := c.Live[member]; st == nil || said == nil || said.Process == nil || c.ix.pods[member].Spec.HostNetwork || live != nil && live.Error == nil {
+		return nil
+	}
+	if p := said.Process; p.Ended == nil || !p.Ended.Time.Before(st.State.Running.StartedAt.Time) {
+		return p
+	}
+	return nil // the container was started again since
+}
+
+// ended is the process as a reason; zero where it has not ended.
+func (c *Cluster) ended(member string) code.Message {
+	p := c.process(member)
+	if p == nil {
+		return code.Message{}
+	}
+	m := code.New(haltedStartsAgain)
+	if p.State == api.ProcessFatal || p.State == api.ProcessStopped || p.State == api.ProcessExited && p.ExitStatus != nil && *p.ExitStatus == 0 {
+		m = code.New(haltedEnded)
+	}
+	m.Params = code.Params{}
+	switch {
+	case p.ExitStatus == nil:
+	case *p.ExitStatus < 0:
+		m.Params["how"] = code.New(endedBySignal)
+	default:
+		m.Params["how"] = code.New(endedWithStatus, "status", *p.ExitStatus)
+	}
+	if p.Ended != nil {
+		m.Params["ended"] = p.Ended.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	return m
+}
+
+// startsLong is for a start that takes longer than a node may be DOWN before it counts as dead. A new node waits for its turn and for its data, however long that takes; all others are
+// members, or do not answer at all.
+func (c *Cluster) startsLong(member string) code.Message {
+	pod := c.ix.pods[member]
+	if c.container(member) == nil || serving(pod) || c.TakenAt.IsZero() {
+		return code.Message{}
+	}
+	since := podTransition(pod, corev1.PodReady)
+	if begun := podCondition(pod, corev1.PodInitialized); begun != nil && !since.IsZero() && begun.LastTransitionTime.After(since) {
+		since = begun.LastTransitionTime.Time // the barrier is an init container
+	}
+	took := c.TakenAt.Sub(since)
+	if since.IsZero() || took < c.HealthPolicy().Dead.Duration {
+		return code.Message{}
+	}
+	switch mode := c.mode(member); {
+	case mode == "":
+	case matrix.StateOfMode(mode) != matrix.StateNormal, newcomerMode(mode) && !c.hasJoinedByService(member):
+		return code.Message{}
+	}
+	return code.New(haltedLong, "for", took.Truncate(time.Second))
+}
+
+func (c *Cluster) hasJoinedByService(member string) bool {
+	j := joined(c.ix.services[member])
+	return j != nil && *j
+}
+
+// haltedBlockers are the new nodes that do not come up by themselves, where no row shows that: a cluster with one is not healthy.
+func (c *Cluster) haltedBlockers() []matrix.Blocker {
+	var out []matrix.Blocker
+	for _, name := range c.Newcomers() {
+		ref := c.ix.refs[name]
+		if at, ok := c.all.Index(ref.HostID); !c.banned(name).IsZero() || ok && c.all.Nodes()[at].SeenDown > 0 {
+			continue
+		}
+		if why, step := c.Halted(name); !why.IsZero() {
+			out = append(out, matrix.Blocker{Reason: matrix.ReasonHalted, Observed: ref, Cause: why, Step: step})
+		}
+	}
+	return out
+}
