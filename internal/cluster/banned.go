@@ -13,11 +13,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Evidence that ScyllaDB has banned a newcomer for ever, beside its log.
-const (
-	BannedByExit      code.Code = "EndedBeforeJoining"  // member
-	BannedByOperation code.Code = "JoinOperationFailed" // operation, hostID, error
-)
+// BannedByOperation is evidence that ScyllaDB has banned a newcomer for ever, beside its log.
+const BannedByOperation code.Code = "JoinOperationFailed" // operation, hostID, error
 
 // WithBanned is the same Cluster with the evidence from the logs of newcomers that ScyllaDB will never let them join, by member.
 func (c *Cluster) WithBanned(said map[string]code.Message) *Cluster {
@@ -58,8 +55,8 @@ func (c *Cluster) isNewcomer(member string) bool {
 	return st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil)
 }
 
-// banned is the evidence that ScyllaDB has refused the newcomer for ever, zero where there is none. A volume that was emptied since belongs to another Pod, whose ScyllaDB has not
-// run.
+// banned is the evidence that ScyllaDB has refused the newcomer for ever, zero where there is none. An exit code is none: the container ends as the image's entrypoint does, with 0
+// after SIGTERM and after an error of its own, and the end of a banned ScyllaDB does not end it. A volume that was emptied since belongs to another Pod, whose ScyllaDB has not run.
 func (c *Cluster) banned(member string) code.Message {
 	if !c.isNewcomer(member) {
 		return code.Message{}
@@ -76,10 +73,6 @@ func (c *Cluster) banned(member string) code.Message {
 		if id != "" && op.HostID == id && op.State == "failed" && (op.Type == "bootstrap" || op.Type == "replace") {
 			return code.New(BannedByOperation, "operation", op.Type, "hostID", id, "error", op.Error)
 		}
-	}
-	// [derived] since 2026.1 the process of a banned node ends with exit code 0; no other cause ends a ScyllaDB with it before it has joined.
-	if t := LastEnd(c.ix.pods[member]); t != nil && t.ExitCode == 0 {
-		return code.New(BannedByExit, "member", member)
 	}
 	return code.Message{}
 }

@@ -82,6 +82,12 @@ const (
 	stepNewSeeds   code.Code = "StartWithNewSeeds"  // command: delete the Pod
 )
 
+// A newcomer whose container ended before it joined.
+const (
+	sayEnded  code.Code = "FindingNodeEnded" // node, code
+	stepEnded code.Code = "SeeWhyEnded"      // commands: its log, describe
+)
+
 // Tasks after an operation.
 const (
 	sayReplaced         code.Code = "AfterReplaced"        // node, original

@@ -45,13 +45,14 @@ const (
 	NoNodes            Kind = "NoNodes"            // no node has joined yet
 	Forced             Kind = "Forced"             // remark: a start will skip its barrier
 	NodeUnheard        Kind = "NodeUnheard"        // remark: a newcomer runs, and no node has heard of it
+	NodeEnded          Kind = "NodeEnded"          // remark: the container of a newcomer ended before it joined, and nothing shows why
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 )
 
 var gravity = []Kind{
 	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
-	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, SchemaDisagreement, VersionMix,
+	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, NodeEnded, SchemaDisagreement, VersionMix,
 }
 
 // Kinds lists every kind, the gravest first.

@@ -479,6 +479,9 @@ func TestOf(t *testing.T) {
 			"NodeDown: host ID 35d0f1a0-5ea1-4d00-8000-000000000000 is DOWN, and no member here has it: its datacenter and rack are not known: " +
 				"no majority of the status reports has them (--source=live may)",
 		}},
+		"a newcomer whose container ended": {cluster: ended(), want: []string{
+			"remark NodeEnded: ScyllaDB's container of demo-dc1-rack1-1 ended with exit code 0 before it joined, which does not show why",
+		}},
 		"a newcomer that nobody has heard of": {
 			cluster: started(10*time.Minute, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "STARTING"}),
 			want:    []string{"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone"},

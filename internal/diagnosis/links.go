@@ -289,6 +289,7 @@ func (s *scene) remarks() {
 	}
 	s.forced()
 	s.unheard()
+	s.ended()
 	versions := map[string]bool{}
 	for _, facts := range s.c.Facts {
 		for v := range facts.Schemas {

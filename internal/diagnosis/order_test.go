@@ -108,6 +108,13 @@ func started(running time.Duration, row *api.NodeStatusReport) *plugintest.Clust
 	return c
 }
 
+// ended is a cluster with a newcomer whose container ended before it joined.
+func ended() *plugintest.Cluster {
+	c := started(time.Minute, &api.NodeStatusReport{})
+	c.Pod("demo-dc1-rack1-1").Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	return c
+}
+
 // A newcomer whose ScyllaDB has run for a while and that no node lists is reported, with deleting its Pod as the cure; a newcomer that may be joining is not.
 func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 	const id = "99d2f3a2-9999-4999-8999-999999999999"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -41,6 +42,22 @@ func (s *scene) unheard() {
 		s.remark(Finding{
 			Kind: NodeUnheard, Scope: Scope{Nodes: []matrix.Ref{mb.Ref}}, Since: since, Message: code.New(sayUnheard, "node", mb.Name()),
 			Evidence: code.New(numbersUnheard, "mode", modeStarting), Step: code.New(stepNewSeeds).Do(code.Kubectl(s.c.Namespace, "delete", "pod", mb.Member)),
+		})
+	}
+}
+
+// ended reports newcomers whose container ended before they joined, without ScyllaDB's own words or a node's answer that say why. Its exit code is that of the image's
+// entrypoint: 0 after SIGTERM and after an error of its own, whatever ScyllaDB ended with (dist/docker/docker-entrypoint.py).
+func (s *scene) ended() {
+	for _, name := range s.c.Newcomers() {
+		end := cluster.LastEnd(s.c.Pod(name))
+		if v, err := s.c.Verdict(name); end == nil || err == nil && v.Decision == bootstrap.DecisionRefuse {
+			continue
+		}
+		self, ns := s.c.Place(name), s.c.Namespace
+		s.remark(Finding{
+			Kind: NodeEnded, Scope: Scope{Nodes: []matrix.Ref{self}}, Since: end.FinishedAt.Time, Message: code.New(sayEnded, "node", self.Name(), "code", int(end.ExitCode)),
+			Step: code.New(stepEnded).Do(code.Kubectl(ns, "logs", name, "-c", s.c.Containers().Container(name)), code.Scylla(ns, "describe", name)),
 		})
 	}
 }

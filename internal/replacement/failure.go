@@ -24,7 +24,6 @@ const (
 // Codes of diagnoses made from objects. The log of the container has more (package scylla).
 const (
 	DiagnosisOperationFailed  code.Code = "ReplaceOperationFailed"
-	DiagnosisBanned           code.Code = "ExitedAsBanned"
 	DiagnosisExited           code.Code = "ExitedBeforeJoining"
 	DiagnosisSameHostID       code.Code = "SameHostID"
 	DiagnosisLabels           code.Code = "ReplaceLabelsMalformed"
@@ -88,10 +87,12 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	if p == nil || p.ScyllaDB.Exited == nil {
 		return nil
 	}
-	return diagnoseExit(in, original, newcomer)
+	return diagnoseExit(in)
 }
 
-func diagnoseExit(in *Input, original, newcomer hostid.ID) *Diagnosis {
+// diagnoseExit is for a container that ended without known words of ScyllaDB. The exit code is that of the image's entrypoint, which ends with 0 after SIGTERM and after an error of
+// its own (dist/docker/docker-entrypoint.py), and a banned ScyllaDB does not end its container: no code shows that the volume is lost.
+func diagnoseExit(in *Input) *Diagnosis {
 	p, e := in.Pod, in.Pod.ScyllaDB.Exited
 	switch {
 	case e.Code == ExitLaunchRetry:
@@ -101,11 +102,9 @@ func diagnoseExit(in *Input, original, newcomer hostid.ID) *Diagnosis {
 			Code: DiagnosisLabels, Text: code.New(DiagnosisLabels, "pod", p.Name, "detail", detail(e)),
 			Cure: code.New(saysCorrectLabels, "labels", []string{api.LabelReplace, api.LabelReplacingNodeHostID}, "namespace", in.Namespace, "member", in.Self.Member),
 		}
-	case e.Code == 0:
-		return &Diagnosis{Code: DiagnosisBanned, Text: code.New(DiagnosisBanned, "pod", p.Name, "detail", detail(e)), Cure: resumeCure(in, original, newcomer)}
 	}
 	return &Diagnosis{Code: DiagnosisExited, Text: code.New(DiagnosisExited,
-		"pod", p.Name, "code", int(e.Code), "restarts", int(p.ScyllaDB.Restarts), "detail", detail(e)), Cure: resumeCure(in, original, newcomer)}
+		"pod", p.Name, "code", int(e.Code), "restarts", int(p.ScyllaDB.Restarts), "detail", detail(e)), Cure: lookCure(in)}
 }
 
 // diagnoseLog adds to the log's diagnosis the remedy that fits a replacement.

@@ -219,7 +219,7 @@ func TestState(t *testing.T) {
 		"the task manager says why": {begun(func(in *Input) {
 			in.Self.HostID, in.Joined, in.Operations = hostNew, ptr(false), operation("replace", "failed", hostNew)
 		}), ActionFail, []string{"Failed stream ranges", "knows no second attempt"}},
-		"banned":         {begun(func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: 0}} }), ActionFail, []string{"banned"}},
+		"exited with 0":  {begun(func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: 0}} }), ActionFail, []string{"exited with code 0", "delete nothing yet"}},
 		"unknown target": {begun(func(in *Input) { in.Log = logged(DiagnosisUnknownTarget, "x") }), ActionFail, []string{"is no member", "take the replacement back"}},
 		"joined":         {operator(finishedElsewhere()), ActionFinish, []string{"the Scylla Operator removes the labels"}},
 	} {

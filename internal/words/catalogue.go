@@ -266,7 +266,6 @@ var clusterWords = map[code.Code]string{
 
 	"ReadNow": "the saved objects are more than an hour old, or their age is not known; read the cluster as it is now: {1}",
 
-	"EndedBeforeJoining":  "ScyllaDB on Pod {member} ended with exit code 0 before it had joined, as it does once it is banned; its log says why",
 	"JoinOperationFailed": "its {operation} of host ID {hostID} failed[: {error}]",
 
 	"SignDatacenterNotVerified": "the members of {datacenters&} cannot be asked",

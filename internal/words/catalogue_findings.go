@@ -32,6 +32,8 @@ var findingWords = map[code.Code]string{
 	"FindingNodeUnheard":        "{node} has been starting[ for {age}], and no node has heard of it: the addresses that it was started with as seeds may be gone",
 	"NumbersUnheard":            "it says {mode}, it lists nobody, nobody lists it, and no topology operation is under way",
 	"StartWithNewSeeds":         "make its Pod anew, which then gets the addresses of today: {1}",
+	"FindingNodeEnded":          "ScyllaDB's container of {node} ended with exit code {code} before it joined, which does not show why",
+	"SeeWhyEnded":               "delete nothing yet: see what its log says, and whether a node lists its host ID: {1}; {2}",
 	"FindingGhost":              "{node} is listed by the nodes and belongs to no member",
 	"FindingRightsMissing":      "nobody could be asked: you have no right to {rights&}",
 	"FindingRightsMissingPart":  "a part was not read: you have no right to {rights&}",

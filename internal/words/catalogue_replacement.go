@@ -249,7 +249,6 @@ var replacementSentences = map[code.Code]string{
 	"ReplaceOperationFailed": "ScyllaDB's {operation} operation of new node {node} failed[: {error}]",
 	"ReplaceLabelsMalformed": "ScyllaDB on Pod {pod} was not started: the replace labels of its Service cannot be used[ ({detail})]",
 	"CorrectLabels":          "correct labels {labels&} of service {namespace}/{member}",
-	"ExitedAsBanned":         "ScyllaDB on Pod {pod} exited with code 0 before it joined: the cluster has banned it[ ({detail})]",
 	"ExitedBeforeJoining":    "ScyllaDB on Pod {pod} exited with code {code} before it joined ({restarts} restarts)[ ({detail})]; the first error in its log says why",
 	"NewcomerIsMember":       "new node {node} is a normal member already, and {original} is gone: it was started again before it had noted that it joined, and cannot start any more. {says}",
 	"CureNewcomerIsMember":   "keep its volume out of it: it is a member's. Replace the new node's own host ID: {1}",

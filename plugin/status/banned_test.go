@@ -35,7 +35,7 @@ func logs(t *testing.T, text string) func(*cli.Deps) {
 	}
 }
 
-// TestBesideOperator8ABannedNewcomerIsNotHealthy: every node is UP, and the newcomer can never join: its log says so, or its container.
+// TestBesideOperator8ABannedNewcomerIsNotHealthy: every node is UP, and the newcomer can never join: its log says so, or its container's last words.
 func TestBesideOperator8ABannedNewcomerIsNotHealthy(t *testing.T) {
 	const said = "ERROR 2026-11-21 11:59:09 [shard 0:main] init - Startup failed: std::runtime_error (the topology coordinator rejected request to join the cluster: request canceled because some required nodes are dead)\n"
 	crashing := corev1.ContainerStatus{
@@ -67,8 +67,8 @@ func TestBesideOperator8ABannedNewcomerIsNotHealthy(t *testing.T) {
 	}{
 		"it crashes, and its log says why":                         {crashing, said, "request canceled because some required nodes are dead"},
 		"it crashes, and its log says nothing":                     {crashing, "INFO starting\n", ""},
-		"it ended with exit code 0":                                {ended, "INFO starting\n", "ended with exit code 0 before it had joined"},
-		"it ended with exit code 0, and waits to be started again": {again(crashing.State, corev1.ContainerStateTerminated{}), "INFO starting\n", "ended with exit code 0 before it had joined"},
+		"it ended with exit code 0":                                {ended, "INFO starting\n", ""},
+		"it ended with exit code 0, and waits to be started again": {again(crashing.State, corev1.ContainerStateTerminated{}), "INFO starting\n", ""},
 		"it ended with exit code 0, and is started again":          {again(joining.State, corev1.ContainerStateTerminated{}), "INFO starting\n", ""},
 		"its log is not there, and its last words say why":         {again(crashing.State, message(said)), "", "request canceled because some required nodes are dead"},
 		"its last words say why, after much else":                  {again(crashing.State, message(strings.Repeat("INFO starting\n", 1<<16)+said)), "", "request canceled because some required nodes are dead"},
@@ -92,6 +92,52 @@ func TestBesideOperator8ABannedNewcomerIsNotHealthy(t *testing.T) {
 					t.Errorf("barrier ended with %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
 				}
 			})
+		}
+	}
+}
+
+// TestNoHarm6AnExitCodeIsNoBan: the container of a new node ended. Its exit code is that of the image's entrypoint, 0 after SIGTERM and after an error of the entrypoint, so nothing
+// is named that costs a volume or bans a host ID; what is printed is how to look.
+func TestNoHarm6AnExitCodeIsNoBan(t *testing.T) {
+	for _, exit := range []int32{0, 1} {
+		end := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: exit, FinishedAt: metav1.NewTime(plugintest.Now)}}
+		waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+		joins := func(st corev1.ContainerStatus) (*plugintest.Cluster, string) {
+			c := plugintest.New(3, 1)
+			p := c.Pod(c.Newcomer("dc1", "rack2", 1))
+			st.Name, p.Status.Phase = api.ContainerScyllaDB, corev1.PodRunning
+			p.Status.ContainerStatuses[0] = st
+			p.Status.InitContainerStatuses[2] = corev1.ContainerStatus{Name: api.ContainerBarrier, Ready: true, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}
+			return c, p.Name
+		}
+		for name, stage := range map[string]func() (*plugintest.Cluster, string){
+			"joins, ended": func() (*plugintest.Cluster, string) { return joins(corev1.ContainerStatus{State: end}) },
+			"joins, waits": func() (*plugintest.Cluster, string) {
+				return joins(corev1.ContainerStatus{State: waits, LastTerminationState: end})
+			},
+			"replaces": func() (*plugintest.Cluster, string) {
+				const member = "demo-dc1-rack3-0"
+				return plugintest.New(3, 1).Replacing(member).Exited(member, exit), member
+			},
+		} {
+			for _, args := range [][]string{{"status"}, {"describe", "MEMBER"}, {"barrier", "MEMBER"}, {"replace", "status", "MEMBER"}} {
+				if name != "replaces" && args[0] == "replace" {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s with %d, %s", name, exit, args[0]), func(t *testing.T) {
+					c, member := stage()
+					line := append(strings.Fields(strings.ReplaceAll(strings.Join(args, " "), "MEMBER", member)), "-n", "demo")
+					got := plugintest.Run{Objects: c.Objects(), Args: line, Setup: logs(t, "INFO starting\n")}.Do(t)
+					for _, harm := range []string{"delete pvc", "replace resume", "banned", "poisoned", "REFUSE"} {
+						if strings.Contains(got.Stdout, harm) {
+							t.Errorf("%q is printed:\n%s%s", harm, got.Stdout, got.Stderr)
+						}
+					}
+					if look := "kubectl logs " + member + " -c scylla -n demo"; (args[0] == "status" || name == "replaces") && !strings.Contains(got.Stdout, look) {
+						t.Errorf("no %q in:\n%s%s", look, got.Stdout, got.Stderr)
+					}
+				})
+			}
 		}
 	}
 }

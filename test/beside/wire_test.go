@@ -425,7 +425,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacl
 	// 5: after the deletion of the claim no request can be withdrawn, and the lost record is offered.
 	w.claimGoes(t)
 
-	// 8: a newcomer that ScyllaDB has banned.
+	// 8: a newcomer that ScyllaDB has banned, by its last words: the exit code says nothing.
 	w.states(third, running)
 	w.service(third, func(s *corev1.Service) {
 		delete(s.Labels, api.LabelReplace)
@@ -436,9 +436,10 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacl
 	}
 	banned := waiting
 	banned.Phase = corev1.PodRunning
-	banned.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, RestartCount: 1, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0}}}}
+	banned.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, RestartCount: 1, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0, Message: "init - Startup failed: std::runtime_error (" +
+		"the topology coordinator rejected request to join the cluster: request canceled because some required nodes are dead)"}}}}
 	w.states(newcomer, banned)
-	w.want(3, "the cluster has banned the host ID", "status")
+	w.want(3, "request canceled because some required nodes are dead", "status")
 	w.want(3, "REFUSED", "barrier", newcomer)
 	w.states(newcomer, waiting)
 

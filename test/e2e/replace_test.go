@@ -544,7 +544,10 @@ func TestReplaceResumesAFailedAttempt(t *testing.T) {
 	})
 	f.must(f.Cluster.SignalContainer(f.ctx, f.namespace, victim, api.ContainerScyllaDB, syscall.SIGKILL))
 	f.untilGivenUp()
-	contains(t, "the status of a failed attempt", f.plugin("replace", "status").Stdout, "replace resume")
+	f.waitFor("the log to show that the new volume is lost", func(context.Context) (bool, string, error) {
+		text := f.plugin("replace", "status").Stdout // the exit of the container alone shows nothing
+		return strings.Contains(text, "replace resume"), text, nil
+	})
 	if got := f.service(victim).Labels[api.LabelReplacingNodeHostID]; got != old {
 		t.Errorf("the original host ID is %q, want %q", got, old)
 	}

@@ -36,26 +36,26 @@ const writableCure = "ScyllaDB's entrypoint writes /etc/scylla.d/*, /etc/scylla/
 	"(the latter with a copy of the image's files), and set HOME to a writable folder"
 
 // EntrypointCommand is /docker-entrypoint.py: it writes the configuration that the image's entrypoint writes, then runs the server with
-// the same arguments as a child process and supervises it. It ends with code 1 when a file cannot be written; the real one logs such an
-// error and ends with code 0.
+// the same arguments as a child process and supervises it. Like the real one it logs whatever it cannot do, starts nothing then, and ends
+// with code 0 (dist/docker/docker-entrypoint.py); the real one names the first file that it cannot write.
 func EntrypointCommand(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
 	say := func(format string, a ...any) {
 		_, _ = fmt.Fprintf(stdout, time.Now().UTC().Format("2006-01-02 15:04:05,000 ")+format+"\n", a...)
 	}
-	fail := func(err error) int {
-		_, _ = fmt.Fprintln(stderr, "error:", err)
-		return 1
+	failed := func(err error) int {
+		_, _ = fmt.Fprintf(stdout, "failed!\n%v\n", err)
+		return 0
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fail(fmt.Errorf("find own binary: %w", err))
+		return failed(fmt.Errorf("find own binary: %w", err))
 	}
 	flags, err := parseFlags(args)
 	if err != nil {
-		return fail(err)
+		return failed(err)
 	}
 	if err := writeSetup(setupFiles(flags, env)); err != nil {
-		return fail(err)
+		return failed(err)
 	}
 	if _, err := os.Stat(filepath.Join(rootFolder(env), scyllaYAML)); err != nil {
 		say("WARN %s is missing: the entrypoint of ScyllaDB's image would fail here", scyllaYAML)
@@ -86,7 +86,7 @@ func EntrypointCommand(ctx context.Context, args []string, env func(string) stri
 	say("INFO supervisord started with pid %d", os.Getpid())
 	defer s.listen(ctx, cmp.Or(env("SCYLLASIM_SUPERVISOR"), supervisorAddress))()
 	if err := s.run(ctx); err != nil {
-		return fail(err)
+		return failed(err)
 	}
 	return 0
 }

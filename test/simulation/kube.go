@@ -102,7 +102,6 @@ type podStatus struct {
 	ready    bool
 	lost     bool // by the node controller
 	restarts int32
-	exited   bool
 }
 
 func (w *world) makeCluster() {
@@ -439,7 +438,7 @@ func (w *world) probe(p *pod) {
 	if w.cut[p.name] || p.removed {
 		return
 	}
-	s := podStatus{stage: p.stage, ip: p.obj.Status.PodIP, restarts: p.restarts, ready: p.status.ready, reporter: p.status.reporter, exited: p.failed != ""}
+	s := podStatus{stage: p.stage, ip: p.obj.Status.PodIP, restarts: p.restarts, ready: p.status.ready, reporter: p.status.reporter}
 	if w.now.Sub(p.probed) >= 5*time.Second || p.reporter.state(w.now) == reporterDead {
 		p.probed = w.now
 		s.reporter = p.reporter.state(w.now)
@@ -468,6 +467,7 @@ func (w *world) writeStatus(p *pod, s podStatus) {
 	if s == p.status {
 		return
 	}
+	// Whatever ScyllaDB ends with, its container goes on: supervisord in it does. Only the log and the nodes' answers tell.
 	p.status = s
 	o := p.obj.DeepCopy()
 	st := &o.Status
@@ -492,9 +492,6 @@ func (w *world) writeStatus(p *pod, s podStatus) {
 	}
 	st.InitContainerStatuses = []corev1.ContainerStatus{reporter, {Name: api.ContainerBootstrappedQuery, State: query}, {Name: api.ContainerBarrier, State: barrier}}
 	st.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, State: scylla, Ready: s.ready, RestartCount: s.restarts}}
-	if s.exited && !s.ready {
-		st.ContainerStatuses[0].LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}
-	}
 	is := func(b bool) corev1.ConditionStatus {
 		if b {
 			return corev1.ConditionTrue
