@@ -161,6 +161,10 @@ func (v *opinions) checkNotAlive() finding {
 		return ok(code.New(saysPodAbsent))
 	case p.Ready && !p.Deleting:
 		return failed(code.New(saysPodServes, "pod", p.Name), code.New(saysReplaceCutOff))
+	case !p.Paused.IsZero() && (p.HostID == "" || p.HostID == v.target):
+		f := failed(code.New(saysPodAlive, "pod", p.Name, "why", p.Paused), p.Resume)
+		f.hard = true // a restart brings it back, or shows that it is dead
+		return f
 	}
 	return ok(code.New(saysPodNotReady, "pod", p.Name))
 }

@@ -133,6 +133,7 @@ const (
 	saysPodOfAnother               code.Code = "PodOfAnother"
 	saysPodOfAnotherDelete         code.Code = "PodOfAnotherDelete"
 	saysPodUnscheduled             code.Code = "PodUnscheduled" // pod, waits
+	saysPodAlive                   code.Code = "PodAlive"       // pod, why
 	saysPodServes                  code.Code = "PodServes"
 	saysPodWaits                   code.Code = "PodWaits"
 	saysPodWithoutVolume           code.Code = "PodWithoutVolume"

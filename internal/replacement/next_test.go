@@ -3,6 +3,7 @@
 package replacement
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -555,3 +556,28 @@ func TestThePlanStreamsFromWhoHoldsTheData(t *testing.T) {
 
 // waitsFor is what a Pod waits for, in these words.
 func waitsFor(text string) code.Message { return code.New(SaysLogCure, "text", text) }
+
+// TestNoHarm8ReplaceRefusesAPausedNode: a drained node, or one in maintenance mode, is alive and DOWN for all others; no flag skips the check, and it says how to bring the node back. The Pod of a new
+// node whose attempt failed is another node's.
+func TestNoHarm8ReplaceRefusesAPausedNode(t *testing.T) {
+	for name, tc := range map[string]struct {
+		hostID  hostid.ID
+		refused bool
+	}{
+		"the node":                         {hostOld, true},
+		"a node that does not say which":   {"", true},
+		"the new node of a failed attempt": {hostNew, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := requested()
+			in.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckNotAlive
+			in.Pod.HostID, in.Pod.Paused = tc.hostID, code.New("ScyllaDBDrained")
+			in.Pod.Resume = code.New("RestartDrained").Do(code.Kubectl("scylla", "delete", "pod", "demo-d-0"))
+			v := verify(&in, ReadRecord(in.Service.Labels, in.Service.Annotations), hostOld, false)
+			i := slices.IndexFunc(v.checks, func(c Check) bool { return c.Name == CheckNotAlive })
+			if c := v.checks[i]; c.Blocks() != tc.refused || tc.refused && !strings.Contains(words.Text(c.Cure), "kubectl delete pod demo-d-0 -n scylla") {
+				t.Errorf("refused %v: %s; %s", c.Blocks(), words.Text(c.Evidence), words.Text(c.Cure))
+			}
+		})
+	}
+}

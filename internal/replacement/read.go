@@ -223,6 +223,7 @@ func (r *Reading) pod(p *corev1.Pod, set *appsv1.StatefulSet) *Pod {
 		KubernetesNodeLost: r.Cluster.NodeLost(p) || r.Cluster.KubernetesNode(p).State == cluster.KubernetesNodeGone, Unscheduled: r.Cluster.OnlyUnscheduled(p.Name),
 		Ready: cluster.PodReady(p), Initialising: cluster.Initialising(p), Waiting: cluster.PodWaiting(p),
 	}
+	out.Paused, out.Resume = r.Cluster.Paused(p.Name)
 	if i := slices.IndexFunc(p.Status.InitContainerStatuses, inBarrier); i >= 0 {
 		out.Barrier, out.BarrierSince = r.barrier(p), p.Status.InitContainerStatuses[i].State.Running.StartedAt.Time
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -335,5 +336,22 @@ func TestA1SeedsAreKnownBeforeAnythingIsDeleted(t *testing.T) {
 				t.Errorf("%s, want %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestNoHarm8APausedNodeIsRead: by its own mode, while its reporter and its container run.
+func TestNoHarm8APausedNodeIsRead(t *testing.T) {
+	for mode, want := range map[string]code.Code{"DRAINED": cluster.PausedDrained, "MAINTENANCE": cluster.PausedMaintenance, "STARTING": "", "NORMAL": ""} {
+		said := says(hostA, "2025.2.1")
+		said.OperationMode = mode
+		p := pod("a", said)
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		if in := load(t, service("a", hostA), p).Input("demo-a-0", now, "id"); in.Pod.Paused.Code != want || in.Pod.Resume.IsZero() != (want == "") {
+			t.Errorf("%s: %s, %s", mode, words.Text(in.Pod.Paused), words.Text(in.Pod.Resume))
+		}
+		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+		if in := load(t, service("a", hostA), p).Input("demo-a-0", now, "id"); !in.Pod.Paused.IsZero() {
+			t.Errorf("%s, and its container has ended: %s", mode, words.Text(in.Pod.Paused))
+		}
 	}
 }

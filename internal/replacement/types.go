@@ -87,6 +87,8 @@ type Pod struct {
 	KubernetesNodeLost bool
 	// Unscheduled is the step for a Pod that waits for a Kubernetes node although its volume can be used; zero for any other.
 	Unscheduled code.Message
+	// Paused is why its ScyllaDB, which is alive, serves nobody: it was drained, or is in maintenance mode. Resume brings it back. Both are zero for any other.
+	Paused, Resume code.Message
 	// EndsBy is when a Pod that is being deleted should have ended, its grace period included.
 	EndsBy time.Time
 	IP     string

@@ -65,6 +65,7 @@ var replacementSentences = map[code.Code]string{
 	"PodAbsent":               "the Pod does not exist",
 	"PodUnscheduled":          "Pod {pod} waits for {waits}, and its volume is intact",
 	"PodServes":               "Pod {pod} is Ready: ScyllaDB serves on it, whatever its peers see",
+	"PodAlive":                "ScyllaDB on Pod {pod} does not serve: {why}",
 	"ReplaceCutOff":           "a node that runs is cut off, not dead; repair the network, or stop it first if its data is to be given up",
 	"PodNotReady":             "Pod {pod} is not Ready",
 	"PodWithoutVolume":        "Pod {pod} has no volume to come back with",
