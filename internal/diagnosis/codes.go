@@ -79,7 +79,7 @@ const (
 const (
 	sayUnheard     code.Code = "FindingNodeUnheard" // node
 	numbersUnheard code.Code = "NumbersUnheard"     // mode
-	stepNewSeeds   code.Code = "StartWithNewSeeds"  // command: delete the Pod
+	stepDiscovery  code.Code = "SeeDiscovery"       // commands: its log, describe
 )
 
 // A newcomer whose container ended before it joined.

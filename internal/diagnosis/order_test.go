@@ -115,7 +115,7 @@ func ended() *plugintest.Cluster {
 	return c
 }
 
-// A newcomer whose ScyllaDB has run for a while and that no node lists is reported, with deleting its Pod as the cure; a newcomer that may be joining is not.
+// A newcomer whose ScyllaDB has run for a while and that no node lists is reported, with how to look as the step; a newcomer that may be joining is not.
 func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 	const id = "99d2f3a2-9999-4999-8999-999999999999"
 	for name, tc := range map[string]struct {
@@ -126,7 +126,8 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 	}{
 		"for ten minutes": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, []string{
 			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone; " +
-				"make its Pod anew, which then gets the addresses of today: kubectl delete pod demo-dc1-rack1-1 -n demo",
+				"delete nothing yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the former addresses are on its volume. " +
+				"See how far it is, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
 		}},
 		"for a minute":    {time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, nil},
 		"it streams":      {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "BOOTSTRAP"}, nil, nil},
@@ -144,7 +145,8 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 			set.Status.CurrentRevision, set.Status.UpdateRevision, set.Status.UpdatedReplicas = "old", "new", 0
 		}, []string{
 			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone; " +
-				"make its Pod anew, which then gets the addresses of today: kubectl delete pod demo-dc1-rack1-1 -n demo",
+				"delete nothing yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the former addresses are on its volume. " +
+				"See how far it is, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
 		}},
 		"a node is DOWN meanwhile": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
 			c.Sees("demo-dc1-rack2-0", "demo-dc1-rack3-0", api.NodeStatusDown, scenes.Now.Add(-time.Minute))

@@ -18,8 +18,9 @@ const unheardAfter = 5 * time.Minute
 // modeStarting is ScyllaDB's operation mode of a node whose join request the topology coordinator has not taken up.
 const modeStarting = "STARTING"
 
-// unheard reports newcomers whose ScyllaDB has run for a while and that no node lists: the addresses of its seeds are those of Pods that are gone. It looks for its seeds for
-// ever [derived]; a new Pod gets the current addresses. The task manager lists an operation for a newcomer whose request is stored, and such a newcomer is not reported.
+// unheard reports newcomers whose ScyllaDB has run for a while and that no node lists: the addresses of its seeds may be those of Pods that are gone. A first join has no shadow
+// round and begins with discovery, whose peers are on disk and win over the seeds of a new Pod (raft_group0.cc:531, persistent_discovery::make), so that deleting the Pod does not
+// help, and whether the volume has more than these peers only its log shows: the step is how to look. The task manager lists an operation for a newcomer whose request is stored, and such a newcomer is not reported.
 // Nothing is reported while the task manager was not asked, or a node is not UP. A rollout does not suppress the report: a StatefulSet that makes its Pods in order continues
 // only when this newcomer is ready.
 func (s *scene) unheard() {
@@ -41,7 +42,7 @@ func (s *scene) unheard() {
 		}
 		s.remark(Finding{
 			Kind: NodeUnheard, Scope: Scope{Nodes: []matrix.Ref{mb.Ref}}, Since: since, Message: code.New(sayUnheard, "node", mb.Name()),
-			Evidence: code.New(numbersUnheard, "mode", modeStarting), Step: code.New(stepNewSeeds).Do(code.Kubectl(s.c.Namespace, "delete", "pod", mb.Member)),
+			Evidence: code.New(numbersUnheard, "mode", modeStarting), Step: code.New(stepDiscovery).Do(s.seeLog(mb.Member), s.describe(mb.Member)),
 		})
 	}
 }
@@ -54,12 +55,22 @@ func (s *scene) ended() {
 		if v, err := s.c.Verdict(name); end == nil || err == nil && v.Decision == bootstrap.DecisionRefuse {
 			continue
 		}
-		self, ns := s.c.Place(name), s.c.Namespace
+		self := s.c.Place(name)
 		s.remark(Finding{
 			Kind: NodeEnded, Scope: Scope{Nodes: []matrix.Ref{self}}, Since: end.FinishedAt.Time, Message: code.New(sayEnded, "node", self.Name(), "code", int(end.ExitCode)),
-			Step: code.New(stepEnded).Do(code.Kubectl(ns, "logs", name, "-c", s.c.Containers().Container(name)), code.Scylla(ns, "describe", name)),
+			Step: code.New(stepEnded).Do(s.seeLog(name), s.describe(name)),
 		})
 	}
+}
+
+// seeLog is the command that shows the log of a member's ScyllaDB.
+func (s *scene) seeLog(member string) code.Command {
+	return code.Kubectl(s.c.Namespace, "logs", member, "-c", s.c.Containers().Container(member))
+}
+
+// describe is the command that shows all that is known of a member.
+func (s *scene) describe(member string) code.Command {
+	return code.Scylla(s.c.Namespace, "describe", member)
 }
 
 // onlyRollouts is true where all nodes see each other UP, and rollouts of StatefulSets are the only blockers.

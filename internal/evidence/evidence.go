@@ -92,6 +92,8 @@ var table = []Item{
 	{Code: "OtherOperation", First: "5.2", Last: "2026.1", Source: []string{service + ":3616"}, Volume: Kept},
 	{Code: "GossipStatusUnknown", First: "5.2", Last: "2026.1", Source: []string{service + ":3611"}, Volume: Kept},
 	{Code: "NoSeedReached", First: "5.2", Source: []string{"gms/gossiper.cc:1996"}, Volume: Kept},
+	// The seeds of the command line are tried until one answers; peers are on disk only once discovery has begun (raft_group0.cc:531), and a new Pod on this volume uses its own seeds.
+	{Code: ShadowRound, First: "5.2", Source: []string{"gms/gossiper.cc:1953"}, Volume: Kept},
 	{Code: "StartupFailed", First: "5.2", Source: []string{"main.cc:2848"}, Volume: Unknown},
 
 	{Code: JoinOperationFailed, Origin: REST, Field: "/task_manager/list_module_tasks/node_ops: state failed, type bootstrap or replace, entity the host ID",
@@ -106,6 +108,9 @@ var table = []Item{
 	{Code: ReplacementOpen, Origin: Kubernetes, Field: "the member Service's record of an open replacement, for which a person named this node as lost", Volume: Unknown},
 	{Code: VolumeUnreachable, Origin: Kubernetes, Field: "a PersistentVolume bound to the claim, and a Pod that no Kubernetes node takes", Volume: Unknown},
 }
+
+// ShadowRound is the text of a start that looks for its seeds and has not begun discovery.
+const ShadowRound = "ShadowRound"
 
 // Codes of evidence that is no text of a log.
 const (

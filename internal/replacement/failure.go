@@ -50,6 +50,7 @@ const (
 	CureUnrecordedLost    code.Code = "CureUnrecordedLost"    // CureNewcomerLost, where its host ID was not recorded
 	CureStartAsNew        code.Code = "CureStartAsNew"        // neither the replaced nor the new node is a member any more
 	CureNewSeeds          code.Code = "CureNewSeeds"          // the same attempt, with the addresses of today as seeds
+	CureUnheard           code.Code = "CureUnheard"           // commands: its log, describe
 	CureResumeAfter       code.Code = "CureResumeAfter"       // another attempt, after other nodes are back or ignored
 	CureBringBack         code.Code = "CureBringBack"         // ScyllaDB tries again by itself when a node is back
 	CureBringBackOrResume code.Code = "CureBringBackOrResume" // the same, or another attempt that ignores the node
@@ -71,7 +72,7 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		return &Diagnosis{
 			Code: DiagnosisSameHostID, Text: code.New(DiagnosisSameHostID, "pod", p.Name, "hostID", original), Cure: code.New(saysSeeMountedVolume),
 		}
-	case in.Log != nil:
+	case in.Log != nil && in.Log.Code != evidence.ShadowRound:
 		return diagnoseLog(in, original, newcomer)
 	}
 	if newcomer != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
@@ -110,9 +111,10 @@ func (m *machine) removedSince(id hostid.ID) code.Message {
 // modeStarting is ScyllaDB's word for a node whose request has not been taken up.
 const modeStarting = "STARTING"
 
-// unheard is the remedy for a new node that has run for as long as a start may take, while no node has heard of it: its seed addresses belong to Pods that are gone, as
-// after a rollout, and it tries them for ever [derived]. A new Pod gets today's addresses. Zero while the task manager, which lists an operation for a stored request, was
-// not asked, and while another node is not UP.
+// unheard is the remedy for a new node that has run for as long as a start may take, while no node has heard of it: its seed addresses may belong to Pods that are gone, as
+// after a rollout. A new Pod gets today's addresses, which helps only while the log shows that the shadow round still runs: once discovery has begun its peers are on disk, and
+// ScyllaDB ignores the seeds (raft_group0.cc:531, persistent_discovery::make). Otherwise it says how to look. Zero while the task manager, which lists an operation for a stored
+// request, was not asked, and while another node is not UP.
 func (m *machine) unheard(id hostid.ID) code.Message {
 	in, p := m.in, m.in.Pod
 	v := &verifier{opinions: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
@@ -122,7 +124,11 @@ func (m *machine) unheard(id hostid.ID) code.Message {
 		v.of(id).Listing() > 0 || v.checkRows().result != OK || v.checkOthersUp().result != OK:
 		return code.Message{}
 	}
-	return code.New(CureNewSeeds, "node", id).Do(code.Kubectl(in.Namespace, "delete", "pod", p.Name))
+	if in.Log != nil && in.Log.Code == evidence.ShadowRound {
+		return code.New(CureNewSeeds, "node", id).Do(code.Kubectl(in.Namespace, "delete", "pod", p.Name))
+	}
+	return code.New(CureUnheard, "node", id).Do(
+		code.Kubectl(in.Namespace, "logs", p.Name, "-c", in.Containers.Container(p.Name)), code.Scylla(in.Namespace, "describe", in.Self.Member))
 }
 
 // volumeLost is the remedy for a new Pod that no Kubernetes node takes because its new volume is on a node that is gone: the scheduler never places

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -319,7 +320,8 @@ func TestVolumeLost(t *testing.T) {
 	}
 }
 
-// A new node whose seeds have gone before it reached one waits for ever: the way out is named once nothing else can be the reason.
+// A new node whose seeds have gone before it reached one waits for ever: once nothing else can be the reason, its Pod is named while its log
+// shows the shadow round, else how to look.
 func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 	starts := func(age time.Duration, more ...func(*Input)) Input {
 		return change(newPod(), func(in *Input) {
@@ -334,7 +336,8 @@ func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 		in   Input
 		want code.Code
 	}{
-		"for five minutes":    {starts(startingTime), CureNewSeeds},
+		"for five minutes":    {starts(startingTime), CureUnheard},
+		"in the shadow round": {starts(startingTime, func(in *Input) { in.Log = logged(evidence.ShadowRound, "Gossip shadow round started") }), CureNewSeeds},
 		"for less":            {starts(startingTime - time.Second), ""},
 		"it streams":          {starts(time.Hour, func(in *Input) { in.Pod.OperationMode = "BOOTSTRAP" }), ""},
 		"its request is open": {starts(time.Hour, func(in *Input) { in.Operations = operation("replace", "running", hostNew) }), ""},
@@ -349,7 +352,7 @@ func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 			}
 		})
 	}
-	if got := words.Text(Next(starts(time.Hour)).Cure); !strings.HasSuffix(got, "kubectl delete pod demo-d-0 -n scylla") {
+	if got := words.Text(Next(starts(time.Hour)).Cure); strings.Contains(got, "kubectl delete") || !strings.HasSuffix(got, "kubectl scylla describe demo-d-0 -n scylla") {
 		t.Errorf("the cure is %q", got)
 	}
 }

@@ -59,6 +59,7 @@ var failures = []known{
 	{"OtherOperation", pattern.Lazy(`Other bootstrapping/leaving/moving nodes detected, cannot bootstrap`)},
 	{"GossipStatusUnknown", pattern.Lazy(`has gossip status=UNKNOWN\. Try fixing it before adding new node`)},
 	{"NoSeedReached", pattern.Lazy(`Unable to gossip with any nodes`)},
+	{evidence.ShadowRound, pattern.Lazy(`Gossip shadow round started with nodes=`)},
 	{"StartupFailed", pattern.Lazy(`Startup failed: `)},
 }
 
@@ -72,21 +73,34 @@ var prefix = pattern.Lazy(`^(?:\S+Z? )?(?:(?:TRACE|DEBUG|INFO|WARN|ERROR)\s+)?\d
 // started is the line after which earlier failures are history.
 var started = pattern.Lazy(`initialization completed\.`)
 
+// inShadowRound is the line with which a shadow round begins, pastIt those of a start that has left it or has ended.
+var (
+	inShadowRound = failures[len(failures)-2].pattern
+	pastIt        = pattern.Lazy(`Gossip shadow round finished|Skip ShadowRound|found no local group 0|Startup (?:failed|interrupted)|Signal received; shutting down|initialization completed\.`)
+)
+
 const maxLine = 16 << 10
 
 // FirstError finds the failure that explains a container log. A process that is restarted on the same directory adds messages that only follow from the first failure, so the first
 // one that spoils the directory counts, else the first of any kind; failures before a successful start are ignored. False when no known failure is found. Lines of any length, and
 // logs that break off, are accepted.
+//
+// A log that ends in a shadow round shows evidence.ShadowRound, if nothing but such a round failed before: the process looks for its seeds, and has not begun discovery.
 func FirstError(log io.Reader) (Diagnosis, bool) {
 	r := bufio.NewReaderSize(log, maxLine)
-	var first Diagnosis
-	found := false
+	var first, shadow Diagnosis
+	found, looks := false, false
 	for {
 		line, err := r.ReadSlice('\n')
 		text := strings.TrimRight(string(line), "\r\n")
 		long := errors.Is(err, bufio.ErrBufferFull)
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = r.ReadSlice('\n')
+		}
+		if pastIt().MatchString(text) {
+			looks = false
+		} else if inShadowRound().MatchString(text) {
+			shadow, looks = recognise(text)
 		}
 		if started().MatchString(text) && !long {
 			first, found = Diagnosis{}, false
@@ -96,6 +110,9 @@ func FirstError(log io.Reader) (Diagnosis, bool) {
 			}
 		}
 		if err != nil {
+			if looks && (!found || first.Code == "NoSeedReached") {
+				return shadow, true
+			}
 			return first, found
 		}
 	}

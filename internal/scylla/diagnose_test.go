@@ -26,6 +26,8 @@ func TestFirstError(t *testing.T) {
 	boot := line("INFO ", "init", "Scylla version 2026.2.0-0.20260801.abcdef with build-id 0 starting ...")
 	banned := line("ERROR", "raft_topology", "received notification of being banned from the cluster from "+idA+", terminating.")
 	removed := startupFailed("The node has already been removed from the cluster")
+	shadow := line("INFO ", "gossip", "Gossip shadow round started with nodes={10.0.0.1}")
+	again := line("INFO ", "gossip", "Connect nodes={10.0.0.1} again ... (1 seconds passed)")
 	for name, c := range map[string]struct {
 		log  string
 		code string
@@ -72,6 +74,13 @@ func TestFirstError(t *testing.T) {
 		"what was before a good start is history":  {startupFailed("Unable to gossip with any nodes={}") + line("INFO ", "init", "Scylla version 2026.2.0 initialization completed."), "", false, ""},
 		"and what comes after it is not":           {line("INFO ", "init", "Scylla version 2026.2.0 initialization completed.") + removed, "AlreadyRemoved", true, ""},
 		"nothing known":                            {boot + line("WARN ", "gossip", "failure_detector_loop: Got error in the loop"), "", false, ""},
+		"NoHarm7: in the shadow round":             {boot + shadow + again, "ShadowRound", false, "Gossip shadow round started with nodes={10.0.0.1}"},
+		"NoHarm7: in a later shadow round":         {boot + shadow + again + startupFailed("Unable to gossip with any nodes={10.0.0.1} (ShadowRound).") + boot + shadow, "ShadowRound", false, ""},
+		"NoHarm7: refused before that":             {startupFailed("tried to replace alive node "+idB) + boot + shadow, "ReplaceAliveNode", false, ""},
+		"NoHarm7: past it":                         {boot + shadow + again + line("INFO ", "gossip", "Gossip shadow round finished with nodes_talked={10.0.0.1}"), "", false, ""},
+		"NoHarm7: skipped":                         {boot + shadow + line("WARN ", "gossip", "All nodes={10.0.0.1} are down for get_endpoint_states verb. Skip ShadowRound."), "", false, ""},
+		"NoHarm7: in discovery":                    {boot + shadow + line("INFO ", "raft_group0", "server "+idA+" found no local group 0. Discovering..."), "", false, ""},
+		"NoHarm7: stopped in it":                   {boot + shadow + line("INFO ", "init", "Startup interrupted"), "", false, ""},
 		"nothing":                                  {"", "", false, ""},
 		"a line longer than any buffer is skipped": {strings.Repeat("x", 10*maxLine) + "\n" + removed, "AlreadyRemoved", true, ""},
 		"a known text at the head of such a line":  {strings.TrimSuffix(removed, "\n") + strings.Repeat("x", 10*maxLine) + "\n", "AlreadyRemoved", true, ""},

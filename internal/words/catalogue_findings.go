@@ -31,7 +31,7 @@ var findingWords = map[code.Code]string{
 	"FindingReplacementFailed":  "the replacement of {node} failed: {why}",
 	"FindingNodeUnheard":        "{node} has been starting[ for {age}], and no node has heard of it: the addresses that it was started with as seeds may be gone",
 	"NumbersUnheard":            "it says {mode}, it lists nobody, nobody lists it, and no topology operation is under way",
-	"StartWithNewSeeds":         "make its Pod anew, which then gets the addresses of today: {1}",
+	"SeeDiscovery":              "delete nothing yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the former addresses are on its volume. See how far it is, and whether a node lists it: {1}; {2}",
 	"FindingNodeEnded":          "ScyllaDB's container of {node} ended with exit code {code} before it joined, which does not show why",
 	"SeeWhyEnded":               "delete nothing yet: see what its log says, and whether a node lists its host ID: {1}; {2}",
 	"FindingGhost":              "{node} is listed by the nodes and belongs to no member",

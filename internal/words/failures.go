@@ -45,6 +45,7 @@ var failures = map[string]string{
 	"OtherOperation":         "Another operation is in progress: wait for its end." + nothingDone,
 	"GossipStatusUnknown":    "Gossip has a node without a status: fix that node first." + nothingDone,
 	"NoSeedReached":          "No seed answered: check the seeds, DNS, network policies and that a seed is running." + nothingDone,
+	"ShadowRound":            "ScyllaDB looks for its seeds and reaches none of them; it has not begun discovery, so a new Pod on the same volume gets current addresses.",
 	"StartupFailed":          "ScyllaDB could not start for the reason in the text.",
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -58,7 +59,7 @@ func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid
 		return nil
 	}
 	now := l.Deps.Clock.Now()
-	if known, ok := l.read[uid]; ok && (known.found != nil || now.Sub(known.at) < logEvery) {
+	if known, ok := l.read[uid]; ok && (known.found != nil && known.found.Code != evidence.ShadowRound || now.Sub(known.at) < logEvery) {
 		return known.found
 	}
 	c := bundle.Container{Pod: pod, Container: s.Containers().Container(pod), Restarts: restarts}
@@ -81,10 +82,10 @@ func (l *LogReader) server() (bundle.Server, error) {
 	return bundle.NewServer(cfg)
 }
 
-// Failure is an error in a log as the reason why a replacement failed; nil when the text is only about this start. The cure of a replacement is another
+// Failure is what a log shows of a replacement: the reason why it failed, or that it looks for its seeds; nil when the text is only about this start. The cure of a replacement is another
 // than that of a plain join, so it is left to package replacement.
 func Failure(pod string, d *scylla.Diagnosis) *replacement.Diagnosis {
-	if d == nil || !d.Lost() && !replacement.Refused(code.Code(d.Code)) {
+	if d == nil || !d.Lost() && !replacement.Refused(code.Code(d.Code)) && d.Code != evidence.ShadowRound {
 		return nil
 	}
 	return &replacement.Diagnosis{Code: code.Code(d.Code), Text: code.New(replacement.SaysScyllaDBSaid, "pod", pod, "text", d.Text)}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -139,5 +140,54 @@ func TestNoHarm6AnExitCodeIsNoBan(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestNoHarm7ANewPodIsNamedOnlyInTheShadowRound: a new node that no node has heard of for ten minutes. Once discovery has begun its peers are on its volume, so that a new Pod gets no
+// other addresses.
+func TestNoHarm7ANewPodIsNamedOnlyInTheShadowRound(t *testing.T) {
+	const (
+		shadow    = "INFO  2026-11-21 11:50:00,000 [shard 0:strm] gossip - Gossip shadow round started with nodes={10.0.0.1}\n"
+		discovers = "INFO  2026-11-21 11:50:01,000 [shard 0:main] raft_group0 - server 0ddba115-5ea1-4d00-8000-0000000000f1 found no local group 0. Discovering...\n"
+	)
+	starts := func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodRunning
+		p.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{
+			Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(plugintest.Now.Add(-10 * time.Minute))},
+		}}
+		p.Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"hostID":"0ddba115-5ea1-4d00-8000-0000000000f1","operationMode":"STARTING"}`}
+	}
+	for name, tc := range map[string]struct {
+		replaces bool
+		log      string
+		newPod   bool
+	}{
+		"joins, discovers":              {false, discovers, false},
+		"joins, its log says nothing":   {false, "INFO starting\n", false},
+		"replaces, in the shadow round": {true, shadow, true},
+		"replaces, discovers":           {true, shadow + discovers, false},
+		"replaces, says nothing":        {true, "INFO starting\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, member := plugintest.New(3, 1), "demo-dc1-rack3-0"
+			args := []string{"replace", "status", member, "-n", "demo"}
+			if tc.replaces {
+				c = c.Replacing(member)
+			} else {
+				member, args = c.Newcomer("dc1", "rack2", 1), []string{"status", "-n", "demo"}
+				c.Pod(member).Status.InitContainerStatuses[2] = corev1.ContainerStatus{Name: api.ContainerBarrier, Ready: true, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}
+			}
+			all := c.Objects()
+			for _, o := range all {
+				if p, is := o.(*corev1.Pod); is && p.Name == member {
+					starts(p)
+				}
+			}
+			got := plugintest.Run{Objects: all, Args: args, Setup: logs(t, tc.log)}.Do(t)
+			look := strings.Contains(got.Stdout, "kubectl logs "+member+" -c scylla -n demo")
+			if strings.Contains(got.Stdout, "delete pod") != tc.newPod || look == tc.newPod || strings.Contains(got.Stdout, "delete pvc") || strings.Contains(got.Stdout, "replace resume") {
+				t.Errorf("a new Pod is named, want %t:\n%s%s", tc.newPod, got.Stdout, got.Stderr)
+			}
+		})
 	}
 }

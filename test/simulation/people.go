@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -96,7 +97,7 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 			w.deletePod(p, true)
 		})
 	case p != nil && p.stage == running && p.proc != nil && !p.proc.gossips && w.Rule != Operator:
-		return w.unheardCure(name)
+		return w.unheardCure(name, p)
 	case p != nil && p.stage == running && p.failed != "" && (p.proc == nil || !p.proc.disk.complete && p.proc.group == nil):
 		// The log says that this data directory can never be used again: delete the claim, the node joins anew.
 		return one("delete claim and Pod: "+p.failed, func() { w.wipe(p) })
@@ -119,16 +120,12 @@ func (p *pod) lost() bool {
 	return at != nil && at.gone
 }
 
-// unheardCure is the command that status prints for a newcomer without any report.
-func (w *world) unheardCure(name string) map[string]func() {
+// unheardCure is for a newcomer of which status prints how to look: a person finds in its log that it still looks for group 0, with addresses that its volume keeps, and no node
+// lists it.
+func (w *world) unheardCure(name string, p *pod) map[string]func() {
 	for _, f := range diagnosis.Of(cluster.New(w.objects(everything), cluster.SourceAuto, w.clock(person))) {
-		if f.Kind != diagnosis.NodeUnheard || f.Scope.Nodes[0].Member != name {
-			continue
-		}
-		for _, c := range f.Step.Commands {
-			if do := w.command(c); do != nil {
-				return map[string]func(){strings.Join(c, " "): do}
-			}
+		if f.Kind == diagnosis.NodeUnheard && f.Scope.Nodes[0].Member == name {
+			return map[string]func(){"delete claim and Pod: unheard": func() { w.wipe(p) }}
 		}
 	}
 	return nil
@@ -345,6 +342,9 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 	}
 	if p != nil && p.failed != "" {
 		in.Log = &replacement.Diagnosis{Code: diagnosed(p.failed), Text: code.New(diagnosed(p.failed))}
+	}
+	if p != nil && p.proc != nil && !p.proc.gossips && p.failed == "" {
+		in.Log = &replacement.Diagnosis{Code: evidence.ShadowRound, Text: code.New(evidence.ShadowRound)}
 	}
 	step := replacement.Next(*in)
 	if (step.Cure.Code == replacement.CureVolumeLost || step.Cure.Code == replacement.CureUnrecordedLost) && (p == nil || p.claim.machine == nil || !p.claim.machine.gone) {
