@@ -144,14 +144,6 @@ type verifier struct {
 	member  finding
 }
 
-// perManager returns the remedy that the manager of the member allows: the Scylla Operator refuses some of ours.
-func (v *verifier) perManager(ours, operators code.Code) code.Message {
-	if v.in.Operator {
-		return code.New(operators)
-	}
-	return code.New(ours)
-}
-
 // verification is the result of verify.
 type verification struct {
 	checks    []Check

@@ -63,7 +63,7 @@ func (v *verifier) checkRows() finding {
 		missing = append(missing, code.New(saysNoOtherRow))
 	}
 	if len(missing) > 0 {
-		return unknown(code.New(saysReplaceFacts, "facts", missing), v.perManager(saysReplaceWaitRows, saysReplaceWaitRowsOnly))
+		return unknown(code.New(saysReplaceFacts, "facts", missing), code.New(saysReplaceWaitRows))
 	}
 	if len(expected) == 1 {
 		return ok(code.New(saysRowFreshOne))
@@ -91,7 +91,7 @@ func (v *verifier) checkOthersUp() finding {
 	}
 	switch {
 	case len(down) > 0:
-		return failed(code.New(saysReplaceFacts, "facts", append(down, unsure...)), v.othersCure())
+		return failed(code.New(saysReplaceFacts, "facts", append(down, unsure...)), v.excludeDead(v.target))
 	case len(unsure) > 0:
 		return unknown(code.New(saysReplaceFacts, "facts", unsure), code.New(saysOthersWait))
 	case !v.heard():
@@ -109,14 +109,6 @@ func (v *verifier) placeGivenUp() bool {
 	return !slices.ContainsFunc(v.m.Nodes(), func(n matrix.Node) bool {
 		return n.Datacenter == self.Datacenter && (!rack || n.Rack == self.Rack) && !n.Removed && !v.apart(n.HostID)
 	})
-}
-
-// othersCure is the remedy for other nodes that are DOWN.
-func (v *verifier) othersCure() code.Message {
-	if v.in.Operator || v.in.Excludes {
-		return v.excludeDead(v.target)
-	}
-	return code.New(saysOthersBringBack)
 }
 
 // checkQuorum: the request is a write of group 0, which needs a majority of its voters. Since 2025.2 at most five nodes vote, so a count of members proves nothing: a leader that fresh rows

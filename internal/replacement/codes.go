@@ -91,7 +91,6 @@ const (
 	saysOperatorBudget             code.Code = "OperatorHeldByBudget"
 	saysOperatorOff                code.Code = "OperatorOff"
 	saysStartOperator              code.Code = "StartOperatorAgain"
-	saysReplaceWaitRowsOnly        code.Code = "ReplaceWaitRowsOnly"
 	saysOthersBringBackOnly        code.Code = "OthersBringBackOnly"
 	saysOthersExclude              code.Code = "OthersExclude" // nodes, check; command: excludenode
 	saysOperatorEndByHand          code.Code = "OperatorEndByHand"

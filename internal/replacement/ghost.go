@@ -102,12 +102,15 @@ func (v *opinions) excludeDead(target hostid.ID) code.Message {
 	elsewhere := func(id hostid.ID) bool {
 		return !slices.ContainsFunc(v.in.Others, func(o Other) bool { return o.HostID == id })
 	}
-	if !v.in.Excludes || !why.IsZero() || len(dead) == 0 || slices.ContainsFunc(dead, elsewhere) {
-		manager := ""
-		if v.in.Operator {
-			manager = "the Scylla Operator"
-		}
+	manager := ""
+	if v.in.Operator {
+		manager = "the Scylla Operator"
+	}
+	switch {
+	case !why.IsZero() || len(dead) == 0 || slices.ContainsFunc(dead, elsewhere) || v.in.Operator && !v.in.Excludes:
 		return code.New(saysOthersBringBackOnly, "manager", manager).Do(code.Scylla(v.in.Namespace, "status", v.in.Cluster))
+	case !v.in.Excludes:
+		return code.New(saysOthersBringBack)
 	}
 	names, ids := v.named(dead)
 	return code.New(saysOthersExclude, "nodes", names, "check", CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))

@@ -313,6 +313,7 @@ func TestChecks(t *testing.T) {
 		in.Excludes, in.Dead, in.Rows[2].Stale = true, 10*time.Minute+longer, matrix.Trouble{Code: matrix.StalePodGone}
 		return in
 	}
+	old := func(in *Input) { in.Excludes = false }
 	for name, tc := range map[string]struct {
 		in     Input
 		check  string
@@ -354,22 +355,24 @@ func TestChecks(t *testing.T) {
 				in.Rows[i].Base, in.Rows[i].Observed = all, []matrix.Observation{down(hostOld)}
 			}
 		}), CheckOthersUp, OK, "all 3 other nodes"},
-		"a host ID without member":       {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no row"},
-		"another node down":              {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
-		"NoHarm17: another node is dead": {excludes(0), CheckOthersUp, Failed, "exclude it: that bans it permanently, and a join still needs every node UP, until it is replaced or removed: kubectl exec demo-a-0 -n scylla -c scylla -- nodetool excludenode " + hostC},
-		"NoHarm17: another may return":   {excludes(time.Second), CheckOthersUp, Failed, "bring these nodes back first: see why they are DOWN, and since when: kubectl scylla status demo -n scylla"},
-		"another node unknown":           {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not say that demo-b-0 (bbbbbbbb) is UP"},
-		"two of five dead, one ignored":  {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},
-		"the ignored one does not block": {ignored(), CheckOthersUp, OK, "all 3 other nodes"},
-		"nor is its row asked for":       {ignored(), CheckRows, OK, ""},
-		"ignored and alive":              {ignore(requested(), hostA), CheckIgnoreList, Failed, "banned from the cluster for ever"},
-		"ignored is the target":          {ignore(requested(), hostOld), CheckIgnoreList, Failed, "itself to be replaced"},
-		"ignored is nobody":              {ignore(requested(), hostNew), CheckIgnoreList, Failed, "no member"},
-		"ignored is nonsense":            {ignore(requested(), "demo-c-0"), CheckIgnoreList, Failed, "not a host ID"},
-		"data nobody looked at":          {change(requested(), func(in *Input) { in.Data = &Data{Why: "nobody answers"} }), CheckData, Unknown, "not known: nobody answers"},
-		"data with copies":               {holds(requested(), []hostid.ID{hostOld, hostA, hostB}, []hostid.ID{hostA}), CheckData, OK, "all its data has live copies on other nodes, and a quorum (keyspaces: 1)"},
-		"data of RF 1":                   {holds(requested(), []hostid.ID{hostOld}, []hostid.ID{hostA}), CheckData, Failed, "the only copy of data of app: that is lost"},
-		"data of RF 2":                   {holds(requested(), []hostid.ID{hostOld, hostA}), CheckData, Failed, "too few copies of app are alive for a quorum"},
+		"a host ID without member":          {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no row"},
+		"another node down":                 {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
+		"NoHarm17: another node is dead":    {excludes(0), CheckOthersUp, Failed, "exclude it: that bans it permanently, and a join still needs every node UP, until it is replaced or removed: kubectl exec demo-a-0 -n scylla -c scylla -- nodetool excludenode " + hostC},
+		"NoHarm17: another may return":      {excludes(time.Second), CheckOthersUp, Failed, "bring these nodes back first: see why they are DOWN, and since when: kubectl scylla status demo -n scylla"},
+		"NoHarm17: the same, before 2026.1": {change(excludes(0), old), CheckOthersUp, Failed, "bring these nodes back; if they are dead for good, name them with --ignore-dead"},
+		"NoHarm17: may return, 2025.4":      {change(excludes(time.Second), old), CheckOthersUp, Failed, "bring these nodes back first: see why they are DOWN"},
+		"another node unknown":              {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not say that demo-b-0 (bbbbbbbb) is UP"},
+		"two of five dead, one ignored":     {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},
+		"the ignored one does not block":    {ignored(), CheckOthersUp, OK, "all 3 other nodes"},
+		"nor is its row asked for":          {ignored(), CheckRows, OK, ""},
+		"ignored and alive":                 {ignore(requested(), hostA), CheckIgnoreList, Failed, "banned from the cluster for ever"},
+		"ignored is the target":             {ignore(requested(), hostOld), CheckIgnoreList, Failed, "itself to be replaced"},
+		"ignored is nobody":                 {ignore(requested(), hostNew), CheckIgnoreList, Failed, "no member"},
+		"ignored is nonsense":               {ignore(requested(), "demo-c-0"), CheckIgnoreList, Failed, "not a host ID"},
+		"data nobody looked at":             {change(requested(), func(in *Input) { in.Data = &Data{Why: "nobody answers"} }), CheckData, Unknown, "not known: nobody answers"},
+		"data with copies":                  {holds(requested(), []hostid.ID{hostOld, hostA, hostB}, []hostid.ID{hostA}), CheckData, OK, "all its data has live copies on other nodes, and a quorum (keyspaces: 1)"},
+		"data of RF 1":                      {holds(requested(), []hostid.ID{hostOld}, []hostid.ID{hostA}), CheckData, Failed, "the only copy of data of app: that is lost"},
+		"data of RF 2":                      {holds(requested(), []hostid.ID{hostOld, hostA}), CheckData, Failed, "too few copies of app are alive for a quorum"},
 		"data of RF 1 here": {change(holds(requested(), []hostid.ID{hostOld, hostA, hostB}), func(in *Input) {
 			in.Others[0].Datacenter, in.Others[1].Datacenter = "dc2", "dc2"
 		}), CheckData, Failed, "no other node of its datacenter dc1 has a copy of data of app"},
