@@ -357,7 +357,8 @@ func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 	covers(t, "controller/replacement", "internal/launch", "internal/replacement", "plugin/replace")
 	t.Parallel()
 	pods(t, 5)
-	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
+	// As fast as the wall, for the reason of TestReplaceIsRefusedWhileAnotherNodeIsDown.
+	f := deploy(t, scenario.Cluster{Mutate: shortGrace, Env: map[string]string{"SCYLLASIM_SPEED": "1"}})
 	f.healthy()
 	const unknown = "5ca1ab1e-0000-4000-8000-0000000000ff"
 	alive := f.hostID(rack2 + "-0")
