@@ -35,7 +35,7 @@
 //	--service-name NAME                 the member Service; default the Pod's name
 //	--selector-label-value VALUE        which reports; default the Service's label scylla/cluster
 //	--query-file FILE                   output of the query container, FILE.code its exit code; default /mnt/shared/bootstrapped.json
-//	--scylla-data-dir DIR               ScyllaDB's volume, looked at when it is mounted; default /var/lib/scylla
+//	--scylla-data-dir DIR               ScyllaDB's working directory (default /var/lib/scylla) or its data directory, looked at when it is mounted
 //	--pvc-name NAME                     for messages; default the claim of the member
 //	--scylla-image IMAGE, --scylla-version VERSION   which ScyllaDB the query ran in; the version wins
 //	--lease-namespace NAMESPACE         of the controller's Lease; default kubectl-scylla

@@ -255,7 +255,7 @@ func (a *agent) barrierCommand() *cobra.Command {
 	fs.StringVar(&o.Service, "service-name", "", "the member Service; default the Pod's name")
 	fs.StringVar(&o.Cluster, "selector-label-value", "", "value of the label that selects the reports; default the Service's label "+api.LabelCluster)
 	fs.StringVar(&o.QueryFile, "query-file", o.QueryFile, "output of the query container; its exit code is in this name with .code at the end")
-	fs.StringVar(&o.DataDir, "scylla-data-dir", o.DataDir, "ScyllaDB's volume, looked at when it is mounted")
+	fs.StringVar(&o.DataDir, "scylla-data-dir", o.DataDir, "ScyllaDB's working directory or its data directory, looked at when it is mounted")
 	fs.StringVar(&o.PVC, "pvc-name", "", "name of the member's claim, for messages")
 	fs.StringVar(&o.Image, "scylla-image", "", "image that the query ran in: its tag tells the version")
 	fs.StringVar(&o.Version, "scylla-version", "", "version of ScyllaDB that the query ran in; wins over the image")

@@ -180,7 +180,7 @@ func (w *world) file(name, content string) {
 
 func (w *world) dataDir(files ...string) {
 	w.o.DataDir = filepath.Join(w.dir, "data")
-	if err := os.MkdirAll(filepath.Join(w.o.DataDir, "lost+found"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(w.o.DataDir, "hints"), 0o755); err != nil {
 		w.t.Fatal(err)
 	}
 	for _, f := range files {

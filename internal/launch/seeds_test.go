@@ -132,11 +132,11 @@ func TestA1SeedsOfTheLauncher(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, "commitlog"), 0o755); err != nil {
+				t.Fatal(err)
+			}
 			if tc.command == "--volume" { // a container that was started again in its Pod
 				tc.command = ""
-				if err := os.MkdirAll(filepath.Join(dir, "commitlog"), 0o755); err != nil {
-					t.Fatal(err)
-				}
 				if err := os.WriteFile(filepath.Join(dir, "commitlog", "CommitLog-4-1.log"), nil, 0o600); err != nil {
 					t.Fatal(err)
 				}

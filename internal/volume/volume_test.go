@@ -25,12 +25,16 @@ func TestAttack3WhatCouldNotBeLookedIntoIsNotEmpty(t *testing.T) {
 			file(t, dir+"-real/commitlog/CommitLog-1.log")
 			link(t, dir+"-real", dir)
 		}, bootstrap.VolumeUnreadable, "not a directory"},
-		"empty": {func(t *testing.T, dir string) { folder(t, dir) }, bootstrap.VolumeEmpty, ""},
-		"lost+found and stray files": {func(t *testing.T, dir string) {
+		"stray files": {func(t *testing.T, dir string) {
 			folder(t, dir+"/lost+found")
 			file(t, dir+"/x")
 			file(t, dir+"/data/x")
 		}, bootstrap.VolumeEmpty, ""},
+		"neither layout":             {func(t *testing.T, dir string) { file(t, dir+"/x/y") }, bootstrap.VolumeUnreadable, "neither ScyllaDB's working directory"},
+		"no volume is mounted there": {func(t *testing.T, dir string) { folder(t, dir) }, bootstrap.VolumeUnreadable, "neither ScyllaDB's working directory"},
+		"tables, and the commit log is elsewhere": {func(t *testing.T, dir string) {
+			folder(t, dir+"/data/system/peers-1")
+		}, bootstrap.VolumeUnreadable, "the commit log is not in"},
 		"ScyllaDB's folders, and empty": {func(t *testing.T, dir string) {
 			folder(t, dir+"/data/system/local-1")
 			folder(t, dir+"/commitlog/schema")
@@ -40,7 +44,10 @@ func TestAttack3WhatCouldNotBeLookedIntoIsNotEmpty(t *testing.T) {
 			folder(t, dir+"/commitlog")
 			link(t, "/etc/hostname", dir+"/commitlog/CommitLog-1.log")
 		}, bootstrap.VolumeEmpty, ""},
-		"an SSTable of another table":   {func(t *testing.T, dir string) { file(t, dir+"/data/system/peers-1/me-1-big-Data.db") }, bootstrap.VolumeEmpty, ""},
+		"an SSTable of another table": {func(t *testing.T, dir string) {
+			file(t, dir+"/data/system/peers-1/me-1-big-Data.db")
+			folder(t, dir+"/commitlog")
+		}, bootstrap.VolumeEmpty, ""},
 		"an SSTable of system.local":    {func(t *testing.T, dir string) { file(t, dir+"/data/system/local-1/me-1-big-Data.db") }, bootstrap.VolumeUsed, ""},
 		"a commit log":                  {func(t *testing.T, dir string) { file(t, dir+"/commitlog/CommitLog-1.log") }, bootstrap.VolumeUsed, ""},
 		"a schema commit log":           {func(t *testing.T, dir string) { file(t, dir+"/schema_commitlog/SchemaLog-1.log") }, bootstrap.VolumeUsed, ""},
@@ -56,6 +63,55 @@ func TestAttack3WhatCouldNotBeLookedIntoIsNotEmpty(t *testing.T) {
 				t.Errorf("%v, %v; want %v, %q", got, err, tc.want, tc.err)
 			}
 		})
+	}
+}
+
+// TestTheDataDirectoryIsNamed: the Scylla Operator's barrier is given /var/lib/scylla/data. A member that has flushed nothing is not one that lost its
+// disk, whichever of the two directories is named.
+func TestTheDataDirectoryIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		folders, files []string
+		mounted        string
+		want           bootstrap.Volume
+	}{
+		"flushed":                      {files: []string{"data/system/local-1/me-1-big-Data.db"}, folders: []string{"commitlog"}, want: bootstrap.VolumeUsed},
+		"nothing is flushed":           {folders: []string{"data/system/local-1"}, files: []string{"commitlog/CommitLog-1.log"}, want: bootstrap.VolumeUsed},
+		"no table yet":                 {folders: []string{"data"}, files: []string{"commitlog/CommitLog-1.log"}, want: bootstrap.VolumeUsed},
+		"a keyspace called data":       {folders: []string{"data/data/t-1", "data/system/local-1"}, files: []string{"commitlog/CommitLog-1.log"}, want: bootstrap.VolumeUsed},
+		"no file":                      {folders: []string{"data/system/local-1", "commitlog"}, want: bootstrap.VolumeEmpty},
+		"a new volume":                 {folders: []string{"lost+found"}, mounted: ".", want: bootstrap.VolumeEmpty},
+		"nothing there, and no volume": {want: bootstrap.VolumeUnreadable},
+		"a volume with something else": {files: []string{"x"}, mounted: ".", want: bootstrap.VolumeUnreadable},
+		"the commit log is elsewhere":  {folders: []string{"data/system/local-1"}, want: bootstrap.VolumeUnreadable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work := t.TempDir()
+			for _, f := range tc.folders {
+				folder(t, filepath.Join(work, f))
+			}
+			for _, f := range tc.files {
+				file(t, filepath.Join(work, f))
+			}
+			is := func(dir string) bool { return tc.mounted != "" && dir == filepath.Join(work, tc.mounted) }
+			for _, dir := range []string{work, filepath.Join(work, "data")} {
+				if got, err := look(dir, is); got != tc.want || (err == nil) == (tc.want == bootstrap.VolumeUnreadable) {
+					t.Errorf("%s: %v, %v; want %v", strings.TrimPrefix(dir, work), got, err, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// TestAVolumeIsMounted: only the kernel's list says so.
+func TestAVolumeIsMounted(t *testing.T) {
+	t.Parallel()
+	if dir := t.TempDir(); mounted(dir) {
+		t.Errorf("%s is taken for a volume", dir)
+	}
+	if !mounted("/proc") {
+		t.Error("/proc is not taken for a volume")
 	}
 }
 

@@ -218,7 +218,7 @@ func (f *firstLine) Write(p []byte) (int, error) {
 func (s *situation) our(t *testing.T, o *objects) answer {
 	t.Helper()
 	dir := t.TempDir()
-	for _, f := range append([]string{"lost+found/x"}, s.files...) {
+	for _, f := range append([]string{"hints/x"}, s.files...) {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, "data", f)), 0o755); err != nil {
 			t.Fatal(err)
 		}
