@@ -20,6 +20,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
 // entrypoint is the program that ScyllaDB's image starts where a container names no command.
@@ -49,6 +50,8 @@ type Options struct {
 	WhenSilent api.WhenSilent
 	// Heartbeat is how the controller gets the reporters' heartbeats, "poll" or "lease"; empty keeps the value of the previous injection.
 	Heartbeat string
+	// AnyVersion takes a ScyllaDB whose disk cannot be queried, which is otherwise refused.
+	AnyVersion bool
 	// Namespace is where objects that name none will be applied.
 	Namespace string
 }
@@ -188,6 +191,7 @@ func (p *plan) check() {
 	if slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == volumeShared }) {
 		p.refuse("spec.template.spec.volumes: a volume %s is there already: rename it", volumeShared)
 	}
+	p.checkVersion()
 	p.checkCommand()
 	p.checkData()
 	p.checkEnv()
@@ -218,6 +222,21 @@ func (p *plan) check() {
 	if p.set.Labels["app.kubernetes.io/managed-by"] == "Helm" {
 		p.note("label app.kubernetes.io/managed-by becomes %s: inject after Helm has made the manifest (helm --post-renderer), or the next upgrade undoes it", api.ManagedByUs)
 	}
+}
+
+// checkVersion: the Scylla Operator adds its barrier only where the disk can be queried. What works without that is our extension, which a person chooses.
+func (p *plan) checkVersion() {
+	v, _, err := release.Effective("", p.scylla.Image)
+	if err != nil || v.SupportsBootstrapSynchronisation() != release.No {
+		return
+	}
+	lacks := fmt.Sprintf("containers[%s].image: ScyllaDB %s is older than 2025.2.0, so its disk cannot be queried: a restart is known as one "+
+		"only while the API server and the other nodes answer", p.scylla.Name, v)
+	if !p.o.AnyVersion {
+		p.refuse("%s; upgrade ScyllaDB, or accept that with %s", lacks, FlagVersion)
+		return
+	}
+	p.note("%s", lacks)
 }
 
 // checkCommand: launch appends arguments to the command; a shell script would silently drop them.

@@ -75,6 +75,7 @@ func TestStream(t *testing.T) {
 				}
 				image.Cluster, image.Datacenter, image.Rack = "shop", "eu", "a"
 			}
+			image.AnyVersion = name == "jmx-sidecars" // of ScyllaDB 2024.2.5
 			m := stream(t, in, image, false)
 			golden.File(t, filepath.Join(fleet, "injected", name+".yaml"), string(m.Text))
 			if again := stream(t, m.Text, image, false); !bytes.Equal(again.Text, m.Text) {
@@ -180,6 +181,8 @@ func TestRefusals(t *testing.T) {
 			u.SetLabels(map[string]string{api.LabelManagedBy: api.ManagedByOperator})
 		}, image,
 			"the Scylla Operator manages it"},
+		"an old ScyllaDB":        {scylla("image", "scylladb/scylla:2025.1.4"), image, "ScyllaDB 2025.1.4 is older than 2025.2.0, so its disk cannot be queried"},
+		"a candidate of 2025.2":  {scylla("image", "scylladb/scylla:2025.2.0-rc1"), image, "upgrade ScyllaDB, or accept that with --allow-version"},
 		"fields of another type": {edit("spec/replicas", "three"), image, "read statefulset shop/db"},
 		"a record that is none": {func(u *unstructured.Unstructured) {
 			u.SetAnnotations(map[string]string{api.AnnotationInjected: "{"})

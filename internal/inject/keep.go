@@ -24,6 +24,9 @@ const flagHeartbeat = "--heartbeat"
 // flagPolicy is the barrier's flag for its policy.
 const flagPolicy = "--policy"
 
+// FlagVersion is the plugin's flag for Options.AnyVersion.
+const FlagVersion = "--allow-version"
+
 // flagSilent is the barrier's flag for its behaviour while no controller leads.
 const flagSilent = "--when-controller-silent"
 

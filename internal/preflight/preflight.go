@@ -64,6 +64,8 @@ type Kind struct {
 type Input struct {
 	// Pre is true before an installation: objects that install creates are then not reported as missing.
 	Pre bool
+	// AnyVersion accepts a ScyllaDB whose disk cannot be queried.
+	AnyVersion bool
 	// Version of the plugin; Installed is that of the annotation on the namespace, empty when there is none.
 	Version, Installed string
 	// KubernetesMinor is 36 for 1.36; zero is not known.
@@ -107,6 +109,9 @@ func Check(in *Input) []Result {
 	c.kinds()
 	c.rights()
 	c.clock()
+	if in.Pre {
+		c.queries()
+	}
 	if !in.Pre {
 		c.aggregation()
 		c.policy()

@@ -251,6 +251,39 @@ func TestPre(t *testing.T) {
 	}
 }
 
+// Below 2025.2.0 the disk cannot be queried: the person has to accept that before an injection.
+func TestPreWithoutTheQuery(t *testing.T) {
+	for name, tc := range map[string]struct {
+		image, managedBy string
+		accepted         bool
+		want             []preflight.State
+	}{
+		"older":           {image: "scylladb/scylla:2025.1.4", want: []preflight.State{preflight.Failed}},
+		"open source":     {image: "scylladb/scylla:6.2.3", want: []preflight.State{preflight.Failed}},
+		"accepted":        {image: "scylladb/scylla:5.1.18", accepted: true, want: []preflight.State{preflight.Warning}},
+		"the first of it": {image: "scylladb/scylla:2025.2.0"},
+		"not known":       {image: "scylladb/scylla:latest"},
+		"the operator's":  {image: "scylladb/scylla:6.2.3", managedBy: api.ManagedByOperator},
+	} {
+		in := &preflight.Input{Pre: true, AnyVersion: tc.accepted, KubernetesMinor: 36, SkewKnown: true, Now: now, Kinds: []preflight.Kind{{Name: own}}, StatefulSets: well().StatefulSets}
+		s := &in.StatefulSets[0]
+		delete(s.Labels, api.LabelCluster) // not ours yet
+		if tc.managedBy != "" {
+			s.Labels[api.LabelManagedBy] = tc.managedBy
+		}
+		s.Spec.Template.Spec.Containers[0].Image = tc.image
+		var got []preflight.State
+		for _, r := range preflight.Check(in) {
+			if r.Text.Code == preflight.ScyllaVersionNoQuery {
+				got = append(got, r.State)
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // The Scylla Operator's own StatefulSets are not checked.
 func TestTheOperatorsOwnAreNotChecked(t *testing.T) {
 	in := well()

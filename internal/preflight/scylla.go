@@ -13,6 +13,23 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
+// queries says before an injection whose disk cannot be queried.
+func (c *checker) queries() {
+	for i := range c.in.StatefulSets {
+		s := &c.in.StatefulSets[i]
+		if operators(s) || container(s) == nil {
+			continue
+		}
+		if v, _, err := release.Effective("", container(s).Image); err == nil && v.SupportsBootstrapSynchronisation() == release.No {
+			state := Failed
+			if c.in.AnyVersion {
+				state = Warning
+			}
+			c.add("scylladb", subject(s), state, code.New(ScyllaVersionNoQuery, "version", v.String()), code.New(StepAllowVersion))
+		}
+	}
+}
+
 // scylla checks the versions that the nodes of each cluster run, by their rows, else by their image.
 func (c *checker) scylla() {
 	found := map[cluster.Key]map[string]release.Version{}

@@ -30,9 +30,9 @@ type options struct {
 	// purpose is the value of --for; what names the member or the Kubernetes node.
 	purpose, what string
 
-	pre    bool
-	all    bool
-	output string
+	pre, anyVersion bool
+	all             bool
+	output          string
 }
 
 // NewCmd makes the verb.
@@ -57,7 +57,8 @@ the way. NODE is a Kubernetes node. It looks at the clusters of the namespace.
 It repairs nothing. Whether nodes see each other UP is for "kubectl scylla status".
 
 Exit code: 0 nothing failed (warnings do not count), 3 something failed or could not be looked
-at: not safe now, 2 no such member or Kubernetes node, 1 error.`,
+at: not safe now, 2 no such member or Kubernetes node, or a version that --allow-version has to
+accept, 1 error.`,
 		Example: cli.Examples(
 			"# Before an installation: would it work here?",
 			"kubectl scylla check --pre -n demo",
@@ -84,6 +85,7 @@ at: not safe now, 2 no such member or Kubernetes node, 1 error.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.pre, "pre", false, "Check what has to be so before an installation.")
+	f.BoolVar(&o.anyVersion, "allow-version", false, "Accept a ScyllaDB older than 2025.2.0, whose disk cannot be queried. Of --pre.")
 	f.StringVar(&o.purpose, "for", "", "Say whether this is safe now. One of: "+strings.Join(preflight.Purposes(), ", ")+".")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(preflight.Purposes(), cobra.ShellCompDirectiveNoFileComp))
 	f.BoolVarP(&o.all, "all-namespaces", "A", false, "Check all namespaces.")
@@ -111,6 +113,8 @@ func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.purpose != "" && !slices.Contains(preflight.Purposes(), o.purpose):
 		return exit.Usagef("--for %q is not known: use one of %s", o.purpose, strings.Join(preflight.Purposes(), ", "))
+	case o.anyVersion && !o.pre:
+		return exit.Usagef("--allow-version is of --pre")
 	case named && o.what == "":
 		return exit.Usagef("--for=%s wants a name: restart that of a member, drain that of a Kubernetes node", o.purpose)
 	case !named && o.what != "":
@@ -137,6 +141,11 @@ func (o *options) Run(ctx context.Context) error {
 func (o *options) end(results []preflight.Result) error {
 	if err := o.print(results); err != nil {
 		return err
+	}
+	if i := slices.IndexFunc(results, func(r preflight.Result) bool {
+		return r.Text.Code == preflight.ScyllaVersionNoQuery && r.State == preflight.Failed
+	}); i >= 0 {
+		return exit.WithHint(exit.Refusedf("%s: %s", results[i].Subject, words.Text(results[i].Text)), words.Text(results[i].Step))
 	}
 	if worst := preflight.Worst(results); worst == preflight.Failed || worst == preflight.Unknown {
 		return exit.ConditionNotMet(nil)

@@ -67,7 +67,7 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 			return nil, err
 		}
 	}
-	in := &preflight.Input{Pre: o.pre, Version: version.Get().Version}
+	in := &preflight.Input{Pre: o.pre, AnyVersion: o.anyVersion, Version: version.Get().Version}
 	if err := o.server(ctx, cfg, in); err != nil {
 		return nil, err
 	}

@@ -106,6 +106,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.policy, "policy", "", "What the barriers go by. permits: a permit of the controller, one newcomer at a time, beside the reports. reports: the reports alone. Not given, it stays as it was injected, and is permits otherwise.")
 	f.StringVar(&o.silent, "when-controller-silent", "", "What barriers that go by permits do while no controller leads. Wait: for one. Peers: a node joins by the members alone. Not given, it stays as it was injected, and is the cluster's health policy's otherwise.")
 	f.StringVar(&o.o.Heartbeat, "heartbeat", "", "How the controller learns that a reporter still asks its ScyllaDB. poll: it asks each 2s. lease: it watches a Lease of the Pod, where a network forbids it to ask. Not given, it stays as it was injected, and is poll otherwise.")
+	f.BoolVar(&o.o.AnyVersion, "allow-version", false, "Take a ScyllaDB older than 2025.2.0, whose disk cannot be queried: a restart is then known as one only while the API server and the other nodes answer.")
 	f.BoolVar(&o.undo, "undo", false, "Take out what was injected.")
 	f.StringVarP(&o.output, "output", "o", "", "yaml: the manifest, the default of -f. diff: what changes, the default of CLUSTER.")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask. Of CLUSTER.")
@@ -161,6 +162,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("--heartbeat %q is not known: use one of %s, %s", o.o.Heartbeat, inject.HeartbeatPoll, inject.HeartbeatLease)
 	case o.o.Heartbeat != "" && o.undo:
 		return exit.Usagef("--heartbeat does not go with --undo, which adds nothing")
+	case o.o.AnyVersion && o.undo:
+		return exit.Usagef("--allow-version does not go with --undo, which adds nothing")
 	case o.output != "" && o.output != "yaml" && o.output != "diff":
 		return exit.Usagef("output format %q is not known: use one of yaml, diff", o.output)
 	case o.cluster != "" && o.output == "yaml":

@@ -5,6 +5,7 @@ package inject_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestInject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	old := regexp.MustCompile(`scylladb/scylla:[\w.]+`).ReplaceAllString(plainText(t), "scylladb/scylla:2025.1.4")
 	for name, c := range map[string]struct {
 		args           []string
 		stdin          string
@@ -53,6 +55,9 @@ func TestInject(t *testing.T) {
 		"broken YAML":        {[]string{"-f", broken, image}, "", 2, "", "read the manifest: document 1: "},
 		"nothing of ours":    {[]string{"-f", "-", image}, "kind: Pod\n", 2, "", "no StatefulSet there runs ScyllaDB"},
 		"no place":           {[]string{"-f", "-", image}, strings.ReplaceAll(plainText(t), "--rack=a", "--smp=1"), 2, "", "give --rack"},
+		"an old ScyllaDB":    {[]string{"-f", "-", image}, old, 2, "", "ScyllaDB 2025.1.4 is older than 2025.2.0"},
+		"one accepted":       {[]string{"-f", "-", image, "--allow-version"}, old, 0, "- launch\n", "warning: statefulset shop/db: containers[scylla].image: ScyllaDB 2025.1.4 is older than 2025.2.0"},
+		"one for undo":       {[]string{"-f", done, "--allow-version", "--undo"}, "", 2, "", "--allow-version does not go with --undo"},
 		"the place given":    {[]string{"-f", "-", image, "--rack=z"}, strings.ReplaceAll(plainText(t), "--rack=a", "--smp=1"), 0, "scylla/rack: z", "injected"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -113,6 +113,9 @@ func (l *live) goOn(err error) error {
 				again = append(again, f.name, f.value)
 			}
 		}
+		if l.o.AnyVersion {
+			again = append(again, inject.FlagVersion)
+		}
 		hint += words.Shell(code.Scylla(l.key.Namespace, again...)) + "\nor go back with: " + words.Shell(code.Scylla(l.key.Namespace, back...))
 	}
 	if exit.Code(err) == exit.CodeInterrupted {

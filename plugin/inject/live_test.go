@@ -453,6 +453,7 @@ func TestLiveRefuses(t *testing.T) {
 	script := func(s *appsv1.StatefulSet) {
 		s.Spec.Template.Spec.Containers[0].Command = []string{"/bin/sh", "-c", "exec scylla"}
 	}
+	old := func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Containers[0].Image = "scylladb/scylla:2025.1.4" }
 	for name, tc := range map[string]struct {
 		change func(*appsv1.StatefulSet)
 		stage  func(*stage)
@@ -471,6 +472,8 @@ func TestLiveRefuses(t *testing.T) {
 		"an unknown check":      {args: []string{agent, "--skip-check=all"}, code: 2, says: `--skip-check "all"`},
 		"no controller":         {stage: func(s *stage) { s.lease(false) }, args: []string{agent}, code: 2, says: "no controller leads"},
 		"a node is DOWN":        {stage: func(s *stage) { s.down["db-b-0"] = true }, args: []string{agent}, code: 2, says: "may not be rolled now"},
+		"an old ScyllaDB":       {change: old, args: []string{agent}, code: 2, says: "ScyllaDB 2025.1.4 is older than 2025.2.0"},
+		"one accepted":          {change: old, stage: func(s *stage) { s.held = true }, args: []string{agent, "--allow-version"}, code: 4, says: "--allow-version -n inject", writes: "template db-a"},
 		"a budget":              {stage: func(s *stage) { s.held = true }, args: []string{agent}, code: 4, says: "a disruption budget forbids to evict db-a-0", writes: "template db-a"},
 		"it does not come back": {stage: func(s *stage) { s.noPod = true }, args: []string{agent}, code: 4, says: "Pod db-a-0 is not there", writes: "evict db-a-0"},
 		"somebody else writes":  {stage: func(s *stage) { s.taken = true }, args: []string{agent}, code: 4, says: "somebody else has changed it meanwhile", writes: "label Pod db-a-0"},
