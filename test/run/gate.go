@@ -186,13 +186,13 @@ func (g *gate) endToEnd(ctx context.Context, in *inputs, t *tally) error {
 
 // endToEndTests are run by one process, which starts one Kubernetes; the tests limit themselves
 // by their Pods.
-func endToEndTests(tests []covers.Test, timeout time.Duration, more ...string) goTest {
+func endToEndTests(tests []covers.Test, timeout time.Duration, binary ...string) goTest {
 	names := make([]string, len(tests))
 	for i, t := range tests {
 		names[i] = t.Name
 	}
-	return goTest{cgo: "0", packages: importPaths([]string{endToEnd}), args: append([]string{
-		"-vet=off", "-count=1", "-parallel=64", "-timeout=" + timeout.String(), "-run=^(" + strings.Join(names, "|") + ")$"}, more...)}
+	return goTest{cgo: "0", packages: importPaths([]string{endToEnd}), binary: binary, args: []string{
+		"-vet=off", "-count=1", "-parallel=64", "-timeout=" + timeout.String(), "-run=^(" + strings.Join(names, "|") + ")$"}}
 }
 
 // keepEndToEnd keeps each result of an end-to-end test for the proof.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,5 +115,16 @@ func TestUnitsThatAreCommands(t *testing.T) {
 	}
 	if code := kept.sum(io.Discard, units, false); code != exitError {
 		t.Errorf("exit code %d with a failure", code)
+	}
+}
+
+// go test takes a flag that it does not know, and all that follows, for the test binary's: packages
+// that come later would not be tested.
+func TestRehearsalsAreOfTheirPackage(t *testing.T) {
+	t.Parallel()
+	got := rehearsalGroup.make([]unit{{test: rehearsed, pkg: endToEnd}}).command()
+	pkg, flag := slices.Index(got, module+"/"+endToEnd), slices.Index(got, "-rehearse")
+	if pkg < 0 || flag < pkg {
+		t.Errorf("%q: the package is at %d, -rehearse at %d", got, pkg, flag)
 	}
 }

@@ -81,6 +81,13 @@ type goTest struct {
 	cgo      string   // CGO_ENABLED: 1 for the race detector
 	args     []string // of go test -json
 	packages []string // import paths that must have a result; nil where the caller looks itself
+	binary   []string // arguments of the test binary
+}
+
+// command are the arguments of go: what it does not know itself, and all that follows, is the test
+// binary's, so that comes after the packages.
+func (g goTest) command() []string {
+	return slices.Concat([]string{"test", "-json"}, g.args, g.packages, g.binary)
 }
 
 // run runs go test and adds up its events. Output of a test is printed when it failed, of a
@@ -88,7 +95,7 @@ type goTest struct {
 // ended, and what has no result is a failure by name.
 func (t *tally) run(ctx context.Context, g goTest) error {
 	t.begin(ctx, g.packages)
-	cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, g.args, g.packages)...)
+	cmd := exec.Command("go", g.command()...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED="+g.cgo)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // test binaries and their children are ended with it
 	cmd.Stderr = t.out
