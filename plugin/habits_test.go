@@ -60,6 +60,8 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{[]string{"logs", "--namespace", "o"}, "other\n:4\n"},
 		{[]string{"status", "--kubeconfig", config, "--context", ""}, "prod\tthe current one\ntest\n:4\n"},
 		{[]string{"describe", "--kubeconfig", config, "--context", "te"}, "test\n:4\n"},
+		{[]string{"force"}, "force-proceed\tLet a member start ScyllaDB although its barrier holds it back\nforce-bootstrap\tThe same as force-proceed\n:4\n"},
+		{[]string{"force-bootstrap", "--per"}, "--per-service\tWith --datacenter or --cluster: annotate the Services of the members that have not joined, one by one, and nothing else.\n:4\n"},
 	} {
 		r := plugintest.Run{Args: append([]string{"__complete"}, tc.args...), Objects: objects}.Do(t)
 		if r.Stdout != tc.want {

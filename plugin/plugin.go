@@ -128,6 +128,8 @@ and what to do about it, and acts when you ask it to.`,
 	for _, verb := range verbs() {
 		root.AddCommand(verb(d))
 	}
+	// Cobra completes no alias. This one is what those look for who know the proposal.
+	root.ValidArgs = []string{cobra.CompletionWithDesc(forceproceed.Alias, "The same as force-proceed")}
 	root.SetUsageFunc(usage)
 	return root
 }

@@ -62,11 +62,14 @@ type ReadFlags struct {
 	selector labels.Selector
 }
 
+// FromUsage is what help says about --from.
+const FromUsage = "Read saved objects instead of a cluster: an archive of \"report --archive\", or what \"kubectl get ... -o yaml\" printed; - is standard input, sample:NAME one of \"kubectl scylla demo\"."
+
 // AddFlags binds --source and --from, and with many also -A and -l.
 func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
 	f.Source = SourceFlag(cluster.SourceAuto)
 	cmd.Flags().Var(&f.Source, "source", "Where rows come from: the assembled report, the Pods' annotations, or live from each node's own API through a port-forward. auto takes the first that has any.")
-	cmd.Flags().StringVar(&f.From, "from", "", "Read saved objects instead of a cluster: an archive of \"report --archive\", or what \"kubectl get ... -o yaml\" printed; - is standard input, sample:NAME one of \"kubectl scylla demo\".")
+	cmd.Flags().StringVar(&f.From, "from", "", FromUsage)
 	cmd.Flags().StringVar(&f.ControllerNamespace, "controller-namespace", DefaultControllerNamespace, "Namespace of the controller, to see whether it is alive. Empty does not look.")
 	_ = cmd.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"auto", "report", "annotation", "live"}, cobra.ShellCompDirectiveNoFileComp))
 	if many {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +24,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
+
+// Alias is the verb's name in the proposal to the Scylla Operator.
+const Alias = "force-bootstrap"
 
 // Reasons of the events that record the user and the reason.
 const (
@@ -39,16 +43,19 @@ type options struct {
 	perService, undo, yes bool
 	dryRun                cli.DryRunFlag
 	reason                string
+	from                  string
 
 	reader *cli.Reader
 }
 
 // NewCmd makes the verb.
+//
+// Long: most of it is the help.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, print: genericclioptions.NewPrintFlags(""), dryRun: cli.DryRunNone}
 	cmd := &cobra.Command{
 		Use:     "force-proceed (MEMBER | --datacenter NAME | --cluster NAME)",
-		Aliases: []string{"force-bootstrap"},
+		Aliases: []string{Alias},
 		Short:   "Let a member start ScyllaDB although its barrier holds it back",
 		Long: `Let a member start ScyllaDB although its barrier holds it back.
 
@@ -56,6 +63,13 @@ It shows the blockers that will be ignored and asks. If a node really is down,
 ScyllaDB refuses the newcomer for good: its host ID is banned and its volume cannot
 be used again. Force only when you know better than the reports: a reporter hangs,
 for example. A node that is dead is not forced past but replaced.
+
+A force does not override a data directory that was decommissioned, a host ID that the
+cluster has banned, or a volume of another node: ScyllaDB would not start, or would run
+one host ID twice. It opens the barrier, not the launcher, which still waits while no
+other member that has joined is UP and could be a seed (SeedsNotUp).
+
+The command is also called ` + Alias + `.
 
 ` + cli.MemberForms + `
 
@@ -74,6 +88,9 @@ Exit code: 0 forced or taken back, 1 error, 2 refused or not confirmed.`,
 		Example: cli.Examples(
 			"# See what would be ignored, change nothing",
 			"kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client",
+			"",
+			"# The same on saved objects",
+			"kubectl scylla force-proceed demo-dc1-rack2-1 --from sample:incident --dry-run=client",
 			"",
 			"# Force one member, and say why",
 			`kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "rack3-0 is UP, only its reporter hangs"`,
@@ -94,6 +111,7 @@ Exit code: 0 forced or taken back, 1 error, 2 refused or not confirmed.`,
 	f.StringVar(&o.datacenter, "datacenter", "", "Force a whole datacenter, by the name that ScyllaDB gossips.")
 	f.StringVar(&o.cluster, "cluster", "", "Force a whole ScyllaDB cluster, or with --datacenter say of which cluster.")
 	f.BoolVar(&o.perService, "per-service", false, "With --datacenter or --cluster: annotate the Services of the members that have not joined, one by one, and nothing else.")
+	f.StringVar(&o.from, "from", "", cli.FromUsage)
 	f.BoolVar(&o.undo, "undo", false, "Take the force back.")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
 	f.StringVar(&o.reason, "reason", "", "Why; recorded in an annotation and in an Event.")
@@ -123,6 +141,8 @@ func (o *options) Validate(*cobra.Command) error {
 		return exit.Usagef("name a member, or --datacenter or --cluster, not both")
 	case o.member != "" && o.perService:
 		return exit.Usagef("--per-service goes with --datacenter or --cluster: a member is its Service already")
+	case o.from != "" && (o.dryRun != cli.DryRunClient || o.undo):
+		return exit.Usagef("saved objects cannot be forced: --from shows what would be ignored, with --dry-run=client")
 	case o.undo && o.reason != "":
 		return exit.Usagef("--reason says why something is forced: it does not go with --undo")
 	case !slices.Contains([]string{"", "json", "yaml", "name"}, *o.print.OutputFormat):
@@ -133,7 +153,7 @@ func (o *options) Validate(*cobra.Command) error {
 
 // Run shows, asks, and annotates.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), ControllerNamespace: cli.DefaultControllerNamespace})
+	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), From: o.from, ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
 		return err
 	}
@@ -173,7 +193,7 @@ func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
 	opts := o.d.Options(false)
 	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
 	opts.Height = 0
-	list, err := render.NewBarrierListOf(p.snapshot, p.members, o.d.Clock.Now())
+	list, err := render.NewBarrierListOf(p.snapshot, p.members, o.reader.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +209,7 @@ func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
 		o.d.Say(list.Text(opts) + "\n")
 	default:
 		o.d.Say("Every member has joined: nobody waits now. It will hold for every member that is added later.\n")
-		if text := render.NewViewStamp(p.snapshot).Text(o.d.Clock.Now()); text != "" {
+		if text := render.NewViewStamp(p.snapshot).Text(o.reader.Now()); text != "" {
 			o.d.Say(text + "\n")
 		}
 	}
@@ -300,8 +320,7 @@ func (o *options) say(obj client.Object, changed bool) error {
 		operation = "no longer forced"
 	}
 	operation += o.dryRun.Suffix()
-	// The client's own scheme: making one costs a millisecond, which every start of the plugin would pay in NewCmd.
-	o.print.WithTypeSetter(o.reader.Client().Scheme())
+	o.print.WithTypeSetter(o.scheme())
 	o.print.NamePrintFlags.Operation = operation
 	printer, err := o.print.ToPrinter()
 	if err != nil {
@@ -311,6 +330,14 @@ func (o *options) say(obj client.Object, changed bool) error {
 		return fmt.Errorf("print %s: %w", obj.GetName(), err)
 	}
 	return nil
+}
+
+// scheme is the client's own where there is one: making one costs a millisecond, which every start of the plugin would pay in NewCmd.
+func (o *options) scheme() *runtime.Scheme {
+	if o.reader.Saved() {
+		return kube.NewScheme()
+	}
+	return o.reader.Client().Scheme()
 }
 
 // record writes an Event. Without the right to write events the force stays in place: the user gets a warning and no error.

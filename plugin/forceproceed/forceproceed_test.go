@@ -132,6 +132,8 @@ func TestForceProceed(t *testing.T) {
 		"nobody to ask":                      {Args: []string{"force-proceed", newcomer, "-n", "demo"}, Objects: waits().Objects()},
 		"yes beforehand, with a reason":      {Args: []string{"force-proceed", newcomer, "-n", "demo", "--yes", "--reason", "rack3 is lost"}, Objects: waits().Objects()},
 		"by the alias":                       {Args: []string{"force-bootstrap", newcomer, "-n", "demo", "-y"}, Objects: waits().Objects()},
+		"saved objects":                      {Args: []string{"force-bootstrap", newcomer, "--from", "sample:incident", "--dry-run=client"}},
+		"saved objects cannot be forced":     {Args: []string{"force-proceed", newcomer, "--from", "sample:incident", "-y"}},
 		"client dry run":                     {Args: []string{"force-proceed", newcomer, "-n", "demo", "--dry-run=client"}, Objects: waits().Objects()},
 		"server dry run":                     {Args: []string{"force-proceed", newcomer, "-n", "demo", "--dry-run=server"}, Objects: waits().Objects()},
 		"an unknown dry run":                 {Args: []string{"force-proceed", newcomer, "-n", "demo", "--dry-run=maybe"}, Objects: waits().Objects()},

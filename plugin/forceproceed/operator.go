@@ -20,6 +20,9 @@ import (
 
 // planOperator annotates the object that the Scylla Operator reads.
 func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan, services []client.Object) error {
+	if o.reader.Saved() {
+		return exit.WithHint(exit.Refusedf("%s: the object that the Scylla Operator reads is not among saved objects", p.title), "name a member, or add --per-service")
+	}
 	dc, err := o.metadata(ctx, api.ScyllaDBDatacenterGVK, s)
 	if err != nil {
 		return err
