@@ -40,6 +40,7 @@ type options struct {
 	replicas     int
 	members      []string // of the operator, as NAMESPACE:SERVICEACCOUNT
 	upgrade      bool
+	downgrade    bool
 	yes          bool
 	output       string
 	dryRun       cli.DryRunFlag
@@ -68,7 +69,9 @@ write to every Pod of its namespace.
 
 One of the two kinds is the Scylla Operator's too. Where somebody else has installed it, it
 is left as it is. A definition that has fields which this build does not know is not
-replaced, and another version is replaced with --upgrade only, never by an older one.`,
+replaced, and another version is replaced with --upgrade only. An older version replaces a
+newer one with --allow-downgrade only: no node may be joining by a permit or being replaced,
+and no inject under way. The newer definitions stay.`,
 		Example: cli.Examples(
 			"# See what would be applied, as manifests to keep in git",
 			"kubectl scylla install --image localhost/scylla-agent:dev --dry-run=client -o yaml",
@@ -93,6 +96,7 @@ replaced, and another version is replaced with --upgrade only, never by an older
 	f.BoolVar(&o.noController, "no-controller", false, "Leave the controller's Deployment out.")
 	f.StringSliceVar(&o.members, "operator-member", nil, "NAMESPACE:SERVICEACCOUNT of a ScyllaDBDatacenter's Pods that shall run our barrier: the rights that the operator does not give it. May be repeated.")
 	f.BoolVar(&o.upgrade, "upgrade", false, "Replace another version that is installed.")
+	f.BoolVar(&o.downgrade, "allow-downgrade", false, "Replace a newer version that is installed, if nothing is under way that this one may not be able to end.")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
 	f.StringVarP(&o.output, "output", "o", "", "yaml: print what would be applied, apply nothing, ask no API server.")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveNoFileComp))
@@ -218,7 +222,7 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 		case err != nil:
 			return nil, fmt.Errorf("read %s: %w", Name(u), err)
 		case kind == "Namespace":
-			if err := o.refuseVersion(have.GetAnnotations()[manifests.VersionAnnotation]); err != nil {
+			if err := o.refuseVersion(ctx, c, have.GetAnnotations()[manifests.VersionAnnotation]); err != nil {
 				return nil, err
 			}
 		case manifests.Foreign(have):
@@ -228,7 +232,12 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 			}
 			foreign[u.GetName()] = others
 		default:
-			if lost := manifests.Narrower(have, u); len(lost) > 0 {
+			lost := manifests.Narrower(have, u)
+			switch {
+			case len(lost) == 0:
+			case o.downgrade:
+				foreign[u.GetName()] = "a newer version, and this one needs no more"
+			default:
 				return nil, exit.WithHint(exit.Refusedf("%s has %d fields that this build does not know, %s first: they would be lost", Name(u), len(lost), lost[0]),
 					"install with a newer kubectl-scylla; this one is "+o.version)
 			}
@@ -276,13 +285,15 @@ func (o *options) refuseWithoutPolicies(ctx context.Context, c client.Client, ob
 	return policiesOff("the API server does not enforce admission policies")
 }
 
-func (o *options) refuseVersion(installed string) error {
+func (o *options) refuseVersion(ctx context.Context, c client.Client, installed string) error {
 	switch {
 	case installed == "" || installed == o.version:
 		return nil
+	case manifests.Newer(installed, o.version) && o.downgrade:
+		return o.refuseUnfinished(ctx, c)
 	case manifests.Newer(installed, o.version):
 		return exit.WithHint(exit.Refusedf("version %s is installed, and this is %s: an older version is not installed over a newer one", installed, o.version),
-			"use kubectl-scylla "+installed+" or later")
+			"use kubectl-scylla "+installed+" or later, or go back with --allow-downgrade (docs/tasks.md)")
 	case !o.upgrade && o.dryRun == cli.DryRunNone:
 		return exit.WithHint(exit.Refusedf("version %s is installed, and this is %s", installed, o.version), "replace it with --upgrade")
 	}
