@@ -25,6 +25,7 @@ import (
 const (
 	opensAfter      = 12 * time.Second // all UP without a break, and the last look
 	leaseOver       = 17 * time.Second // a controller dies, and the next one leads
+	podStarted      = 10 * time.Second // Kubernetes makes and starts the next Pod of the controller
 	controllerGone  = 30 * time.Second // barriers notice that no controller keeps the reports
 	seenDown        = 22 * time.Second // ScyllaDB's own failure detector
 	barrierIsolated = 30 * time.Second

@@ -41,8 +41,8 @@ type drill struct {
 	whileHeld func()
 }
 
-// timing is one line of the table of measured against documented times. Seconds are those of this run: they tell how the tool behaves on the
-// machine of the run, and no test fails by them.
+// timing is one line of the table of measured against documented times. Seconds are those of this run: no test fails by them on a machine that is
+// busy, but cmd/gen refuses to document a record in which a measured time breaks the documented one.
 type timing struct {
 	Rehearsal  int     `json:"rehearsal"`
 	Name       string  `json:"name"`

@@ -32,8 +32,9 @@ const (
 	staleAPIImage  = "localhost/staleapi:dev"
 	staleAPIPort   = 8099
 	staleAPIConfig = "/mnt/shared/staleapi.kubeconfig"
-	// initialisedAfter is documented as the sum of two: another controller leads, and the first node has been well for long enough, with a look.
-	initialisedAfter = leaseOver + opensAfter
+	// initialisedAfter is documented as the sum of three: the next Pod of the controller is started, it leads, and the first node has been well for long
+	// enough, with a look.
+	initialisedAfter = podStarted + leaseOver + opensAfter
 )
 
 var staleAPILoaded sync.Once
