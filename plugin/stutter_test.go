@@ -183,7 +183,7 @@ func TestBadInput(t *testing.T) {
 	}
 	all = append(all, bad{[]string{"status", "--from", "sample:incident", "-o", "go-template-file=" + missing}, "cannot be read: open " + missing, 2})
 	for _, f := range []struct{ file, want string }{{missing, "no such file"}, {broken, "read the manifest: document 1: yaml: line 1"}, {other, "no StatefulSet there runs ScyllaDB"}} {
-		all = append(all, bad{[]string{"inject", "--image", "a", "-f", f.file}, f.want, 0})
+		all = append(all, bad{[]string{"inject", "--image", "a:1", "-f", f.file}, f.want, 0})
 	}
 	for _, b := range all {
 		r := plugintest.Run{Args: b.args}.Do(t)

@@ -473,3 +473,50 @@ func TestNoHarm8NoSupervisordOfAnotherPod(t *testing.T) {
 		}
 	}
 }
+
+// An added container starts without the registry, and the query is the image that ScyllaDB's container gets.
+func TestPullPolicies(t *testing.T) {
+	for name, c := range map[string]struct {
+		image, policy string
+		query         string
+	}{
+		"a version":                 {"scylladb/scylla:2026.2.0", "", "IfNotPresent"},
+		"a floating tag":            {"scylladb/scylla", "", "Always"},
+		"the person's own":          {"scylladb/scylla:2026.2.0", "Never", "Never"},
+		"a floating tag, their own": {"scylladb/scylla:latest", "IfNotPresent", "IfNotPresent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			docs, err := split(input(t, "plain.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			set := docs[1].root
+			list, _, _ := unstructured.NestedSlice(set.Object, "spec", "template", "spec", "containers")
+			list[0].(object)["image"] = c.image
+			if c.policy != "" {
+				list[0].(object)["imagePullPolicy"] = c.policy
+			}
+			if err := unstructured.SetNestedSlice(set.Object, list, "spec", "template", "spec", "containers"); err != nil {
+				t.Fatal(err)
+			}
+			res, err := StatefulSet(set, image, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := typed(res.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, c := range s.Spec.Template.Spec.InitContainers {
+				got[c.Name] = string(c.ImagePullPolicy)
+			}
+			want := map[string]string{
+				api.ContainerReporter: "IfNotPresent", containerCopy: "IfNotPresent", api.ContainerBarrier: "IfNotPresent", api.ContainerBootstrappedQuery: c.query,
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@
 package inject
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
 type object = map[string]any
@@ -74,7 +76,7 @@ const none = "-"
 // initContainers returns those that run before the person's own, and those that run after them: the barrier is the last container before ScyllaDB.
 func (p *plan) initContainers() (before, after []any, err error) {
 	reporter := object{
-		"name": api.ContainerReporter, "image": p.o.Image, "restartPolicy": "Always",
+		"name": api.ContainerReporter, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent), "restartPolicy": "Always",
 		"args": []any{"reporter", fmt.Sprintf("--health-probe-bind-address=:%d", p.reporterPort), fmt.Sprintf("--heartbeat-bind-address=:%d", p.heartbeatPort),
 			"--lease-namespace=" + p.o.ControllerNamespace},
 		"env": agentEnv(),
@@ -95,7 +97,7 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	}
 	shared := object{"name": volumeShared, "mountPath": api.MountShared}
 	copies := object{
-		"name": containerCopy, "image": p.o.Image, "args": []any{"copy-to", agent},
+		"name": containerCopy, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent), "args": []any{"copy-to", agent},
 		"volumeMounts": []any{shared}, "resources": agentResources(), "securityContext": p.agentSecurity(),
 	}
 	data, err := asAny(p.mounts)
@@ -103,13 +105,13 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		return nil, nil, err
 	}
 	asks := object{
-		"name": api.ContainerBootstrappedQuery, "image": p.scylla.Image, "command": []any{"/bin/sh", "-c", query(p.dataDir)},
+		"name": api.ContainerBootstrappedQuery, "image": p.scylla.Image, "imagePullPolicy": string(p.pullPolicy()), "command": []any{"/bin/sh", "-c", query(p.dataDir)},
 		// A query that is killed for lack of memory gives no answer: the barrier waits, and nothing is lost.
 		"resources":    object{"requests": object{"cpu": "10m", "memory": "64Mi"}, "limits": object{"memory": "2Gi"}},
 		"volumeMounts": append(slices.Clone(data), shared, object{"name": volumeShared, "mountPath": "/tmp", "subPath": "tmp"}),
 	}
 	barrier := object{
-		"name": api.ContainerBarrier, "image": p.o.Image,
+		"name": api.ContainerBarrier, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
 		"args": []any{"barrier", "--lease-namespace=" + p.o.ControllerNamespace, "--scylla-image=" + p.scylla.Image,
 			"--scylla-data-dir=" + p.dataDir, fmt.Sprintf("--metrics-bind-address=:%d", p.barrierPort)},
 		"env": agentEnv(), "volumeMounts": append(slices.Clone(data), shared), "resources": agentResources(),
@@ -120,11 +122,16 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	if p.o.WhenSilent != "" {
 		barrier["args"] = append(barrier["args"].([]any), flagSilent+"="+string(p.o.WhenSilent)) //nolint:forcetypeassert // made above
 	}
-	if p.scylla.ImagePullPolicy != "" {
-		asks["imagePullPolicy"] = string(p.scylla.ImagePullPolicy)
-	}
 	asks["securityContext"], barrier["securityContext"] = p.readerSecurity(), p.readerSecurity()
 	return []any{reporter, copies}, []any{asks, barrier}, nil
+}
+
+// pullPolicy returns the policy of ScyllaDB's container, which is Kubernetes' default where it names none: query and ScyllaDB are to be one image.
+func (p *plan) pullPolicy() corev1.PullPolicy {
+	if p.scylla.ImagePullPolicy == "" && release.Floating(p.scylla.Image) {
+		return corev1.PullAlways
+	}
+	return cmp.Or(p.scylla.ImagePullPolicy, corev1.PullIfNotPresent)
 }
 
 // query is the shell command of the query container: it asks the data directory whether the node has bootstrapped, and which group 0 it is in. It always

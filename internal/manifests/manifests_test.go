@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -61,6 +62,9 @@ func TestNoHarm31TheControllerHasRoomForAThousandNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := d.Spec.Template.Spec.Containers[0]
+		if c.ImagePullPolicy != corev1.PullIfNotPresent {
+			t.Errorf("imagePullPolicy %q: a restart of the controller needs the registry", c.ImagePullPolicy)
+		}
 		for _, e := range c.Env {
 			if e.Name == "GOMEMLIMIT" {
 				t.Errorf("GOMEMLIMIT is %s", e.Value)

@@ -34,7 +34,9 @@ type options struct {
 	policy string
 	silent string
 	undo   bool
-	o      inject.Options
+	// floating accepts an image without a fixed version.
+	floating bool
+	o        inject.Options
 
 	// Of a cluster that runs.
 	cluster string
@@ -72,17 +74,17 @@ it is stopped, at any moment, the same command goes on, and --undo goes back.
 Exit code: 0 done, 2 refused, 4 something took longer than --timeout, 130 interrupted, 1 error.`,
 		Example: cli.Examples(
 			"# See what would change",
-			"kubectl scylla inject -f scylladb.yaml --image localhost/scylla-agent:dev -o diff",
+			"kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST -o diff",
 			"",
 			"# A new cluster, guarded from its first node on",
-			"kubectl scylla inject -f scylladb.yaml --image localhost/scylla-agent:dev | kubectl apply -f -",
+			"kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST | kubectl apply -f -",
 			"",
 			"# Take everything out of the manifest again",
 			"kubectl scylla inject -f injected.yaml --undo > scylladb.yaml",
 			"",
 			"# A cluster that runs: see what would change, then guard it node by node, and back",
-			"kubectl scylla inject shop -n inject --image localhost/scylla-agent:dev --dry-run=client",
-			"kubectl scylla inject shop -n inject --image localhost/scylla-agent:dev --yes",
+			"kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --dry-run=client",
+			"kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --yes",
 			"kubectl scylla inject shop -n inject --undo --yes",
 		),
 		GroupID:               cli.GroupSetup,
@@ -99,6 +101,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.files, "filename", "f", nil, "Manifest, YAML or JSON; - is standard input. May be repeated.")
 	f.StringVar(&o.o.Image, "image", version.AgentImage(), "Image of scylla-agent.")
+	cli.AddFloatingTagFlag(cmd, &o.floating)
 	f.StringVar(&o.o.Cluster, "cluster-label", "", "Value of label scylla/cluster, where the manifest does not say it.")
 	f.StringVar(&o.o.Datacenter, "datacenter", "", "ScyllaDB's name of the datacenter, where the manifest does not say it.")
 	f.StringVar(&o.o.Rack, "rack", "", "ScyllaDB's name of the rack, where the manifest does not say it.")
@@ -180,7 +183,10 @@ func (o *options) Validate(cmd *cobra.Command) error {
 			}
 		}
 	}
-	return nil
+	if o.undo {
+		return nil
+	}
+	return cli.CheckImage(o.o.Image, o.floating)
 }
 
 // Run prints the changed manifest, or changes the running cluster.

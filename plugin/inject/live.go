@@ -116,6 +116,9 @@ func (l *live) goOn(err error) error {
 		if l.o.AnyVersion {
 			again = append(again, inject.FlagVersion)
 		}
+		if l.floating {
+			again = append(again, cli.FlagFloatingTag)
+		}
 		hint += words.Shell(code.Scylla(l.key.Namespace, again...)) + "\nor go back with: " + words.Shell(code.Scylla(l.key.Namespace, back...))
 	}
 	if exit.Code(err) == exit.CodeInterrupted {
@@ -305,7 +308,7 @@ func (l *live) mayBegin(ctx context.Context, sets []set) error {
 			return fmt.Errorf("read Lease %s/%s: %w", l.o.ControllerNamespace, api.LeaseName, err)
 		case err != nil || cluster.LeaseAt(lease, l.d.Clock.Now()).Silent:
 			return exit.WithHint(exit.Refusedf("no controller leads: it makes the member Services and keeps the reports that the barriers go by"),
-				"install it first: "+words.Shell(code.Scylla("", "install", "--image", l.o.Image)))
+				"install it first: "+words.Shell(code.Scylla("", l.install()...)))
 		}
 	}
 	if slices.ContainsFunc(sets, func(s set) bool { _, held := s.Have.GetAnnotations()[api.AnnotationRolling]; return held }) {
@@ -328,6 +331,15 @@ func (l *live) mayBegin(ctx context.Context, sets []set) error {
 	}
 	return exit.WithHint(exit.Refusedf("%s may not be rolled now: nothing was changed", l.key),
 		"look: "+words.Shell(code.Scylla(l.key.Namespace, "status", l.cluster, "--source=live")))
+}
+
+// install is the command that installs a controller of the same image.
+func (l *live) install() []string {
+	args := []string{"install", "--image", l.o.Image}
+	if l.floating {
+		args = append(args, cli.FlagFloatingTag)
+	}
+	return args
 }
 
 func sentence(r preflight.Result) string {

@@ -36,6 +36,7 @@ const settle = 30 * time.Second
 type options struct {
 	d            *cli.Deps
 	image        string
+	floating     bool // an image without a fixed version is accepted
 	noController bool
 	replicas     int
 	members      []string // of the operator, as NAMESPACE:SERVICEACCOUNT
@@ -74,10 +75,10 @@ newer one with --allow-downgrade only: no node may be joining by a permit or bei
 and no inject under way. The newer definitions stay.`,
 		Example: cli.Examples(
 			"# See what would be applied, as manifests to keep in git",
-			"kubectl scylla install --image localhost/scylla-agent:dev --dry-run=client -o yaml",
+			"kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --dry-run=client -o yaml",
 			"",
-			"# Apply it, the controller with your copy of the image scylla-agent, and wait until it leads",
-			"kubectl scylla install --image localhost/scylla-agent:dev --yes",
+			"# Apply it, the controller with your copy of the image scylla-agent by its digest, and wait until it leads",
+			"kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --yes",
 			"",
 			"# Let the Pods of ScyllaDBDatacenter db in namespace demo run our barrier (docs/operator.md)",
 			"kubectl scylla install --no-controller --operator-member demo:db-member --yes",
@@ -92,6 +93,7 @@ and no inject under way. The newer definitions stay.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.image, "image", version.AgentImage(), "Image of scylla-agent for the controller.")
+	cli.AddFloatingTagFlag(cmd, &o.floating)
 	f.IntVar(&o.replicas, "replicas", 1, "Replicas of the controller: one acts, the others take over when its machine fails or is drained.")
 	f.BoolVar(&o.noController, "no-controller", false, "Leave the controller's Deployment out.")
 	f.StringSliceVar(&o.members, "operator-member", nil, "NAMESPACE:SERVICEACCOUNT of a ScyllaDBDatacenter's Pods that shall run our barrier: the rights that the operator does not give it. May be repeated.")
@@ -134,6 +136,11 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	for _, m := range o.members {
 		if namespace, account, ok := strings.Cut(m, ":"); !ok || len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(account)) > 0 {
 			return exit.Usagef("invalid --operator-member=%q: must be NAMESPACE:SERVICEACCOUNT", m)
+		}
+	}
+	if !o.noController {
+		if err := cli.CheckImage(o.image, o.floating); err != nil {
+			return err
 		}
 	}
 	return o.wait.Validate(cmd)

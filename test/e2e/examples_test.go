@@ -23,6 +23,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/images"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
@@ -55,7 +56,7 @@ var offlineExamples = []example{
 
 	{line: "kubectl scylla check --pre -n demo", says: "you in demo: 6 rights, all there"},
 
-	{line: "kubectl scylla install --image localhost/scylla-agent:dev --dry-run=client -o yaml", says: "kind: Deployment"},
+	{line: "kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --dry-run=client -o yaml", says: "kind: Deployment"},
 	{line: "kubectl scylla install --no-controller --yes", says: "customresourcedefinition"},
 	{line: "kubectl scylla install --no-controller --operator-member demo:db-member --yes", says: "kubectl-scylla-member-of-operator-db-member applied"},
 	// Guarded clusters are there, so that nothing is removed; TestInstall has the others.
@@ -63,12 +64,12 @@ var offlineExamples = []example{
 	{line: "kubectl scylla uninstall --dry-run=server", code: 2},
 	{line: "kubectl scylla uninstall --yes", code: 2},
 
-	{line: "kubectl scylla inject -f scylladb.yaml --image localhost/scylla-agent:dev -o diff", says: "- launch"},
-	{line: "kubectl scylla inject -f scylladb.yaml --image localhost/scylla-agent:dev | kubectl apply -f -", says: "statefulset.apps/db-a created"},
+	{line: "kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST -o diff", says: "- launch"},
+	{line: "kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST | kubectl apply -f -", says: "statefulset.apps/db-a created"},
 	{line: "kubectl scylla inject -f injected.yaml --undo > scylladb.yaml"},
 	// No controller and no Pod is there, so that nothing is changed; TestDoorOfAClusterThatKnowsNothingOfUs has the others.
-	{line: "kubectl scylla inject shop -n inject --image localhost/scylla-agent:dev --dry-run=client", code: 2},
-	{line: "kubectl scylla inject shop -n inject --image localhost/scylla-agent:dev --yes", code: 2},
+	{line: "kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --dry-run=client", code: 2},
+	{line: "kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --yes", code: 2},
 	{line: "kubectl scylla inject shop -n inject --undo --yes", code: 2},
 
 	{line: "kubectl scylla remote add eu demo -n demo --remote-kubeconfig eu.kubeconfig --dry-run=client", says: "serviceaccount/kubectl-scylla-remote-eu-"},
@@ -93,7 +94,7 @@ const (
 // demoExamples are those that speak of the cluster of `make demo`, in an order in which it comes into the situations that they are for.
 var demoExamples = []example{
 	// It is installed already: applied again it changes nothing, and its controller leads.
-	{line: "kubectl scylla install --image localhost/scylla-agent:dev --yes", says: "deployment.apps/kubectl-scylla-controller applied"},
+	{line: "kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --yes", says: "deployment.apps/kubectl-scylla-controller applied"},
 	// Every node sees every node UP.
 	{line: "kubectl scylla check -n demo", says: "3 reporters answer"},
 	{line: "kubectl scylla check -n demo -o junit > check.xml"},
@@ -184,6 +185,9 @@ var demoExamples = []example{
 	{do: (*fixture).healthy},
 }
 
+// helpImage is the image of scylla-agent in the examples of help; the Kubernetes nodes have it under another name.
+const helpImage = "registry.example.com/scylla-agent@sha256:DIGEST"
+
 // replacesAtOnce is a line that asks for a replacement, without the wait for a restart.
 func replacesAtOnce(line string) string {
 	rest, asks := strings.CutPrefix(line, "kubectl scylla replace ")
@@ -252,7 +256,7 @@ func TestExamples(t *testing.T) {
 func (f *fixture) try(e example, dir string, env map[string]string) {
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-c", replacesAtOnce(e.line))
+	cmd := exec.CommandContext(ctx, "bash", "-c", replacesAtOnce(strings.ReplaceAll(e.line, helpImage, images.AgentRef)))
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, list(env), time.Minute
 	var text string
 	var err error

@@ -47,7 +47,7 @@ func all(t *testing.T) map[string]string {
 	return res
 }
 
-const agent = "registry.example.com/scylla-agent:VERSION"
+const agent = "registry.example.com/scylla-agent@sha256:DIGEST"
 
 // sets are the StatefulSets of a manifest.
 func sets(t *testing.T, name, text string) []appsv1.StatefulSet {

@@ -136,6 +136,13 @@ func ofImage(ref string) (Version, error) {
 	return v, nil
 }
 
+// Floating reports whether an image reference can name another image at each pull: it has no digest, and its tag is latest or missing.
+func Floating(ref string) bool {
+	name := ref[strings.LastIndex(ref, "/")+1:]
+	_, tag, tagged := strings.Cut(name, ":")
+	return !strings.Contains(name, "@") && (!tagged || tag == "" || tag == "latest")
+}
+
 // Effective is the running node's own version when that is known, else the image tag's. from is "node", "image" or empty. When
 // neither is known the error says why, for people; the Version is then unknown, not a guess.
 func Effective(running, image string) (v Version, from string, err error) {

@@ -87,6 +87,19 @@ func TestReplaceTaskNamesReplaced(t *testing.T) {
 	}
 }
 
+func TestFloating(t *testing.T) {
+	digest := "@sha256:" + strings.Repeat("0", 64)
+	for ref, want := range map[string]bool{
+		"scylla-agent": true, "scylla-agent:latest": true, "example.com/scylla-agent": true, "localhost:5000/scylla-agent": true, "localhost:5000/scylla-agent:latest": true, "a:": true,
+		"scylla-agent:1.2.3": false, "localhost/scylla-agent:dev": false, "localhost:5000/scylla-agent:1": false,
+		"scylla-agent" + digest: false, "scylla-agent:latest" + digest: false, "localhost:5000/scylla-agent" + digest: false,
+	} {
+		if got := Floating(ref); got != want {
+			t.Errorf("%s: %v, want %v", ref, got, want)
+		}
+	}
+}
+
 func TestEffective(t *testing.T) {
 	for name, c := range map[string]struct{ running, image, want, from, error string }{
 		"the node wins over the tag":    {"2025.1.9-0.20250701.ab", "scylla:2026.2.0", "2025.1.9-0.20250701.ab", "node", ""},
