@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,31 @@ func TestTally(t *testing.T) {
 				t.Errorf("prints %q, want %q in it", out.String(), c.prints)
 			}
 		})
+	}
+}
+
+// A test takes at least as long as its cases, which go test leaves out where they run in parallel.
+func TestCasesThatRunInParallelTakeTime(t *testing.T) {
+	var log bytes.Buffer
+	got := newTally(io.Discard, &log)
+	got.begin(t.Context(), nil)
+	for _, e := range []string{
+		`{"Action":"pass","Package":"p","Test":"TestA/x/1","Elapsed":30}`,
+		`{"Action":"pass","Package":"p","Test":"TestA/x","Elapsed":0}`,
+		`{"Action":"pass","Package":"p","Test":"TestA/y","Elapsed":40}`,
+		`{"Action":"pass","Package":"p","Test":"TestA","Elapsed":2}`,
+		`{"Action":"pass","Package":"p","Test":"TestB/x","Elapsed":5}`,
+		`{"Action":"pass","Package":"p","Test":"TestB","Elapsed":9}`,
+	} {
+		got.add(e + "\n")
+	}
+	seconds := map[string]float64{}
+	for _, r := range got.results {
+		seconds[r.Test] = r.Seconds
+	}
+	want := map[string]float64{"TestA": 70, "TestA/x": 30, "TestA/x/1": 30, "TestA/y": 40, "TestB": 9, "TestB/x": 5}
+	if diff := cmp.Diff(want, seconds); diff != "" {
+		t.Error(diff)
 	}
 }
 

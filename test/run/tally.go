@@ -69,7 +69,8 @@ type tally struct {
 	held     map[string][]string // output of a test or package until its result is known
 	started  map[string]bool     // tests without a result, by "package test"
 	failedIn map[string]bool
-	open     map[string]bool // packages that were asked for and have no result yet
+	cases    map[string]float64 // seconds of a test's cases, by "package test"
+	open     map[string]bool    // packages that were asked for and have no result yet
 }
 
 func newTally(out, log io.Writer) *tally {
@@ -132,6 +133,7 @@ func (t *tally) run(ctx context.Context, g goTest) error {
 func (t *tally) begin(ctx context.Context, packages []string) {
 	t.ctx = ctx
 	t.held, t.started, t.failedIn, t.open = map[string][]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	t.cases = map[string]float64{}
 	for _, p := range packages {
 		t.open[p] = true
 	}
@@ -218,6 +220,11 @@ func (t *tally) addTest(e event, text []string) {
 				e.Elapsed = max(0, e.Elapsed-d.Seconds())
 			}
 		}
+	}
+	// go test does not count the time of cases that run in parallel for the test that has them.
+	e.Elapsed = max(e.Elapsed, t.cases[e.Package+" "+e.Test])
+	if i := strings.LastIndex(e.Test, "/"); i >= 0 {
+		t.cases[e.Package+" "+e.Test[:i]] += e.Elapsed
 	}
 	const long = 20 // seconds: whoever waits sees that something has come of it
 	if e.Elapsed >= long && !strings.Contains(e.Test, "/") {
