@@ -125,7 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 
 	for ordinal := start; ordinal < end; ordinal++ {
-		if err := r.ensure(ctx, w, desiredService(set, place, int32(ordinal))); err != nil {
+		if err := r.ensure(ctx, w, Service(set, place, int32(ordinal))); err != nil {
 			return settle(err)
 		}
 	}

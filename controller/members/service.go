@@ -33,9 +33,9 @@ var ports = []struct {
 	{"prometheus", 9180},
 }
 
-// desiredService returns the member Service of one ordinal, with the Pod's name. It has no owner: its annotations must outlive the StatefulSet, which
+// Service returns the member Service of one ordinal, with the Pod's name. It has no owner: its annotations must outlive the StatefulSet, which
 // administrators routinely delete and create again; without them a member with a new volume would found a second cluster.
-func desiredService(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Service {
+func Service(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Service {
 	name := s.Name + "-" + strconv.Itoa(int(ordinal))
 	svc := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package samples holds the archives of this folder: clusters of the simulated kind, to look at without a cluster. `make samples` writes them. It
+// Package samples holds the archives of this folder: clusters that were simulated and then saved, to look at without a cluster. `make samples` writes them. It
 // opens nothing and judges nothing.
 package samples
 
@@ -22,18 +22,21 @@ type Sample struct {
 	Name string
 	// Shows is what is to be seen in it, in one sentence.
 	Shows string
-	// Try is a command that shows it, without "kubectl scylla" and --from.
-	Try string
+	// Try are commands that show it, without "kubectl scylla" and --from.
+	Try []string
 }
 
 // All samples, in the order in which they are best looked at.
 func All() []Sample {
 	return []Sample{
-		{Name: "healthy", Shows: "three racks, every node sees every node UP", Try: "status"},
-		{Name: "incident", Shows: "a node has died, and a newcomer waits for it", Try: "barrier"},
-		{Name: "partition", Shows: "two datacenters do not see each other, although every node runs", Try: "status"},
-		{Name: "replacement", Shows: "a dead node is being replaced", Try: "replace status"},
-		{Name: "multi-dc", Shows: "two datacenters, well, with a newcomer in one of them", Try: "dashboard"},
+		{Name: "healthy", Shows: "three racks, every node sees every node UP", Try: []string{"status"}},
+		{Name: "incident", Shows: "a node has died, and a newcomer waits for it", Try: []string{"barrier", "replace demo-dc1-rack3-0 --dry-run --skip-check=data"}},
+		{Name: "partition", Shows: "two datacenters do not see each other, although every node runs", Try: []string{"status"}},
+		{
+			Name: "replacement", Shows: "the first attempt to replace a dead node has failed, and can be resumed",
+			Try: []string{"replace status", "replace resume demo-dc1-rack3-0 --dry-run --skip-check=data"},
+		},
+		{Name: "multi-dc", Shows: "two datacenters, well, with a newcomer in one of them", Try: []string{"dashboard"}},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 // Reasons for a source, and its state.
 const (
 	SourceReportsFound       code.Code = "SourceReportsFound"       // found, known, missing
+	SourceClusterReport      code.Code = "SourceClusterReport"      // found, known, missing
 	SourceClusterReportNamed code.Code = "SourceClusterReportNamed" // report, annotation
 	SourceClusterReportGone  code.Code = "SourceClusterReportGone"  // report, annotation
 	SourceClusterReportOnly  code.Code = "SourceClusterReportOnly"  // report
@@ -111,9 +112,17 @@ func (c *Cluster) reportsFound() code.Message {
 	case len(c.Reports) == 0 && none.Code != SourceNoReport:
 		return none
 	}
-	have := map[string]bool{}
+	// The other kind is there for other readers: what is found is what is used.
+	have, kind := map[string]bool{}, SourceReportsFound
 	for i := range c.Reports {
 		have[c.Reports[i].DatacenterName] = true
+	}
+	if c.ownReport() {
+		clear(have)
+		kind = SourceClusterReport
+		for i := range c.StatusReport.Datacenters {
+			have[c.StatusReport.Datacenters[i].Name] = true
+		}
 	}
 	known := c.datacenters()
 	missing := slices.DeleteFunc(slices.Clone(known), func(dc string) bool { return have[dc] })
@@ -122,7 +131,7 @@ func (c *Cluster) reportsFound() code.Message {
 			known = append(known, dc)
 		}
 	}
-	return code.New(SourceReportsFound, "found", len(have), "known", len(known), "missing", missing)
+	return code.New(kind, "found", len(have), "known", len(known), "missing", missing)
 }
 
 // datacenters by the labels of Services, Pods and StatefulSets, sorted.

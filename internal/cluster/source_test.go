@@ -17,13 +17,15 @@ import (
 func TestSourceIsChosenAndExplained(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		change func(*scene)
-		want   Source
-		source Source
-		reason string
+		change  func(*scene)
+		cluster bool // there is a cluster report of our controller, too
+		want    Source
+		source  Source
+		reason  string
 	}{
 		"reports":              {source: SourceReport, reason: "1 of 1 datacenter report found"},
 		"one of two reports":   {change: func(st *scene) { st.Services["demo-rack1-1"].Labels[api.LabelDatacenter] = "dc2" }, source: SourceReport, reason: "1 of 2 datacenter reports found (none for dc2)"},
+		"the cluster report":   {cluster: true, source: SourceReport, reason: "cluster report, 1 of 1 datacenter"},
 		"no report":            {change: func(st *scene) { clear(st.Reports) }, source: SourceAnnotation, reason: "no report found; used Pod annotations of 2 Pods"},
 		"some annotations":     {change: func(st *scene) { clear(st.Reports); st.Pods["demo-rack1-0"].Annotations = nil }, source: SourceAnnotation, reason: "no report found; used Pod annotations of 1 of 2 Pods"},
 		"nothing":              {change: func(st *scene) { clear(st.Reports); clear(st.Pods) }, source: SourceAnnotation, reason: "no report found; no Pod carries a row either: --source=live asks ScyllaDB itself"},
@@ -38,6 +40,9 @@ func TestSourceIsChosenAndExplained(t *testing.T) {
 				tc.change(st)
 			}
 			s := st.cluster(tc.want)
+			if tc.cluster {
+				s = New(withClusterReport(st.objects(), st.states), tc.want, s.TakenAt)
+			}
 			if s.Source != tc.source || words.Text(s.SourceReason) != tc.reason {
 				t.Errorf("got %s, %q\nwant %s, %q", s.Source, words.Text(s.SourceReason), tc.source, tc.reason)
 			}

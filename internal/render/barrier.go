@@ -75,7 +75,7 @@ type BarrierVerdictList struct {
 	// Partial lists the parts that could not be read: members that wait may be missing from the list.
 	Partial []cluster.Problem `json:"partial,omitempty"`
 
-	now time.Time // now time.Time: when the list was made, for ages; zero in an empty list
+	at time.Time // when the clusters were read, for the ages of their views
 }
 
 // DeepCopyObject as for ClusterStatus.
@@ -170,7 +170,7 @@ func (d *BarrierVerdict) refuse(self matrix.Ref) {
 
 // NewBarrierList judges every member of the snapshots that has not got past its barrier, in the snapshots' order.
 func NewBarrierList(snapshots []*cluster.Cluster, now time.Time) (*BarrierVerdictList, error) {
-	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}, now: now}
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
 	for _, s := range snapshots {
 		l.add(s)
 		for _, m := range s.Members() {
@@ -198,7 +198,7 @@ func NewBarrierList(snapshots []*cluster.Cluster, now time.Time) (*BarrierVerdic
 
 // NewBarrierListOf judges these members of one cluster, whether or not they wait.
 func NewBarrierListOf(s *cluster.Cluster, members []string, now time.Time) (*BarrierVerdictList, error) {
-	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}, now: now}
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
 	l.add(s)
 	for _, member := range members {
 		d, err := NewBarrierVerdict(s, member, now)
@@ -212,7 +212,7 @@ func NewBarrierListOf(s *cluster.Cluster, members []string, now time.Time) (*Bar
 
 // add adds the parts of a cluster that belong to no single member: its problems and the controller's view.
 func (l *BarrierVerdictList) add(s *cluster.Cluster) {
-	l.Partial = append(l.Partial, s.Partial()...)
+	l.Partial, l.at = append(l.Partial, s.Partial()...), s.TakenAt
 	if v := NewViewStamp(s); v != nil {
 		l.Views = append(l.Views, ClusterView{Namespace: s.Namespace, Cluster: s.Name, ViewStamp: *v})
 	}
@@ -458,7 +458,7 @@ func (l *BarrierVerdictList) viewText(o Options) string {
 	var b strings.Builder
 	for i := range l.Views {
 		v := &l.Views[i]
-		line := v.Text(l.now)
+		line := v.Text(l.at)
 		if len(l.Views) > 1 {
 			line = v.Namespace + "/" + v.Cluster + ": " + line
 		}

@@ -238,6 +238,9 @@ func (a *groupAxis) detail(v *view, w, i, j int) []line {
 		}
 		lines = append(lines, line{v.fitted(text, w), v.bad})
 	}
+	if v.once {
+		return lines
+	}
 	return wrapped(lines, w, "  ", v.dim, "enter opens these two "+a.what+"s, z shows all nodes")
 }
 

@@ -53,7 +53,10 @@ const (
 // layout places the panes: beside the matrix on wide screens, else one of them below it.
 func (m *Model) layout(v *view) layout {
 	l := layout{head: m.snap.header(v, &m.link, m.width, m.height)}
-	body := m.height - len(l.head) - 1
+	body := m.height - len(l.head)
+	if !m.once {
+		body-- // for the footer
+	}
 	beside := m.width >= wideScreen || m.matrix.axis().base().width(m.width, len(m.matrix.columns.items)) <= m.width-sidePane-divider
 	if m.width >= sideWidth && body >= sideHeight && beside {
 		m.beside(v, &l, body)

@@ -76,6 +76,7 @@ type Model struct {
 	prompt        prompt
 	note          note
 	interrupted   bool // Ctrl-C ended it
+	once          bool // it is drawn once, and no key is read
 }
 
 // NewModel makes the dashboard of a first snapshot.
@@ -111,7 +112,7 @@ func (m *Model) pane(p paneID) pane {
 
 // view is what the panes draw with now.
 func (m *Model) view() *view {
-	v := &view{theme: m.look, fresh: m.look, glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
+	v := &view{theme: m.look, fresh: m.look, glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), once: m.once, wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
 	v.now = v.wall
 	if v.stale || m.snap.saved != "" || m.snap.at.IsZero() {
 		v.now = m.snap.at
@@ -446,7 +447,9 @@ func (m *Model) Frame() string {
 		m.matrix.draw(v, c, l.rects[paneMatrix], m.focus == paneMatrix)
 		m.drawPanes(v, c, l)
 	}
-	c.at(0, m.height-1, m.footer(v))
+	if !m.once {
+		c.at(0, m.height-1, m.footer(v))
+	}
 	return c.String()
 }
 

@@ -59,9 +59,10 @@ func Run(ctx context.Context, m *Model, term Terminal, feed Feed) error {
 	return nil
 }
 
-// Once draws one frame of width x height cells.
+// Once draws one frame of width x height cells. It offers no key: none is read.
 func Once(s *Snapshot, opts Options, width, height int) string {
 	m := NewModel(s, opts)
+	m.once = true
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return m.Frame()
 }

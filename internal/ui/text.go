@@ -18,6 +18,7 @@ type view struct {
 	fresh  *theme // of parts that are never old
 	glyphs
 	color, stale bool
+	once         bool // no key is read
 	wall         time.Time
 	words        words.Printer
 	context      string // where it is not the current one

@@ -67,6 +67,29 @@ func TestGoldenFrames(t *testing.T) {
 	}
 }
 
+// A frame that is printed offers no key, and every line of it is for the cluster.
+func TestOnceOffersNoKey(t *testing.T) {
+	for name, w := range map[string]*world{"nodes": demo(), "racks": thousand()} {
+		for _, size := range sizes {
+			t.Run(fmt.Sprintf("%s %dx%d", name, size[0], size[1]), func(t *testing.T) {
+				frame := Once(w.first(), Options{Now: func() time.Time { return start }, Profile: colorprofile.NoTTY}, size[0], size[1])
+				offers := []string{"enter opens"}
+				for _, k := range DefaultKeyMap(false).shortHelp(offered{true, true, true}) {
+					offers = append(offers, k.Help().Key+" "+k.Help().Desc)
+				}
+				for _, o := range offers {
+					if strings.Contains(frame, o) {
+						t.Errorf("it offers %q:\n%s", o, frame)
+					}
+				}
+				if n := strings.Count(frame, "\n") + 1; n != size[1] {
+					t.Errorf("%d lines, want %d", n, size[1])
+				}
+			})
+		}
+	}
+}
+
 // What a key opens, at the size that most terminals have.
 func TestGoldenViews(t *testing.T) {
 	for name, keys := range map[string]string{

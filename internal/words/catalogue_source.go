@@ -7,6 +7,7 @@ import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
 // sourceWords say where rows come from. They belong to internal/cluster, whose own tests import this package: its codes are written out here.
 var sourceWords = map[code.Code]string{
 	"SourceReportsFound":       "{found} of {known} datacenter report{known?|s} found[ (none for {missing})]",
+	"SourceClusterReport":      "cluster report, {found} of {known} datacenter{known?|s}[ (none for {missing})]",
 	"SourceClusterReportNamed": "cluster report {report} found, named by annotation {annotation}",
 	"SourceClusterReportGone":  "cluster report {report} is named by annotation {annotation} and could not be read",
 	"SourceClusterReportOnly":  "no datacenter report found; cluster report {report} found",

@@ -100,7 +100,10 @@ func (o *options) list() error {
 		wide = max(wide, len(s.Name))
 	}
 	for _, s := range samples.All() {
-		fmt.Fprintf(&b, "%-*s  %s\n%-*s  kubectl scylla %s --from %s%s\n", wide, s.Name, s.Shows, wide, "", s.Try, samples.Prefix, s.Name)
+		fmt.Fprintf(&b, "%-*s  %s\n", wide, s.Name, s.Shows)
+		for _, try := range s.Try {
+			fmt.Fprintf(&b, "%-*s  kubectl scylla %s --from %s%s\n", wide, "", try, samples.Prefix, s.Name)
+		}
 	}
 	return o.d.Print(b.String(), opts)
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,6 +83,8 @@ type Run struct {
 	Clock clock.WithTicker
 	// Live replaces reading from the nodes.
 	Live func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
+	// Logs are those that containers have, by "POD/CONTAINER".
+	Logs map[string]string
 	// Setup changes the dependencies before the run.
 	Setup func(*cli.Deps)
 	// Stdout and Stderr, when set, also receive the output as it is written.
@@ -185,7 +188,7 @@ func (r Run) deps(t testing.TB, out, errOut io.Writer) *cli.Deps {
 	}
 	if c != nil {
 		d.NewClient = func() (client.WithWatch, error) { return c, nil }
-		host := sync.OnceValue(func() string { return server(t) })
+		host := sync.OnceValue(func() string { return server(t, r.Logs) })
 		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: host()}, nil }
 	}
 	d.ReadLive = func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error) {
@@ -227,13 +230,17 @@ func Replicated(pods []corev1.Pod) []scylla.Keyspace {
 	return []scylla.Keyspace{app}
 }
 
-// server is an API server for what no fake client has: its version, and containers without a log. Run.Setup gives a run another one.
-func server(t testing.TB) string {
+// server is an API server for what no fake client has: its version, and logs. Run.Setup gives a run another one.
+func server(t testing.TB, logs map[string]string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Path == "/version" {
 			_, _ = fmt.Fprint(w, `{"major":"1","minor":"37","gitVersion":"v1.37.2"}`)
+			return
+		}
+		if log, has := logs[path.Base(path.Dir(r.URL.Path))+"/"+r.URL.Query().Get("container")]; has && path.Base(r.URL.Path) == "log" {
+			_, _ = io.WriteString(w, log)
 			return
 		}
 		w.WriteHeader(http.StatusBadRequest)

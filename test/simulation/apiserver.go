@@ -105,6 +105,7 @@ func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, 
 			w.reportsMade++
 			status.UID, status.CreationTimestamp = types.UID(fmt.Sprintf("report-%d", w.reportsMade)), metav1.NewTime(w.now.Truncate(time.Second))
 		}
+		w.note(reports, status)
 		w.reports, w.status = reports, status
 		w.published(status)
 		w.remember()

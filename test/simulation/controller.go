@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -62,16 +63,10 @@ func (w *world) memberServices() {
 			if w.service[name] != nil || s.away {
 				continue
 			}
-			labels := setLabels(s.rack)
-			labels[api.LabelServiceType], labels[api.LabelRackOrdinal] = api.ServiceTypeMember, fmt.Sprint(o)
+			svc := members.Service(s.obj, s.place, o)
+			svc.UID, svc.CreationTimestamp = types.UID(w.uid()), metav1.NewTime(w.now.Truncate(time.Second))
 			w.serviceNames.changed()
-			w.service[name] = &corev1.Service{
-				ObjectMeta: metav1.ObjectMeta{
-					Namespace: namespace, Name: name, UID: types.UID(w.uid()), Labels: labels, CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
-					Annotations: map[string]string{api.AnnotationMemberClaims: "data-" + name},
-				},
-				Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: map[string]string{appsv1.StatefulSetPodNameLabel: name}},
-			}
+			w.service[name] = svc
 			w.wrote()
 		}
 	}
@@ -185,9 +180,9 @@ func assembled(c *cluster.Cluster) ([]api.ScyllaDBDatacenterNodesStatusReport, *
 	ours := map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: clusterName}
 	var reports []api.ScyllaDBDatacenterNodesStatusReport
 	for _, d := range c.LocalReports() {
-		labels := setLabels("")
+		labels := setLabels(scope.Place{Cluster: clusterName, Datacenter: d.Datacenter})
 		delete(labels, api.LabelRack)
-		labels[api.LabelDatacenter], labels[api.LabelReportSelector] = d.Datacenter, clusterName
+		labels[api.LabelReportSelector] = clusterName
 		reports = append(reports, api.ScyllaDBDatacenterNodesStatusReport{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName + "-" + d.Datacenter, Labels: labels}, DatacenterName: d.Datacenter, Racks: d.Racks,
 		})

@@ -30,6 +30,8 @@
 // second of these those of one rack alone. In every sixth seed the cluster report is deleted (recreated.go) and created anew under another UID, while barriers and reporters hold
 // views of the one before; it is deleted with its StatefulSets, too, also where the Lease of the election is created anew.
 //
+// A Story (story.go) is a world without faults but its own, of the StatefulSets that a test gives it, and all objects at its end: the samples of docs/samples.
+//
 // Later additions draw from sources of their own, so that older seeds keep their course as far as possible.
 //
 // # Invariants

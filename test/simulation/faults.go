@@ -320,7 +320,7 @@ func (w *world) loseMachine() {
 	}
 	w.off(m)
 	m.gone = true
-	w.machine = append(w.machine, &machine{name: m.name + "x", rack: m.rack})
+	w.machine = append(w.machine, &machine{name: m.name + "x", place: m.place})
 }
 
 func (w *world) powerFailure() {

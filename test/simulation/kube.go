@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
@@ -30,7 +31,7 @@ const (
 // set is a StatefulSet, the deployed revision included.
 type set struct {
 	obj      *appsv1.StatefulSet
-	rack     string
+	place    scope.Place
 	replicas int32
 	revision int
 	away     bool // deleted, to be applied again
@@ -48,10 +49,11 @@ type claim struct {
 }
 
 type machine struct {
-	name, rack string
-	off        bool
-	gone       bool      // for ever
-	since      time.Time // since when it is off
+	name  string
+	place scope.Place
+	off   bool
+	gone  bool      // for ever
+	since time.Time // since when it is off
 }
 
 // stage is how far a Pod is.
@@ -92,6 +94,12 @@ type pod struct {
 	reporter reporter
 	status   podStatus
 	probed   time.Time
+
+	// Of stories alone: when each stage began, when its row was written, how ScyllaDB ended last, and what it has logged then.
+	began [running + 1]time.Time
+	wrote time.Time
+	ended *api.ScyllaDBProcess
+	log   string
 }
 
 // podStatus is what the kubelet writes, as long as it can.
@@ -109,7 +117,7 @@ func (w *world) makeCluster() {
 	for i := range racks {
 		rack := fmt.Sprintf("rack%d", i+1)
 		for j := range 2 {
-			w.machine = append(w.machine, &machine{name: fmt.Sprintf("node-%s-%d", rack, j), rack: rack})
+			w.machine = append(w.machine, &machine{name: fmt.Sprintf("node-%s-%d", rack, j), place: placeOf(rack)})
 		}
 		replicas := int32(1)
 		if w.chance(0.3) {
@@ -117,36 +125,53 @@ func (w *world) makeCluster() {
 		}
 		w.applySet(rack, replicas, w.chance(0.3))
 	}
+	w.makeLease()
+}
+
+func (w *world) makeLease() {
 	w.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: ptr.To(int32(leaseDuration / time.Second))}}
 	w.control.renew(w)
 }
 
-func setLabels(rack string) map[string]string {
+// placeOf a rack of the only datacenter that a seed has.
+func placeOf(rack string) scope.Place {
+	return scope.Place{Namespace: namespace, Cluster: clusterName, Datacenter: datacenter, Rack: rack}
+}
+
+func setLabels(at scope.Place) map[string]string {
 	return map[string]string{
-		api.LabelCluster: clusterName, api.LabelDatacenter: datacenter, api.LabelRack: rack, api.LabelManagedBy: api.ManagedByUs,
+		api.LabelCluster: at.Cluster, api.LabelDatacenter: at.Datacenter, api.LabelRack: at.Rack, api.LabelManagedBy: api.ManagedByUs,
 	}
 }
 
-func (w *world) applySet(rack string, replicas int32, ordered bool) *set {
+func (w *world) applySet(rack string, replicas int32, ordered bool) {
 	policy := appsv1.ParallelPodManagement
 	if ordered {
 		policy = appsv1.OrderedReadyPodManagement
 	}
-	s := &set{rack: rack, replicas: replicas, revision: 1}
-	s.obj = &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: clusterName + "-" + datacenter + "-" + rack, UID: types.UID(w.uid()), Labels: setLabels(rack), Generation: 1,
-			CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
-		},
+	labels := setLabels(placeOf(rack))
+	ofPods := maps.Clone(labels)
+	ofPods[api.LabelPodType] = api.PodTypeNode
+	w.apply(&appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName + "-" + datacenter + "-" + rack, Labels: labels},
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: ptr.To(replicas), PodManagementPolicy: policy, Template: corev1.PodTemplateSpec{Spec: w.podSpec()},
+			Replicas: ptr.To(replicas), PodManagementPolicy: policy, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: ofPods}, Spec: w.podSpec()},
 			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
 		},
+	})
+}
+
+// apply is the first kubectl apply of a StatefulSet.
+func (w *world) apply(obj *appsv1.StatefulSet) {
+	at, err := scope.PlaceOf(obj)
+	if err != nil {
+		panic(err) // a manifest without the labels that inject adds
 	}
+	s := &set{obj: obj, place: at, replicas: *obj.Spec.Replicas, revision: 1}
+	obj.UID, obj.Generation, obj.CreationTimestamp = types.UID(w.uid()), 1, metav1.NewTime(w.now.Truncate(time.Second))
 	s.obj.Status.CurrentRevision, s.obj.Status.UpdateRevision = s.revisionName(), s.revisionName()
 	w.sets = append(w.sets, s)
 	w.wrote()
-	return s
 }
 
 func (w *world) podSpec() corev1.PodSpec {
@@ -243,26 +268,25 @@ func (w *world) makePod(s *set, ordinal int32) *pod {
 	}
 	if c == nil {
 		c = &claim{disk: &disk{}, obj: &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: "data-" + name, UID: types.UID(w.uid()), Labels: setLabels(s.rack), ResourceVersion: "1",
+			Namespace: namespace, Name: "data-" + name, UID: types.UID(w.uid()), Labels: setLabels(s.place), ResourceVersion: "1",
 			CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
 		}}}
 		w.claims[c.obj.Name] = c
 		w.claimNames.changed()
 	}
 	p := &pod{name: name, uid: w.uid(), set: s, ordinal: ordinal, revision: s.revisionName(), claim: c}
-	labels := setLabels(s.rack)
-	labels[api.LabelPodType] = api.PodTypeNode
+	labels := maps.Clone(s.obj.Spec.Template.Labels)
 	labels[appsv1.StatefulSetPodNameLabel] = name
 	p.obj = &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: name, UID: types.UID(p.uid), Labels: labels, CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: s.obj.Name, UID: s.obj.UID, Controller: ptr.To(true)}},
 		},
-		Spec:   w.podSpec(),
+		Spec:   *s.obj.Spec.Template.Spec.DeepCopy(),
 		Status: corev1.PodStatus{Phase: corev1.PodPending},
 	}
-	p.obj.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
-		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.obj.Name}}}}
+	p.obj.Spec.Volumes = append(slices.DeleteFunc(p.obj.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "data" }),
+		corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.obj.Name}}})
 	w.pods[name] = p
 	w.podNames.changed()
 	w.wrote()
@@ -371,7 +395,7 @@ func (w *world) place(p *pod) {
 	m := p.claim.machine
 	if m == nil {
 		for _, x := range w.machine {
-			if x.rack == p.set.rack && !x.off && (m == nil || w.load(x) < w.load(m)) {
+			if x.place == p.set.place && !x.off && (m == nil || w.load(x) < w.load(m)) {
 				m = x
 			}
 		}
@@ -466,6 +490,9 @@ func (w *world) nodeLost(p *pod) {
 func (w *world) writeStatus(p *pod, s podStatus) {
 	if s == p.status {
 		return
+	}
+	if s.stage != p.status.stage {
+		p.began[s.stage] = w.now
 	}
 	// Whatever ScyllaDB ends with, its container goes on: supervisord in it does. Only the log and the nodes' answers tell.
 	p.status = s

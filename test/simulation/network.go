@@ -39,7 +39,7 @@ func (n *network) between(low, high time.Duration) time.Duration {
 func (w *world) networkFaults() {
 	n := &w.net
 	n.rng, n.unheard = rand.New(rand.NewPCG(w.Seed, 0x9e37)), map[string]time.Time{}
-	if !w.permits() || w.Hole || w.Lag {
+	if !w.permits() || w.Hole || w.Lag || w.Story != nil {
 		return
 	}
 	for range 1 + n.rng.IntN(6) {
@@ -184,7 +184,7 @@ func (w *world) arrives(p *pod, m *message) bool {
 		o.Annotations = map[string]string{}
 	}
 	o.Annotations[api.AnnotationNodeStatusReport] = m.text
-	p.obj, p.row = o, m.row
+	p.obj, p.row, p.wrote = o, m.row, w.now
 	w.wrote()
 	return true
 }

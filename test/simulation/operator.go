@@ -77,7 +77,7 @@ func (w *world) operatorJudges(p *pod) bootstrap.Verdict {
 	case svc.Labels[api.LabelReplacingNodeHostID] != "":
 		return yes(bootstrap.DecisionReplacing)
 	}
-	if OperatorPrecondition(w.reports, Place{datacenter, p.set.rack, p.ordinal}, false) {
+	if OperatorPrecondition(w.reports, Place{datacenter, p.set.place.Rack, p.ordinal}, false) {
 		if len(w.reports) == 0 || len(w.reports[0].Racks) == 0 {
 			return yes(bootstrap.DecisionGenesis)
 		}
@@ -111,7 +111,7 @@ func operatorRecord(annotations map[string]string, row *api.NodeStatusReport, _ 
 func (w *world) operatorReport() {
 	report := api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName}, DatacenterName: datacenter}
 	for _, s := range w.sets {
-		rack := api.RackReport{Name: s.rack}
+		rack := api.RackReport{Name: s.place.Rack}
 		for o := range s.replicas {
 			name := podName(s, o)
 			svc := w.service[name]
@@ -141,8 +141,8 @@ func (w *world) operatorSeeds(p *pod) []string {
 	var seeds []string
 	racks := map[string]bool{}
 	for _, name := range names {
-		if q := w.pods[name]; q != nil && q != p && q.isReady() && !racks[q.set.rack] {
-			racks[q.set.rack] = true
+		if q := w.pods[name]; q != nil && q != p && q.isReady() && !racks[q.set.place.Rack] {
+			racks[q.set.place.Rack] = true
 			seeds = append(seeds, q.obj.Status.PodIP)
 		}
 	}

@@ -140,9 +140,11 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 		return api.NodeStatusReport{Error: &text, Fault: api.FaultScyllaDB}
 	}
 	if s == nil {
-		return failed("connection refused")
+		row := failed("connection refused")
+		row.Process = p.ended
+		return row
 	}
-	row := api.NodeStatusReport{HostID: hostid.ID(s.id), OperationMode: s.mode, ScyllaVersion: "2026.2.0-0.20260801.abc"}
+	row := api.NodeStatusReport{HostID: hostid.ID(s.id), OperationMode: s.mode, ScyllaVersion: "2026.2.0-0.20260801.5d1c7e09ab34"}
 	if !s.gossips {
 		if !s.disk.complete {
 			row.OwnsTokens = new(false)
@@ -158,7 +160,7 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 		if w.alive(s, id) {
 			o.Status = api.NodeStatusUp
 		} else if w.Rule != Operator && len(row.Places) < api.MaxPlaces {
-			row.Places = append(row.Places, api.NodePlace{HostID: o.HostID, Datacenter: datacenter, Rack: w.racks[id]})
+			row.Places = append(row.Places, api.NodePlace{HostID: o.HostID, Datacenter: w.places[id].Datacenter, Rack: w.places[id].Rack})
 		}
 		if st != normal {
 			o.State = api.NodeState(st)
@@ -192,7 +194,7 @@ func (g *group) operations() []api.NodeOperation {
 		}
 		out = append(out, api.NodeOperation{Type: t, State: "running", HostID: hostid.ID(r.id)})
 	}
-	return out
+	return append(out, g.failed...)
 }
 
 // stamp says since when a node has not been UP.

@@ -9,6 +9,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // What is modelled of ScyllaDB. Numbers in brackets are sections of the facts that the model follows.
@@ -38,6 +45,7 @@ type group struct {
 	seen    *topology
 	// completed: one of its nodes has been COMPLETED.
 	completed bool
+	failed    []api.NodeOperation // of a story: those that the task manager still lists
 }
 
 // topology is what a node knows of the members.
@@ -143,10 +151,10 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	w.procs = append(w.procs, s)
 	if d.id == "" {
 		d.id = w.hostID()
-		if w.racks == nil {
-			w.racks = map[string]string{}
+		if w.places == nil {
+			w.places = map[string]scope.Place{}
 		}
-		w.racks[d.id] = p.set.rack
+		w.places[d.id] = p.set.place
 	} else {
 		d.row, d.flushed = true, d.complete // replay flushes (3.4)
 	}
@@ -479,7 +487,7 @@ func (w *world) advance(g *group) {
 		}
 	case 1:
 		if dead := w.dead(g, append(slices.Clone(r.ignore), r.target)...); len(dead) > 0 || s.ended || !w.alive(g.leader, s.id) {
-			w.rollBack(g, r, "Rolled back: nodes "+shorts(dead)+" are dead or the joiner is")
+			w.rollBack(g, r, "Rolled back: Failed stream ranges: nodes {"+shorts(dead)+"} are dead")
 			return
 		}
 		if w.now.Before(r.next) {
@@ -505,6 +513,9 @@ func (w *world) rollBack(g *group, r *request, why string) {
 		g.set(r.target, normal)
 	}
 	g.drop(r.id)
+	if w.Story != nil {
+		g.failed = append(g.failed, api.NodeOperation{Type: string(r.kind), State: "failed", HostID: hostid.ID(r.id), Error: why})
+	}
 	w.tracef("%s of %s is rolled back: %s", r.kind, short(r.id), why)
 	w.result.Lost++
 	if !r.proc.ended {
@@ -534,6 +545,9 @@ func (w *world) exit(s *process, why string) {
 	}
 	w.tracef("%s: ScyllaDB exits: %s", s.pod.name, why)
 	s.pod.failed = why
+	if w.Story != nil {
+		s.pod.fails(why, w.now)
+	}
 	w.end(s, false)
 }
 
@@ -541,6 +555,9 @@ func (w *world) exit(s *process, why string) {
 func (w *world) end(s *process, clean bool) {
 	if s.ended {
 		return
+	}
+	if w.Story != nil && !clean {
+		s.pod.ended = &api.ScyllaDBProcess{State: api.ProcessFatal, ExitStatus: new(int32(1)), Ended: ptr.To(metav1.NewTime(w.now.Truncate(time.Second)))}
 	}
 	gossiped := s.gossips
 	s.ended, s.gossips, s.serves = true, false, false

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -55,6 +56,8 @@ type Options struct {
 	// Lag makes no faults but one: what the API server answers of views is a quarter of a minute old, and the controller does not hear a member right after somebody got a
 	// permit.
 	Lag bool
+	// Story, when set, is all that happens: no fault is drawn, and no person looks.
+	Story *Story
 	// Mum reporters say neither that they could not write their row, nor what it is.
 	Mum bool
 }
@@ -93,7 +96,7 @@ type world struct {
 	result Result
 	over   bool
 
-	racks map[string]string // of each host ID that was ever drawn
+	places map[string]scope.Place // of each host ID that was ever drawn
 
 	version int // of the API server's objects: each write adds one
 	// the version that the StatefulSet controller has worked on, and the one in which replacements were judged last, with when
@@ -139,7 +142,9 @@ type world struct {
 	withdrawn   map[string]time.Time // when a member's permit ended
 	stood       time.Time            // when a view was written last
 
-	healed  bool
+	healed                   bool
+	rowsWritten, viewWritten time.Time // of a story's reports
+
 	lost    map[string]bool // member whose data is gone for ever and has not been replaced or removed
 	trouble map[string]time.Time
 	choice  map[string]bool // member -> a person removes its node instead of replacing it
@@ -238,17 +243,31 @@ func (w *world) wrote() { w.version++ }
 
 func (w *world) uid() string {
 	w.uids++
+	if w.Story != nil {
+		return fmt.Sprintf("%08x-0000-4000-8000-%012x", 0x5a000000+w.uids*0x10101, w.uids)
+	}
 	return fmt.Sprintf("uid-%d", w.uids)
 }
 
 // hostID draws a random one, as ScyllaDB does.
 func (w *world) hostID() string {
+	if w.Story != nil {
+		return w.Story.HostID(len(w.places))
+	}
 	a, b := w.rng.Uint64(), w.rng.Uint64()
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0xfff, b&0xffffffffffff)
 }
 
 // Run simulates one seed.
 func Run(o Options) Result {
+	w := newWorld(o)
+	w.begin()
+	w.run()
+	w.result.Took = w.now.Sub(start)
+	return w.result
+}
+
+func newWorld(o Options) *world {
 	w := &world{
 		Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5c711a)), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
 		claims: map[string]*claim{}, links: map[[2]*process]*link{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
@@ -256,22 +275,31 @@ func Run(o Options) Result {
 		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, decoder: &cluster.Decoder{},
 	}
 	w.result.Seed = o.Seed
-	w.begin()
+	w.extra = rand.New(rand.NewPCG(w.Seed, 0x1ea5e))
+	return w
+}
+
+func (w *world) run() {
 	for len(w.queue) > 0 && !w.over {
 		e := w.queue.pop()
 		w.now = start.Add(e.at)
 		e.do()
 	}
-	w.result.Took = w.now.Sub(start)
-	return w.result
 }
 
-// begin makes the cluster and all its actors.
+// begin makes the cluster, all its actors, and what goes wrong.
 func (w *world) begin() {
-	w.extra = rand.New(rand.NewPCG(w.Seed, 0x1ea5e))
 	w.networkFaults()
 	w.reportFaults()
 	w.makeCluster()
+	w.actors()
+	w.every(15*time.Second, w.people)
+	w.every(10*time.Second, w.watchdog)
+	w.schedule()
+}
+
+// actors are all that works by itself.
+func (w *world) actors() {
 	w.every(time.Second, w.statefulSets)
 	w.every(time.Second, w.kubelets)
 	w.every(time.Second, w.coordinate)
@@ -284,9 +312,6 @@ func (w *world) begin() {
 	w.every(2*time.Second, w.replacements)
 	w.every(time.Second, w.barriers)
 	w.every(time.Second, w.launchers)
-	w.every(15*time.Second, w.people)
-	w.every(10*time.Second, w.watchdog)
-	w.schedule()
 }
 
 // sorted keys, for maps have no order and a seed must replay.
