@@ -28,8 +28,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
-// oldVersion is the last line of ScyllaDB that replaces nodes by address.
-const oldVersion = "5.1.18"
+// The boundary of replacements: the last versions that replace nodes by address, and the first that replace them by host ID.
+const (
+	lastByAddress           = "5.1.18"
+	firstByHostID           = "5.2.0"
+	lastEnterpriseByAddress = "2022.2.14"
+	firstEnterpriseByHostID = "2023.1.0"
+)
 
 // newVersion is the first that refuses a replacement while another node is down, where older ones cancel it after the ban.
 const newVersion = "2026.3.0"
@@ -68,7 +73,7 @@ func kubernetes(t *testing.T) *scenario.World {
 			return
 		}
 		stage.world, stage.err = scenario.Start(ctx, scenario.Options{Root: root, Dir: filepath.Join(root, binaries), Out: os.Stderr,
-			Versions: []string{images.DefaultVersion, oldVersion, newVersion}})
+			Versions: []string{images.DefaultVersion, lastByAddress, firstByHostID, lastEnterpriseByAddress, firstEnterpriseByHostID, newVersion}})
 	})
 	if stage.err != nil {
 		t.Fatalf("start the test cluster: %v", stage.err)

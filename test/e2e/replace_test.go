@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/test/examples"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
@@ -592,24 +594,69 @@ func TestALostDiskIsNotARestart(t *testing.T) {
 	})
 }
 
-// Before 5.2 a node is replaced by its address, with a warning that this is deprecated.
-func TestReplaceOnAnOldVersion(t *testing.T) {
+// The boundary of both lines: the last versions that replace a node by its address, with a warning that this is deprecated, and the first that replace by host ID.
+// What counts is the arguments of ScyllaDB itself.
+func TestReplaceAtTheBoundary(t *testing.T) {
 	covers(t, "controller/notice", "controller/replacement", "internal/launch", "internal/replacement", "internal/scylla/release")
 	t.Parallel()
-	pods(t, 3)
-	f := deploy(t, scenario.Cluster{Version: oldVersion, Mutate: shortGrace})
-	f.healthy()
-	victim := rack3 + "-0"
-	old, claim, address := f.hostID(victim), f.claim(victim), f.pod(victim).Status.PodIP
-	f.kill(victim, rack1+"-0")
-	f.untilRow(rack2+"-0", `"DOWN"`)
-	r := f.replace(victim, "--yes", "--timeout=10m", atOnce)
-	if r.Code != 0 {
-		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	for name, tc := range map[string]struct {
+		version   string
+		byAddress bool
+	}{
+		"open source 5.1":   {lastByAddress, true},
+		"open source 5.2":   {firstByHostID, false},
+		"Enterprise 2022.2": {lastEnterpriseByAddress, true},
+		"Enterprise 2023.1": {firstEnterpriseByHostID, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pods(t, 3)
+			f := deploy(t, scenario.Cluster{Namespace: "replace-" + strings.ReplaceAll(tc.version, ".", "-"), Version: tc.version, Mutate: shortGrace})
+			f.healthy()
+			victim := rack3 + "-0"
+			old, claim, address := f.hostID(victim), f.claim(victim), f.pod(victim).Status.PodIP
+			want, never := launch.FlagReplaceNode+"="+old, launch.FlagReplaceAddress
+			if tc.byAddress {
+				want, never = launch.FlagReplaceAddress+"="+address, launch.FlagReplaceNode
+			}
+			f.kill(victim, rack1+"-0")
+			f.untilRow(rack2+"-0", `"DOWN"`)
+			r := f.replace(victim, "--yes", "--timeout=10m", atOnce)
+			if r.Code != 0 {
+				t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+			}
+			f.replaced(victim, old, claim)
+			if args := f.arguments(victim); !slices.Contains(args, want) || strings.Contains(strings.Join(args, " "), never) {
+				t.Errorf("ScyllaDB was started with %q: want %s and no %s", args, want, never)
+			}
+			events, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "get", "events.events.k8s.io", "-o", `jsonpath={range .items[*]}{.note}{"\n"}{end}`)
+			f.must(err)
+			for what, text := range map[string]string{"replace": r.Stdout + r.Stderr, "the events": events} {
+				if strings.Contains(text, "deprecated") != tc.byAddress {
+					t.Errorf("%s of a replacement by address %v: is it deprecated?\n%s", what, tc.byAddress, text)
+				}
+			}
+			if tc.byAddress {
+				contains(t, "replace", r.Stdout+r.Stderr, address)
+			}
+		})
 	}
-	contains(t, "replace", r.Stdout+r.Stderr, address, "deprecated")
-	f.replaced(victim, old, claim)
-	events, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "get", "events.events.k8s.io", "-o", "yaml")
+}
+
+// spawned is what supervisord logs of each start of ScyllaDB.
+var spawned = regexp.MustCompile(`spawned: 'scylla' with pid (\d+)`)
+
+// arguments of the ScyllaDB process that runs in a member's container.
+func (f *fixture) arguments(member string) []string {
+	f.t.Helper()
+	log, err := f.ContainerLog(f.ctx, f.namespace, member, api.ContainerScyllaDB)
 	f.must(err)
-	contains(t, "the events", events, "deprecated")
+	starts := spawned.FindAllStringSubmatch(log, -1)
+	if len(starts) == 0 {
+		f.t.Fatalf("%s: no start of ScyllaDB in its log:\n%s", member, tail(log, 20))
+	}
+	file := "/proc/" + starts[len(starts)-1][1] + "/cmdline"
+	out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "exec", member, "-c", api.ContainerScyllaDB, "--", "/bin/sh", "-c", "cat "+file)
+	f.must(err)
+	return strings.Split(out, "\x00")
 }
