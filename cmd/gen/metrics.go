@@ -82,7 +82,7 @@ var processes = []struct {
 		"Reporter", "Port 8081 of each ScyllaDB Pod, container `scylla-reporter` (`--health-probe-bind-address`). Namespace and Pod are labels that Prometheus adds by the target.", reporter.RegisterMetrics,
 	},
 	{
-		"Barrier", "Port 8082 of a ScyllaDB Pod while its init container `scylladb-bootstrap-barrier` waits (`--metrics-bind-address`), and of nobody else. A PodMonitor has to select Pods that are not ready, too.", barrier.RegisterMetrics,
+		"Barrier", "Port 8082 of a ScyllaDB Pod while its init container `scylladb-bootstrap-barrier` waits (`--metrics-bind-address`), and of nobody else. A PodMonitor has to select Pods that are not ready, too, as [monitoring/podmonitors.yaml](monitoring/podmonitors.yaml) does.", barrier.RegisterMetrics,
 	},
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,9 +36,9 @@ func expressions(t *testing.T) map[string]string {
 		Spec             struct {
 			Groups []struct {
 				Rules []struct {
-					Alert, Expr string
-					Labels      map[string]string
-					Annotations map[string]string
+					Alert, Record, Expr string
+					Labels              map[string]string
+					Annotations         map[string]string
 				}
 			}
 		}
@@ -48,6 +49,10 @@ func expressions(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for _, g := range rule.Spec.Groups {
 		for _, r := range g.Rules {
+			if r.Record != "" {
+				all[r.Record] = r.Expr
+				continue
+			}
 			if all[r.Alert] != "" || r.Expr == "" || r.Labels["severity"] == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
 				t.Errorf("alert %q is there twice, or lacks expression, severity or words", r.Alert)
 			}
@@ -94,6 +99,9 @@ func TestAlertsAndDashboardSpeakOfRegisteredMetrics(t *testing.T) {
 		t.Fatalf("only %d expressions were found: has their form changed?", len(all))
 	}
 	for who, expr := range all {
+		for record, is := range all { // an alert by a recorded series is one by the metrics of that
+			expr = strings.ReplaceAll(expr, record, "("+is+")")
+		}
 		names := ours.FindAllString(expr, -1)
 		if len(names) == 0 || strings.Count(expr, "(") != strings.Count(expr, ")") || strings.Count(expr, "{") != strings.Count(expr, "}") {
 			t.Errorf("%s: %q names no metric, or a bracket is open", who, expr)
@@ -108,6 +116,25 @@ func TestAlertsAndDashboardSpeakOfRegisteredMetrics(t *testing.T) {
 				l, _, _ := strings.Cut(matcher, "=")
 				if l = strings.TrimRight(l, "!~ "); !slices.Contains(labels[m[1]], l) && !slices.Contains(targetLabels, l) {
 					t.Errorf("%s: %s has no label %s", who, m[1], l)
+				}
+			}
+		}
+	}
+	// So do the series of outages on which test/monitoring runs the alerts.
+	series, err := filepath.Glob("../../test/monitoring/testdata/*.txt")
+	if err != nil || len(series) < 10 {
+		t.Fatalf("%d files of series, %v", len(series), err)
+	}
+	for _, name := range series {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range label.FindAllStringSubmatch(string(b), -1) {
+			known, registered := labels[m[1]]
+			for _, matcher := range strings.Split(m[2], ",") {
+				if l, _, _ := strings.Cut(matcher, "="); !registered || !slices.Contains(known, l) && !slices.Contains(targetLabels, l) {
+					t.Errorf("%s: no process serves %s{%s}", filepath.Base(name), m[1], l)
 				}
 			}
 		}

@@ -103,6 +103,8 @@ type record struct {
 	ServiceAccount string   `json:"serviceAccount,omitempty"`
 	TokenOff       bool     `json:"tokenOff,omitempty"`
 	Env            []string `json:"env,omitempty"` // names that were added to the container
+	// Scraped is true where the Pods were given annotations by which Prometheus finds the reporter.
+	Scraped bool `json:"scraped,omitempty"`
 }
 
 // StatefulSet returns u with all guards of its Pods. A second injection first removes the first one, so it is also the way to change the image.

@@ -33,6 +33,11 @@ func Undo(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	template, spec := podTemplate(u)
 	putBack(u.Object, rec.Labels)
 	putBack(template, rec.PodLabels)
+	if rec.Scraped {
+		for name := range p8s(0) {
+			remove(child(template, "metadata"), "annotations", name)
+		}
+	}
 	switch rec.ServiceAccount {
 	case "":
 	case none:

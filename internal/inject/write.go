@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +31,7 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	}
 	template, spec := podTemplate(u)
 	rec.Labels, rec.PodLabels = setLabels(u.Object, own), setLabels(template, pod)
+	rec.Scraped = scrape(template, p.reporterPort)
 
 	if name, _ := spec["serviceAccountName"].(string); name != p.account {
 		rec.ServiceAccount = name
@@ -68,6 +71,26 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	}
 	c["env"] = env
 	return rec, nil
+}
+
+// p8s are the annotations by which a Prometheus without the Prometheus Operator finds the metrics of a Pod, as most of its configurations read them.
+func p8s(port int) map[string]string {
+	return map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": strconv.Itoa(port), "prometheus.io/path": "/metrics"}
+}
+
+// scrape adds the annotations unless the Pods have any of that kind: a Pod has one such port, and it may be ScyllaDB's.
+func scrape(template object, port int) bool {
+	metadata := child(template, "metadata")
+	there, _ := metadata["annotations"].(object)
+	for name := range there {
+		if strings.HasPrefix(name, "prometheus.io/") {
+			return false
+		}
+	}
+	for name, value := range p8s(port) {
+		child(metadata, "annotations")[name] = value
+	}
+	return true
 }
 
 // none is the record of a ServiceAccount that was not named.
@@ -115,6 +138,7 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		"args": []any{"barrier", "--lease-namespace=" + p.o.ControllerNamespace, "--scylla-image=" + p.scylla.Image,
 			"--scylla-data-dir=" + p.dataDir, fmt.Sprintf("--metrics-bind-address=:%d", p.barrierPort)},
 		"env": agentEnv(), "volumeMounts": append(slices.Clone(data), shared), "resources": agentResources(),
+		"ports": []any{object{"name": "barrier", "containerPort": int64(p.barrierPort)}}, // docs/monitoring/podmonitors.yaml finds it by its name
 	}
 	if p.o.Policy == api.PolicyReports { // the other one is the barrier's own default
 		barrier["args"] = append(barrier["args"].([]any), flagPolicy+"="+string(p.o.Policy)) //nolint:forcetypeassert // made above

@@ -50,6 +50,9 @@ var alsoReads = map[string][]string{
 	"test/simulation": {"test/vectors"},
 }
 
+// monitoring is a module of its own, which tests docs/monitoring.
+const monitoring = "test/monitoring"
+
 // controlPlane is a module of its own, so go list does not name it.
 const controlPlane = "test/cluster/controlplane"
 
