@@ -88,7 +88,7 @@ func TestBesideOperator2WhatIsPrunedOfOurKindIsSaid(t *testing.T) {
 
 	c := b.condition(api.ConditionFieldsKept)
 	if c.Status != metav1.ConditionFalse || c.Reason != "Pruned" || !strings.Contains(c.Message, "datacenters.nodes.observedNodes.state") ||
-		!strings.Contains(c.Message, "membership") || !strings.Contains(c.Message, "kubectl scylla install --upgrade") {
+		!strings.Contains(c.Message, "kubectl scylla install --upgrade") {
 		t.Errorf("condition %+v", c)
 	}
 	rows := matrix.FromStatusReport(b.status())
@@ -128,7 +128,7 @@ func TestBesideOperator2WhatIsPrunedOfOurKindIsSaid(t *testing.T) {
 	if c := b.condition(api.ConditionFieldsKept); c.Type != "" {
 		t.Errorf("condition %+v", c)
 	}
-	if s := b.status(); s.Membership == nil || s.Datacenters[0].Nodes[0].Fault == nil {
+	if s := b.status(); s.Datacenters[0].Nodes[0].Fault == nil {
 		t.Errorf("the report is not whole again: %+v", s.Datacenters)
 	}
 }

@@ -295,9 +295,9 @@ func TestReportsOfAHealthyCluster(t *testing.T) {
 	}
 
 	s := b.status()
-	m := api.NewMembership([]string{stage.UUID("h0"), stage.UUID("h1")})
+	up := sees("UP", stage.UUID("h0"), stage.UUID("h1"))
 	if diff := cmp.Diff([]api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{
-		{HostID: stage.UUID("h0"), Member: "demo-r1-0", MembershipDigest: m.Digest}, {HostID: stage.UUID("h1"), Member: "demo-r2-0", MembershipDigest: m.Digest},
+		{HostID: stage.UUID("h0"), Member: "demo-r1-0", ObservedNodes: up}, {HostID: stage.UUID("h1"), Member: "demo-r2-0", ObservedNodes: up},
 	}}}, s.Datacenters); diff != "" {
 		t.Errorf("datacenters (-want +got):\n%s", diff)
 	}

@@ -216,7 +216,8 @@ type StatusReportNode struct {
 	// +optional
 	Member string `json:"member,omitempty"`
 	// MembershipDigest, when set, says that this node sees every host ID of the membership with that digest UP except those
-	// in observedNodes. When empty, observedNodes is the whole row, as in the proposal.
+	// in observedNodes. When empty, observedNodes is the whole row, as in the proposal: so is every row of a cluster of up to 32 nodes that is not
+	// stale.
 	// +optional
 	MembershipDigest string `json:"membershipDigest,omitempty"`
 	// ObservedNodes is the whole row, or with a membershipDigest its exceptions.
@@ -359,8 +360,10 @@ const (
 	ConditionRemotesReachable = "RemotesReachable"
 )
 
-// ScyllaDBStatusReport is the report of a whole cluster: the proposal's datacenters[].nodes[].observedNodes[], with the membership stored once so
-// that its size grows with nodes plus exceptions, and our status.
+// ScyllaDBStatusReport is the report of a whole cluster: the proposal's datacenters[].nodes[].observedNodes[], and our status. In a cluster of up to
+// 32 nodes every row is whole, and the proposal's algorithm reads it. In a larger one the membership is stored once, and a row lists only its exceptions
+// (membershipDigest): the size grows with nodes plus exceptions. Rows that may be old, and all rows while a datacenter is not verified, are written with
+// a membershipDigest in small clusters too: the proposal's algorithm has no field for either, and then waits.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,path=scylladbstatusreports,singular=scylladbstatusreport

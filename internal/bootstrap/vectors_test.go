@@ -30,10 +30,8 @@ type oracleCase struct {
 		Rack    string `json:"rack"`
 		Ordinal int32  `json:"ordinal"`
 	} `json:"self"`
-	Allow                bool `json:"singleReportAllowNonReportingHostIDs"`
-	Satisfied            bool `json:"satisfied"`
-	Seed002              bool `json:"seed002"`
-	Seed002SkipNilHostID bool `json:"seed002SkipNilHostID"`
+	Allow     bool `json:"singleReportAllowNonReportingHostIDs"`
+	Satisfied bool `json:"satisfied"`
 }
 
 func (c *oracleCase) reports() []api.ScyllaDBDatacenterNodesStatusReport {
@@ -221,67 +219,5 @@ func TestOracleThroughDecide(t *testing.T) {
 	}
 	if genesis == 0 {
 		t.Error("no case is a genesis")
-	}
-}
-
-// TestProposalOracle holds the proposal's algorithm to its two columns: with rows without host ID read as "", and left out.
-func TestProposalOracle(t *testing.T) {
-	flat := func(c *oracleCase, skipNil bool) *api.ScyllaDBStatusReport {
-		r := &api.ScyllaDBStatusReport{}
-		for _, dc := range c.Reports {
-			d := api.StatusReportDatacenter{Name: dc.DatacenterName}
-			for _, rack := range dc.Racks {
-				for _, node := range rack.Nodes {
-					switch {
-					case node.HostID != nil:
-						d.Nodes = append(d.Nodes, api.StatusReportNode{HostID: *node.HostID, ObservedNodes: api.AppendCells(nil, node.ObservedNodes)})
-					case !skipNil:
-						d.Nodes = append(d.Nodes, api.StatusReportNode{ObservedNodes: api.AppendCells(nil, node.ObservedNodes)})
-					}
-				}
-			}
-			r.Datacenters = append(r.Datacenters, d)
-		}
-		return r
-	}
-	differ := 0
-	for _, c := range vectors.Oracle[oracleCase](t) {
-		if got := ProposalSatisfied(flat(&c, false)); got != c.Seed002 {
-			t.Errorf("case %d %v: satisfied = %v, want %v", c.ID, c.Mutations, got, c.Seed002)
-		}
-		if got := ProposalSatisfied(flat(&c, true)); got != c.Seed002SkipNilHostID {
-			t.Errorf("case %d %v, rows without host ID left out: satisfied = %v, want %v", c.ID, c.Mutations, got, c.Seed002SkipNilHostID)
-		}
-		if c.Seed002 != c.Satisfied {
-			differ++
-		}
-	}
-	if differ == 0 {
-		t.Error("the columns are the same, so nothing was compared")
-	}
-}
-
-func TestProposalOverDigest(t *testing.T) {
-	m := api.NewMembership([]string{"a", "b"})
-	report := func(nodes ...api.StatusReportNode) *api.ScyllaDBStatusReport {
-		return &api.ScyllaDBStatusReport{Membership: m, Datacenters: []api.StatusReportDatacenter{{Nodes: nodes}}}
-	}
-	tests := map[string]struct {
-		report *api.ScyllaDBStatusReport
-		want   bool
-	}{
-		"none":                   {nil, true},
-		"empty":                  {&api.ScyllaDBStatusReport{}, true},
-		"all over the digest":    {report(api.StatusReportNode{HostID: "a", MembershipDigest: m.Digest}, api.StatusReportNode{HostID: "b", MembershipDigest: m.Digest}), true},
-		"with an exception":      {report(api.StatusReportNode{HostID: "a", MembershipDigest: m.Digest, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "b", Status: "DOWN"}}}, api.StatusReportNode{HostID: "b", MembershipDigest: m.Digest}), false},
-		"one row is missing":     {report(api.StatusReportNode{HostID: "a", MembershipDigest: m.Digest}), false},
-		"over some other digest": {report(api.StatusReportNode{HostID: "a", MembershipDigest: "feed"}, api.StatusReportNode{HostID: "b", MembershipDigest: m.Digest}), false},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := ProposalSatisfied(tc.report); got != tc.want {
-				t.Errorf("satisfied = %v, want %v", got, tc.want)
-			}
-		})
 	}
 }

@@ -195,10 +195,12 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 	for _, name := range unread {
 		all = append(all, api.StatusReportDatacenter{Name: name, NotVerified: true})
 	}
-	out.Membership = Membership(fresh...)
 	if !slices.ContainsFunc(fresh, func(cells []api.ObservedNodeStatusReport) bool { return len(cells) > 0 }) {
 		out.LastListed = c.lastListed(rows)
+		fresh = cellsOf(rows) // rows that may be old would be N squared cells as well
 	}
+	out.Membership = Membership(fresh...)
+	whole := len(unread) == 0 && isSmall(rows, out.Membership)
 	slices.SortStableFunc(all, func(a, b api.StatusReportDatacenter) int { return strings.Compare(a.Name, b.Name) })
 	for _, d := range all {
 		slices.SortStableFunc(rows[d.Name], func(a, b nodeRow) int {
@@ -207,10 +209,13 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 		d.Nodes = slices.Grow(d.Nodes, len(rows[d.Name]))
 		for i, r := range rows[d.Name] {
 			var n api.StatusReportNode
-			if i > 0 && sameList(r.cells, rows[d.Name][i-1].cells) {
+			switch {
+			case whole && !d.Stale && r.Stale == nil:
+				n = api.StatusReportNode{HostID: r.HostID, ObservedNodes: slices.Clone(r.cells)}
+			case !whole && i > 0 && sameList(r.cells, rows[d.Name][i-1].cells):
 				n = d.Nodes[i-1] // its row is the same
 				n.HostID, n.ObservedNodes = r.HostID, slices.Clone(n.ObservedNodes)
-			} else {
+			default:
 				n = Compress(r.HostID, r.cells, out.Membership)
 			}
 			n.Member, n.Fault, n.Stale = r.Member, r.Fault, r.Stale
@@ -218,8 +223,37 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 		}
 		out.Datacenters = append(out.Datacenters, d)
 	}
+	if whole && !slices.ContainsFunc(out.Datacenters, usesDigest) {
+		out.Membership = nil
+	}
 	finishStatus(out)
 	return out
+}
+
+// MaxWholeRows is the largest cluster whose rows are written whole, so that a reader of the proposal's shape finds them: 32 rows of 32 nodes take about 65 kB. A row that may be
+// old is written over the membership all the same: the proposal has no field for its age, and its algorithm waits while a row does not list all nodes.
+const MaxWholeRows = 32
+
+// isSmall is true where neither the rows nor the nodes that they list are more than MaxWholeRows.
+func isSmall(rows map[string][]nodeRow, m *api.Membership) bool {
+	n := 0
+	for _, list := range rows {
+		n += len(list)
+	}
+	return n <= MaxWholeRows && (m == nil || len(m.HostIDs) <= MaxWholeRows)
+}
+
+func usesDigest(d api.StatusReportDatacenter) bool {
+	return slices.ContainsFunc(d.Nodes, func(n api.StatusReportNode) bool { return n.MembershipDigest != "" })
+}
+
+func cellsOf(rows map[string][]nodeRow) (all [][]api.ObservedNodeStatusReport) {
+	for _, list := range rows {
+		for _, r := range list {
+			all = append(all, r.cells)
+		}
+	}
+	return all
 }
 
 // member is the entry of a local member in the report's status, beside its row.

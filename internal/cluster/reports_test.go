@@ -391,6 +391,57 @@ func TestClusterReportStaysSmall(t *testing.T) {
 	}
 }
 
+// TestWholeRowsUpTo32Nodes: in a small cluster each row is as in the proposal, but for those that may be old; in a larger one none is.
+func TestWholeRowsUpTo32Nodes(t *testing.T) {
+	t.Parallel()
+	old := func(n int) *Cluster {
+		o := uniform(t, n, nil).Objects
+		for i := range o.Pods {
+			o.Pods[i].Status.InitContainerStatuses[0].Ready = false
+		}
+		return New(o, SourceAnnotation, start)
+	}
+	strangers := uniform(t, MaxWholeRows, func(_ int, row []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
+		return append(row, sees("UP", stage.UUID("zz"))...)
+	})
+	for name, c := range map[string]struct {
+		in    *Cluster
+		whole bool
+	}{
+		"one node":                             {uniform(t, 1, nil), true},
+		"32 nodes":                             {uniform(t, MaxWholeRows, nil), true},
+		"33 nodes":                             {uniform(t, MaxWholeRows+1, nil), false},
+		"32 rows of 33 nodes":                  {strangers, false},
+		"32 nodes whose rows may be old":       {old(MaxWholeRows), false},
+		"200 nodes whose rows may be old":      {old(200), false},
+		"32 nodes beside an unread datacenter": {uniform(t, MaxWholeRows, nil), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var unread []string
+			if strings.Contains(name, "unread") {
+				unread = []string{"far"}
+			}
+			r := c.in.ClusterReport(nil, unread)
+			if whole := r.Membership == nil; whole != c.whole {
+				t.Errorf("membership %v", r.Membership)
+			}
+			for _, n := range r.Datacenters[0].Nodes {
+				if whole := n.MembershipDigest == "" && len(n.ObservedNodes) == len(c.in.Pods); whole != c.whole {
+					t.Fatalf("row %+v", n)
+				}
+			}
+			b, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(b) > 100_000 {
+				t.Errorf("%d bytes", len(b))
+			}
+		})
+	}
+}
+
 // asLocals are members whose rows are those of racks.
 func asLocals(racks []api.RackReport) map[string][]local {
 	out := map[string][]local{}
