@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 )
 
 func parse(t *testing.T, args ...string) (validated, error) {
@@ -72,5 +73,12 @@ func TestWhatIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || exit.Code(err) != exit.CodeUsage {
 			t.Errorf("%s: error %v (code %d)", args, err, exit.Code(err))
 		}
+	}
+}
+
+// No view opens for longer than it takes to notice, by the Lease of the standard options, that no controller leads: twice its duration.
+func TestNoViewOpensLongerThanTheLeaseStands(t *testing.T) {
+	if silent := 2 * DefaultOptions().LeaseDuration; healthpolicy.MostViewLimit > silent {
+		t.Errorf("a view opens for up to %v, and no controller is missed after %v", healthpolicy.MostViewLimit, silent)
 	}
 }

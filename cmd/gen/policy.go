@@ -37,6 +37,19 @@ of the minimum quorum stays as it is while Pods are rolled.
 What cannot be used costs its own field and nothing else: the field keeps the value that it had. Condition ` + "`HealthPolicyValid`" + ` is then False, and with an Event on the StatefulSet
 says which annotation of which StatefulSet it is, and what to give instead. So it is where StatefulSets of one cluster say different things, and where an annotation names no field.
 
+## How old a view may be
+
+An old view opens nothing: a barrier uses a view only while it has seen it advance within ` + "`view-limit`" + `, by its own clock. The bounds of ` + "`view-limit`" + `, ` + "`peer-check`" + `, ` + "`look-interval`" + ` and ` + "`missed-looks`" + ` are such that
+every combination of them keeps these relations, which a test checks:
+
+- ` + "`view-limit`" + ` is at most twice the duration of the controller's Lease (15 s): no view opens for longer than it takes to see that no controller leads.
+- Two times ` + "`peer-check`" + ` and ` + "`look-interval`" + ` together are at most ` + "`view-limit`" + `: a view that stands is renewed twice before it is too old.
+- ` + "`missed-looks`" + ` times ` + "`look-interval`" + ` is at most ` + "`view-limit`" + `: a member that falls silent is UNKNOWN before the last view in which it was UP is too old.
+- Two times ` + "`look-interval`" + ` is less than ` + "`contact`" + `: what is known of a member outlives one look that missed it.
+
+Raise ` + "`view-limit`" + ` where the API server is slow and barriers with a permit say that the view is too old. Raise ` + "`look-interval`" + ` to ask the members less often; an alert or a barrier then learns later of a member
+that hangs. A barrier and a controller read the numbers in the report; a reporter hands on a view of at most 30 s, and each barrier compares its age with its own cluster's limit.
+
 ## Dead reports
 
 After a node was removed, its member's Service may stay, and with it a row in the reports. Our own barriers forget such a node; others that read the reports would wait for it for ever. So its row is

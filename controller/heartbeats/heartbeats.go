@@ -42,6 +42,8 @@ type Target struct {
 	// Lease is true where its number is on a Lease of its Pod, which has this UID, and no reporter is asked.
 	Lease bool
 	UID   types.UID
+	// Idle is true for a member that is not to be asked now; what is known of it is kept.
+	Idle bool
 }
 
 // Why a look was missed.
@@ -122,7 +124,7 @@ func (p *Poller) Ask(ctx context.Context, all []Target) {
 			p.members[t.Pod] = m
 		}
 		m.target = t
-		if m.asking {
+		if m.asking || t.Idle {
 			continue
 		}
 		m.asking = true

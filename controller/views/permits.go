@@ -31,7 +31,7 @@ func (t *Tracker) Window() time.Duration { return t.o.Window }
 func (s *state) policy(r *api.ScyllaDBStatusReport) {
 	if r != nil && r.Status.HealthPolicy != nil {
 		p := healthpolicy.Of(r)
-		s.trailing = p.Trailing
+		s.trailing, s.interval, s.missed, s.renewal = p.Trailing, p.LookInterval.Duration, int(p.MissedLooks), p.PeerCheck.Duration
 		s.window, s.well, s.contact = p.Stabilisation.Duration, healthpolicy.First(r), p.Contact.Duration
 	}
 }
@@ -59,5 +59,5 @@ func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 
 // renew is true where a view must be written without a change, because a member may start by it whose barrier has to see it advance.
 func (s *state) renew(v *api.StatusReportView, now time.Time) bool {
-	return s.permits.open && s.shown != nil && len(v.Permits) > 0 && now.Sub(s.permits.made) >= view.Renewal
+	return s.permits.open && s.shown != nil && len(v.Permits) > 0 && now.Sub(s.permits.made) >= s.renewal
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -94,6 +95,13 @@ type state struct {
 
 	// By the cluster's health policy: how long all conditions must hold, how long the first node must be well, and the greatest age of a look's data.
 	window, well, contact time.Duration
+	// How often its members are looked at, after how many missed looks a member is UNKNOWN, and how often a view with an open permit is written anew.
+	interval time.Duration
+	missed   int
+	renewal  time.Duration
+	// ask is true where its members are to be asked: the cluster is new, or was looked at since.
+	ask bool
+
 	// How far behind a member may be in the log of group 0, and the log's state at the last look.
 	trailing int64
 	log      view.Log
@@ -122,7 +130,7 @@ func (t *Tracker) Source() source.Source {
 
 // Start looks until ctx ends. The manager starts it on the leader only.
 func (t *Tracker) Start(ctx context.Context) error {
-	tick := t.o.Clock.NewTicker(view.Interval)
+	tick := t.o.Clock.NewTicker(healthpolicy.LeastLook)
 	defer tick.Stop()
 	if t.o.Heartbeats != nil {
 		defer t.o.Heartbeats.Wait()
@@ -133,12 +141,18 @@ func (t *Tracker) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C():
-			t.Look()
+			t.look((*state).due)
 		}
 	}
 }
 
-// Ask begins to ask every reporter that serves a heartbeat, and returns at once: the next look uses the answers that have come by then.
+// due is true where the cluster's interval has passed since its last look, as exactly as the ticker is.
+func (s *state) due(now time.Time) bool {
+	return now.Sub(s.looked) >= s.interval-healthpolicy.LeastLook/2
+}
+
+// Ask begins to ask every reporter that serves a heartbeat, in clusters that are new or were looked at since, and returns at once: the next look uses the answers that have come by
+// then.
 func (t *Tracker) Ask(ctx context.Context) {
 	if t.o.Heartbeats == nil {
 		return
@@ -146,13 +160,15 @@ func (t *Tracker) Ask(ctx context.Context) {
 	var all []heartbeats.Target
 	t.mu.Lock()
 	for key, s := range t.clusters {
+		idle := !s.ask
+		s.ask = false
 		for i := range s.evidence {
 			e := &s.evidence[i]
 			if e.Heartbeat != nil && e.Address != "" {
 				all = append(all, heartbeats.Target{
 					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Member}, Cluster: key.Name,
 					Address:     e.HeartbeatAt(),
-					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: e.Heartbeat.Lease, UID: e.Pod,
+					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: e.Heartbeat.Lease, UID: e.Pod, Idle: idle,
 				})
 			}
 		}
@@ -172,11 +188,16 @@ func (t *Tracker) heard(namespace string) func(member string) view.Heartbeat {
 }
 
 // Look looks at the members of every cluster once.
-func (t *Tracker) Look() {
+func (t *Tracker) Look() { t.look(func(*state, time.Time) bool { return true }) }
+
+func (t *Tracker) look(due func(*state, time.Time) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.o.Clock.Now()
 	for key, s := range t.clusters {
+		if !due(s, now) {
+			continue
+		}
 		if h := s.look(now, t.heard(key.Namespace)); t.o.Observe != nil {
 			t.o.Observe(key, h)
 		}
@@ -217,7 +238,8 @@ func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) 
 	s := t.clusters[key]
 	if s == nil {
 		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now(), seq: t.least.Seq,
-			window: t.o.Window, well: view.Stabilisation, contact: view.ContactLimit, trailing: view.Trailing}
+			window: t.o.Window, well: view.Stabilisation, contact: view.ContactLimit, trailing: view.Trailing,
+			interval: view.Interval, missed: view.MissedLimit, renewal: view.Renewal, ask: true}
 		if stored != nil {
 			for _, m := range stored.Members {
 				e := view.Evidence{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}
@@ -335,7 +357,7 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 		k := e.Key()
 		there[k] = true
 		if e.Look == view.SaidDown {
-			s.members[k] = s.members[k].Next(view.SaidDown, now)
+			s.members[k] = s.members[k].Next(view.SaidDown, now, s.missed)
 		}
 		if d := s.digests[k]; d.of != e.Report || d.is == "" {
 			s.digests[k] = digest{of: e.Report, is: view.Digest(e.Report)}
@@ -357,7 +379,7 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 // look counts one look at each member.
 func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h metrics.Heartbeats) {
 	s.seq++
-	s.looked = now
+	s.looked, s.ask = now, true
 	old := now.Sub(s.read) > s.contact
 	s.log = view.LogOf(s.evidence, heard, now)
 	h.Trailing, h.TrailingKnown = s.log.Most()
@@ -382,7 +404,7 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 		if old || (l == view.Missed || l == view.Trails) && e.Heartbeat != nil && e.Member == s.first.Member {
 			s.first = matrix.Ref{} // it is not known whether it was well in between
 		}
-		s.members[e.Key()] = s.members[e.Key()].Next(l, now)
+		s.members[e.Key()] = s.members[e.Key()].Next(l, now, s.missed)
 	}
 	return h
 }
@@ -390,7 +412,7 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 // summary is the view as it would be written now, without its seq and its permits.
 func (s *state) summary(now time.Time) *api.StatusReportView {
 	v := &api.StatusReportView{Epoch: s.epoch, ObservedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), Hold: s.hold}
-	stalled := now.Sub(s.looked) > view.MissedLimit*view.Interval
+	stalled := now.Sub(s.looked) > time.Duration(s.missed)*s.interval
 	v.Members = slices.Grow(v.Members, len(s.evidence))
 	for i := range s.evidence {
 		e := &s.evidence[i]

@@ -205,6 +205,19 @@ type StatusReportHealthPolicy struct {
 	// Trailing is the most entries of the log of group 0 that a member may be behind the leader and count as UP. Reports of older controllers have none.
 	// +optional
 	Trailing int64 `json:"trailing,omitempty"`
+	// ViewLimit is the greatest age of a view that lets a member start. Reports of older controllers have none of this and the next three.
+	// +optional
+	ViewLimit metav1.Duration `json:"viewLimit"`
+	// PeerCheck is how often a view that lets a member start is written anew, and how often a barrier that does not see its view advance asks the other
+	// members' reporters.
+	// +optional
+	PeerCheck metav1.Duration `json:"peerCheck"`
+	// LookInterval is how often the controller looks at the members.
+	// +optional
+	LookInterval metav1.Duration `json:"lookInterval"`
+	// MissedLooks is after how many looks in a row that heard nothing a member is UNKNOWN.
+	// +optional
+	MissedLooks int32 `json:"missedLooks,omitempty"`
 	// CleanUpDeadReports takes the row of a node that no member lists any more out of the reports. No node is ever removed.
 	CleanUpDeadReports bool `json:"cleanUpDeadReports"`
 	// WhenControllerSilent is what barriers with the policy permits do while no controller leads, unless a flag of theirs sets it; empty is Wait.

@@ -493,6 +493,9 @@ func (in *StatusReportHealthPolicy) DeepCopyInto(out *StatusReportHealthPolicy) 
 	out.Dead = in.Dead
 	out.Contact = in.Contact
 	out.Stabilisation = in.Stabilisation
+	out.ViewLimit = in.ViewLimit
+	out.PeerCheck = in.PeerCheck
+	out.LookInterval = in.LookInterval
 	if in.Overridden != nil {
 		in, out := &in.Overridden, &out.Overridden
 		*out = make([]string, len(*in))

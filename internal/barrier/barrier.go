@@ -120,7 +120,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Pod == "" {
 		o.Pod = o.Service
 	}
-	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics(), window: healthpolicy.Window(o.Stabilisation, nil)}
+	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics(), window: healthpolicy.Window(o.Stabilisation, nil), policy: healthpolicy.Of(nil)}
 	b.last = b.Log.With("namespace", o.Namespace, "member", o.Service)
 	b.Log = slog.New(newBudget(b.last.Handler(), o.Clock))
 	if o.Disabled {
@@ -185,7 +185,9 @@ type barrier struct {
 	said    said
 	started time.Time
 
-	window    time.Duration // how long all must be UP, by the last reading
+	// By the last reading: how long all must be UP, and the cluster's health policy.
+	window    time.Duration
+	policy    api.StatusReportHealthPolicy
 	stability stability
 	permits   permits
 	relays    relays
@@ -251,7 +253,7 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
 		return slices.Contains(aboutPermits, x.Reason) || aboutSilence(x) && b.byPermits()
 	}):
-		return view.Renewal // and at once when the view changes, which is watched; members' reporters are asked as often
+		return b.policy.PeerCheck.Duration // and at once when the view changes, which is watched; members' reporters are asked as often
 	case v.Pause != 0:
 		return max(shortest, v.Pause)
 	}
@@ -289,7 +291,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	svc := serviceOf(snap, b.Service)
 	b.permits.otherwise = cluster.DefaultPolicy(svc)
 	b.metrics.place(key, svc)
-	b.window = healthpolicy.Window(b.Stabilisation, snap.StatusReport)
+	b.window, b.policy = healthpolicy.Window(b.Stabilisation, snap.StatusReport), snap.HealthPolicy()
 	b.learn(ctx, snap)
 	if ours(snap) {
 		b.lease.key = key

@@ -258,7 +258,7 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 }
 
 // confirms returns nil when the reporter itself, by the certificate that its Pod's annotation names, has the row with that digest. A reporter whose number is on a Lease, because its
-// network forbids the request, cannot answer: its Lease must have that row for that Pod, and the view, which may be no older than bootstrap.ViewLimit, has seen its number advance.
+// network forbids the request, cannot answer: its Lease must have that row for that Pod, and the view, which may be no older than the health policy's view limit, has seen its number advance.
 // Operator's Pods and remote datacenters have no reporter of ours here: that view alone stands for them.
 func (b *barrier) confirms(ctx context.Context, r *cluster.Reporter, digest string) error {
 	switch h := r.Heartbeat; {

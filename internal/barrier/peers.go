@@ -65,7 +65,7 @@ func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verd
 		p.silent = now
 	}
 	// A view that is still fresh is the controller's, and a change of leader takes time.
-	if now.Sub(p.silent) <= bootstrap.ViewLimit || now.Sub(b.lastSign(matrix.ReasonControllerSilent, now)) <= bootstrap.ViewLimit {
+	if limit := b.policy.ViewLimit.Duration; now.Sub(p.silent) <= limit || now.Sub(b.lastSign(matrix.ReasonControllerSilent, now)) <= limit {
 		return v
 	}
 	if now.Before(p.next) {

@@ -76,8 +76,8 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 			p.Old = code.New(bootstrap.CauseViewUnseen) // of a deleted report: none of its views will be seen to advance
 		}
 		// A view with an open permit advances at each renewal. Where this one has not, the other members' reporters may have a newer one.
-		if age, seen := b.permits.views.Age(now); !seen || age > view.Renewal {
-			b.askForViews(askRelays)
+		if age, seen := b.permits.views.Age(now); !seen || age > b.policy.PeerCheck.Duration {
+			b.askForViews(b.policy.PeerCheck.Duration)
 		}
 	}
 	var dead []hostid.ID
@@ -134,8 +134,8 @@ func (b *barrier) tooOld(now time.Time) code.Message {
 	switch {
 	case !seen:
 		return code.New(bootstrap.CauseViewUnseen)
-	case age > bootstrap.ViewLimit:
-		return code.New(bootstrap.CauseViewOld, "age", age.Truncate(time.Second).String(), "limit", bootstrap.ViewLimit.String())
+	case age > b.policy.ViewLimit.Duration:
+		return code.New(bootstrap.CauseViewOld, "age", age.Truncate(time.Second).String(), "limit", b.policy.ViewLimit.Duration.String())
 	}
 	return code.Message{}
 }
@@ -149,8 +149,8 @@ func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) code.Mess
 		p.behind = time.Time{}
 	case p.behind.IsZero():
 		p.behind = now
-	case now.Sub(p.behind) > bootstrap.ViewLimit:
-		return code.New(bootstrap.CauseViewBack, "shown", is.String(), "seen", seen.String(), "limit", bootstrap.ViewLimit.String())
+	case now.Sub(p.behind) > b.policy.ViewLimit.Duration:
+		return code.New(bootstrap.CauseViewBack, "shown", is.String(), "seen", seen.String(), "limit", b.policy.ViewLimit.Duration.String())
 	}
 	return code.Message{}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
@@ -329,6 +330,41 @@ func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 		time.Sleep(time.Minute)
 		stillWaiting(t, done)
 	})
+}
+
+// The view limit is the cluster's own: a barrier with the standard one does not open by a view as old as that, one with a longer limit does.
+func TestTheViewLimitIsTheOneOfTheHealthPolicy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit time.Duration
+		opens bool
+	}{
+		"the standard one":      {healthpolicy.ViewLimit, false},
+		"a longer one":          {healthpolicy.MostViewLimit, true},
+		"one that is too long":  {time.Hour, false},
+		"one that is too short": {time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := withView(t, permittedView())
+				w.o.Stabilisation = new(25 * time.Second)
+				r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
+				w.update(r, func() {
+					r.Status.HealthPolicy = healthpolicy.Standard(healthpolicy.Stabilisation, 3)
+					r.Status.HealthPolicy.ViewLimit.Duration = c.limit
+				})
+				_, done := running(t, w)
+				time.Sleep(time.Second)
+				w.renew(nil) // once: at the end of the 25 s it is some 24 s old
+				if c.opens {
+					opens(t, done)
+					return
+				}
+				time.Sleep(10 * time.Minute)
+				stillWaiting(t, done)
+			})
+		})
+	}
 }
 
 // A view without a permit is not written again, and stays the same for long: that is no silence, and the barrier still reports what the member waits for.

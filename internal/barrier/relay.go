@@ -27,10 +27,8 @@ import (
 )
 
 const (
-	// mostRelays is how many members are asked for the view, askRelays how often while the API server's view does not let the member start, relearn how often their addresses are
-	// read again.
+	// mostRelays is how many members are asked for the view, relearn how often their addresses are read again.
 	mostRelays = 8
-	askRelays  = 5 * time.Second
 	relearn    = time.Minute
 )
 
@@ -185,7 +183,7 @@ func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Perm
 	direct := p.View
 	p.Old = code.Message{}
 	for _, member := range slices.Sorted(maps.Keys(b.relays.views)) {
-		if p.View = b.relays.views[member].Against(direct, b.Clock.Now()); p.View == nil {
+		if p.View = b.relays.views[member].Against(direct, b.Clock.Now(), b.policy.ViewLimit.Duration); p.View == nil {
 			continue
 		}
 		// The graver view counts: one that lets the member start does not override another that does not.
@@ -208,13 +206,13 @@ func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
 	if v.Satisfied || !b.byPermits() || !slices.ContainsFunc(v.Blockers, aboutSilence) {
 		return v
 	}
-	b.askForViews(askRelays)
+	b.askForViews(b.policy.PeerCheck.Duration)
 	now := b.Clock.Now()
-	fresh := !b.relays.stoodBy.IsZero() && now.Sub(b.relays.stoodBy) <= bootstrap.ViewLimit
+	fresh := !b.relays.stoodBy.IsZero() && now.Sub(b.relays.stoodBy) <= b.policy.ViewLimit.Duration
 	list := slices.Clone(v.Blockers)
 	for i := range list {
 		x := &list[i]
-		if !aboutSilence(*x) || now.Sub(b.lastSign(x.Reason, now)) <= bootstrap.ViewLimit {
+		if !aboutSilence(*x) || now.Sub(b.lastSign(x.Reason, now)) <= b.policy.ViewLimit.Duration {
 			continue
 		}
 		asked := fmt.Sprintf("%d of %d", b.relays.answered, len(b.relays.members))

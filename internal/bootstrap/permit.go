@@ -4,7 +4,6 @@ package bootstrap
 
 import (
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
-
-// ViewLimit is the greatest age of a view that lets a member start, by the receiver's clock.
-const ViewLimit = 20 * time.Second
 
 // Permission is the known state of a member's permit.
 type Permission struct {

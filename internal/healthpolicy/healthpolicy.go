@@ -22,6 +22,13 @@ const (
 	MinQuorum = 3
 	// Trailing is the most entries of the log of group 0 that a member may be behind its leader.
 	Trailing = 1000
+	// ViewLimit is the greatest age of a view that lets a member start, by the receiver's clock.
+	ViewLimit = 20 * time.Second
+	// PeerCheck is how often a view that lets a member start is written anew, and how often a barrier that does not see it advance asks other members' reporters.
+	PeerCheck = 5 * time.Second
+	// LookInterval is how often the controller looks at the members, MissedLooks after how many looks in a row that heard nothing a member is UNKNOWN.
+	LookInterval = 2 * time.Second
+	MissedLooks  = 3
 	// CleanUpFrom is the minQuorum from which dead reports are cleaned up where no annotation sets it.
 	CleanUpFrom = 3
 )
@@ -36,6 +43,24 @@ const (
 	shown       = 60 // bytes of a value that cannot be used
 )
 
+// Bounds of what keeps an old view from opening anything. They hold for every combination of the values, so that no two fields depend on each other:
+//
+//	MostViewLimit <= 2 * duration of the controller's Lease      no view opens for longer than it takes to see that no controller leads
+//	2 * (mostCheck+mostLook) <= ViewLimit                    a view with an open permit is renewed twice before it is too old
+//	mostMissed * mostLook <= ViewLimit                           a member that falls silent is UNKNOWN before the last view in which it was UP is too old
+//	2 * mostLook < Contact                                       an observation outlives one look that missed it
+//
+// ViewLimit is the least one, too: a receiver takes no view for young after a longer pause.
+const (
+	MostViewLimit = 30 * time.Second
+	leastCheck    = 2 * time.Second
+	mostCheck     = 5 * time.Second
+	LeastLook     = time.Second
+	mostLook      = 4 * time.Second
+	leastMissed   = 2
+	mostMissed    = 5
+)
+
 // Fields of the policy, as the ends of the annotations that override them.
 const (
 	FieldProfile       = "profile"
@@ -46,6 +71,10 @@ const (
 	FieldTrailing      = "trailing"
 	FieldCleanUp       = "clean-up-dead-reports"
 	FieldSilent        = "when-controller-silent"
+	FieldViewLimit     = "view-limit"
+	FieldPeerCheck     = "peer-check"
+	FieldLook          = "look-interval"
+	FieldMissed        = "missed-looks"
 )
 
 // Annotation is the annotation that overrides a field.
@@ -57,6 +86,8 @@ func Standard(window time.Duration, members int) *api.StatusReportHealthPolicy {
 		Profile: api.ProfileProduction, Dead: metav1.Duration{Duration: Dead}, Contact: metav1.Duration{Duration: Contact},
 		Stabilisation: metav1.Duration{Duration: window}, MinQuorum: quorum(api.ProfileProduction, members),
 		Trailing: Trailing, WhenControllerSilent: api.WhenSilentWait,
+		ViewLimit: metav1.Duration{Duration: ViewLimit}, PeerCheck: metav1.Duration{Duration: PeerCheck},
+		LookInterval: metav1.Duration{Duration: LookInterval}, MissedLooks: MissedLooks,
 	}
 	p.CleanUpDeadReports = p.MinQuorum >= CleanUpFrom
 	return p
@@ -87,6 +118,20 @@ func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 	p.MinQuorum = max(1, p.MinQuorum)
 	if p.Trailing < 1 || p.Trailing > mostBehind {
 		p.Trailing = out.Trailing
+	}
+	for _, d := range []struct {
+		is          *metav1.Duration
+		least, most time.Duration
+		standard    metav1.Duration
+	}{
+		{&p.ViewLimit, ViewLimit, MostViewLimit, out.ViewLimit}, {&p.PeerCheck, leastCheck, mostCheck, out.PeerCheck}, {&p.LookInterval, LeastLook, mostLook, out.LookInterval},
+	} {
+		if d.is.Duration < d.least || d.is.Duration > d.most {
+			*d.is = d.standard
+		}
+	}
+	if p.MissedLooks < leastMissed || p.MissedLooks > mostMissed {
+		p.MissedLooks = out.MissedLooks
 	}
 	if p.WhenControllerSilent != api.WhenSilentPeers {
 		p.WhenControllerSilent = api.WhenSilentWait

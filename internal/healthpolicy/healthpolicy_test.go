@@ -81,6 +81,20 @@ func TestResolve(t *testing.T) {
 			in:   Input{Members: 3, Said: []Said{said("a", FieldTrailing, "50")}},
 			want: with(func(p *api.StatusReportHealthPolicy) { p.Trailing, p.Overridden = 50, []string{FieldTrailing} }),
 		},
+		"the times of views": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldViewLimit, "25s", FieldPeerCheck, "3s", FieldLook, "1s", FieldMissed, "5")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.ViewLimit.Duration, p.PeerCheck.Duration, p.LookInterval.Duration, p.MissedLooks = 25*time.Second, 3*time.Second, time.Second, 5
+				p.Overridden = []string{FieldLook, FieldMissed, FieldPeerCheck, FieldViewLimit}
+			}),
+		},
+		"a time of views beyond its bound": {
+			in: Input{Members: 3, Said: []Said{said("a", FieldViewLimit, "1h", FieldPeerCheck, "3s")}},
+			want: with(func(p *api.StatusReportHealthPolicy) {
+				p.PeerCheck.Duration, p.Overridden = 3*time.Second, []string{FieldPeerCheck}
+			}),
+			bad: []string{string(CauseBadValue)},
+		},
 		"a bad number keeps what it was": {
 			in: Input{
 				Members: 3, Said: []Said{said("a", FieldTrailing, "0")},
@@ -170,6 +184,10 @@ func TestBounds(t *testing.T) {
 		FieldStabilisation: {good: []string{"1s", "10m"}, bad: []string{"0", "25h"}},
 		FieldMinQuorum:     {good: []string{"1", "1000"}, bad: []string{"0", "-1", "1001", "three", "1.5", "99999999999999999999"}},
 		FieldTrailing:      {good: []string{"1", "1000000"}, bad: []string{"0", "-1", "1000001", "off", "1e3", ""}},
+		FieldViewLimit:     {good: []string{"20s", "30s"}, bad: []string{"19s", "31s", "0"}},
+		FieldPeerCheck:     {good: []string{"2s", "5s"}, bad: []string{"1s", "6s", "0"}},
+		FieldLook:          {good: []string{"1s", "4s", "1500ms"}, bad: []string{"999ms", "5s", "0"}},
+		FieldMissed:        {good: []string{"2", "5"}, bad: []string{"1", "6", "0", "3s"}},
 		FieldCleanUp:       {good: []string{"true", "false"}, bad: []string{"yes", "TRUE", "1", ""}},
 		FieldProfile:       {good: []string{"production", "development"}, bad: []string{"prod", ""}},
 	} {
@@ -192,6 +210,28 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// Every combination of values that are accepted keeps an old view from opening anything, and a view that is renewed open. That no view opens for longer than it takes to notice that
+// no controller leads is a test of package controller, which has the duration of the Lease.
+func TestBoundsOfViewsGoTogether(t *testing.T) {
+	if least := 2 * (mostCheck + mostLook); least > ViewLimit {
+		t.Errorf("two renewals take up to %v: a view that stands is too old after %v", least, ViewLimit)
+	}
+	if longest := mostMissed * mostLook; longest > ViewLimit {
+		t.Errorf("a member that falls silent is UNKNOWN after up to %v: a view in which it is UP opens for %v", longest, ViewLimit)
+	}
+	if 2*mostLook >= Contact {
+		t.Errorf("a member that missed one look of %v is not heard for %v", mostLook, Contact)
+	}
+	for name, is := range map[string]struct{ least, standard, most time.Duration }{
+		"view limit": {ViewLimit, ViewLimit, MostViewLimit}, "peer check": {leastCheck, PeerCheck, mostCheck}, "look interval": {LeastLook, LookInterval, mostLook},
+		"missed looks": {leastMissed, MissedLooks, mostMissed},
+	} {
+		if is.standard < is.least || is.standard > is.most {
+			t.Errorf("%s: %v is not from %v to %v", name, is.standard, is.least, is.most)
+		}
+	}
+}
+
 // A value that a report lacks, or that is invalid in it, counts as the default.
 func TestOf(t *testing.T) {
 	standard := *Standard(Stabilisation, 0)
@@ -210,6 +250,24 @@ func TestOf(t *testing.T) {
 	for stored, want := range map[int64]int64{-1: Trailing, 0: Trailing, 1: 1, mostBehind: mostBehind, mostBehind + 1: Trailing} {
 		if got := Of(report(&api.StatusReportHealthPolicy{Trailing: stored})); got.Trailing != want {
 			t.Errorf("trailing %d counts as %d, want %d", stored, got.Trailing, want)
+		}
+	}
+	for name, c := range map[string]struct {
+		change, want func(p *api.StatusReportHealthPolicy)
+	}{
+		"none": {func(p *api.StatusReportHealthPolicy) {
+			p.ViewLimit.Duration, p.PeerCheck.Duration, p.LookInterval.Duration, p.MissedLooks = 0, 0, 0, 0
+		}, func(*api.StatusReportHealthPolicy) {}},
+		"too much": {func(p *api.StatusReportHealthPolicy) {
+			p.ViewLimit.Duration, p.PeerCheck.Duration, p.LookInterval.Duration, p.MissedLooks = time.Hour, time.Hour, time.Hour, 99
+		}, func(*api.StatusReportHealthPolicy) {}},
+		"accepted": {func(p *api.StatusReportHealthPolicy) { p.ViewLimit.Duration, p.MissedLooks = MostViewLimit, mostMissed }, func(p *api.StatusReportHealthPolicy) { p.ViewLimit.Duration, p.MissedLooks = MostViewLimit, mostMissed }},
+		"one too low": {func(p *api.StatusReportHealthPolicy) {
+			p.ViewLimit.Duration, p.PeerCheck.Duration = time.Second, mostCheck
+		}, func(p *api.StatusReportHealthPolicy) { p.PeerCheck.Duration = mostCheck }},
+	} {
+		if diff := cmp.Diff(*with(c.want), Of(report(with(c.change)))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	p := Standard(0, 3)

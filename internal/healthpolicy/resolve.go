@@ -26,7 +26,7 @@ const (
 // Codes of the values that a field accepts.
 const (
 	CureDuration code.Code = "HealthGiveDuration" // least, most
-	CureNumber   code.Code = "HealthGiveNumber"   // most
+	CureNumber   code.Code = "HealthGiveNumber"   // least, most
 	CureSwitch   code.Code = "HealthGiveSwitch"
 	CureProfile  code.Code = "HealthGiveProfile"
 	CureSilent   code.Code = "HealthGiveSilent"
@@ -84,8 +84,12 @@ func fields() map[string]field {
 		FieldDead:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Dead }, least, most),
 		FieldContact:       duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Contact }, Contact, mostContact),
 		FieldStabilisation: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Stabilisation }, least, most),
-		FieldMinQuorum:     number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MinQuorum }, mostQuorum),
-		FieldTrailing:      number(func(p *api.StatusReportHealthPolicy) *int64 { return &p.Trailing }, mostBehind),
+		FieldMinQuorum:     number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MinQuorum }, 1, mostQuorum),
+		FieldTrailing:      number(func(p *api.StatusReportHealthPolicy) *int64 { return &p.Trailing }, 1, mostBehind),
+		FieldViewLimit:     duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.ViewLimit }, ViewLimit, MostViewLimit),
+		FieldPeerCheck:     duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.PeerCheck }, leastCheck, mostCheck),
+		FieldLook:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.LookInterval }, LeastLook, mostLook),
+		FieldMissed:        number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MissedLooks }, leastMissed, mostMissed),
 		FieldSilent: {
 			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
 				switch v := api.WhenSilent(text); v {
@@ -128,13 +132,13 @@ func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, 
 	}
 }
 
-// number describes a field that holds a whole number from 1.
-func number[N int32 | int64](of func(p *api.StatusReportHealthPolicy) *N, most N) field {
+// number describes a field that holds a whole number between two bounds.
+func number[N int32 | int64](of func(p *api.StatusReportHealthPolicy) *N, least, most N) field {
 	return field{
 		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
 			n, err := strconv.ParseInt(text, 10, 32)
-			if err != nil || n < 1 || n > int64(most) {
-				return code.New(CureNumber, "most", int(most))
+			if err != nil || n < int64(least) || n > int64(most) {
+				return code.New(CureNumber, "least", int(least), "most", int(most))
 			}
 			*of(p) = N(n)
 			return code.Message{}
@@ -183,7 +187,7 @@ func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
 	}
 	r.field(FieldMinQuorum)
 	r.out.CleanUpDeadReports = r.out.MinQuorum >= CleanUpFrom
-	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldTrailing, FieldSilent} {
+	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldTrailing, FieldSilent, FieldViewLimit, FieldPeerCheck, FieldLook, FieldMissed} {
 		r.field(name)
 	}
 	slices.Sort(r.out.Overridden)

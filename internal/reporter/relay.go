@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
@@ -28,7 +28,7 @@ const (
 	wanted         = 15 * time.Second
 	followTimeout  = 2 * time.Second
 	// maxFollow bounds the pause between two readings of the API server, for the controller's address and for the view itself, while it does not answer. It is shorter than
-	// bootstrap.ViewLimit: after a longer pause a new view could not be known to be young.
+	// healthpolicy.ViewLimit: after a longer pause a new view could not be known to be young.
 	maxFollow = 15 * time.Second
 )
 
@@ -93,7 +93,7 @@ func (r *relay) question() viewwire.Question {
 	return viewwire.Question{Path: viewwire.Path, Cluster: r.cluster, Have: r.views.Latest(), HaveOf: r.views.Report()}
 }
 
-// age is the age of the view that is served; false while none is: there is none, it was never seen to advance, or it is older than bootstrap.ViewLimit.
+// age is the age of the view that is served; false while none is: there is none, it was never seen to advance, or it is older than any cluster's view limit.
 func (r *relay) age() (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,10 +103,10 @@ func (r *relay) age() (time.Duration, bool) {
 // fresh is age for callers that hold mu.
 func (r *relay) fresh() (time.Duration, bool) {
 	age, known := r.views.Age(r.clock.Now())
-	return age, known && age <= bootstrap.ViewLimit
+	return age, known && age <= healthpolicy.MostViewLimit // a barrier compares it with its own cluster's
 }
 
-// serve is a viewwire.Source. A view that its controller has not confirmed for longer than bootstrap.ViewLimit is not served: the controller may be away, and its views may count
+// serve is a viewwire.Source. A view that its controller has not confirmed for longer than healthpolicy.MostViewLimit is not served: the controller may be away, and its views may count
 // from the beginning again.
 func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 	r.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 )
 
 // A receiver that was cut off sees a newer view when it is back, which may be as old as the interruption. Seed 2019 of the simulation: a member started by a view that had not been
@@ -21,10 +21,10 @@ func TestAViewAfterALongAbsenceHasNoAge(t *testing.T) {
 		return r.Age(at)
 	}
 	look(1, 0)
-	if age, seen := look(2, bootstrap.ViewLimit); !seen || age != 0 {
+	if age, seen := look(2, healthpolicy.ViewLimit); !seen || age != 0 {
 		t.Fatalf("%v, %v: it was seen to advance", age, seen)
 	}
-	if _, seen := look(3, bootstrap.ViewLimit+time.Second); seen {
+	if _, seen := look(3, healthpolicy.ViewLimit+time.Second); seen {
 		t.Error("a view that may have been made at any time of an absence has an age")
 	}
 	if age, seen := look(4, Renewal); !seen || age != 0 {

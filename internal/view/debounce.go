@@ -36,8 +36,8 @@ func Restored(m api.StatusReportViewMember) Debounced {
 	return d
 }
 
-// Next is the state after one more look.
-func (d Debounced) Next(l Look, now time.Time) Debounced {
+// Next is the state after one more look; limit is after how many unheard looks in a row the member is UNKNOWN.
+func (d Debounced) Next(l Look, now time.Time, limit int) Debounced {
 	if l != Trails {
 		d.trailed = 0
 	}
@@ -54,13 +54,13 @@ func (d Debounced) Next(l Look, now time.Time) Debounced {
 		}
 	case Trails:
 		// This look does not count as heard: a member that is silent at one look and trails at the next becomes UNKNOWN too.
-		d.heard, d.missed, d.trailed = 0, min(d.missed+1, MissedLimit), min(d.trailed+1, TrailingLimit)
-		if d.trailed == TrailingLimit || d.missed == MissedLimit {
+		d.heard, d.missed, d.trailed = 0, min(d.missed+1, limit), min(d.trailed+1, TrailingLimit)
+		if d.trailed == TrailingLimit || d.missed == limit {
 			d.up, d.down, d.trailing, d.downSince = false, false, true, time.Time{}
 		}
 	default:
-		d.heard, d.missed = 0, min(d.missed+1, MissedLimit)
-		if d.missed == MissedLimit {
+		d.heard, d.missed = 0, min(d.missed+1, limit)
+		if d.missed == limit {
 			d.up, d.down, d.trailing, d.downSince = false, false, false, time.Time{}
 		}
 	}

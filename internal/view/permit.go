@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
@@ -21,7 +22,7 @@ import (
 
 const (
 	// Renewal is how often a view without a change is written anew while a member may start by it, so that the member's barrier sees it advance.
-	Renewal = 5 * time.Second
+	Renewal = healthpolicy.PeerCheck
 	// queueLimit bounds the queue in a view.
 	queueLimit = 64
 )

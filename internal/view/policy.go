@@ -3,8 +3,6 @@
 package view
 
 import (
-	"time"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -16,9 +14,9 @@ import (
 // Limits of time by which nodes are judged, in one place: docs/health-policy.md is made of them.
 const (
 	// Interval is how often members are looked at.
-	Interval = 2 * time.Second
+	Interval = healthpolicy.LookInterval
 	// MissedLimit is after how many unheard looks in a row a member is UNKNOWN.
-	MissedLimit = 3
+	MissedLimit = healthpolicy.MissedLooks
 	// RecoveryLimit is after how many heard looks in a row a member is UP.
 	RecoveryLimit = 2
 	// ContactLimit is the greatest age of the data of a look.
@@ -48,6 +46,8 @@ type Limit struct {
 const (
 	LimitInterval      code.Code = "LimitInterval"
 	LimitMissed        code.Code = "LimitMissed"
+	LimitViewLimit     code.Code = "LimitViewLimit"
+	LimitPeerCheck     code.Code = "LimitPeerCheck"
 	LimitRecovery      code.Code = "LimitRecovery"
 	LimitContact       code.Code = "LimitContact"
 	LimitStabilisation code.Code = "LimitStabilisation"
@@ -65,9 +65,11 @@ const (
 func Policy() []Limit {
 	standard := healthpolicy.Standard(Stabilisation, 0)
 	all := []Limit{
-		{Name: "look interval", Value: Interval, Meaning: LimitInterval},
-		{Name: "missed looks", Value: MissedLimit, Meaning: LimitMissed},
+		{Name: "look interval", Value: Interval, Meaning: LimitInterval, Field: healthpolicy.FieldLook},
+		{Name: "missed looks", Value: MissedLimit, Meaning: LimitMissed, Field: healthpolicy.FieldMissed},
 		{Name: "recovery", Value: RecoveryLimit, Meaning: LimitRecovery},
+		{Name: "view limit", Value: healthpolicy.ViewLimit, Meaning: LimitViewLimit, Field: healthpolicy.FieldViewLimit},
+		{Name: "peer check", Value: Renewal, Meaning: LimitPeerCheck, Field: healthpolicy.FieldPeerCheck},
 		{Name: "contact", Value: ContactLimit, Meaning: LimitContact, Field: healthpolicy.FieldContact},
 		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: LimitStabilisation, Field: healthpolicy.FieldStabilisation},
 		{Name: "stabilisation of a permit", Value: Stabilisation, Meaning: LimitPermit, Flag: "scylla-agent controller --stabilisation", Field: healthpolicy.FieldStabilisation},

@@ -97,7 +97,7 @@ func TestDebounce(t *testing.T) {
 		for i, l := range looks {
 			was, since := d.State(), d.DownSince()
 			now := start.Add(time.Duration(i) * view.Interval)
-			d = d.Next(l, now)
+			d = d.Next(l, now, view.MissedLimit)
 			want := was
 			switch {
 			case l == view.SaidDown:
@@ -132,7 +132,7 @@ func TestTakingOver(t *testing.T) {
 	if d.State() != api.NodeStatusDown || !d.DownSince().Equal(start) {
 		t.Errorf("a member that was DOWN since %v is %s since %v", start, d.State(), d.DownSince())
 	}
-	if d = d.Next(view.SaidDown, start.Add(time.Hour)); !d.DownSince().Equal(start) {
+	if d = d.Next(view.SaidDown, start.Add(time.Hour), view.MissedLimit); !d.DownSince().Equal(start) {
 		t.Errorf("an hour later it is DOWN since %v", d.DownSince())
 	}
 	for _, state := range []api.NodeStatus{api.NodeStatusUp, api.NodeStatusUnknown, "", "up"} {

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 )
 
 // Relayed is the newest view that relays have served. A view has no signature, so one that does not come from the API server may block a start, and never permits one: only Against
@@ -34,12 +33,12 @@ func (r *Relayed) Adopt(v *api.StatusReportView, age time.Duration, asked time.T
 	return r.newest.Handed(v, age, asked)
 }
 
-// Against is the relayed view where it may block a start: it is newer than the API server's view, and not older than bootstrap.ViewLimit. An older one has reached the API server
+// Against is the relayed view where it may block a start: it is newer than the API server's view, and not older than limit. An older one has reached the API server
 // as well, unless the API server now counts from the beginning again, or is as silent as the controller. Nil otherwise.
-func (r *Relayed) Against(direct *api.StatusReportView, now time.Time) *api.StatusReportView {
+func (r *Relayed) Against(direct *api.StatusReportView, now time.Time, limit time.Duration) *api.StatusReportView {
 	v := r.newest.Latest()
 	age, known := r.newest.Age(now)
-	if !known || age > bootstrap.ViewLimit || !StampOf(v).Newer(StampOf(direct)) {
+	if !known || age > limit || !StampOf(v).Newer(StampOf(direct)) {
 		return nil
 	}
 	return v

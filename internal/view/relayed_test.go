@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
@@ -63,16 +63,16 @@ func TestWhenARelayedViewSpeaksAgainstAStart(t *testing.T) {
 		"the API server has the same":             {stamped(1, 41), 0, false},
 		"the API server has a newer one":          {stamped(1, 42), 0, false},
 		"the API server has one of a later term":  {stamped(2, 1), 0, false},
-		"it was handed on as long ago as it may":  {stamped(1, 40), bootstrap.ViewLimit - 3*time.Second, true},
-		"it was handed on longer ago than it may": {stamped(1, 40), bootstrap.ViewLimit - 2*time.Second, false},
+		"it was handed on as long ago as it may":  {stamped(1, 40), healthpolicy.ViewLimit - 3*time.Second, true},
+		"it was handed on longer ago than it may": {stamped(1, 40), healthpolicy.ViewLimit - 2*time.Second, false},
 	} {
 		var r view.Relayed
 		r.Adopt(stamped(1, 41), 3*time.Second, at)
-		if got := r.Against(c.direct, at.Add(c.after)) != nil; got != c.want {
+		if got := r.Against(c.direct, at.Add(c.after), healthpolicy.ViewLimit) != nil; got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if v := new(view.Relayed).Against(nil, at); v != nil {
+	if v := new(view.Relayed).Against(nil, at, healthpolicy.ViewLimit); v != nil {
 		t.Errorf("nothing was handed on: %+v", v)
 	}
 }
@@ -105,10 +105,10 @@ func TestARelayedViewOfAFormerReportIsForgotten(t *testing.T) {
 	var r view.Relayed
 	r.Of("report-1")
 	r.Adopt(stamped(9, 900), 0, at)
-	if r.Of("report-1"); r.Against(stamped(1, 1), at) == nil {
+	if r.Of("report-1"); r.Against(stamped(1, 1), at, healthpolicy.ViewLimit) == nil {
 		t.Error("the same report has lost its view")
 	}
-	if r.Of("report-2"); r.Against(stamped(1, 1), at) != nil || r.Report() != "report-2" {
+	if r.Of("report-2"); r.Against(stamped(1, 1), at, healthpolicy.ViewLimit) != nil || r.Report() != "report-2" {
 		t.Error("a view of a report that was deleted speaks against a start")
 	}
 }

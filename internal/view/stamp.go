@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 )
 
 // Stamp orders views. The zero Stamp is of no view.
@@ -84,7 +84,7 @@ func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
 	if r.advanced.After(last) {
 		last = r.advanced
 	}
-	away := last.IsZero() || now.Sub(last) > bootstrap.ViewLimit
+	away := last.IsZero() || now.Sub(last) > healthpolicy.ViewLimit
 	r.looked = now
 	if v == nil || !StampOf(v).Newer(StampOf(r.latest)) {
 		return false

@@ -31,7 +31,7 @@ var viewWords = map[code.Code]string{
 	"HealthFieldUnknown":  "annotation {annotation} of StatefulSet {object} names no field of the health policy, which are {known&}: take it off: {1}",
 	"HealthFieldDisputed": "StatefulSets {objects&} say different things in annotation {annotation}: give all of them the same; until then it is {kept}",
 	"HealthGiveDuration":  "give a duration from {least} to {most}, for example 1m30s",
-	"HealthGiveNumber":    "give a number from 1 to {most}",
+	"HealthGiveNumber":    "give a number from {least} to {most}",
 	"HealthGiveSwitch":    "give true or false",
 	"HealthGiveProfile":   "give production or development",
 	"HealthGiveSilent":    "give Wait or Peers",
@@ -40,6 +40,8 @@ var viewWords = map[code.Code]string{
 	"DeadReportsOff":   "the clean-up is off (cleanUpDeadReports of the health policy)",
 	"DeadReportsFloor": "{reporting} members report, and the clean-up leaves no fewer than {least} (minQuorum)",
 
+	"LimitViewLimit":     "how old a view may be by which a member starts, by the clock of its barrier; also how long a controller is away before a barrier says so",
+	"LimitPeerCheck":     "how often a view by which a member may start is written anew, and how often its barrier, while it does not see the view advance, asks the other members for theirs",
 	"LimitInterval":      "how often the controller looks at the members",
 	"LimitMissed":        "after so many looks in a row that heard nothing a member is UNKNOWN",
 	"LimitRecovery":      "after so many looks in a row that heard of it a member is UP",

@@ -17,7 +17,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
 // query is the answer of the init containers before the barrier about the volume. It stays in the Pod's emptyDir when a container is restarted.
@@ -167,7 +166,7 @@ func (w *world) judge(p *pod) bool {
 	case w.peers() && b.silent():
 		again = time.Second
 	case b.leaveless():
-		again = view.Renewal
+		again = w.limits.PeerCheck.Duration
 	}
 	if b.version == w.version && w.now.Sub(b.judged) < again && silent == b.silent() {
 		return false

@@ -175,7 +175,7 @@ func (w *world) lead() {
 		l.seen, l.cache, l.reading, l.queue.is = w.version, w.objects(everything), nil, true
 		w.memberServices()
 	}
-	if int(w.now.Sub(l.began)/time.Second)%int(view.Interval/time.Second) == 0 {
+	if int(w.now.Sub(l.began)/time.Second)%int(w.limits.LookInterval.Duration/time.Second) == 0 {
 		l.tracker.Look()
 		l.tracker.Ask(context.Background())
 	}
@@ -287,6 +287,7 @@ func (w *world) reading(l *leader) *reading {
 	c := cluster.New(l.cache, cluster.SourceAnnotation, w.clock(l.name))
 	m := &reading{at: w.now, stored: &api.ScyllaDBStatusReportStatus{}}
 	m.reports, m.status = assembled(c)
+	m.status.Status.HealthPolicy = w.Policy
 	identify(m.status, l.cache.StatusReport)
 	if is := l.cache.StatusReport; is != nil {
 		m.status.UID = is.UID

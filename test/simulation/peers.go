@@ -81,7 +81,7 @@ func (w *world) byPeers(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 	if age, seen := b.leave.views.Age(w.now); seen {
 		sign = w.now.Add(-age)
 	}
-	if w.now.Sub(s.silent) <= bootstrap.ViewLimit || w.now.Sub(sign) <= bootstrap.ViewLimit {
+	if limit := w.limits.ViewLimit.Duration; w.now.Sub(s.silent) <= limit || w.now.Sub(sign) <= limit {
 		return v
 	}
 	if w.now.Before(s.next) {

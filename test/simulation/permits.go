@@ -59,8 +59,8 @@ func (w *world) newest(p *pod, status *api.ScyllaDBStatusReport) (*api.StatusRep
 	default:
 		l.views.Adopt(read, w.now)
 		v = l.views.Latest()
-		if age, seen = l.views.Age(w.now); !seen || age > view.Renewal {
-			w.askRelays(p, askRelays, w.net.rng)
+		if age, seen = l.views.Age(w.now); !seen || age > w.limits.PeerCheck.Duration {
+			w.askRelays(p, w.limits.PeerCheck.Duration, w.net.rng)
 		}
 		if w.Rule == RelaysOpen {
 			v = l.views.Latest()
@@ -73,8 +73,8 @@ func (w *world) newest(p *pod, status *api.ScyllaDBStatusReport) (*api.StatusRep
 	switch {
 	case !seen:
 		return v, code.New(bootstrap.CauseViewUnseen)
-	case age > bootstrap.ViewLimit:
-		return v, code.New(bootstrap.CauseViewOld, "age", age.String(), "limit", bootstrap.ViewLimit.String())
+	case age > w.limits.ViewLimit.Duration:
+		return v, code.New(bootstrap.CauseViewOld, "age", age.String(), "limit", w.limits.ViewLimit.Duration.String())
 	}
 	return v, code.Message{}
 }
@@ -159,7 +159,7 @@ func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
 		w.unpermittedStart("%s starts on claim %s, and its permit is for %s", p.name, p.claim.obj.UID, claim)
 	case !granted && w.now.Sub(w.withdrawn[p.name]) > behind+time.Second:
 		w.unpermittedStart("%s starts without a permit, and had none for %s", p.name, w.now.Sub(w.withdrawn[p.name]).Round(time.Second))
-	case w.now.Sub(w.stood) > bootstrap.ViewLimit+behind:
+	case w.now.Sub(w.stood) > w.limits.ViewLimit.Duration+behind:
 		w.unpermittedStart("%s starts by a view that nobody has stood by for %s", p.name, w.now.Sub(w.stood).Round(time.Second))
 	}
 	w.judgeRelays(p)

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
@@ -21,10 +22,7 @@ import (
 
 // Reporters hand on the controller's view to barriers that do not see it advance. It may close a barrier, and never opens one.
 
-const (
-	mostRelays = 8
-	askRelays  = 5 * time.Second
-)
+const mostRelays = 8
 
 // relays is what a barrier has heard from them, each kept apart: one that is forged, with a stamp as high as it likes, hides what no other says.
 type relays struct {
@@ -88,7 +86,7 @@ func (w *world) handsOn(q *pod, to string, draw *rand.Rand) (*api.StatusReportVi
 		return forged(w, to), w.reportOf(w.highest.report), 0
 	}
 	age, known := r.views.Age(w.now)
-	if !known || age > bootstrap.ViewLimit {
+	if !known || age > healthpolicy.MostViewLimit {
 		return nil, "", 0
 	}
 	return r.views.Latest(), r.views.Report(), age
@@ -168,7 +166,7 @@ func (w *world) turned(p *pod, x bootstrap.Permission, blockers func(*bootstrap.
 	direct, r := x.View, &p.barrier.leave.relays
 	x.Old = code.Message{}
 	for _, member := range sortedKeys(r.views) {
-		if x.View = r.views[member].Against(direct, w.now); x.View == nil {
+		if x.View = r.views[member].Against(direct, w.now, w.limits.ViewLimit.Duration); x.View == nil {
 			continue
 		}
 		if list := blockers(&x); len(list) > 0 {
@@ -185,7 +183,7 @@ func (w *world) judgeRelays(p *pod) {
 	direct := view.StampOf(l.views.Latest())
 	for _, name := range sortedKeys(l.relays.truth) {
 		t := l.relays.truth[name]
-		if t.report != l.views.Report() || w.now.Sub(t.at) > bootstrap.ViewLimit || !view.StampOf(t.view).Newer(direct) {
+		if t.report != l.views.Report() || w.now.Sub(t.at) > w.limits.ViewLimit.Duration || !view.StampOf(t.view).Newer(direct) {
 			continue
 		}
 		if !slices.ContainsFunc(t.view.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == p.name }) {

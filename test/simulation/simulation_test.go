@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 )
 
 var (
@@ -280,5 +281,36 @@ func TestLink(t *testing.T) {
 		if got := l.up(at.Add(after)); got != want {
 			t.Errorf("%s after a death it is up: %v", after, got)
 		}
+	}
+}
+
+// The settings of the health policy that are about views, each at its bound: an old view opens nothing, and nobody waits for ever.
+func TestSettingsAtTheirBounds(t *testing.T) {
+	for name, said := range map[string]map[string]string{
+		"the slowest":  {healthpolicy.FieldViewLimit: "30s", healthpolicy.FieldPeerCheck: "5s", healthpolicy.FieldLook: "4s", healthpolicy.FieldMissed: "5"},
+		"the tightest": {healthpolicy.FieldViewLimit: "20s", healthpolicy.FieldPeerCheck: "5s", healthpolicy.FieldLook: "4s", healthpolicy.FieldMissed: "2"},
+		"the quickest": {healthpolicy.FieldViewLimit: "30s", healthpolicy.FieldPeerCheck: "2s", healthpolicy.FieldLook: "1s", healthpolicy.FieldMissed: "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := healthpolicy.Said{Namespace: namespace, Name: clusterName, Annotations: map[string]string{}}
+			for field, value := range said {
+				s.Annotations[healthpolicy.Annotation(field)] = value
+			}
+			policy, problems := healthpolicy.Resolve(healthpolicy.Input{Said: []healthpolicy.Said{s}, Window: healthpolicy.Stabilisation})
+			if len(problems) > 0 {
+				t.Fatalf("%+v", problems)
+			}
+			sum := Total{}
+			for seed := range uint64(12) {
+				r := Run(Options{Seed: seed + 1, Rule: Permits, Policy: policy})
+				sum.Add(&r)
+				complain(t, r, false)
+			}
+			t.Logf("%+v", sum)
+			if sum.LetThrough < 12 {
+				t.Errorf("nobody is let through: %+v", sum)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
@@ -60,6 +62,8 @@ type Options struct {
 	Story *Story
 	// Mum reporters say neither that they could not write their row, nor what it is.
 	Mum bool
+	// Policy is the health policy in the cluster's report under policy permits; the standard one when nil.
+	Policy *api.StatusReportHealthPolicy
 }
 
 // Result of one run.
@@ -128,6 +132,7 @@ type world struct {
 	cutAt  map[string]time.Time
 
 	control controller
+	limits  api.StatusReportHealthPolicy
 	net     network
 	extra   *rand.Rand                       // of what was added last, so that the rest of a seed draws as it did
 	leases  map[string]*coordinationv1.Lease // of heartbeats, by Pod
@@ -274,7 +279,7 @@ func newWorld(o Options) *world {
 		trouble: map[string]time.Time{}, choice: map[string]bool{}, skew: map[string]time.Duration{},
 		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, decoder: &cluster.Decoder{},
 	}
-	w.result.Seed = o.Seed
+	w.result.Seed, w.limits = o.Seed, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
 	w.extra = rand.New(rand.NewPCG(w.Seed, 0x1ea5e))
 	return w
 }
