@@ -21,7 +21,7 @@
 //
 // Flags of reporter
 //
-//	--status-report-interval 5s         between two polls, at least 1s; with a heartbeat at most 5s
+//	--status-report-interval 5s         between two polls, at least 1s; with a heartbeat at most 30s
 //	--scylla-api http://localhost:10000 ScyllaDB's REST API
 //	--scylla-metrics-url URL            its metrics; default http://127.0.0.1:9180/metrics; empty never asks
 //	--scylla-supervisor-url URL         supervisord in its container; default http://127.0.0.1:9001/RPC2; empty never queries it

@@ -204,7 +204,7 @@ func (a *agent) reporterCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	own.addFlags(fs)
-	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval, "time between two polls of ScyllaDB, at least 1s; longer than 5s counts as 5s where the heartbeat is served")
+	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval, "time between two polls of ScyllaDB, at least 1s, and at most 30s where the heartbeat is served; a row counts for as long as two")
 	fs.StringVar(&base, "scylla-api", scylla.DefaultBaseURL, "ScyllaDB's REST API")
 	fs.StringVar(&metrics, "scylla-metrics-url", scylla.DefaultMetricsURL,
 		"ScyllaDB's metrics, which tell how far the node is behind in the log of group 0; empty never asks")
@@ -215,7 +215,7 @@ func (a *agent) reporterCommand() *cobra.Command {
 	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",
 		"address of the heartbeat, which the controller asks for by TLS, and of the controller's view for barriers that have lost it; 0 serves none, and the controller goes by the annotation alone")
 	fs.StringVar(&way, "heartbeat", reporter.HeartbeatPoll,
-		"how the controller learns of the heartbeat. poll: it asks; lease: it reads a Lease of the own Pod, renewed each 5s, where the network forbids the question")
+		"how the controller learns of the heartbeat. poll: it asks; lease: it reads a Lease of the own Pod, renewed each 5s or at the interval if that is longer, where the network forbids the question")
 	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease, which says where it serves its views; empty hands none on")
 	return cmd
 }

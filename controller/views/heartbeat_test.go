@@ -79,6 +79,41 @@ func (b *bench) live(times int, all []*reporter) {
 	}
 }
 
+// TestTheLimitFollowsTheInterval: a reporter that polls each 20 s, and says so, is UP between its polls and UNKNOWN once two of them are missing; one that
+// does not say so is UNKNOWN between them.
+func TestTheLimitFollowsTheInterval(t *testing.T) {
+	const seconds = 20
+	const looks = seconds * time.Second / view.Interval
+	for name, said := range map[string]int32{"it says so": seconds, "an older reporter": 0} {
+		t.Run(name, func(t *testing.T) {
+			b, all := withHeartbeats(t)
+			for _, r := range all {
+				b.edit(r.member, func(row *api.NodeStatusReport) { row.Heartbeat.IntervalSeconds = said })
+			}
+			unknown := 0
+			for poll := range 6 {
+				for _, r := range all {
+					r.beat()
+				}
+				for range looks {
+					b.assemble()
+					if b.look(1); poll > 1 && b.states() != "UP UP UP" {
+						unknown++
+					}
+				}
+			}
+			if (unknown == 0) != (said == seconds) {
+				t.Errorf("not UP in %d looks", unknown)
+			}
+			for range looks + view.MissedLimit + 1 { // of 20 s that had passed since the last poll
+				b.assemble()
+				b.look(1)
+			}
+			b.want("UNKNOWN UNKNOWN UNKNOWN")
+		})
+	}
+}
+
 // The gap: a row is written when its content changes, so "all UP" stays for as long as no reporter writes another row. All rows are UP, the reporters of all peers are cut off, and
 // a node dies. By rows alone the view has UP for ever; with heartbeats it has UNKNOWN after three missed looks and one, and never UP again before two good looks.
 func TestTheHoleRowsAllUpReportersCutOffANodeDies(t *testing.T) {

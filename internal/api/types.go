@@ -139,6 +139,9 @@ type ReportHeartbeat struct {
 	// Lease is true where the running number is on a Lease of the Pod, because the network does not let the controller reach the reporter
 	// (AnnotationHeartbeat). Port and Fingerprint hold all the same.
 	Lease bool `json:"lease,omitempty"`
+	// IntervalSeconds is the time between two polls of ScyllaDB, where that is more than 5 s; zero otherwise. The number may stand still for twice as
+	// long. An older controller does not read it, and takes the member for UNKNOWN meanwhile.
+	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
 }
 
 // NodeOperation is a topology operation as ScyllaDB's task manager lists it.
@@ -187,6 +190,7 @@ type RackReport struct {
 // ScyllaDBDatacenterNodesStatusReport is the report of one datacenter, in exactly the Scylla Operator's shape: no spec, no status,
 // no time stamp.
 // +kubebuilder:object:root=true
+// +kubebuilder:metadata:annotations="scylla-operator.scylladb.com/internal-api-type=true"
 // +kubebuilder:resource:scope=Namespaced,path=scylladbdatacenternodesstatusreports,singular=scylladbdatacenternodesstatusreport
 type ScyllaDBDatacenterNodesStatusReport struct {
 	metav1.TypeMeta   `json:",inline"`

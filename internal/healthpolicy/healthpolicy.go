@@ -14,8 +14,12 @@ import (
 const (
 	// Dead is how long a node must have been DOWN before its replacement is suggested: most nodes that go DOWN come back by themselves.
 	Dead = 5 * time.Minute
+	// Interval is the time between two polls of a reporter; LeastInterval and MostInterval bound it where its heartbeat is served.
+	Interval      = 5 * time.Second
+	LeastInterval = time.Second
+	MostInterval  = mostContact / 2
 	// Contact is the greatest age of an observation that a node is judged by: twice the interval at which a reporter confirms that it runs.
-	Contact = 10 * time.Second
+	Contact = 2 * Interval
 	// Stabilisation is how long all nodes must be UP without a break.
 	Stabilisation = 10 * time.Second
 	// MinQuorum is the least number of members that a production cluster's clean-up leaves, whatever its size.
@@ -137,6 +141,12 @@ func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 		p.WhenControllerSilent = api.WhenSilentWait
 	}
 	return p
+}
+
+// ContactOf returns the greatest age of a reporter's observation: contact, or twice the reporter's interval if that is more. No reporter's own word makes
+// it more than the most that an annotation can set.
+func ContactOf(contact, interval time.Duration) time.Duration {
+	return max(contact, min(2*interval, mostContact))
 }
 
 // First returns how long the first node of a cluster must be UP without a break before the cluster counts as initialised.

@@ -280,6 +280,18 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// No reporter's own word makes the limit less than the policy, or more than an annotation could.
+func TestContactOf(t *testing.T) {
+	for _, c := range []struct{ contact, interval, want time.Duration }{
+		{Contact, 0, Contact}, {Contact, Interval, Contact}, {Contact, 20 * time.Second, 40 * time.Second}, {time.Minute, 20 * time.Second, time.Minute},
+		{Contact, MostInterval, time.Minute}, {Contact, time.Hour, time.Minute}, {Contact, -time.Hour, Contact},
+	} {
+		if got := ContactOf(c.contact, c.interval); got != c.want {
+			t.Errorf("contact %v, interval %v: %v, want %v", c.contact, c.interval, got, c.want)
+		}
+	}
+}
+
 func TestTheWindowOfABarrier(t *testing.T) {
 	said := func(d time.Duration) *api.ScyllaDBStatusReport {
 		r := &api.ScyllaDBStatusReport{}

@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
@@ -52,6 +54,8 @@ type Options struct {
 	Heartbeat string
 	// AnyVersion takes a ScyllaDB whose disk cannot be queried, which is otherwise refused.
 	AnyVersion bool
+	// Interval is the time between two polls of a reporter; zero keeps the value of the previous injection.
+	Interval time.Duration
 	// Namespace is where objects that name none will be applied.
 	Namespace string
 }
@@ -216,7 +220,12 @@ func (p *plan) check() {
 		p.note("while no controller leads, a node joins once every member's own reporter confirms that it sees all UP: without a permit, a hold, or its turn (%s=%s)", flagSilent, p.o.WhenSilent)
 	}
 	if p.o.Heartbeat == HeartbeatLease {
-		p.note("each Pod renews a Lease of its own each 5s for its heartbeat: one write per Pod to the API server, 0.2 a second (%s=%s)", flagHeartbeat, p.o.Heartbeat)
+		each := max(p.o.Interval, healthpolicy.Interval)
+		p.note("each Pod renews a Lease of its own each %v for its heartbeat: one write per Pod to the API server, %.2g a second (%s=%s)", each, 1/each.Seconds(), flagHeartbeat, p.o.Heartbeat)
+	}
+	if p.o.Interval > healthpolicy.Interval {
+		p.note("a reporter shows what its node sees up to %v late, and its last row counts for up to %v: let all stay UP for longer before a join as well (annotation %s) (%s=%v)",
+			p.o.Interval, healthpolicy.ContactOf(healthpolicy.Contact, p.o.Interval), healthpolicy.Annotation(healthpolicy.FieldStabilisation), flagInterval, p.o.Interval)
 	}
 	if p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		p.note("its update strategy is OnDelete: Pods that run are guarded once they were deleted, one after the other")

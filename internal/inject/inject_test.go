@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
 
@@ -456,6 +458,36 @@ func TestTheWayOfTheHeartbeatIsKept(t *testing.T) {
 	bad := strings.Replace(string(m.Text), "heartbeat=lease", "heartbeat=none", 1)
 	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `.args: --heartbeat="none" is not known: give poll or lease`) {
 		t.Errorf("what no reporter takes: %v", err)
+	}
+}
+
+// A second injection keeps the interval of the reporter.
+func TestTheIntervalIsKept(t *testing.T) {
+	in := input(t, "plain.yaml")
+	long, other, short := image, image, image
+	long.Interval, other.Image, short.Interval = 20*time.Second, "example.com/scylla-agent:2", healthpolicy.Interval
+	m := stream(t, in, long, false)
+	if !slices.ContainsFunc(m.Changes[0].Notes, func(n string) bool {
+		return strings.Contains(n, "up to 20s late, and its last row counts for up to 40s")
+	}) {
+		t.Errorf("notes %q", m.Changes[0].Notes)
+	}
+	for name, c := range map[string]struct {
+		o    Options
+		want int
+	}{"again": {long, 1}, "another image": {other, 1}, "the default": {short, 0}} {
+		if text := string(stream(t, m.Text, c.o, false).Text); strings.Count(text, "- --status-report-interval=20s\n") != c.want || strings.Count(text, "-interval=") != c.want {
+			t.Errorf("%s: want it %d times:\n%s", name, c.want, text)
+		}
+	}
+	if diff := cmp.Diff(objects(t, in), objects(t, stream(t, m.Text, Options{}, true).Text)); diff != "" {
+		t.Errorf("undo (-before +after):\n%s", diff)
+	}
+	for _, bad := range []string{"31s", "999ms", "often"} {
+		text := strings.Replace(string(m.Text), "interval=20s", "interval="+bad, 1)
+		if _, err := Stream([]byte(text), other, false); err == nil || !strings.Contains(err.Error(), "give a duration from 1s to 30s") {
+			t.Errorf("%s, which no reporter takes: %v", bad, err)
+		}
 	}
 }
 

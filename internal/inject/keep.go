@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 )
 
 // Values of Options.Heartbeat.
@@ -20,6 +22,9 @@ const (
 
 // flagHeartbeat is the reporter's flag for how the controller gets its heartbeat.
 const flagHeartbeat = "--heartbeat"
+
+// flagInterval is the reporter's flag for the time between two polls.
+const flagInterval = "--status-report-interval"
 
 // flagPolicy is the barrier's flag for its policy.
 const flagPolicy = "--policy"
@@ -35,6 +40,7 @@ type settings struct {
 	policy    api.Policy
 	silent    api.WhenSilent
 	heartbeat string
+	interval  time.Duration
 }
 
 // given returns the settings of the previous injection. Error: a flag in the manifest has a value that no barrier accepts.
@@ -48,6 +54,13 @@ func given(u *unstructured.Unstructured) (settings, error) {
 	default:
 		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give %s or %s",
 			api.ContainerReporter, flagHeartbeat, shorten(s.heartbeat), HeartbeatPoll, HeartbeatLease)
+	}
+	if text, there := argOf(u, api.ContainerReporter, flagInterval); there {
+		var err error
+		if s.interval, err = time.ParseDuration(text); err != nil || !IsInterval(s.interval) {
+			return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give a duration from %v to %v",
+				api.ContainerReporter, flagInterval, shorten(text), healthpolicy.LeastInterval, healthpolicy.MostInterval)
+		}
 	}
 	policy, there := argOf(u, api.ContainerBarrier, flagPolicy)
 	switch s.policy = api.Policy(policy); {
@@ -68,6 +81,7 @@ func given(u *unstructured.Unstructured) (settings, error) {
 // keep fills unset options with the previous settings. Error: an option conflicts with a previous setting.
 func (o *Options) keep(before settings) error {
 	o.Heartbeat = cmp.Or(o.Heartbeat, before.heartbeat)
+	o.Interval = cmp.Or(o.Interval, before.interval)
 	o.Policy = cmp.Or(o.Policy, before.policy)
 	switch {
 	case o.Policy != api.PolicyReports:
@@ -77,6 +91,11 @@ func (o *Options) keep(before settings) error {
 			flagPolicy, o.Policy, flagSilent, flagPolicy, api.PolicyPermits)
 	}
 	return nil
+}
+
+// IsInterval reports whether a reporter with a heartbeat accepts d as the time between two polls.
+func IsInterval(d time.Duration) bool {
+	return d >= healthpolicy.LeastInterval && d <= healthpolicy.MostInterval
 }
 
 // argOf is the value of a flag of an init container, and whether it is there.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
@@ -114,6 +115,9 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	}
 	if p.o.Heartbeat == HeartbeatLease { // the other one is the reporter's own default
 		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+p.o.Heartbeat) //nolint:forcetypeassert // made above
+	}
+	if p.o.Interval != 0 && p.o.Interval != healthpolicy.Interval { // the reporter's own default
+		reporter["args"] = append(reporter["args"].([]any), flagInterval+"="+p.o.Interval.String()) //nolint:forcetypeassert // made above
 	}
 	if p.set.Spec.Template.Spec.HostNetwork { // there the supervisord of another Pod may answer
 		reporter["args"] = append(reporter["args"].([]any), "--scylla-supervisor-url=") //nolint:forcetypeassert // made above

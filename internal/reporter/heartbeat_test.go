@@ -128,22 +128,35 @@ func TestTheAnnotationSaysWhereTheHeartbeatIsServed(t *testing.T) {
 	}
 }
 
-// Evidence of two intervals must not be older than the limit by which it counts.
-func TestALongIntervalIsCutWhereTheHeartbeatIsServed(t *testing.T) {
-	w := newWorld(t, "")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.o.Heartbeat, w.o.Interval = l, time.Hour
-	w.wrote = make(chan struct{})
-	stop := w.start()
-	<-w.wrote
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	if !strings.Contains(w.log.String(), `"interval":"5s"`) {
-		t.Errorf("it says nothing of the interval:\n%s", w.log)
+// The interval is what the flag says, up to the most that readers accept; the row tells it where it is longer than they assume.
+func TestALongIntervalIsTold(t *testing.T) {
+	for interval, want := range map[time.Duration]struct {
+		seconds int32
+		said    string
+	}{
+		DefaultInterval: {0, `"interval":"5s"`}, 7500 * time.Millisecond: {8, `"interval":"7.5s"`},
+		20 * time.Second: {20, `"interval":"20s"`}, time.Hour: {30, `"interval":"30s"`},
+	} {
+		t.Run(interval.String(), func(t *testing.T) {
+			w := newWorld(t, "")
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.o.Heartbeat, w.o.Interval = l, interval
+			w.wrote = make(chan struct{})
+			stop := w.start()
+			<-w.wrote
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if h := w.row().Heartbeat; h == nil || h.IntervalSeconds != want.seconds {
+				t.Errorf("the row has %+v, want %d s", h, want.seconds)
+			}
+			if !strings.Contains(w.log.String(), want.said) {
+				t.Errorf("it says nothing of the interval:\n%s", w.log)
+			}
+		})
 	}
 }
 

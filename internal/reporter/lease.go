@@ -22,12 +22,11 @@ const (
 	HeartbeatLease = "lease"
 )
 
-const (
-	// renewEach is the least pause between two renewals with the same row: a poll that comes a little early must not be skipped.
-	renewEach = beatInterval - MinInterval
-	// leaseTimeout bounds one renewal: ScyllaDB has to be polled meanwhile.
-	leaseTimeout = 2 * time.Second
-)
+// leaseTimeout bounds one renewal: ScyllaDB has to be polled meanwhile.
+const leaseTimeout = 2 * time.Second
+
+// leaseInterval is the time between two renewals: the interval of the polls, at least the default one.
+func (r *reporter) leaseInterval() time.Duration { return max(r.Interval, DefaultInterval) }
 
 // leaseBeat is the reporter's knowledge of the Lease of the own Pod. The zero value has none.
 type leaseBeat struct {
@@ -41,7 +40,8 @@ type leaseBeat struct {
 func (r *reporter) renew(ctx context.Context) {
 	number, digest, ok := r.beat.Now()
 	now, l := r.Clock.Now(), &r.leaseBeat
-	if !r.HeartbeatByLease || !ok || digest == l.digest && now.Sub(l.renewed) < renewEach {
+	// A poll that comes a little early must not be skipped.
+	if !r.HeartbeatByLease || !ok || digest == l.digest && now.Sub(l.renewed) < r.leaseInterval()-MinInterval {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
@@ -70,7 +70,7 @@ func (r *reporter) renew(ctx context.Context) {
 func (r *reporter) writeLease(ctx context.Context, number int64, digest string, now time.Time) error {
 	own := types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}
 	fill := func(l *coordinationv1.Lease) *coordinationv1.Lease {
-		heartbeat.Fill(l, own, r.PodUID, r.relay.question().Cluster.Name, number, digest, metav1.NewMicroTime(now), int32(3*beatInterval/time.Second))
+		heartbeat.Fill(l, own, r.PodUID, r.relay.question().Cluster.Name, number, digest, metav1.NewMicroTime(now), int32(3*r.leaseInterval()/time.Second))
 		heartbeat.FillLog(l, r.beat.Log())
 		return l
 	}

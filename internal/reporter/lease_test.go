@@ -73,6 +73,25 @@ func TestALeaseIsRenewed(t *testing.T) {
 	})
 }
 
+// With a longer interval the Lease is renewed at each poll, for three of them.
+func TestALeaseFollowsTheInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		w.o.Interval = 20 * time.Second
+		r := w.byLease()
+		for n := range int64(3) {
+			if err := r.step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			l := w.lease()
+			if got, err := heartbeat.Read(l, "uid-1", api.ReportDigest(w.annotation())); err != nil || got.Number != n+1 || *l.Spec.LeaseDurationSeconds != 60 {
+				t.Errorf("%d, %v, %d s", got.Number, err, *l.Spec.LeaseDurationSeconds)
+			}
+			time.Sleep(w.o.Interval - time.Second) // a little early
+		}
+	})
+}
+
 // A failure costs the heartbeat alone: the Lease is taken over from the Pod before, created again where it was deleted, and tried again where the API server refuses.
 func TestALeaseIsTakenOverAndMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

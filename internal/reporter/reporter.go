@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
@@ -31,11 +32,10 @@ import (
 )
 
 const (
-	// DefaultInterval and MinInterval bound --status-report-interval.
-	DefaultInterval = 5 * time.Second
-	MinInterval     = time.Second
-	// beatInterval is the longest interval with a heartbeat: its readers accept nothing older than two of them.
-	beatInterval = 5 * time.Second
+	// DefaultInterval is that of --status-report-interval, MinInterval its least value; with a heartbeat it is at most MaxInterval.
+	DefaultInterval = healthpolicy.Interval
+	MinInterval     = healthpolicy.LeastInterval
+	MaxInterval     = healthpolicy.MostInterval
 
 	// maxBackoff bounds the pause between attempts to write while the API server refuses or does not answer. It is short because the annotation is out of date until then.
 	maxBackoff = 15 * time.Second

@@ -166,9 +166,12 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 		return nil, fmt.Errorf("serve the heartbeat: %w", err)
 	}
 	r.where = &api.ReportHeartbeat{Port: int32(port), Fingerprint: key.Fingerprint, Lease: r.HeartbeatByLease}
-	if r.Interval > beatInterval {
-		r.Log.Info("ScyllaDB is asked more often than --status-report-interval says: the heartbeat needs it", "interval", beatInterval.String())
-		r.Interval = beatInterval
+	if r.Interval > MaxInterval {
+		r.Log.Info("ScyllaDB is polled more often than --status-report-interval says: no reader of the heartbeat accepts a longer interval", "interval", MaxInterval.String())
+		r.Interval = MaxInterval
+	}
+	if r.Interval > DefaultInterval { // readers of the heartbeat have to know; else the row stays as it was
+		r.where.IntervalSeconds = int32((r.Interval + time.Second - 1) / time.Second)
 	}
 	// Not ctx itself: the last row is served, too.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
@@ -31,7 +32,7 @@ type Evidence struct {
 	Address   string
 	// Pod is the UID of its Pod.
 	Pod types.UID
-	// Limit is how old the heartbeat may be, by the cluster's health policy; ContactLimit when zero.
+	// Limit is how old the heartbeat may be, by the cluster's health policy and the reporter's interval; ContactLimit when zero.
 	Limit time.Duration
 }
 
@@ -143,6 +144,9 @@ func Of(c *cluster.Cluster) []Evidence {
 			e.Pod = pod.UID
 			if said := c.Said(n.Member); said != nil {
 				e.Heartbeat = said.Heartbeat
+			}
+			if e.Heartbeat != nil {
+				e.Limit = healthpolicy.ContactOf(limit, time.Duration(e.Heartbeat.IntervalSeconds)*time.Second)
 			}
 		}
 		out = append(out, e)

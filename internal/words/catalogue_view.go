@@ -45,7 +45,7 @@ var viewWords = map[code.Code]string{
 	"LimitInterval":      "how often the controller looks at the members",
 	"LimitMissed":        "after so many looks in a row that heard nothing a member is UNKNOWN",
 	"LimitRecovery":      "after so many looks in a row that heard of it a member is UP",
-	"LimitContact":       "how old what a look goes by may be; beyond it nothing was heard",
+	"LimitContact":       "how old what a look goes by may be; beyond it nothing was heard. For a reporter with a longer interval it is twice that interval, if that is more",
 	"LimitStabilisation": "how long the first node must be well without a break before the cluster is initialised",
 	"LimitBarrier":       "how long all must stay UP without a break before a barrier opens, 0 opens at once; where the flag is not given it is the one of the permits",
 	"LimitPermit":        "how long all must stay UP without a break before a member gets its permit",

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -110,6 +111,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.silent, "when-controller-silent", "", "What barriers that go by permits do while no controller leads. Wait: for one. Peers: a node joins by the members alone. Not given, it stays as it was injected, and is the cluster's health policy's otherwise.")
 	f.StringVar(&o.o.Heartbeat, "heartbeat", "", "How the controller learns that a reporter still asks its ScyllaDB. poll: it asks each 2s. lease: it watches a Lease of the Pod, where a network forbids it to ask. Not given, it stays as it was injected, and is poll otherwise.")
 	f.BoolVar(&o.o.AnyVersion, "allow-version", false, "Take a ScyllaDB older than 2025.2.0, whose disk cannot be queried: a restart is then known as one only while the API server and the other nodes answer.")
+	f.DurationVar(&o.o.Interval, "status-report-interval", 0, "How often a reporter asks its ScyllaDB, 1s to 30s; a row counts for twice as long. Not given, it stays as it was injected, and is 5s otherwise.")
 	f.BoolVar(&o.undo, "undo", false, "Take out what was injected.")
 	f.StringVarP(&o.output, "output", "o", "", "yaml: the manifest, the default of -f. diff: what changes, the default of CLUSTER.")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask. Of CLUSTER.")
@@ -167,6 +169,10 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("--heartbeat does not go with --undo, which adds nothing")
 	case o.o.AnyVersion && o.undo:
 		return exit.Usagef("--allow-version does not go with --undo, which adds nothing")
+	case cmd.Flags().Changed("status-report-interval") && !inject.IsInterval(o.o.Interval):
+		return exit.Usagef("--status-report-interval is %v: give a duration from %v to %v", o.o.Interval, healthpolicy.LeastInterval, healthpolicy.MostInterval)
+	case o.o.Interval != 0 && o.undo:
+		return exit.Usagef("--status-report-interval does not go with --undo, which adds nothing")
 	case o.output != "" && o.output != "yaml" && o.output != "diff":
 		return exit.Usagef("output format %q is not known: use one of yaml, diff", o.output)
 	case o.cluster != "" && o.output == "yaml":

@@ -62,6 +62,11 @@ func TestInject(t *testing.T) {
 		"an old one accepted": {[]string{"-f", "-", image, "--allow-version"}, old, 0, "- launch\n", "warning: statefulset shop/db: containers[scylla].image: ScyllaDB 2025.1.4 is older than 2025.2.0"},
 		"one for undo":        {[]string{"-f", done, "--allow-version", "--undo"}, "", 2, "", "--allow-version does not go with --undo"},
 		"the place given":     {[]string{"-f", "-", image, "--rack=z"}, strings.ReplaceAll(plainText(t), "--rack=a", "--smp=1"), 0, "scylla/rack: z", "injected"},
+		"an interval":         {[]string{"-f", plain, image, "--status-report-interval=20s", "-o", "diff"}, "", 0, "+        - --status-report-interval=20s\n", "up to 20s late"},
+		"by a Lease, slowly":  {[]string{"-f", plain, image, "--heartbeat=lease", "--status-report-interval=20s"}, "", 0, "- --heartbeat=lease\n", "each 20s for its heartbeat: one write per Pod to the API server, 0.05 a second"},
+		"too long":            {[]string{"-f", plain, image, "--status-report-interval=31s"}, "", 2, "", "--status-report-interval is 31s: give a duration from 1s to 30s"},
+		"no interval":         {[]string{"-f", plain, image, "--status-report-interval=0"}, "", 2, "", "--status-report-interval is 0s: give a duration from 1s to 30s"},
+		"interval and undo":   {[]string{"-f", done, "--status-report-interval=20s", "--undo"}, "", 2, "", "--status-report-interval does not go with --undo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := plugintest.Run{Args: append([]string{"inject"}, c.args...), Stdin: c.stdin}.Do(t)

@@ -104,8 +104,13 @@ func (l *live) goOn(err error) error {
 	if l.undo {
 		hint += words.Shell(code.Scylla(l.key.Namespace, back...))
 	} else {
+		interval := ""
+		if l.o.Interval != 0 {
+			interval = l.o.Interval.String()
+		}
 		for _, f := range []struct{ name, value, without string }{
 			{"--image", l.o.Image, ""}, {"--policy", l.policy, ""}, {"--when-controller-silent", l.silent, ""}, {"--heartbeat", l.o.Heartbeat, ""},
+			{"--status-report-interval", interval, ""},
 			{"--datacenter", l.o.Datacenter, ""}, {"--rack", l.o.Rack, ""},
 			{"--controller-namespace", l.o.ControllerNamespace, cli.DefaultControllerNamespace},
 		} {
