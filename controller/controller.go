@@ -245,6 +245,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 		}
 	}
 	sources := []source.Source{p.source(), tracker.Source()}
+	var joined func(ctx context.Context, namespace, cluster string) (report, secret string, err error)
 	if v.remoteSelector != nil {
 		set := remote.New(remote.Options{
 			Client: mgr.GetClient(), Notice: said, Log: log.With("controller", "remotes"), Clock: v.Clock,
@@ -253,7 +254,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 		if err := remote.Register(mgr, set); err != nil {
 			return err
 		}
-		options.Remotes = set
+		options.Remotes, joined = set, set.Joined
 		sources = append(sources, set.Source())
 	}
 	var keeper *keep.Keeper
@@ -288,7 +289,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 
 	if v.synchronise {
 		if err := force.Register(mgr, force.Options{
-			Client: mgr.GetClient(), Notice: said, Metrics: m, Log: log.With("controller", "force"), Concurrency: v.Concurrency,
+			Client: mgr.GetClient(), Notice: said, Metrics: m, Log: log.With("controller", "force"), Concurrency: v.Concurrency, Joined: joined,
 		}, v.Clock); err != nil {
 			return err
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package force propagates two annotations of a StatefulSet, a ScyllaDBDatacenter or a ScyllaCluster to the member Services, where barriers read
-// them: the force annotation, and the reference to the report to judge by. It removes its copies once the origin no longer has the annotation. It
+// them: the force annotation, and the reference to the report to judge by, which the Secret of a remote may have as well. It removes its copies once the origin no longer has the annotation. It
 // writes to no Pod, so no Pod restarts. It removes the force from the Service of a member whose node has started: a force is for one start.
 //
 // It must not write to Services that our controller does not manage, nor judge whether forcing is safe; it writes an Event for each forced member.
@@ -39,6 +39,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -60,6 +61,8 @@ type Options struct {
 	// Kinds returns the Scylla Operator's kinds that are watched so far; nil means none.
 	Kinds       func() []schema.GroupVersionKind
 	Concurrency int
+	// Joined returns the report that joins the datacenters of a cluster, and the remote's Secret that names it; nil where remotes are turned off.
+	Joined func(ctx context.Context, namespace, cluster string) (report, secret string, err error)
 }
 
 // Reconciler reconciles the member Services of one cluster, named by its namespace and its scylla/cluster label.
@@ -84,15 +87,24 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 		return nil
 	})
 	saysMore := builder.WithPredicates(predicate.Or[client.Object](predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))
-	c, err := ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("force").
 		Watches(&appsv1.StatefulSet{}, byCluster, saysMore).
 		Watches(&corev1.Service{}, byCluster, saysMore).
 		Watches(&corev1.Pod{}, byCluster, builder.WithPredicates(predicate.Funcs{
 			UpdateFunc: func(e event.UpdateEvent) bool { return startsWithForce(mgr.GetClient(), e.ObjectNew) },
 		})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)}).
-		Build(New(o))
+		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)})
+	if o.Joined != nil { // else there is no right on Secrets
+		b = b.Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, secret client.Object) []reconcile.Request {
+			key := remote.LocalCluster(secret)
+			if key.Name == "" || key.Namespace == "" {
+				return nil
+			}
+			return []reconcile.Request{{NamespacedName: key}}
+		}), saysMore)
+	}
+	c, err := b.Build(New(o))
 	if err != nil {
 		return fmt.Errorf("register the controller of force annotations: %w", err)
 	}
@@ -135,6 +147,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	joined, err := r.joined(ctx, req.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
 	bySet := map[string]*appsv1.StatefulSet{}
 	for i := range sets.Items {
 		bySet[sets.Items[i].Name] = &sets.Items[i]
@@ -156,7 +172,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			sources = append(sources, Source{Name: o.kind + "/" + o.GetName(), Annotations: o.GetAnnotations()})
 			r.complain(ctx, o.Object, o.kind, complained)
 		}
-		want := Propagate(svc.Annotations, sources)
+		want := Propagate(svc.Annotations, append(sources, joined...))
 		spent := want[api.AnnotationForceProceed] == api.ForceProceedValue && cluster.NodeStarted(podOf[svc.Name])
 		if spent {
 			Spend(want)
@@ -210,6 +226,18 @@ func (r *Reconciler) above(ctx context.Context, key types.NamespacedName) ([]obj
 		}
 	}
 	return out, nil
+}
+
+// joined is the farthest source: the Secret of a remote, of which the override alone counts. No Secret forces a start.
+func (r *Reconciler) joined(ctx context.Context, key types.NamespacedName) ([]Source, error) {
+	if r.o.Joined == nil {
+		return nil, nil
+	}
+	report, secret, err := r.o.Joined(ctx, key.Namespace, key.Name)
+	if err != nil || report == "" {
+		return nil, err
+	}
+	return []Source{{Name: "Secret/" + secret, Annotations: map[string]string{api.AnnotationStatusReportOverrideRef: report}}}, nil
 }
 
 func (r *Reconciler) apply(ctx context.Context, svc *corev1.Service, want map[string]string, spent bool) error {

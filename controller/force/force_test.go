@@ -366,6 +366,42 @@ func TestForceFromAStatefulSetAndBack(t *testing.T) {
 	}
 }
 
+// The Secret of a remote names the report that joins the datacenters: every member Service gets it, a nearer object overrides it, and it goes with the Secret.
+func TestTheReportOfARemote(t *testing.T) {
+	const ref, marker = api.AnnotationStatusReportOverrideRef, api.AnnotationOverrideRefPropagatedFrom
+	b := newBench(t, demoCluster()...)
+	report := "everywhere"
+	b.o.Joined = func(_ context.Context, namespace, cluster string) (string, string, error) {
+		if namespace != "demo" || cluster != "demo" {
+			t.Errorf("asked for %s/%s", namespace, cluster)
+		}
+		return report, "kubectl-scylla-remote-eu", nil
+	}
+	b.annotate("demo-r2", ref, "mine")
+	b.reconcile()
+	want := map[string]map[string]string{
+		"demo-r1-0": {ref: "everywhere", marker: "Secret/kubectl-scylla-remote-eu"}, "demo-r1-1": {ref: "everywhere", marker: "Secret/kubectl-scylla-remote-eu"},
+		"demo-r2-0": {ref: "mine", marker: "StatefulSet/demo-r2"},
+	}
+	for name, annotations := range want {
+		if diff := cmp.Diff(annotations, b.annotations(name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if w := b.reconcile(); len(w) > 0 {
+		t.Errorf("nothing has changed, and written were %q", w)
+	}
+	report = ""
+	b.reconcile()
+	if a := b.annotations("demo-r1-0"); len(a) > 0 {
+		t.Errorf("not taken back: %v", a)
+	}
+	b.o.Joined = func(context.Context, string, string) (string, string, error) { return "", "", errors.New("refused") }
+	if _, err := b.Reconcile(t.Context(), demo); err == nil {
+		t.Error("a list that failed counts as one without Secrets")
+	}
+}
+
 func TestForceFromTheScyllaOperatorsObjects(t *testing.T) {
 	for _, gvk := range kinds {
 		t.Run(gvk.Kind, func(t *testing.T) {

@@ -395,6 +395,31 @@ func TestARemoteFromItsSecretToItsEnd(t *testing.T) {
 	}
 }
 
+// The first Secret by name decides which report joins the datacenters of a cluster, whether or not its kubeconfig is usable.
+func TestTheReportThatASecretNames(t *testing.T) {
+	named := func(name, cluster, report string) *corev1.Secret {
+		s := secret("not usable")
+		s.Name, s.UID, s.Labels[api.LabelCluster] = name, "", cluster
+		if report != "" {
+			s.Annotations[api.AnnotationStatusReportOverrideRef] = report
+		}
+		return s
+	}
+	n := newNear(t, newFar(), named("a", "demo", ""), named("c", "demo", "third"), named("b", "demo", "second"), named("d", "other", "fourth"))
+	for cluster, want := range map[string][2]string{"demo": {"second", "b"}, "other": {"fourth", "d"}, "none": {}} {
+		report, from, err := n.Joined(t.Context(), "demo", cluster)
+		if err != nil || (want != [2]string{report, from}) {
+			t.Errorf("%s: %q from %q, %v", cluster, report, from, err)
+		}
+	}
+	if key := LocalCluster(named("b", "demo", "second")); key.String() != "demo/demo" {
+		t.Errorf("the Secret is of %s", key)
+	}
+	if key := LocalCluster(&corev1.Secret{}); key.Name != "" {
+		t.Errorf("a Secret of nobody is of %s", key)
+	}
+}
+
 func TestASecretThatIsNotUsableIsStillARemote(t *testing.T) {
 	n := newNear(t, newFar(), secret(token))
 	n.reconcile(t)

@@ -14,6 +14,7 @@
 //	    kubectl-scylla.scylladb.com/local-namespace: demo     # and its namespace
 //	    kubectl-scylla.scylladb.com/remote-namespace: demo    # there; as here when absent
 //	    kubectl-scylla.scylladb.com/remote-cluster: demo      # there; as here when absent
+//	    internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref: all # report that barriers judge by; the cluster's own when absent
 //	stringData:
 //	  kubeconfig: ...                                         # credentials inline
 //
@@ -228,6 +229,31 @@ func (s *Set) notify(c Config) {
 	if q != nil && c.Cluster != "" && c.Namespace != "" {
 		q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: c.Namespace, Name: c.Cluster}})
 	}
+}
+
+// Joined returns the ScyllaDBStatusReport that a Secret of a remote names for a local cluster, and the name of that Secret, the first one by name; empty
+// where none names one.
+func (s *Set) Joined(ctx context.Context, namespace, cluster string) (report, secret string, err error) {
+	var secrets corev1.SecretList
+	if err := s.o.Client.List(ctx, &secrets, client.InNamespace(s.o.Namespace), client.MatchingLabelsSelector{Selector: s.o.Selector}); err != nil {
+		return "", "", fmt.Errorf("list secrets of remotes: %w", err)
+	}
+	for i := range secrets.Items {
+		// Whether the kubeconfig there is usable does not matter.
+		c, _ := FromSecret(&secrets.Items[i])
+		if c.Namespace == namespace && c.Cluster == cluster && c.StatusReport != "" && secrets.Items[i].DeletionTimestamp == nil && (secret == "" || c.Secret.Name < secret) {
+			report, secret = c.StatusReport, c.Secret.Name
+		}
+	}
+	return report, secret, nil
+}
+
+// LocalCluster is the cluster here that a remote's Secret configures; empty for another Secret.
+func LocalCluster(secret client.Object) types.NamespacedName {
+	if secret.GetLabels()[api.LabelRemoteKubeconfig] == "" {
+		return types.NamespacedName{}
+	}
+	return types.NamespacedName{Namespace: secret.GetAnnotations()[api.AnnotationRemoteLocalNamespace], Name: secret.GetLabels()[api.LabelCluster]}
 }
 
 // For returns the remotes configured for a local cluster, sorted by name. A remote that this process has not read yet is listed with Read false, and

@@ -676,6 +676,19 @@ func TestOverrideRefIsSaid(t *testing.T) {
 	if c := b.condition(api.ConditionOverridden); c.Type != "" {
 		t.Errorf("condition %+v", c)
 	}
+	// A remote's Secret names it on the Services alone.
+	svc := &corev1.Service{}
+	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r2-0"}, svc); err != nil {
+		t.Fatal(err)
+	}
+	metav1.SetMetaDataAnnotation(&svc.ObjectMeta, api.AnnotationStatusReportOverrideRef, "global")
+	if err := b.client.Update(t.Context(), svc); err != nil {
+		t.Fatal(err)
+	}
+	b.reconcile()
+	if c := b.condition(api.ConditionOverridden); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "barriers of dc1 judge by ScyllaDBStatusReport global") {
+		t.Errorf("condition %+v", c)
+	}
 }
 
 func TestAnEmptyRequestIsThePulse(t *testing.T) {

@@ -164,13 +164,20 @@ func remotesReachable(states []remote.State, foreign []cluster.Foreign, on bool)
 	return c
 }
 
-// overridden returns the condition that names the other report that barriers judge by, when an annotation on a StatefulSet makes them.
+// overridden returns the condition that names the other report that barriers judge by, when an annotation on a StatefulSet or a member Service makes
+// them.
 func overridden(ctx context.Context, c client.Reader, key types.NamespacedName, w *world) (metav1.Condition, bool) {
 	by := map[string][]string{}
-	for _, s := range w.sets {
-		if ref := s.Annotations[api.AnnotationStatusReportOverrideRef]; ref != "" && ref != key.Name {
-			by[ref] = append(by[ref], s.Labels[api.LabelDatacenter])
+	note := func(o client.Object) {
+		if ref := o.GetAnnotations()[api.AnnotationStatusReportOverrideRef]; ref != "" && ref != key.Name {
+			by[ref] = append(by[ref], o.GetLabels()[api.LabelDatacenter])
 		}
+	}
+	for i := range w.sets {
+		note(&w.sets[i])
+	}
+	for i := range w.Services {
+		note(&w.Services[i])
 	}
 	if len(by) == 0 {
 		return metav1.Condition{}, false

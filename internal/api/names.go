@@ -61,7 +61,8 @@ const (
 
 	// AnnotationStatusReportOverrideRef names the ScyllaDBStatusReport that the datacenter's barriers judge by instead of their own. Written on
 	// ScyllaDBDatacenter (or, on plain StatefulSets, on the StatefulSet and member Services) by the program or person that aggregates several
-	// datacenters.
+	// datacenters; by `kubectl scylla remote add --status-report` on the Secret of the remote, from where our controller copies it to the member
+	// Services.
 	AnnotationStatusReportOverrideRef = "internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref"
 
 	// AnnotationManagedHash is on every object that the Scylla Operator applies. We only read it: it marks an object that is

@@ -83,7 +83,7 @@ type Options struct {
 	LeaseNamespace string
 	// Image of ScyllaDB's container and Version of ScyllaDB, either may be empty; Version wins.
 	Image, Version string
-	// Policy is the barrier's policy; empty is cluster.DefaultPolicy of the member's Service.
+	// Policy is the barrier's policy; empty is cluster.Cluster's DefaultPolicy.
 	Policy api.Policy
 	// Stabilisation is how long all nodes must be UP without interruption before the barrier opens, 0 opens at once; nil takes the health policy of the cluster's report.
 	Stabilisation *time.Duration
@@ -284,17 +284,17 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	}
 	b.permits.heard = taken
 	snap := cluster.New(objects, opts.Source, taken)
+	b.permits.otherwise = snap.DefaultPolicy(b.Service)
 	in, err := b.input(snap)
 	if err != nil {
-		return b.blocked(noService(words.Clean(err.Error()), code.Message{})), snap, nil
+		return b.blocked(unjudged(snap, err)), snap, nil
 	}
 	svc := serviceOf(snap, b.Service)
-	b.permits.otherwise = cluster.DefaultPolicy(svc)
 	b.metrics.place(key, svc)
 	b.window, b.policy = healthpolicy.Window(b.Stabilisation, snap.StatusReport), snap.HealthPolicy()
 	b.learn(ctx, snap)
 	if ours(snap) {
-		b.lease.key = key
+		b.lease.key = snap.KeptAs()
 		in.ControllerSilent, in.ControllerSilentSince = b.lease.look(ctx, b.client, b.Clock.Now())
 	}
 	v := bootstrap.Decide(in)
@@ -324,6 +324,9 @@ func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 	}
 	in.ControllerSilent, in.ControllerSilentSince, in.Held = code.Message{}, time.Time{}, nil
 	in.Permission = nil // settle checks it, beside the time for which all must stay UP
+	if b.byPermits() {
+		in.JudgedBy = ""
+	}
 	return in, nil
 }
 
@@ -383,6 +386,17 @@ func (b *barrier) blocked(x matrix.Blocker) bootstrap.Verdict {
 	v := bootstrap.Wait(bootstrap.Place(b.Service, nil), x)
 	v.Notes = slices.Clone(b.notes)
 	return v
+}
+
+// unjudged is the blocker of a reading by which the member cannot be judged: the report that an override names is missing, or its Service.
+func unjudged(snap *cluster.Cluster, err error) matrix.Blocker {
+	if report := snap.OverrideRef; report != "" && snap.StatusReport == nil {
+		return matrix.Blocker{
+			Reason: matrix.ReasonReportMissing, Cause: code.New(cluster.SourceClusterReportGone, "report", report, "annotation", api.AnnotationStatusReportOverrideRef),
+			Step: code.New(stepNamedReport, "report", report).Do(code.Kubectl(snap.Namespace, "get", "scylladbstatusreports", report)),
+		}
+	}
+	return noService(words.Clean(err.Error()), code.Message{})
 }
 
 func noService(detail string, cause code.Message) matrix.Blocker {

@@ -34,6 +34,7 @@ const (
 	stepNameCluster    code.Code = "NameCluster"
 	stepSeeController  code.Code = "SeeControllerMakesServices"
 	stepBarrierRetries code.Code = "BarrierRetries"
+	stepNamedReport    code.Code = "MakeNamedReport" // report; command: get it
 
 	diskNoAnswer      code.Code = "QueryLeftNoAnswer" // error
 	diskNotLooked     code.Code = "VolumeNotRead"     // dir, error

@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// ParsePolicy reads "permits", "reports", or the empty text, which leaves it to cluster.DefaultPolicy; the error names the choices.
+// ParsePolicy reads "permits", "reports", or the empty text, which leaves it to cluster.Cluster's DefaultPolicy; the error names the choices.
 func ParsePolicy(text string) (api.Policy, error) {
 	switch p := api.Policy(text); p {
 	case "", api.PolicyPermits, api.PolicyReports:

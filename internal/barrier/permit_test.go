@@ -136,12 +136,33 @@ func TestTheDefaultPolicy(t *testing.T) {
 	managed := service(newcomer, "rack3", nil)
 	managed.Labels[api.LabelManagedBy] = api.ManagedByOperator
 	operated := append(others(), managed, byOperator(allUp()))
+	const idC = "cccccccc-0000-4000-8000-000000000009" // in another datacenter
+	joined := service(newcomer, "rack3", map[string]string{api.AnnotationStatusReportOverrideRef: "everywhere"})
+	named := func(status api.NodeStatus) []client.Object {
+		all := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "everywhere"}, Datacenters: []api.StatusReportDatacenter{{Name: "dc1"}, {Name: "dc2"}}}
+		cells := saw(idA, "UP", idB, "UP", idC, string(status))
+		for i, id := range []string{idA, idB, idC} {
+			d := &all.Datacenters[i/2]
+			d.Nodes = append(d.Nodes, api.StatusReportNode{HostID: id, ObservedNodes: cells})
+		}
+		objs := append(others(), joined, byOperator(allUp()), all)
+		for _, o := range objs {
+			if pod, ok := o.(*corev1.Pod); ok {
+				pod.Annotations = carries(map[string]string{"demo-rack1-0": idA, "demo-rack2-0": idB}[pod.Name], cells)
+			}
+		}
+		return objs
+	}
 	for name, tc := range map[string]struct {
 		policy api.Policy
 		objs   []client.Object
 		view   bool
 		want   string // nothing: it opens
 	}{
+		"an override":                {"", named("UP"), false, ""},
+		"an override, a node DOWN":   {"", named("DOWN"), false, "policy reports: annotation internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref names ScyllaDBStatusReport everywhere"},
+		"an override, by permits":    {api.PolicyPermits, named("UP"), false, "an override names report everywhere"},
+		"an override, no report":     {"", append(others(), joined, byOperator(allUp())), false, "check that the program that makes ScyllaDBStatusReport everywhere runs"},
 		"ours, and a permit":         {"", mine, true, ""},
 		"ours, and no view at all":   {"", mine, false, "the controller has made no view of the cluster"},
 		"ours, and its cure":         {"", mine, false, "kubectl scylla install --upgrade"},

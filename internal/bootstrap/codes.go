@@ -39,6 +39,7 @@ const (
 	NoteNotRecorded   code.Code = "JoinNotRecorded"    // member, hostID; command: force-proceed
 	NotePerhapsItself code.Code = "MayWaitForItself"   // member, hostID; command: force-proceed
 	NoteCoordinator   code.Code = "CoordinatorDecides" // coordinator
+	NoteJudgedBy      code.Code = "JudgedByOverride"   // report, annotation
 )
 
 // Causes of blockers, and facts that are parts of other messages.

@@ -41,6 +41,9 @@ func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.
 		}
 	}
 	matrix.SortBlockers(blockers)
+	if in.JudgedBy != "" {
+		notes = append(notes, code.New(NoteJudgedBy, "report", in.JudgedBy, "annotation", api.AnnotationStatusReportOverrideRef))
+	}
 	notes = append(notes, in.perhapsItself(m)...)
 	notes = append(notes, in.newRack(m)...)
 	return blockers, append(notes, remarks(m, others, in.Namespace)...)

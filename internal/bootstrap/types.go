@@ -111,6 +111,8 @@ type Input struct {
 	Initialized bool
 	// Permission is what is known of Self's permit; nil where none is needed. It is one more condition, and never overrides the others.
 	Permission *Permission
+	// JudgedBy is the report that an override names in place of the cluster's own, where the member needs no permit; empty otherwise.
+	JudgedBy string
 	// Held are the further blockers that the member's own barrier has reported. They count only while there are no others.
 	Held []matrix.Blocker
 	// Doubts are reasons why the reports may not be true now: their controller is off, or the Pods' annotations differ.

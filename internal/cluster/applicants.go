@@ -121,13 +121,19 @@ func pastBarrier(pod *corev1.Pod) bool {
 // flagPolicy is the barrier's flag.
 const flagPolicy = "--policy"
 
-// DefaultPolicy is the policy of a member's barrier without the flag. svc is the member's Service, nil where it is not known. The Scylla Operator gives no permits, so its members
-// use the reports alone.
-func DefaultPolicy(svc *corev1.Service) api.Policy {
-	if svc != nil && OwnedByOperator(svc) {
+// DefaultPolicy is the policy of a member's barrier without the flag. The Scylla Operator gives no permits, so its members use the reports alone; so do members that another
+// report than their cluster's judges, because that has no permits for them.
+func (c *Cluster) DefaultPolicy(member string) api.Policy {
+	if svc := c.ix.services[member]; svc != nil && (OwnedByOperator(svc) || c.overrides(svc)) {
 		return api.PolicyReports
 	}
 	return api.PolicyPermits
+}
+
+// overrides reports whether a member's Service names the report by which the cluster is judged, and that is not the cluster's own. The word of another object is not enough for
+// another policy.
+func (c *Cluster) overrides(svc *corev1.Service) bool {
+	return c.OverrideRef != "" && c.OverrideRef != c.Name && svc.Annotations[api.AnnotationStatusReportOverrideRef] == c.OverrideRef
 }
 
 // goesByPermits is true for Pods whose barrier requires a permit; otherwise is the policy where its flag is not set.
@@ -166,7 +172,7 @@ func (c *Cluster) podSpec(member string) *corev1.PodSpec {
 // not known here: only a process that watches the view advance knows it.
 func (c *Cluster) permission(member string) *bootstrap.Permission {
 	spec := c.podSpec(member)
-	if spec == nil || !goesByPermits(spec, DefaultPolicy(c.ix.services[member])) {
+	if spec == nil || !goesByPermits(spec, c.DefaultPolicy(member)) {
 		return nil
 	}
 	if pod := c.ix.pods[member]; pod != nil && pastBarrier(pod) {

@@ -37,7 +37,15 @@ func Keeps(l *coordinationv1.Lease, key Key) bool {
 	return slices.Contains(strings.Fields(l.Annotations[api.AnnotationKeeps]), api.KeepMark(key.Namespace, key.Name))
 }
 
-// LeaseState judges the Lease that was read with this cluster, and whether its holder keeps this cluster's reports.
+// KeptAs is the cluster whose reports the controller has to keep: this one, or the one of our controller's report that judges this one in its place.
+func (c *Cluster) KeptAs() Key {
+	if r := c.StatusReport; c.OverrideRef != "" && r != nil && r.Labels[api.LabelManagedBy] == api.ManagedByUs {
+		return Key{Namespace: c.Namespace, Name: r.Name}
+	}
+	return c.Key
+}
+
+// LeaseState judges the Lease that was read with this cluster, and whether its holder keeps the reports that this cluster is judged by.
 func (c *Cluster) LeaseState() LeaseState {
 	st := LeaseAt(c.Lease, c.TakenAt)
 	switch {
@@ -47,7 +55,7 @@ func (c *Cluster) LeaseState() LeaseState {
 		// It was released, by a controller that stops or that cannot write: no barrier opens on it from then on.
 		st.Silent, st.Since = true, c.Lease.Spec.RenewTime.Time
 		return st
-	case Keeps(c.Lease, c.Key):
+	case Keeps(c.Lease, c.KeptAs()):
 		return st
 	}
 	st.Silent, st.NotKept = true, true

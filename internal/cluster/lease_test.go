@@ -10,12 +10,50 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
+
+// The Lease has to say that the very report is kept by which the cluster is judged.
+func TestTheNamedReportMustBeKept(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		report, manager string // of the report that the Services name; no report for an empty name
+		keeps           string
+		notKept         bool
+	}{
+		"ours, and kept":               {"all", api.ManagedByUs, "all", false},
+		"ours, and another is kept":    {"all", api.ManagedByUs, "demo", true},
+		"another writer's":             {"all", "", "demo", false},
+		"it is missing":                {"", "", "demo", false},
+		"missing, and nothing is kept": {"", "", "all", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			holder := "c"
+			o := Objects{
+				Key: Key{Namespace: "db", Name: "demo"},
+				Services: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{
+					Name: "demo-rack1-0", Labels: map[string]string{api.LabelServiceType: api.ServiceTypeMember}, Annotations: map[string]string{api.AnnotationStatusReportOverrideRef: "all"},
+				}}},
+				Lease: &coordinationv1.Lease{
+					ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationKeeps: api.KeepMark("db", tc.keeps)}},
+					Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &metav1.MicroTime{Time: start}},
+				},
+			}
+			if tc.report != "" {
+				o.StatusReport = &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Name: tc.report, Labels: map[string]string{api.LabelManagedBy: tc.manager}}}
+			}
+			if st := New(o, SourceReport, start).LeaseState(); st.NotKept != tc.notKept {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
 
 func TestLeaseAt(t *testing.T) {
 	t.Parallel()

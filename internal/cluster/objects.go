@@ -113,10 +113,13 @@ func (o *Objects) Empty() bool {
 }
 
 // Override is the name of the ScyllaDBStatusReport by which the cluster is judged instead of its own reports, empty when none is named. Any of the cluster's objects may name it:
-// the Scylla Operator copies a datacenter's annotations to its Services and reports; without the operator it is on the StatefulSets.
+// the Scylla Operator copies a datacenter's annotations to its Services and reports. Without the operator it is on the Services and StatefulSets: the credentials of a remote
+// datacenter may write reports, and must not choose the one that decides.
 func (o *Objects) Override() string {
+	ours := slices.ContainsFunc(o.Services, func(s corev1.Service) bool { return Managed(&s) }) ||
+		slices.ContainsFunc(o.StatefulSets, func(s appsv1.StatefulSet) bool { return Managed(&s) })
 	for part := range o.parts() {
-		if r, ok := part.(*api.ScyllaDBDatacenterNodesStatusReport); ok && isRemote(r) {
+		if r, ok := part.(*api.ScyllaDBDatacenterNodesStatusReport); ok && (ours || isRemote(r)) {
 			continue
 		}
 		if v := part.GetAnnotations()[api.AnnotationStatusReportOverrideRef]; v != "" {

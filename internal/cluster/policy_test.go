@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
@@ -19,17 +20,29 @@ import (
 // Operator manages its Service.
 func TestWhatABarrierGoesBy(t *testing.T) {
 	byOperator := func(s *corev1.Service) { s.Labels[api.LabelManagedBy] = api.ManagedByOperator }
+	named := func(report string) func(*corev1.Service) {
+		return func(s *corev1.Service) {
+			metav1.SetMetaDataAnnotation(&s.ObjectMeta, api.AnnotationStatusReportOverrideRef, report)
+		}
+	}
 	for name, tc := range map[string]struct {
 		args   []string
 		change func(*corev1.Service)
 		report string // name of the cluster report; empty for none
 		past   bool   // its Pod has been let through
+		other  string // report that another member's Service names
+		note   bool   // the verdict names the report that an override names
 		cause  code.Code
 		step   code.Code
 	}{
 		"nothing said":                         {args: []string{"barrier"}, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
 		"a report without a view":              {args: []string{"barrier"}, report: "demo", cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
 		"an override's report":                 {args: []string{"barrier"}, report: "everywhere", cause: bootstrap.CauseOverride, step: bootstrap.StepGoByReports},
+		"an override by its own Service":       {args: []string{"barrier"}, report: "everywhere", change: named("everywhere"), note: true},
+		"an override, and permits are said":    {args: []string{"barrier", "--policy=permits"}, report: "everywhere", change: named("everywhere"), cause: bootstrap.CauseOverride, step: bootstrap.StepGoByReports},
+		"an override by another Service":       {args: []string{"barrier"}, report: "everywhere", other: "everywhere", cause: bootstrap.CauseOverride, step: bootstrap.StepGoByReports},
+		"two overrides":                        {args: []string{"barrier"}, report: "all", other: "all", change: named("everywhere"), cause: bootstrap.CauseOverride, step: bootstrap.StepGoByReports},
+		"its own report by an override":        {args: []string{"barrier"}, report: "demo", change: named("demo"), cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
 		"permits":                              {args: []string{"barrier", "--policy=permits"}, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
 		"reports":                              {args: []string{"barrier", "--policy=reports"}},
 		"reports, in two words":                {args: []string{"barrier", "--policy", "reports"}},
@@ -49,6 +62,9 @@ func TestWhatABarrierGoesBy(t *testing.T) {
 			if tc.change != nil {
 				tc.change(s.Services[newcomer])
 			}
+			if tc.other != "" {
+				named(tc.other)(s.Services["demo-rack1-0"])
+			}
 			var o Objects
 			for _, obj := range s.Objects() {
 				switch obj := obj.(type) {
@@ -66,6 +82,9 @@ func TestWhatABarrierGoesBy(t *testing.T) {
 			v, err := New(o, SourceAnnotation, stage.Start).Verdict(newcomer)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if note := slices.ContainsFunc(v.Notes, func(m code.Message) bool { return m.Code == bootstrap.NoteJudgedBy && m.Params["report"] == tc.report }); note != tc.note {
+				t.Errorf("notes %+v", v.Notes)
 			}
 			at := slices.IndexFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == matrix.ReasonPermitPending })
 			switch {

@@ -75,6 +75,7 @@ func TestReportsAreCounted(t *testing.T) {
 		}
 		return out
 	}
+	ours := corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "demo-rack1-0", Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelServiceType: api.ServiceTypeMember}}}
 	cases := map[string]struct {
 		o      Objects
 		source Source
@@ -86,7 +87,9 @@ func TestReportsAreCounted(t *testing.T) {
 		"an empty one":         {Objects{StatusReport: &api.ScyllaDBStatusReport{}}, SourceReport, 1},
 		"an override":          {Objects{Reports: reports(5, "x"), StatusReport: status}, SourceReport, 2},
 		"an override, missing": {Objects{Reports: reports(5, "x")}, SourceReport, 0},
-		"annotations":          {Objects{Reports: reports(5, "")}, SourceAnnotation, 0},
+		// A stolen credential of a remote may write reports. Those of our own clusters name no other report.
+		"an override that a report of ours names": {Objects{Reports: reports(5, "x"), Services: []corev1.Service{ours}}, SourceReport, 5},
+		"annotations": {Objects{Reports: reports(5, "")}, SourceAnnotation, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -59,6 +59,9 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 	}
 	in.LastListedBy = c.lastListedBy(in.Self.HostID)
 	in.Permission = c.permission(member)
+	if in.Permission == nil && c.overrides(svc) {
+		in.JudgedBy = c.OverrideRef
+	}
 	in.Initialized = c.StatusReport != nil && c.StatusReport.Status.Initialized
 	in.Doubts = c.doubts(member)
 	in.Banned = c.banned(member)

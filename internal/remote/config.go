@@ -23,6 +23,9 @@ type Config struct {
 	Name, Namespace, Cluster string
 	// RemoteNamespace and RemoteCluster are where its reports are there.
 	RemoteNamespace, RemoteCluster string
+	// StatusReport is the ScyllaDBStatusReport here that joins the datacenters, by which the cluster's barriers judge; empty where they judge by the
+	// cluster's own.
+	StatusReport string
 	// Secret that configures it, and its UID, which marks the copies that are pushed because of it.
 	Secret types.NamespacedName
 	UID    types.UID
@@ -39,6 +42,7 @@ func FromSecret(s *corev1.Secret) (Config, error) {
 		Cluster:         s.Labels[api.LabelCluster],
 		RemoteNamespace: cmp.Or(s.Annotations[api.AnnotationRemoteNamespace], s.Annotations[api.AnnotationRemoteLocalNamespace]),
 		RemoteCluster:   cmp.Or(s.Annotations[api.AnnotationRemoteCluster], s.Labels[api.LabelCluster]),
+		StatusReport:    s.Annotations[api.AnnotationStatusReportOverrideRef],
 		Secret:          types.NamespacedName{Namespace: s.Namespace, Name: s.Name},
 		UID:             s.UID,
 		kubeconfig:      s.Data[api.KeyKubeconfig],

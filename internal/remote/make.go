@@ -106,8 +106,12 @@ func Here(c Config, namespace string, kubeconfig []byte) *unstructured.Unstructu
 	labels := u.GetLabels()
 	labels[api.LabelRemoteKubeconfig], labels[api.LabelCluster] = c.Name, c.Cluster
 	u.SetLabels(labels)
-	u.SetAnnotations(map[string]string{
+	annotations := map[string]string{
 		api.AnnotationRemoteLocalNamespace: c.Namespace, api.AnnotationRemoteNamespace: c.RemoteNamespace, api.AnnotationRemoteCluster: c.RemoteCluster,
-	})
+	}
+	if c.StatusReport != "" {
+		annotations[api.AnnotationStatusReportOverrideRef] = c.StatusReport
+	}
+	u.SetAnnotations(annotations)
 	return u
 }

@@ -249,6 +249,7 @@ var verdicts = map[code.Code]string{
 	bootstrap.NotePerhapsItself: "the volume of {member} holds a node's files, and no host ID of a member is recorded of it: it may be {hostID} itself, which is DOWN and which no member here has. If " +
 		"the volume is the one that it had, let it start: {1}",
 	bootstrap.NoteCoordinator: "{coordinator}, whose own view alone decides a join",
+	bootstrap.NoteJudgedBy:    "policy reports: annotation {annotation} names ScyllaDBStatusReport {report}, which has no permits for this cluster",
 	bootstrap.NoteState:       "{node} is {state}, as every row that mentions it says",
 }
 
@@ -300,6 +301,7 @@ var barrierWords = map[code.Code]string{
 	"GrantMemberRights":          "give the Pod's ServiceAccount the rights of ClusterRole kubectl-scylla-member",
 	"NameCluster":                "label the Service with the cluster's name, or give the barrier --selector-label-value",
 	"SeeControllerMakesServices": "the controller makes one Service for each member: see that it runs, and that the StatefulSet has label " + api.LabelManagedBy + "=" + api.ManagedByUs,
+	"MakeNamedReport":            "check that the program that makes ScyllaDBStatusReport {report} runs, or remove the annotation that names it: {1}",
 	"BarrierRetries":             "the barrier never opens without having read the reports, and goes on trying",
 
 	"QueryLeftNoAnswer":        "no answer of the query: {error}",

@@ -67,6 +67,7 @@ there, and Secrets in namespace kubectl-scylla here. Adding again makes it anew.
 	f := cmd.Flags()
 	f.StringVar(&o.namespace, "remote-namespace", "", "Namespace of the cluster there. (default as here)")
 	f.StringVar(&o.other, "remote-cluster", "", "Name of the cluster there; with the Scylla Operator that of the ScyllaDBDatacenter. (default as here)")
+	f.StringVar(&o.report, "status-report", "", "Name of the ScyllaDBStatusReport here that another program makes of all datacenters. The cluster's barriers judge by it, without permits. (default the cluster's own)")
 	f.StringVar(&o.server, "remote-server", "", "Address of its API server for the controller's Pods, where it is another than yours.")
 	return cmd
 }
@@ -157,8 +158,15 @@ func (o *options) wanted(ctx context.Context, cfg *rest.Config) (shared.Config, 
 		}
 		o.cluster = keys[0].Name
 	}
+	if o.report != "" && !api.IsName(o.report) {
+		return shared.Config{}, exit.Usagef("--status-report %q cannot name a ScyllaDBStatusReport", o.report)
+	}
+	if o.report == o.cluster {
+		return shared.Config{}, exit.Usagef("--status-report %s is the cluster's own report, which its barriers judge by anyway: leave the flag out", o.report)
+	}
 	return shared.Config{
-		Name: o.name, Namespace: ns, Cluster: o.cluster, RemoteNamespace: cmp.Or(o.namespace, ns), RemoteCluster: cmp.Or(o.other, o.cluster),
+		StatusReport: o.report,
+		Name:         o.name, Namespace: ns, Cluster: o.cluster, RemoteNamespace: cmp.Or(o.namespace, ns), RemoteCluster: cmp.Or(o.other, o.cluster),
 	}, nil
 }
 

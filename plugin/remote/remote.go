@@ -33,6 +33,7 @@ type options struct {
 	config, context  string // of the kubeconfig with which a person reaches the remote
 	namespace, other string // there: namespace and name of the cluster
 	server           string
+	report           string // that joins the datacenters
 	yes              bool
 	dryRun           cli.DryRunFlag
 	act              func(context.Context) error

@@ -6,10 +6,13 @@ package remote
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,13 +30,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/barrier"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 // patience is generous: other tests run beside this one.
@@ -112,7 +119,10 @@ func (s *side) secret(name string) (*corev1.Secret, error) {
 	return x, err
 }
 
-const host = "11111111-0000-4000-8000-000000000009"
+const (
+	host   = "11111111-0000-4000-8000-000000000009"
+	member = "demo-rack1-0"
+)
 
 func statefulSet() *appsv1.StatefulSet {
 	l := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1"}
@@ -214,6 +224,166 @@ func TestRemoteBetweenTwoControlPlanes(t *testing.T) {
 		return fmt.Errorf("it is there: %w", err)
 	})
 	here.scylla(1, "remote remove eu --yes")
+}
+
+// says plays reporter and kubelet: the member's row, and its Pod whose containers run and are ready.
+func (s *side) says(row api.NodeStatusReport) {
+	s.Helper()
+	s.until("a row of "+member, func(ctx context.Context) error {
+		p := &corev1.Pod{}
+		if err := s.Get(ctx, client.ObjectKey{Namespace: "demo", Name: member}, p); err != nil {
+			return err
+		}
+		before := p.DeepCopy()
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationNodeStatusReport, *stage.RowText(s, row))
+		if err := s.Patch(ctx, p, client.MergeFrom(before)); err != nil {
+			return err
+		}
+		before = p.DeepCopy()
+		running := func(name string) []corev1.ContainerStatus {
+			return []corev1.ContainerStatus{{Name: name, Image: "x", ImageID: "x", Ready: true, Started: new(true),
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		}
+		p.Status.Phase, p.Status.PodIP, p.Status.PodIPs = corev1.PodRunning, "192.0.2.1", []corev1.PodIP{{IP: "192.0.2.1"}}
+		p.Status.InitContainerStatuses, p.Status.ContainerStatuses = running(api.ContainerReporter), running(api.ContainerScyllaDB)
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		return s.Status().Patch(ctx, p, client.MergeFrom(before))
+	})
+}
+
+// rows are the rows of the datacenter's report, once every node in them sees the one of there with that status.
+func (s *side) rows(dc string, status api.NodeStatus) (out api.StatusReportDatacenter) {
+	s.Helper()
+	s.until("the report of "+dc, func(ctx context.Context) error {
+		out = api.StatusReportDatacenter{Name: dc}
+		r := &api.ScyllaDBDatacenterNodesStatusReport{}
+		if err := s.Get(ctx, client.ObjectKey{Namespace: "demo", Name: scope.ObjectName("demo", dc)}, r); err != nil {
+			return err
+		}
+		for _, rack := range r.Racks {
+			for _, n := range rack.Nodes {
+				cells := api.AppendCells(nil, n.ObservedNodes)
+				if n.HostID == nil || !slices.Contains(cells, api.ObservedNodeStatusReport{HostID: host, Status: status}) {
+					return fmt.Errorf("row %+v", n)
+				}
+				out.Nodes = append(out.Nodes, api.StatusReportNode{HostID: *n.HostID, ObservedNodes: cells})
+			}
+		}
+		if len(out.Nodes) == 0 {
+			return errors.New("no rows")
+		}
+		return nil
+	})
+	return out
+}
+
+// TestDatacentersJoinedByAReport: another program makes one report of the datacenters on two control planes, and the Secret of the remote names it. A
+// barrier without a flag judges by that report alone, by name: it waits while there is none and while the node of the other datacenter is DOWN, and opens
+// once all are UP, without a permit. The name goes with the remote.
+func TestDatacentersJoinedByAReport(t *testing.T) {
+	const joined, newcomer = "everywhere", "demo-rack1-1"
+	here, there := newSide(t), newSide(t)
+	for dc, s := range map[string]*side{"dc1": here, "dc2": there} {
+		s.scylla(0, "install --no-controller --yes")
+		set := statefulSet()
+		for _, labels := range []map[string]string{set.Labels, set.Spec.Selector.MatchLabels, set.Spec.Template.Labels} {
+			labels[api.LabelDatacenter] = dc
+		}
+		set.Spec.Template.Spec.InitContainers = []corev1.Container{
+			{Name: api.ContainerReporter, Image: "x", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}, {Name: api.ContainerBarrier, Image: "x"},
+		}
+		if s == here {
+			set.Spec.Replicas = ptr.To(int32(2))
+		}
+		s.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, set)
+		s.controls()
+	}
+	own := hostid.ID(stage.UUID("here"))
+	row := func(id hostid.ID, status api.NodeStatus) api.NodeStatusReport {
+		return api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", OwnsTokens: new(true),
+			ObservedNodes: append(stage.Sees(api.NodeStatusUp, string(own)), stage.Sees(status, host)...)}
+	}
+	here.says(row(own, api.NodeStatusUp))
+	there.says(row(host, api.NodeStatusDown)) // of a ScyllaDB that starts
+	if out := here.scylla(2, "remote add eu demo -n demo --remote-kubeconfig %s --status-report demo --yes", there.Kubeconfig()); !strings.Contains(out, "its barriers judge by anyway") {
+		t.Error(out)
+	}
+	if out := here.scylla(2, "remote add eu demo -n demo --remote-kubeconfig %s --status-report Every/where --yes", there.Kubeconfig()); !strings.Contains(out, "cannot name") {
+		t.Error(out)
+	}
+	here.scylla(0, "remote add eu demo -n demo --remote-kubeconfig %s --status-report %s --yes", there.Kubeconfig(), joined)
+	named := func(want string) {
+		t.Helper()
+		here.until("the report on the member Service", func(ctx context.Context) error {
+			svc := &corev1.Service{}
+			if err := here.Get(ctx, client.ObjectKey{Namespace: "demo", Name: newcomer}, svc); err != nil {
+				return err
+			}
+			if got := svc.Annotations[api.AnnotationStatusReportOverrideRef]; got != want {
+				return fmt.Errorf("it names %q, want %q", got, want)
+			}
+			return nil
+		})
+	}
+	named(joined)
+
+	lines, done, dir := &output.Buffer{}, make(chan error, 1), t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		done <- barrier.Run(ctx, barrier.Options{
+			NewClient: func() (client.WithWatch, error) { return kube.NewClient(here.RESTConfig()) }, Namespace: "demo", Service: newcomer,
+			QueryFile: filepath.Join(dir, "none"), DataDir: dir, LeaseNamespace: manifests.Namespace, Stabilisation: new(time.Duration(0)),
+			Ask: func(context.Context, string, string) error { return nil }, Log: slog.New(slog.NewJSONHandler(lines, nil)),
+		})
+	}()
+	ended := false
+	defer func() {
+		if cancel(); !ended {
+			<-done
+		}
+	}()
+	waits := func(why string) {
+		t.Helper()
+		here.until("the barrier to wait: "+why, func(context.Context) error {
+			select {
+			case err := <-done:
+				ended = true
+				t.Fatalf("the barrier ended: %v\n%s", err, lines)
+			default:
+			}
+			if !strings.Contains(lines.String(), why) {
+				return errors.New(lines.String())
+			}
+			return nil
+		})
+	}
+	waits("cluster report " + joined + " is named by annotation")
+
+	report := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: joined}}
+	report.Datacenters = []api.StatusReportDatacenter{here.rows("dc1", api.NodeStatusUp), there.rows("dc2", api.NodeStatusDown)}
+	here.create(report)
+	waits("NodeDown: ")
+
+	there.says(row(host, api.NodeStatusUp))
+	report.Datacenters[1] = there.rows("dc2", api.NodeStatusUp)
+	if err := here.Update(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	here.until("the barrier to open", func(context.Context) error {
+		select {
+		case err := <-done:
+			ended = true
+			if by := "policy reports: annotation " + api.AnnotationStatusReportOverrideRef + " names ScyllaDBStatusReport " + joined; err != nil || !strings.Contains(lines.String(), by) {
+				t.Errorf("the barrier ended with %v and does not say %q:\n%s", err, by, lines)
+			}
+			return nil
+		default:
+			return errors.New(lines.String())
+		}
+	})
+
+	here.scylla(0, "remote remove eu --remote-kubeconfig %s --yes", there.Kubeconfig())
+	named("")
 }
 
 // leastRights tries requests that the account must not be able to make.
