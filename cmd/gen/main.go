@@ -133,7 +133,11 @@ func documents(files []file) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(files, file{name: "docs/rehearsals.md", mode: 0o644, data: rehearsals}, file{name: "docs/troubleshooting.md", mode: 0o644, data: page}, file{name: "docs/metrics.md", mode: 0o644, data: numbers},
+	seeds, err := seedsPage(root, seedsData)
+	if err != nil {
+		return nil, err
+	}
+	return append(files, file{name: "docs/reference/seeds.md", mode: 0o644, data: seeds}, file{name: "docs/rehearsals.md", mode: 0o644, data: rehearsals}, file{name: "docs/troubleshooting.md", mode: 0o644, data: page}, file{name: "docs/metrics.md", mode: 0o644, data: numbers},
 		file{name: "docs/evidence.md", mode: 0o644, data: evidencePage(s)},
 		file{name: "docs/health-policy.md", mode: 0o644, data: policyPage()}), nil
 }

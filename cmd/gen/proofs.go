@@ -109,13 +109,8 @@ func proofsTable(root string, all []proof) (string, error) {
 		}
 		var names []string
 		for _, t := range p.tests {
-			dir, name, _ := strings.Cut(t, " ")
-			ok, err := hasTest(filepath.Join(root, dir), name)
-			if err != nil {
-				return "", err
-			}
-			if !ok {
-				return "", fmt.Errorf("row %s (%s) names %s, which is no test in %s: name the one that proves it now", p.row, p.what, name, dir)
+			if err := testExists(root, t); err != nil {
+				return "", fmt.Errorf("row %s (%s): %w", p.row, p.what, err)
 			}
 			names = append(names, "`"+t+"`")
 		}
@@ -129,6 +124,16 @@ func proofsTable(root string, all []proof) (string, error) {
 		fmt.Fprintf(&b, "- %s: %s.\n", u.row, u.what)
 	}
 	return b.String(), nil
+}
+
+// testExists is an error if a test, given as its package's directory and its name, does not exist.
+func testExists(root, test string) error {
+	dir, name, _ := strings.Cut(test, " ")
+	ok, err := hasTest(filepath.Join(root, dir), name)
+	if err == nil && !ok {
+		err = fmt.Errorf("it names %s, which is no test in %s: name the one that proves it now", name, dir)
+	}
+	return err
 }
 
 // hasTest says whether a directory's tests have one of that name.
