@@ -52,6 +52,7 @@ var offlineExamples = []example{
 	{line: "kubectl scylla barrier --from sample:incident", code: 3, says: "demo-dc1-rack2-1"},
 	{line: "kubectl scylla describe rack2/1 --from sample:incident", says: "demo/demo-dc1-rack2-1: must wait"},
 
+	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 --from sample:incident --dry-run=client", says: "annotated (dry run)"},
 	{line: "kubectl scylla events --from sample:incident", says: "demo-dc1-rack3-0 (37d2f3a2) is seen DOWN by"},
 
 	{line: "kubectl scylla check --pre -n demo", says: "you in demo: 6 rights, all there"},
