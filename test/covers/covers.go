@@ -11,6 +11,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 type Test struct {
 	Name     string
 	File     string   // base name
+	Source   []string // declarations of the folder that it reaches, sorted: what a result depends on
 	Packages []string // relative to the module, as internal/barrier
 	Pods     int      // the most ScyllaDB Pods at a time; 0 where it declares none
 	Parallel bool
@@ -34,13 +36,19 @@ func Read(dir string) ([]Test, error) {
 		return nil, fmt.Errorf("read the tests of %s: no test files: %w", dir, err)
 	}
 	all := map[string]Test{}
+	known := declarations{}
 	fset := token.NewFileSet()
 	for _, file := range files {
 		f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, fmt.Errorf("read the tests of %s: %w", dir, err)
 		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read the tests of %s: %w", dir, err)
+		}
 		for _, d := range f.Decls {
+			known.add(d, text[fset.Position(d.Pos()).Offset:fset.Position(d.End()).Offset])
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok || fn.Recv != nil || !strings.HasPrefix(fn.Name.Name, "Test") || fn.Name.Name == "TestMain" {
 				continue
@@ -63,9 +71,61 @@ func Read(dir string) ([]Test, error) {
 	}
 	out := make([]Test, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, all[name])
+		t := all[name]
+		t.Source = known.reached(name, "TestMain", "init")
+		out = append(out, t)
 	}
 	return out, nil
+}
+
+// declarations are those of a folder, by each name that they declare; methods are found by their
+// name alone, so that one too many counts and none is missed.
+type declarations map[string][]declaration
+
+type declaration struct {
+	text string
+	uses map[string]bool
+}
+
+func (all declarations) add(d ast.Decl, text []byte) {
+	this := declaration{text: string(text), uses: map[string]bool{}}
+	ast.Inspect(d, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			this.uses[id.Name] = true
+		}
+		return true
+	})
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		all[d.Name.Name] = append(all[d.Name.Name], this)
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				all[s.Name.Name] = append(all[s.Name.Name], this)
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					all[n.Name] = append(all[n.Name], this)
+				}
+			}
+		}
+	}
+}
+
+// reached are the texts of the named declarations, and of those that they use in turn.
+func (all declarations) reached(names ...string) []string {
+	seen, texts := map[string]bool{}, map[string]bool{}
+	for ; len(names) > 0; names = names[1:] {
+		if seen[names[0]] {
+			continue
+		}
+		seen[names[0]] = true
+		for _, d := range all[names[0]] {
+			texts[d.text] = true
+			names = slices.AppendSeq(names, maps.Keys(d.uses))
+		}
+	}
+	return slices.Sorted(maps.Keys(texts))
 }
 
 // declare takes what a call declares. A subtest may state its own Pods.

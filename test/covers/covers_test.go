@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestRead(t *testing.T) {
@@ -26,7 +27,13 @@ func TestOfParts(t *testing.T) {
 	}
 }
 
-func TestNothing(t *testing.T) {}
+func TestNothing(t *testing.T) { var s state; s.use(1) }
+
+const one, two = 1, 2
+
+type state struct{}
+
+func (s state) use(n int) { use(two) }
 
 func helper(t *testing.T) { covers(t, "internal/c") }
 `
@@ -46,8 +53,15 @@ func helper(t *testing.T) { covers(t, "internal/c") }
 		{Name: "TestNothing", File: "p_test.go"},
 		{Name: "TestOfParts", File: "p_test.go", Packages: []string{"internal/a", "plugin/b"}, Pods: 5, Parallel: true},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Test{}, "Source")); diff != "" {
 		t.Error(diff)
+	}
+	reached := []string{
+		"const one, two = 1, 2", "func (s state) use(n int) { use(two) }", "func TestMain(m *testing.M) {}",
+		"func TestNothing(t *testing.T) { var s state; s.use(1) }", "type state struct{}",
+	}
+	if diff := cmp.Diff(reached, got[1].Source); diff != "" {
+		t.Error("what TestNothing reaches", diff)
 	}
 	write(strings.Replace(source, "pods(t, 3)", "pods(t, most)", 1))
 	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "p_test.go:5:") || !strings.Contains(err.Error(), "literals") {

@@ -131,8 +131,8 @@ func (in *inputs) ofTests(kind, name string) string {
 }
 
 // ofEndToEnd is the key of an end-to-end test: the packages that it covers, what ships, the
-// simulated ScyllaDB, the test cluster, and the source of the test; not what the other tests of
-// its folder cover.
+// simulated ScyllaDB, the test cluster, and the source of the test with the helpers that it
+// reaches; not the other tests of its folder.
 func (in *inputs) ofEndToEnd(kind, dir string, t covers.Test) string {
 	lines := map[string]bool{kind: true}
 	for _, p := range append(slices.Clone(t.Packages), "internal/manifests", "internal/inject", "test/scyllasim/cmd/scylla") {
@@ -146,22 +146,17 @@ func (in *inputs) ofEndToEnd(kind, dir string, t covers.Test) string {
 				lines[d+" "+in.files(dep.Dir, slices.Concat(dep.GoFiles, dep.EmbedFiles))] = true
 			}
 		}
-		p := in.packages[module+"/"+dir]
-		for _, f := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
-			if f == t.File || !in.declaresTests(dir, f) {
-				lines[f+" "+in.files(p.Dir, []string{f})] = true
-			}
+	}
+	for _, declaration := range t.Source {
+		lines[declaration] = true
+		if strings.Contains(declaration, "testdata") || strings.Contains(declaration, "golden") {
+			lines["testdata "+in.tree(dir+"/testdata")] = true
 		}
 	}
 	for _, other := range []string{controlPlane, "docs/examples", "test/images"} {
 		lines[other+" "+in.tree(other)] = true
 	}
 	return key(lines)
-}
-
-func (in *inputs) declaresTests(dir, file string) bool {
-	b, _ := os.ReadFile(filepath.Join(in.root, dir, file))
-	return bytes.Contains(b, []byte("\nfunc Test")) && !bytes.Contains(b, []byte("\nfunc TestMain("))
 }
 
 // ofCommands is the key of something that is made of commands and of files.

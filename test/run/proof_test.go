@@ -37,8 +37,8 @@ func TestKeys(t *testing.T) {
 	put("internal/c/c.go", "package c\n")
 	put("internal/c/c_test.go", "package c"+test)
 	put("test/e2e/e2e_test.go", "package e2e\n\nimport \"testing\"\n\nfunc TestMain(m *testing.M) {}\n")
-	put("test/e2e/b_test.go", "package e2e"+test)
-	put("test/e2e/c_test.go", "package e2e\n")
+	put("test/e2e/b_test.go", "package e2e\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) { covers(t, \"internal/b\"); golden(t) }\n")
+	put("test/e2e/c_test.go", "package e2e\n\nfunc TestC(t *testing.T) {}\n\nfunc golden(t *testing.T) {}\n")
 	t.Setenv("GOFLAGS", "-mod=mod")
 	keys := func() map[string]string {
 		t.Helper()
@@ -46,9 +46,14 @@ func TestKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		tests, err := covers.Read(filepath.Join(root, endToEnd))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := slices.IndexFunc(tests, func(t covers.Test) bool { return t.Name == "TestX" })
 		return map[string]string{
 			"b": in.ofTests("race", "internal/b"), "c": in.ofTests("race", "internal/c"),
-			"end to end": in.ofEndToEnd("e2e", endToEnd, covers.Test{Name: "TestX", File: "b_test.go", Packages: []string{"internal/b"}}),
+			"end to end": in.ofEndToEnd("e2e", endToEnd, tests[x]),
 		}
 	}
 	for _, step := range []struct {
@@ -59,7 +64,9 @@ func TestKeys(t *testing.T) {
 		{"a test", "internal/b/b_test.go", "package b" + test + "// changed\n", map[string]bool{"b": true}},
 		{"a golden file", "internal/b/testdata/golden.txt", "changed\n", map[string]bool{"b": true}},
 		{"another package", "internal/c/c.go", "package c\n\nconst C = 1\n", map[string]bool{"c": true}},
-		{"the harness of end-to-end tests", "test/e2e/c_test.go", "package e2e\n\nconst changed = 1\n", map[string]bool{"end to end": true}},
+		{"an end-to-end test beside the helper", "test/e2e/c_test.go", "package e2e\n\nfunc TestC(t *testing.T) { golden(t) }\n\nfunc golden(t *testing.T) {}\n", map[string]bool{}},
+		{"a helper of the end-to-end test", "test/e2e/c_test.go", "package e2e\n\nfunc TestC(t *testing.T) { golden(t) }\n\nfunc golden(t *testing.T) { _ = 1 }\n", map[string]bool{"end to end": true}},
+		{"a golden file of the end-to-end test", "test/e2e/testdata/x.txt", "changed\n", map[string]bool{"end to end": true}},
 		{"another end-to-end test", "test/e2e/d_test.go", "package e2e\n\nimport \"testing\"\n\nfunc TestD(t *testing.T) {}\n", map[string]bool{}},
 		{"the docs", "docs/a.md", "changed\n", map[string]bool{}},
 		{"the ledger", ledgerPath, "{}\n", map[string]bool{}},
