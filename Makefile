@@ -75,7 +75,7 @@ mutants: ## Planted bugs, each of which a test must find
 .PHONY: rehearse
 rehearse: ## Failures made on purpose, in real Pods: measured against documented times, written to docs/rehearsals.md
 	@test/cluster/install-prerequisites.sh
-	go test ./test/e2e -count=1 -timeout 60m -run '^TestRehearsals$$' -v -rehearse -measured=testdata/rehearsals.json
+	go test ./test/e2e -count=1 -timeout 60m -run '^TestRehearsals$$' -v -rehearse -measured=testdata/rehearsals.json -series=../monitoring/testdata/recorded
 	go run ./cmd/gen
 
 .PHONY: simulation

@@ -294,6 +294,9 @@ func TestRehearsals(t *testing.T) {
 			}
 		})
 	}
+	if *series != "" {
+		t.Run("series", recordSeries)
+	}
 	if *measured == "" || t.Failed() {
 		return
 	}

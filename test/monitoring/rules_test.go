@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,21 +121,47 @@ func TestOutages(t *testing.T) {
 				t.Fatal(err)
 			}
 			first, severity := firing(t, file, string(series), 45*time.Minute)
-			for _, alert := range slices.Sorted(maps.Keys(first)) {
-				switch within, expected := want[alert]; {
-				case !expected:
-					t.Errorf("%s fires after %v", alert, first[alert])
-				case first[alert] < fault || first[alert] > fault+within:
-					t.Errorf("%s fires after %v, want it within %v after %v", alert, first[alert], within, fault)
-				case within == pages && severity[alert] != "critical":
-					t.Errorf("%s has severity %q, which does not page", alert, severity[alert])
-				}
-			}
-			for _, alert := range slices.Sorted(maps.Keys(want)) {
-				if _, fires := first[alert]; !fires {
-					t.Errorf("%s does not fire", alert)
-				}
-			}
+			checkAlerts(t, first, severity, want, fault)
 		})
+	}
+}
+
+// What Prometheus scraped in real Pods (make rehearse) has the same alerts: a restart of the controller fires none, and its absence pages in time.
+func TestRecordedOutages(t *testing.T) {
+	file := ruleFile(t)
+	for name, want := range map[string]map[string]time.Duration{
+		"controller-restarts": {},
+		"controller-is-gone":  {"ScyllaControllerDown": pages},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			series, err := os.ReadFile(filepath.Join("testdata/recorded", name+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := strings.Fields(strings.Split(string(series), "\n")[2]) // after the comment and the interval: a series and its values
+			first, severity := firing(t, file, string(series), time.Duration(len(values)-2)*interval)
+			checkAlerts(t, first, severity, want, 3*interval) // the outage begins before the fifth scrape
+		})
+	}
+}
+
+// checkAlerts compares the alerts that fired with those that were to fire within a time after the fault.
+func checkAlerts(t *testing.T, first map[string]time.Duration, severity map[string]string, want map[string]time.Duration, fault time.Duration) {
+	t.Helper()
+	for _, alert := range slices.Sorted(maps.Keys(first)) {
+		switch within, expected := want[alert]; {
+		case !expected:
+			t.Errorf("%s fires after %v", alert, first[alert])
+		case first[alert] < fault || first[alert] > fault+within:
+			t.Errorf("%s fires after %v, want it within %v after %v", alert, first[alert], within, fault)
+		case within == pages && severity[alert] != "critical":
+			t.Errorf("%s has severity %q, which does not page", alert, severity[alert])
+		}
+	}
+	for _, alert := range slices.Sorted(maps.Keys(want)) {
+		if _, fires := first[alert]; !fires {
+			t.Errorf("%s does not fire", alert)
+		}
 	}
 }

@@ -44,7 +44,7 @@ type World struct {
 	Cluster *cluster.Cluster
 	Images  *images.Set
 	Client  client.WithWatch
-	core    corev1client.CoreV1Interface // for logs, which Client cannot read
+	Core    corev1client.CoreV1Interface // for logs and metrics, which Client cannot read
 	root    string
 }
 
@@ -86,7 +86,7 @@ func Start(ctx context.Context, o Options) (*World, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make client: %w", err), c.Stop())
 	}
-	return &World{Cluster: c, Images: set, Client: kc, core: core, root: o.Root}, nil
+	return &World{Cluster: c, Images: set, Client: kc, Core: core, root: o.Root}, nil
 }
 
 // Install installs the kinds, the rights and the controller as a person does, and waits until the controller leads.
@@ -350,7 +350,7 @@ func (w *World) plugin(ctx context.Context, in io.Reader, args ...string) (Resul
 
 // ContainerLog returns what a container has written so far.
 func (w *World) ContainerLog(ctx context.Context, namespace, pod, container string) (string, error) {
-	b, err := w.core.Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container}).DoRaw(ctx)
+	b, err := w.Core.Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container}).DoRaw(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read log of container %s of pod %s/%s: %w", container, namespace, pod, err)
 	}
