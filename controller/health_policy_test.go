@@ -32,8 +32,11 @@ func TestInitialiseThenScaleOnARealAPIServer(t *testing.T) {
 	sets[0].Spec.Replicas = ptr.To(int32(3))
 	sets[0].Annotations[healthpolicy.Annotation(healthpolicy.FieldDead)] = "10m"
 	sets[0].Annotations[healthpolicy.Annotation(healthpolicy.FieldContact)] = "1s"
-	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, sets[0], sets[1])
+	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, sets[0])
 	p.run(nil)
+	// The oldest member Service is the first node's, and StatefulSets get theirs in any order.
+	p.eventually("the Service of the first node", func(ctx context.Context) error { return p.get(ctx, "demo", "demo-rack1-0", &corev1.Service{}) })
+	p.create(sets[1])
 
 	counts := func(want string) {
 		t.Helper()
