@@ -234,18 +234,37 @@ func (s *Set) notify(c Config) {
 // Joined returns the ScyllaDBStatusReport that a Secret of a remote names for a local cluster, and the name of that Secret, the first one by name; empty
 // where none names one.
 func (s *Set) Joined(ctx context.Context, namespace, cluster string) (report, secret string, err error) {
-	var secrets corev1.SecretList
-	if err := s.o.Client.List(ctx, &secrets, client.InNamespace(s.o.Namespace), client.MatchingLabelsSelector{Selector: s.o.Selector}); err != nil {
-		return "", "", fmt.Errorf("list secrets of remotes: %w", err)
-	}
-	for i := range secrets.Items {
-		// Whether the kubeconfig there is usable does not matter.
-		c, _ := FromSecret(&secrets.Items[i])
-		if c.Namespace == namespace && c.Cluster == cluster && c.StatusReport != "" && secrets.Items[i].DeletionTimestamp == nil && (secret == "" || c.Secret.Name < secret) {
-			report, secret = c.StatusReport, c.Secret.Name
+	all, err := s.configured(ctx, namespace, cluster)
+	for _, c := range all { // whether the kubeconfig there is usable does not matter
+		if c.StatusReport != "" && c.from.DeletionTimestamp == nil {
+			return c.StatusReport, c.from.Name, nil
 		}
 	}
-	return report, secret, nil
+	return "", "", err
+}
+
+// configured is the remote of one Secret. err says why it cannot be used.
+type configured struct {
+	Config
+	from *corev1.Secret
+	err  error
+}
+
+// configured lists the remotes of a local cluster, by the names of their Secrets.
+func (s *Set) configured(ctx context.Context, namespace, cluster string) ([]configured, error) {
+	var secrets corev1.SecretList
+	if err := s.o.Client.List(ctx, &secrets, client.InNamespace(s.o.Namespace), client.MatchingLabelsSelector{Selector: s.o.Selector}); err != nil {
+		return nil, fmt.Errorf("list secrets of remotes: %w", err)
+	}
+	slices.SortFunc(secrets.Items, func(a, b corev1.Secret) int { return strings.Compare(a.Name, b.Name) })
+	var all []configured
+	for i := range secrets.Items {
+		c, err := FromSecret(&secrets.Items[i])
+		if c.Namespace == namespace && c.Cluster == cluster {
+			all = append(all, configured{c, &secrets.Items[i], err})
+		}
+	}
+	return all, nil
 }
 
 // LocalCluster is the cluster here that a remote's Secret configures; empty for another Secret.
@@ -259,29 +278,23 @@ func LocalCluster(secret client.Object) types.NamespacedName {
 // For returns the remotes configured for a local cluster, sorted by name. A remote that this process has not read yet is listed with Read false, and
 // with Stale true once staleAfter has passed.
 func (s *Set) For(ctx context.Context, namespace, cluster string) ([]State, error) {
-	var secrets corev1.SecretList
-	if err := s.o.Client.List(ctx, &secrets, client.InNamespace(s.o.Namespace), client.MatchingLabelsSelector{Selector: s.o.Selector}); err != nil {
-		return nil, fmt.Errorf("list secrets of remotes: %w", err)
+	all, err := s.configured(ctx, namespace, cluster)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(secrets.Items, func(a, b corev1.Secret) int { return strings.Compare(a.Name, b.Name) })
 	seen := map[string]bool{}
 	var out []State
-	for i := range secrets.Items {
-		secret := &secrets.Items[i]
-		config, err := FromSecret(secret)
-		if config.Namespace != namespace || config.Cluster != cluster {
+	for _, c := range all {
+		if seen[c.Name] {
+			s.o.Notice.Emit(ctx, c.from, corev1.EventTypeWarning, "RemoteInvalid", "ReadRemote",
+				fmt.Sprintf("another Secret already names a remote %s of cluster %s/%s: give this one another name", c.Name, namespace, cluster))
 			continue
 		}
-		if seen[config.Name] {
-			s.o.Notice.Emit(ctx, secret, corev1.EventTypeWarning, "RemoteInvalid", "ReadRemote",
-				fmt.Sprintf("another Secret already names a remote %s of cluster %s/%s: give this one another name", config.Name, namespace, cluster))
-			continue
+		seen[c.Name] = true
+		if c.err == nil {
+			_, c.err = c.RESTConfig()
 		}
-		seen[config.Name] = true
-		if err == nil {
-			_, err = config.RESTConfig()
-		}
-		out = append(out, s.stateOf(config, err))
+		out = append(out, s.stateOf(c.Config, c.err))
 	}
 	slices.SortFunc(out, func(a, b State) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
