@@ -30,9 +30,8 @@ func (t *Tracker) Window() time.Duration { return t.o.Window }
 // policy takes over the health policy of a report; a report without one changes nothing.
 func (s *state) policy(r *api.ScyllaDBStatusReport) {
 	if r != nil && r.Status.HealthPolicy != nil {
-		p := healthpolicy.Of(r)
-		s.trailing, s.interval, s.missed, s.renewal = p.Trailing, p.LookInterval.Duration, int(p.MissedLooks), p.PeerCheck.Duration
-		s.window, s.well, s.contact = p.Stabilisation.Duration, healthpolicy.First(r), p.Contact.Duration
+		s.health = healthpolicy.Of(r)
+		s.window, s.well = s.health.Stabilisation.Duration, healthpolicy.First(r)
 	}
 }
 
@@ -47,7 +46,7 @@ func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, 
 func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 	v := s.summary(now)
 	p := s.permits.granter.Next(&s.permits.scene, view.Standing{
-		Members: v.Members, Old: now.Sub(s.read) > s.contact, Stored: s.permits.from, Most: t.o.MaxPermits, Log: s.log, Window: s.window, Now: now,
+		Members: v.Members, Old: now.Sub(s.read) > s.health.Contact.Duration, Stored: s.permits.from, Most: t.o.MaxPermits, Log: s.log, Window: s.window, Now: now,
 	})
 	v.Policy, v.Permits, v.Queue, v.Waiting, v.Founder = api.PolicyPermits, p.Permits, p.Queue, p.Waiting, p.Founder
 	if s.permits.open = p.Open; p.Open {
@@ -59,5 +58,5 @@ func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 
 // renew is true where a view must be written without a change, because a member may start by it whose barrier has to see it advance.
 func (s *state) renew(v *api.StatusReportView, now time.Time) bool {
-	return s.permits.open && s.shown != nil && len(v.Permits) > 0 && now.Sub(s.permits.made) >= s.renewal
+	return s.permits.open && s.shown != nil && len(v.Permits) > 0 && now.Sub(s.permits.made) >= s.health.PeerCheck.Duration
 }

@@ -93,18 +93,14 @@ type state struct {
 
 	permits permits
 
-	// By the cluster's health policy: how long all conditions must hold, how long the first node must be well, and the greatest age of a look's data.
-	window, well, contact time.Duration
-	// How often its members are looked at, after how many missed looks a member is UNKNOWN, and how often a view with an open permit is written anew.
-	interval time.Duration
-	missed   int
-	renewal  time.Duration
+	// The cluster's health policy, and by it: how long all conditions must hold, and how long the first node must be well.
+	health       api.StatusReportHealthPolicy
+	window, well time.Duration
 	// ask is true where its members are to be asked: the cluster is new, or was looked at since.
 	ask bool
 
-	// How far behind a member may be in the log of group 0, and the log's state at the last look.
-	trailing int64
-	log      view.Log
+	// The state of group 0's log at the last look.
+	log view.Log
 
 	initialised bool       // by the stored status
 	first       matrix.Ref // the node by which it may come to be, without a break since
@@ -148,7 +144,7 @@ func (t *Tracker) Start(ctx context.Context) error {
 
 // due is true where the cluster's interval has passed since its last look, as exactly as the ticker is.
 func (s *state) due(now time.Time) bool {
-	return now.Sub(s.looked) >= s.interval-healthpolicy.LeastLook/2
+	return now.Sub(s.looked) >= s.health.LookInterval.Duration-healthpolicy.LeastLook/2
 }
 
 // Ask begins to ask every reporter that serves a heartbeat, in clusters that are new or were looked at since, and returns at once: the next look uses the answers that have come by
@@ -238,8 +234,7 @@ func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) 
 	s := t.clusters[key]
 	if s == nil {
 		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now(), seq: t.least.Seq,
-			window: t.o.Window, well: view.Stabilisation, contact: view.ContactLimit, trailing: view.Trailing,
-			interval: view.Interval, missed: view.MissedLimit, renewal: view.Renewal, ask: true}
+			health: healthpolicy.Of(nil), window: t.o.Window, well: view.Stabilisation, ask: true}
 		if stored != nil {
 			for _, m := range stored.Members {
 				e := view.Evidence{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}
@@ -357,7 +352,7 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 		k := e.Key()
 		there[k] = true
 		if e.Look == view.SaidDown {
-			s.members[k] = s.members[k].Next(view.SaidDown, now, s.missed)
+			s.members[k] = s.members[k].Next(view.SaidDown, now, int(s.health.MissedLooks))
 		}
 		if d := s.digests[k]; d.of != e.Report || d.is == "" {
 			s.digests[k] = digest{of: e.Report, is: view.Digest(e.Report)}
@@ -380,7 +375,7 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h metrics.Heartbeats) {
 	s.seq++
 	s.looked, s.ask = now, true
-	old := now.Sub(s.read) > s.contact
+	old := now.Sub(s.read) > s.health.Contact.Duration
 	s.log = view.LogOf(s.evidence, heard, now)
 	h.Trailing, h.TrailingKnown = s.log.Most()
 	for i := range s.evidence {
@@ -389,7 +384,7 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 		if !old {
 			l = e.Seen(beat, now)
 		}
-		if l == view.Heard && s.log.Behind[e.Key()] > s.trailing {
+		if l == view.Heard && s.log.Behind[e.Key()] > s.health.Trailing {
 			l = view.Trails
 		}
 		switch {
@@ -404,7 +399,7 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 		if old || (l == view.Missed || l == view.Trails) && e.Heartbeat != nil && e.Member == s.first.Member {
 			s.first = matrix.Ref{} // it is not known whether it was well in between
 		}
-		s.members[e.Key()] = s.members[e.Key()].Next(l, now, s.missed)
+		s.members[e.Key()] = s.members[e.Key()].Next(l, now, int(s.health.MissedLooks))
 	}
 	return h
 }
@@ -412,7 +407,7 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 // summary is the view as it would be written now, without its seq and its permits.
 func (s *state) summary(now time.Time) *api.StatusReportView {
 	v := &api.StatusReportView{Epoch: s.epoch, ObservedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), Hold: s.hold}
-	stalled := now.Sub(s.looked) > time.Duration(s.missed)*s.interval
+	stalled := now.Sub(s.looked) > time.Duration(s.health.MissedLooks)*s.health.LookInterval.Duration
 	v.Members = slices.Grow(v.Members, len(s.evidence))
 	for i := range s.evidence {
 		e := &s.evidence[i]

@@ -120,22 +120,10 @@ func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 	}
 	p.Stabilisation.Duration = max(0, p.Stabilisation.Duration)
 	p.MinQuorum = max(1, p.MinQuorum)
-	if p.Trailing < 1 || p.Trailing > mostBehind {
-		p.Trailing = out.Trailing
-	}
-	for _, d := range []struct {
-		is          *metav1.Duration
-		least, most time.Duration
-		standard    metav1.Duration
-	}{
-		{&p.ViewLimit, ViewLimit, MostViewLimit, out.ViewLimit}, {&p.PeerCheck, leastCheck, mostCheck, out.PeerCheck}, {&p.LookInterval, LeastLook, mostLook, out.LookInterval},
-	} {
-		if d.is.Duration < d.least || d.is.Duration > d.most {
-			*d.is = d.standard
+	for _, name := range []string{FieldTrailing, FieldViewLimit, FieldPeerCheck, FieldLook, FieldMissed} {
+		if f := fields[name]; !f.within(&p) {
+			f.keep(&p, &out)
 		}
-	}
-	if p.MissedLooks < leastMissed || p.MissedLooks > mostMissed {
-		p.MissedLooks = out.MissedLooks
 	}
 	if p.WhenControllerSilent != api.WhenSilentPeers {
 		p.WhenControllerSilent = api.WhenSilentWait

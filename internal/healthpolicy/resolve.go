@@ -65,55 +65,55 @@ type field struct {
 	set  func(p *api.StatusReportHealthPolicy, text string) code.Message
 	keep func(p, from *api.StatusReportHealthPolicy)
 	show func(p *api.StatusReportHealthPolicy) any
+	// within is true for a value between the bounds; nil where the field has none.
+	within func(p *api.StatusReportHealthPolicy) bool
 }
 
-func fields() map[string]field {
-	return map[string]field{
-		FieldProfile: {
-			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
-				switch v := api.HealthProfile(text); v {
-				case api.ProfileProduction, api.ProfileDevelopment:
-					p.Profile = v
-					return code.Message{}
-				}
-				return code.New(CureProfile)
-			},
-			keep: func(p, from *api.StatusReportHealthPolicy) { p.Profile = from.Profile },
-			show: func(p *api.StatusReportHealthPolicy) any { return string(p.Profile) },
-		},
-		FieldDead:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Dead }, least, most),
-		FieldContact:       duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Contact }, Contact, mostContact),
-		FieldStabilisation: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Stabilisation }, least, most),
-		FieldMinQuorum:     number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MinQuorum }, 1, mostQuorum),
-		FieldTrailing:      number(func(p *api.StatusReportHealthPolicy) *int64 { return &p.Trailing }, 1, mostBehind),
-		FieldViewLimit:     duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.ViewLimit }, ViewLimit, MostViewLimit),
-		FieldPeerCheck:     duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.PeerCheck }, leastCheck, mostCheck),
-		FieldLook:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.LookInterval }, LeastLook, mostLook),
-		FieldMissed:        number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MissedLooks }, leastMissed, mostMissed),
-		FieldSilent: {
-			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
-				switch v := api.WhenSilent(text); v {
-				case api.WhenSilentWait, api.WhenSilentPeers:
-					p.WhenControllerSilent = v
-					return code.Message{}
-				}
-				return code.New(CureSilent)
-			},
-			keep: func(p, from *api.StatusReportHealthPolicy) { p.WhenControllerSilent = from.WhenControllerSilent },
-			show: func(p *api.StatusReportHealthPolicy) any { return string(p.WhenControllerSilent) },
-		},
-		FieldCleanUp: {
-			set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
-				if text != "true" && text != "false" {
-					return code.New(CureSwitch)
-				}
-				p.CleanUpDeadReports = text == "true"
+var fields = map[string]field{
+	FieldProfile: {
+		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+			switch v := api.HealthProfile(text); v {
+			case api.ProfileProduction, api.ProfileDevelopment:
+				p.Profile = v
 				return code.Message{}
-			},
-			keep: func(p, from *api.StatusReportHealthPolicy) { p.CleanUpDeadReports = from.CleanUpDeadReports },
-			show: func(p *api.StatusReportHealthPolicy) any { return strconv.FormatBool(p.CleanUpDeadReports) },
+			}
+			return code.New(CureProfile)
 		},
-	}
+		keep: func(p, from *api.StatusReportHealthPolicy) { p.Profile = from.Profile },
+		show: func(p *api.StatusReportHealthPolicy) any { return string(p.Profile) },
+	},
+	FieldDead:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Dead }, least, most),
+	FieldContact:       duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Contact }, Contact, mostContact),
+	FieldStabilisation: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Stabilisation }, least, most),
+	FieldMinQuorum:     number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MinQuorum }, 1, mostQuorum),
+	FieldTrailing:      number(func(p *api.StatusReportHealthPolicy) *int64 { return &p.Trailing }, 1, mostBehind),
+	FieldViewLimit:     duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.ViewLimit }, ViewLimit, MostViewLimit),
+	FieldPeerCheck:     duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.PeerCheck }, leastCheck, mostCheck),
+	FieldLook:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.LookInterval }, LeastLook, mostLook),
+	FieldMissed:        number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MissedLooks }, leastMissed, mostMissed),
+	FieldSilent: {
+		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+			switch v := api.WhenSilent(text); v {
+			case api.WhenSilentWait, api.WhenSilentPeers:
+				p.WhenControllerSilent = v
+				return code.Message{}
+			}
+			return code.New(CureSilent)
+		},
+		keep: func(p, from *api.StatusReportHealthPolicy) { p.WhenControllerSilent = from.WhenControllerSilent },
+		show: func(p *api.StatusReportHealthPolicy) any { return string(p.WhenControllerSilent) },
+	},
+	FieldCleanUp: {
+		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+			if text != "true" && text != "false" {
+				return code.New(CureSwitch)
+			}
+			p.CleanUpDeadReports = text == "true"
+			return code.Message{}
+		},
+		keep: func(p, from *api.StatusReportHealthPolicy) { p.CleanUpDeadReports = from.CleanUpDeadReports },
+		show: func(p *api.StatusReportHealthPolicy) any { return strconv.FormatBool(p.CleanUpDeadReports) },
+	},
 }
 
 // duration describes a field that holds a duration between two bounds.
@@ -127,8 +127,9 @@ func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, 
 			of(p).Duration = d
 			return code.Message{}
 		},
-		keep: func(p, from *api.StatusReportHealthPolicy) { *of(p) = *of(from) },
-		show: func(p *api.StatusReportHealthPolicy) any { return of(p).Duration },
+		keep:   func(p, from *api.StatusReportHealthPolicy) { *of(p) = *of(from) },
+		show:   func(p *api.StatusReportHealthPolicy) any { return of(p).Duration },
+		within: func(p *api.StatusReportHealthPolicy) bool { d := of(p).Duration; return d >= least && d <= most },
 	}
 }
 
@@ -143,8 +144,9 @@ func number[N int32 | int64](of func(p *api.StatusReportHealthPolicy) *N, least,
 			*of(p) = N(n)
 			return code.Message{}
 		},
-		keep: func(p, from *api.StatusReportHealthPolicy) { *of(p) = *of(from) },
-		show: func(p *api.StatusReportHealthPolicy) any { return int(*of(p)) },
+		keep:   func(p, from *api.StatusReportHealthPolicy) { *of(p) = *of(from) },
+		show:   func(p *api.StatusReportHealthPolicy) any { return int(*of(p)) },
+		within: func(p *api.StatusReportHealthPolicy) bool { n := *of(p); return n >= least && n <= most },
 	}
 }
 
@@ -163,18 +165,18 @@ func short(d time.Duration) string {
 // Cures returns, by field, which values it accepts.
 func Cures() map[string]code.Message {
 	out := map[string]code.Message{}
-	for name, f := range fields() {
+	for name, f := range fields {
 		out[name] = f.set(&api.StatusReportHealthPolicy{}, "")
 	}
 	return out
 }
 
 // Fields returns the names of all fields, sorted.
-func Fields() []string { return slices.Sorted(maps.Keys(fields())) }
+func Fields() []string { return slices.Sorted(maps.Keys(fields)) }
 
 // Resolve computes the policy of a cluster from the annotations of its StatefulSets, and from the defaults where an annotation is missing or invalid.
 func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
-	r := resolution{in: in, known: fields(), out: Standard(in.Window, in.Members)}
+	r := resolution{in: in, out: Standard(in.Window, in.Members)}
 	slices.SortFunc(r.in.Said, func(a, b Said) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
@@ -200,14 +202,13 @@ func overrides(p *api.StatusReportHealthPolicy, name string) bool {
 
 type resolution struct {
 	in       Input
-	known    map[string]field
 	out      *api.StatusReportHealthPolicy
 	problems []Problem
 }
 
 // field resolves one field from the annotations of the StatefulSets.
 func (r *resolution) field(name string) {
-	key, f := Annotation(name), r.known[name]
+	key, f := Annotation(name), fields[name]
 	var values, objects []string
 	var bad []func(kept any)
 	for i := range r.in.Said {
@@ -251,7 +252,7 @@ func (r *resolution) unknown() {
 		s := &r.in.Said[i]
 		for _, key := range slices.Sorted(maps.Keys(s.Annotations)) {
 			name, ours := strings.CutPrefix(key, api.AnnotationHealthPrefix)
-			if _, known := r.known[name]; ours && !known {
+			if _, known := fields[name]; ours && !known {
 				r.problems = append(r.problems, Problem{Object: s.Name, Message: code.New(CauseUnknown,
 					"object", s.object(), "annotation", key, "known", Fields()).Do(code.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
 			}
