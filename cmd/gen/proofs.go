@@ -107,14 +107,12 @@ func proofsTable(root string, all []proof) (string, error) {
 		if len(p.tests) == 0 {
 			return "", fmt.Errorf("row %s (%s) has no test: name one", p.row, p.what)
 		}
-		var names []string
 		for _, t := range p.tests {
 			if err := testExists(root, t); err != nil {
 				return "", fmt.Errorf("row %s (%s): %w", p.row, p.what, err)
 			}
-			names = append(names, "`"+t+"`")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.row, cell(p.what), strings.Join(names, ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.row, cell(p.what), quoted(p.tests))
 	}
 	b.WriteString("\nNot built:\n\n")
 	for _, u := range unbuilt {

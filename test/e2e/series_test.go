@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -125,5 +124,5 @@ func portOf(p *corev1.Pod, name string) string {
 			}
 		}
 	}
-	return cmp.Or(name, "0")
+	return name
 }

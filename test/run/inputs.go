@@ -147,13 +147,14 @@ func (in *inputs) ofEndToEnd(kind, dir string, t covers.Test) string {
 			}
 		}
 	}
+	trees := []string{controlPlane, "docs/examples", "test/images"}
 	for _, declaration := range t.Source {
 		lines[declaration] = true
-		if strings.Contains(declaration, "testdata") || strings.Contains(declaration, "golden") {
-			lines["testdata "+in.tree(dir+"/testdata")] = true
-		}
 	}
-	for _, other := range []string{controlPlane, "docs/examples", "test/images"} {
+	if slices.ContainsFunc(t.Source, func(d string) bool { return strings.Contains(d, "testdata") || strings.Contains(d, "golden") }) {
+		trees = append(trees, dir+"/testdata")
+	}
+	for _, other := range trees {
 		lines[other+" "+in.tree(other)] = true
 	}
 	return key(lines)
