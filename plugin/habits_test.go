@@ -25,7 +25,7 @@ func TestWhatPeopleType(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ typed, want string }{
-		{"sttaus", "did you mean status?"}, {"versio", "did you mean version?"}, {"logz", "did you mean logs?"}, {"nodes", "did you mean status?"}, {"clusters", "did you mean status -A?"},
+		{"sttaus", "did you mean status?"}, {"versio", "did you mean version?"}, {"logz", "did you mean logs?"}, {"events", "did you mean report?"}, {"nodes", "did you mean status?"}, {"clusters", "did you mean status -A?"},
 		{"force", "did you mean force-proceed?"}, {"remote lst", "did you mean list?"}, {"remote ad", "did you mean add?"},
 		// Near to nothing: a letter or two, a piece out of the middle of a name, another word, what only another command has.
 		{"x", ""}, {"to", ""}, {"all", ""}, {"port", ""}, {"tuition", ""}, {"foo", ""}, {"apply", ""}, {"remote ls", ""}, {"remote statsu", ""},

@@ -34,7 +34,7 @@ func TestAttack5NothingHiddenIsInAnyOutput(t *testing.T) {
 	for _, args := range []string{
 		"status", "status -o wide", "status -o json", "status -o yaml", "status -A -o json", "status -o jsonpath={.nodes[*].version}", "status -o go-template={{.nodes}}",
 		"status -o custom-columns=V:.version", "report -o html", "report -o svg", "report -o markdown", "report -o json", "describe demo-dc1-rack1-0", "describe demo-dc1-rack1-0 -o json",
-		"barrier demo-dc1-rack2-1 -o json", "events -o json", "dashboard --once",
+		"barrier demo-dc1-rack2-1 -o json", "dashboard --once",
 	} {
 		r := plugintest.Run{Args: append(strings.Fields(args), "-n", "demo", "--source", "annotation"), Objects: c.Objects()}.Do(t)
 		noneHidden(t, args, r)

@@ -30,7 +30,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/demo"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/events"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/exec"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/forceproceed"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/initreset"
@@ -55,7 +54,6 @@ func verbs() []func(*cli.Deps) *cobra.Command {
 		replace.NewCmd,
 		report.NewCmd,
 		describe.NewCmd,
-		events.NewCmd,
 		logs.NewCmd,
 		exec.NewCmd,
 		nodetool.NewCmd,

@@ -131,7 +131,7 @@ func TestBadInput(t *testing.T) {
 	other, cut := file("other.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"), file("cut.zip", "PK broken")
 	var all []bad
 	asking := [][]string{
-		{"status"}, {"barrier"}, {"report"}, {"describe", "x"}, {"events"}, {"logs", "x"}, {"exec", "x", "--", "ls"}, {"nodetool", "x", "--", "status"}, {"cqlsh", "x"}, {"force-proceed", "x"},
+		{"status"}, {"barrier"}, {"report"}, {"describe", "x"}, {"logs", "x"}, {"exec", "x", "--", "ls"}, {"nodetool", "x", "--", "status"}, {"cqlsh", "x"}, {"force-proceed", "x"},
 		{"replace", "x"}, {"replace", "status"}, {"replace", "resume", "x"}, {"check"}, {"uninstall"}, {"remote", "list"},
 	}
 	with := func(flags, verb []string) []string { return append(append([]string{verb[0]}, flags...), verb[1:]...) }
@@ -145,7 +145,7 @@ func TestBadInput(t *testing.T) {
 	}
 	all = append(all, bad{[]string{"status", "--kubeconfig", noHost}, "cannot reach the API server at https://no-such-host.invalid:6443: ", 1},
 		bad{[]string{"status", "--kubeconfig", dead, "--context", "nope"}, `read kubeconfig: context "nope" does not exist`, 1})
-	for _, verb := range [][]string{{"status"}, {"barrier"}, {"report"}, {"describe", "x"}, {"dashboard", "--once"}, {"events"}, {"replace", "x", "--dry-run"}, {"replace", "status"}} {
+	for _, verb := range [][]string{{"status"}, {"barrier"}, {"report"}, {"describe", "x"}, {"dashboard", "--once"}, {"replace", "x", "--dry-run"}, {"replace", "status"}} {
 		for from, want := range map[string]string{
 			missing: "no such file", broken: "document 1: yaml: line 1", words: "it is not a Kubernetes object", empty: "there are none in 0 documents", other: "no cluster in them", cut: "document 1",
 			dir: "is a directory",
@@ -156,7 +156,7 @@ func TestBadInput(t *testing.T) {
 			bad{append(append([]string{}, verb...), "--from="), "--from is empty: name a file, - for standard input, or sample:NAME", 2})
 	}
 	for line, want := range map[string]string{
-		"status nope": "the saved objects do not hold this cluster", "report nope": "do not hold this cluster", "events nope": "do not hold this cluster", "status -n nope": "do not hold this cluster",
+		"status nope": "the saved objects do not hold this cluster", "report nope": "do not hold this cluster", "status -n nope": "do not hold this cluster",
 	} {
 		all = append(all, bad{append(strings.Fields(line), "--from", "sample:incident"), want, 1})
 	}
@@ -164,7 +164,7 @@ func TestBadInput(t *testing.T) {
 		"barrier nope": `no member "nope"`, "describe rack9/0": `no member "rack9/0"`, "replace nope --dry-run": `no member "nope"`, "replace status nope": `no member "nope"`,
 		"status --source=nope": `--source is "nope": must be one of auto, report, annotation, live`, "status --sort-by=nope": `--sort-by is "nope": must be one of`, "status --color=x": `--color is "x": must be one of`,
 		"status -o nope": `output format "nope" is not known`, "status -o jsonpath={.x": "-o jsonpath={.x cannot be read: unclosed action", "status -o go-template={{.x": "cannot be read: ",
-		"status -o custom-columns=A": "cannot be read", "status --timeout=5": `--timeout is "5"`, "events --since=x": `--since is "x"`, "status a b": "one too many", "status --watch": "saved objects do not change",
+		"status -o custom-columns=A": "cannot be read", "status --timeout=5": `--timeout is "5"`, "status a b": "one too many", "status --watch": "saved objects do not change",
 		"report --archive " + dir + "/no/a.zip": "there is no directory " + dir + "/no: make it first",
 	} {
 		code := 2

@@ -119,7 +119,7 @@ func nearestCommands(below *cobra.Command, typed string) []string {
 var habits = map[string]string{
 	"ls": "status", "list": "status", "get": "status", "ps": "status", "top": "status", "health": "status", "info": "status", "show": "describe", "log": "logs", "tail": "logs",
 	"sh": "exec", "shell": "exec", "ssh": "exec", "bash": "exec", "cql": "cqlsh", "watch": "dashboard", "ui": "dashboard", "doctor": "check", "verify": "check", "wait": "status --wait",
-	"nodes": "status", "members": "status", "clusters": "status -A", "remove": "uninstall", "delete": "uninstall", "rm": "uninstall", "setup": "install", "upgrade": "install --upgrade", "dump": "report --archive FILE.zip", "bundle": "report --archive FILE.zip",
+	"nodes": "status", "members": "status", "clusters": "status -A", "remove": "uninstall", "delete": "uninstall", "rm": "uninstall", "setup": "install", "events": "report", "history": "report", "upgrade": "install --upgrade", "dump": "report --archive FILE.zip", "bundle": "report --archive FILE.zip",
 }
 
 func didYouMean(err error, names []string) error {

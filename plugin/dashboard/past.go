@@ -4,31 +4,38 @@ package dashboard
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle/page"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/events"
 )
 
-// past returns the changes that `events` lists, except rows and containers, which the snapshot itself has. Parts that could not be read are listed.
+// past returns the changes that the report lists, except routine ones, and rows and containers, which the snapshot itself has. Parts that could not be read are listed.
 func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cluster.Source) ui.Past {
-	quiet := reader.Quiet()
-	h, err := events.Read(ctx, quiet.Deps(), quiet, s, source, page.HistoryChoice{})
-	if err != nil {
-		return ui.Past{} // only the end of ctx, and of the dashboard
+	c := reader.Archived(s)
+	if c == nil {
+		var err error
+		if c, err = bundle.Gather(ctx, reader.Client(), s, source, bundle.Server{}, bundle.Limits{}, nil); err != nil {
+			return ui.Past{} // only the end of ctx, and of the dashboard
+		}
 	}
+	report := page.New(c, reader.Deps().Clock.Now(), nil)
 	var out ui.Past
-	for _, c := range h.Items {
-		if c.Kind == "Row" || c.Kind == "Container" {
+	for _, c := range slices.Backward(report.Changes) {
+		if c.Routine || c.Kind == "Row" || c.Kind == "Container" {
 			continue
 		}
 		out.Changes = append(out.Changes, ui.Change{At: c.Time.Time, Text: c.Line(), Bad: c.Warning})
 	}
-	for _, l := range h.LeftOut {
-		out.Changes = append(out.Changes, ui.Change{At: s.TakenAt, Text: "not read: " + page.LeftOutLine(l), Bad: true})
+	for _, l := range report.LeftOut {
+		if !strings.HasPrefix(l.What, "log") { // no change is read from a log
+			out.Changes = append(out.Changes, ui.Change{At: s.TakenAt, Text: "not read: " + page.LeftOutLine(l), Bad: true})
+		}
 	}
 	return out
 }

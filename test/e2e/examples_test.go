@@ -53,7 +53,6 @@ var offlineExamples = []example{
 	{line: "kubectl scylla describe rack2/1 --from sample:incident", says: "demo/demo-dc1-rack2-1: must wait"},
 
 	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 --from sample:incident --dry-run=client", says: "annotated (dry run)"},
-	{line: "kubectl scylla events --from sample:incident", says: "demo-dc1-rack3-0 (37d2f3a2) is seen DOWN by"},
 
 	{line: "kubectl scylla check --pre -n demo", says: "you in demo: 6 rights, all there"},
 
@@ -168,8 +167,6 @@ var demoExamples = []example{
 	{do: (*fixture).reporterHeals},
 	{do: func(f *fixture) { f.dies(dead) }},
 	{line: `kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`, code: 3, says: dead},
-	{line: "kubectl scylla events -n demo", says: dead},
-	{line: "kubectl scylla events -n demo --for rack3/0 --since 30m -o json", says: dead},
 	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo --dry-run=client", says: "service/demo-dc1-rack3-0 labeled (dry run)"},
 	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo", asks: "to go on:", answer: first8, says: "was replaced by"},
 
@@ -206,7 +203,7 @@ func first8(f *fixture) string { return f.hostID(dead)[:8] + "\r" }
 // Every example of help that speaks of a cluster, in the situation that it is for, in real Pods.
 func TestExamples(t *testing.T) {
 	covers(t, "internal/bundle", "internal/bundle/page", "plugin/barrier", "plugin/check", "plugin/cqlsh", "plugin/dashboard",
-		"plugin/describe", "plugin/events", "plugin/exec", "plugin/forceproceed", "plugin/initreset", "plugin/logs",
+		"plugin/describe", "plugin/exec", "plugin/forceproceed", "plugin/initreset", "plugin/logs",
 		"plugin/nodetool", "plugin/replace", "plugin/report", "plugin/status")
 	t.Parallel()
 	pods(t, 5)
