@@ -4,6 +4,8 @@ package plugin_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,6 +22,12 @@ var printed = regexp.MustCompile(`\bkubectl( scylla)? [a-z'-][^"\n]*`)
 // TestPrintedCommandsWorkWhereTheyArePasted: whatever verb prints a command, in whatever format, it has the flags that were given; on a terminal it stands whole
 // on a line of its own, however long; and the context, which is not the current one, is shown.
 func TestPrintedCommandsWorkWhereTheyArePasted(t *testing.T) {
+	here, err := filepath.Abs("kubectl/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", here+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("RECORD", t.TempDir())
 	const flags = "--context=production-of-the-whole-company --as=ada"
 	given := []string{"-n", "demo", "--context", "production-of-the-whole-company", "--as", "ada"}
 	c := plugintest.New(3, 1).Down("demo-dc1-rack3-0")

@@ -26,17 +26,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/check"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/completion"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/cqlsh"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/demo"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/exec"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/forceproceed"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/initreset"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/logs"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/nodetool"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/kubectl"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/report"
@@ -54,10 +51,10 @@ func verbs() []func(*cli.Deps) *cobra.Command {
 		replace.NewCmd,
 		report.NewCmd,
 		describe.NewCmd,
-		logs.NewCmd,
-		exec.NewCmd,
-		nodetool.NewCmd,
-		cqlsh.NewCmd,
+		kubectl.Logs,
+		kubectl.Exec,
+		kubectl.Nodetool,
+		kubectl.Cqlsh,
 		forceproceed.NewCmd,
 		demo.NewCmd,
 		install.NewCmd,

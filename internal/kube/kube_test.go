@@ -19,10 +19,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A closed SPDY connection waits up to a second for a reader of its error, longer than goleak looks. The heartbeat of a command that was left ends with its next beat,
-	// after five seconds.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/moby/spdystream.(*Connection).shutdown"),
-		goleak.IgnoreAnyFunction("k8s.io/client-go/tools/remotecommand.(*heartbeat).start"))
+	// A closed SPDY connection waits up to a second for a reader of its error, longer than goleak looks.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/moby/spdystream.(*Connection).shutdown"))
 }
 
 var (

@@ -45,6 +45,9 @@ var findingWords = map[code.Code]string{
 	"FindingForced":             "forced: {objects&}; the next start skips the barrier",
 	"FindingVersionMix":         "the nodes run different versions: {versions&}",
 
+	"HostIDOfMember":     "host ID {id} is that of member {member}",
+	"HostIDNotRemovable": "host ID {id} may not be removed: {why}",
+
 	"BecauseNoPod":              "it has no Pod",
 	"BecauseKubernetesNodeGone": "its Kubernetes node {kubernetesNode} does not exist any more",
 	"KubernetesNodeIs":          "its Kubernetes node {kubernetesNode} is {state}",

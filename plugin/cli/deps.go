@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 
+	"github.com/spf13/pflag"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -60,9 +62,6 @@ type Deps struct {
 	Replication func(ctx context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error)
 	// FlushLocal has the ScyllaDB of a Pod write system.local to its disk.
 	FlushLocal func(ctx context.Context, pod corev1.Pod) error
-	// Exec runs a command in a container; Raw takes the terminal over until restore is called.
-	Exec func(ctx context.Context, e kube.Exec) error
-	Raw  func() (restore func(), err error)
 	// WhoAmI is the user's name as the API server has it, for events; never empty.
 	WhoAmI func(ctx context.Context) string
 
@@ -99,7 +98,7 @@ func New(streams genericiooptions.IOStreams, clk clock.WithTicker, environ []str
 		}
 		return s.WithLive(kube.ReadLive(ctx, cfg, s.Pods, opts)), nil
 	}
-	d.WhoAmI, d.Exec, d.Raw, d.Replication, d.FlushLocal = d.whoAmI, d.exec, d.raw, d.replication, d.flushLocal
+	d.WhoAmI, d.Replication, d.FlushLocal = d.whoAmI, d.replication, d.flushLocal
 	return d
 }
 
@@ -201,6 +200,24 @@ func (d *Deps) Given() []string {
 			out = append(out, "--as-group="+g)
 		}
 	}
+	return out
+}
+
+// Handed are the flags that were given, but for those named: for another process of kubectl. The namespace is not among them, as it has its own.
+func Handed(flags *pflag.FlagSet, not ...string) []string {
+	var out []string
+	not = append(not, "namespace", "color")
+	flags.VisitAll(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			if f.Changed && !slices.Contains(not, f.Name) {
+				out = append(out, "--"+f.Name+"="+value)
+			}
+		}
+	})
 	return out
 }
 

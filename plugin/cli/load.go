@@ -164,7 +164,7 @@ func (r *Reader) Quiet() *Reader {
 	d := r.d
 	quiet := &Deps{
 		Streams: d.Streams, Flags: d.Flags, Clock: d.Clock, Environ: d.Environ, Terminal: d.Terminal, RESTConfig: d.RESTConfig, NewClient: d.NewClient, ReadLive: d.ReadLive,
-		Replication: d.Replication, Exec: d.Exec, Raw: d.Raw, WhoAmI: d.WhoAmI, NotRepeated: d.NotRepeated, Color: d.Color,
+		Replication: d.Replication, WhoAmI: d.WhoAmI, NotRepeated: d.NotRepeated, Color: d.Color,
 	}
 	quiet.Streams.ErrOut = io.Discard
 	out := &Reader{d: quiet, flags: r.flags, c: r.c, saved: r.saved}

@@ -3,6 +3,8 @@
 package cli_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,10 +17,10 @@ var verbsOfMembers = map[string]struct {
 	says string
 }{
 	"describe":       {[]string{"describe", "MEMBER"}, "demo/demo-dc1-rack3-0"},
-	"logs":           {[]string{"logs", "MEMBER"}, "has no log"},
-	"exec":           {[]string{"exec", "MEMBER", "true"}, "run true in pod demo/demo-dc1-rack3-0"},
-	"nodetool":       {[]string{"nodetool", "MEMBER", "info"}, "run nodetool in pod demo/demo-dc1-rack3-0"},
-	"cqlsh":          {[]string{"cqlsh", "MEMBER"}, "run cqlsh in pod demo/demo-dc1-rack3-0"},
+	"logs":           {[]string{"logs", "MEMBER"}, "one of demo-dc1-rack3-0"},
+	"exec":           {[]string{"exec", "MEMBER", "true"}, "one of demo-dc1-rack3-0"},
+	"nodetool":       {[]string{"nodetool", "MEMBER", "info"}, "one of demo-dc1-rack3-0"},
+	"cqlsh":          {[]string{"cqlsh", "MEMBER"}, "one of demo-dc1-rack3-0"},
 	"barrier":        {[]string{"barrier", "MEMBER"}, "demo/demo-dc1-rack3-0"},
 	"force-proceed":  {[]string{"force-proceed", "MEMBER", "--yes"}, "member demo/demo-dc1-rack3-0 is running"},
 	"replace":        {[]string{"replace", "MEMBER", "--dry-run=client"}, "demo-dc1-rack3-0"},
@@ -27,6 +29,12 @@ var verbsOfMembers = map[string]struct {
 
 // TestEveryVerbTakesAMember: one name means the same to all of them, in every form.
 func TestEveryVerbTakesAMember(t *testing.T) {
+	here, err := filepath.Abs("../kubectl/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", here+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("RECORD", t.TempDir())
 	id := plugintest.HostID(2)
 	forms := map[string]string{
 		"a Pod": "demo-dc1-rack3-0", "a Pod with its kind": "pod/demo-dc1-rack3-0", "rack/ordinal": "rack3/0", "datacenter/rack/ordinal": "dc1/rack3/0",

@@ -5,6 +5,7 @@ package dashboard
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 
@@ -15,12 +16,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/cqlsh"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/exec"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/forceproceed"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/logs"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/nodetool"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/kubectl"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
 )
 
@@ -42,7 +40,7 @@ func (o *options) actions(ctx context.Context, reader *cli.Reader) ui.Actions {
 	}
 	return ui.Actions{
 		Describe: describe,
-		Logs:     inPod(logs.NewCmd, tail), Shell: inPod(exec.NewCmd, "--", "bash"), CQL: inPod(cqlsh.NewCmd), Nodetool: inPod(nodetool.NewCmd, "--", "status"),
+		Logs:     inPod(kubectl.Logs, tail), Shell: inPod(kubectl.Exec, "--", "bash"), CQL: inPod(kubectl.Cqlsh), Nodetool: inPod(kubectl.Nodetool, "--", "status"),
 
 		ForceProceed: func(target string) error { return o.act(ctx, forceproceed.NewCmd, target) },
 		// The dashboard itself shows how far it is; Ctrl-C in the command's own watching would end the dashboard.
@@ -81,6 +79,7 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	root := &cobra.Command{Use: "kubectl-scylla", SilenceUsage: true, SilenceErrors: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl scylla"}}
 	root.AddGroup(&cobra.Group{ID: cli.GroupAct}, &cobra.Group{ID: cli.GroupSee})
+	root.PersistentFlags().AddFlagSet(o.given)
 	verb := newCmd(o.d)
 	root.AddCommand(verb)
 	args = append([]string{verb.Name()}, args...)
@@ -106,8 +105,8 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	case <-ctx.Done():
 	case <-read:
 	}
-	if err == nil {
-		return nil
+	if ended := exit.Code(err); ended != exit.CodeOK && err.Error() == "" {
+		err = fmt.Errorf("it ended with exit code %d", ended) // it has said why itself, on the screen that is gone
 	}
 	return exit.Describe(err)
 }

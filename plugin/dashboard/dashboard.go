@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
@@ -28,6 +29,8 @@ type options struct {
 	d            *cli.Deps
 	read         cli.ReadFlags
 	once         bool
+	// given are the flags of kubectl, which the commands that are run get too.
+	given *pflag.FlagSet
 	// width and height of the frame of --once; 0 is the terminal's.
 	width, height int
 }
@@ -81,6 +84,7 @@ Exit code: 0 after q, 130 after Ctrl-C; with --once that of status: 0 healthy, 3
 
 // Validate refuses flags that do not fit together, and a dashboard without a terminal.
 func (o *options) Validate(cmd *cobra.Command) error {
+	o.given = cmd.InheritedFlags()
 	if err := o.read.Validate(); err != nil {
 		return err
 	}

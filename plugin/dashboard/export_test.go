@@ -6,6 +6,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -40,4 +42,14 @@ func PastOf(ctx context.Context, t *testing.T, d *cli.Deps) ui.Past {
 		}
 	})
 	return got
+}
+
+// ActionsOf are what the keys run, of a dashboard with the flags that cmd has.
+func ActionsOf(t *testing.T, d *cli.Deps, cmd *cobra.Command) ui.Actions {
+	t.Helper()
+	o := &options{d: d, once: true}
+	if err := o.Validate(cmd); err != nil {
+		t.Fatal(err)
+	}
+	return o.actions(t.Context(), nil)
 }

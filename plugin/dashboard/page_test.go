@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -24,6 +25,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
@@ -59,6 +62,51 @@ func TestThePageIsWhatDescribePrints(t *testing.T) {
 	}
 	if errOut.Len() > 0 {
 		t.Errorf("the screen belongs to the dashboard, and somebody wrote %q", errOut.String())
+	}
+}
+
+// TestKeysHandOverToKubectl: the user's kubectl gets the dashboard's own flags, and how it ends is shown.
+func TestKeysHandOverToKubectl(t *testing.T) {
+	here, err := filepath.Abs("../kubectl/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Setenv("PATH", here+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("RECORD", dir)
+	fake := plugintest.NewClient(plugintest.New(3, 1).Objects(), interceptor.Funcs{})
+	run := func(key func(ui.Actions) func(string) error) (string, error) {
+		t.Helper()
+		d := cli.New(genericiooptions.IOStreams{In: strings.NewReader("\n"), Out: io.Discard, ErrOut: io.Discard}, clock.RealClock{}, nil, func() cli.Terminal { return cli.Terminal{} })
+		d.NewClient = func() (client.WithWatch, error) { return fake, nil }
+		cmd, _, err := plugin.NewCmd(d, "kubectl-scylla").Find([]string{"dashboard"})
+		if err == nil {
+			err = cmd.ParseFlags([]string{"-n", "demo", "--context=prod", "--as=ada"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := key(dashboard.ActionsOf(t, d, cmd))("rack1/0")
+		b, err := os.ReadFile(filepath.Join(dir, "demo-dc1-rack1-0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(string(b)), " "), failed
+	}
+	const where = "--as=ada --context=prod --namespace=demo --container=scylla demo-dc1-rack1-0"
+	for want, key := range map[string]func(ui.Actions) func(string) error{
+		"logs --as=ada --context=prod --tail=200 --namespace=demo --container=scylla demo-dc1-rack1-0": func(a ui.Actions) func(string) error { return a.Logs },
+		"exec " + where + " -- bash":                 func(a ui.Actions) func(string) error { return a.Shell },
+		"exec --stdin " + where + " -- cqlsh stdin:": func(a ui.Actions) func(string) error { return a.CQL },
+		"exec " + where + " -- nodetool status":      func(a ui.Actions) func(string) error { return a.Nodetool },
+	} {
+		if got, err := run(key); got != want || err != nil {
+			t.Errorf("got  %s\nwant %s, %v", got, want, err)
+		}
+	}
+	t.Setenv("ENDS", "demo-dc1-rack1-0=7")
+	if _, err := run(func(a ui.Actions) func(string) error { return a.Shell }); err == nil || err.Error() != "it ended with exit code 7" {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -362,6 +362,11 @@ func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
 // --kubeconfig or KUBECONFIG.
 func (c *Cluster) KubectlPath() string { return filepath.Join(c.dir, "kubectl") }
 
+// KubectlEnviron is the environment in which a program finds that kubectl, and in which it keeps its cache in the cluster's folder.
+func (c *Cluster) KubectlEnviron() []string {
+	return []string{"PATH=" + c.dir + string(os.PathListSeparator) + os.Getenv("PATH"), "KUBECACHEDIR=" + filepath.Join(c.dir, "kubectl-cache")}
+}
+
 // Kubectl runs kubectl as the administrator and returns its standard output; the error holds its standard error.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return c.KubectlInput(ctx, "", args...)

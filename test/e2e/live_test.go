@@ -18,8 +18,7 @@ import (
 // What is asked of a cluster, and changes nothing in it, shares one: its nodes' own answers, commands in its containers, force on a StatefulSet, and in the end a
 // dead node and what its data would be worth.
 func TestLiveExecForceAndDataInOneCluster(t *testing.T) {
-	covers(t, "controller/force", "internal/kube", "internal/scylla", "plugin/cqlsh", "plugin/exec", "plugin/logs", "plugin/nodetool",
-		"plugin/replace", "plugin/status")
+	covers(t, "controller/force", "internal/kube", "internal/scylla", "plugin/kubectl", "plugin/replace", "plugin/status")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_KEYSPACES": "app=dc1:3;log=dc1:1;hot=dc1:1,tablets,table:t1"}})

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -336,7 +337,7 @@ func (w *World) Plugin(ctx context.Context, args ...string) (Result, error) {
 
 func (w *World) plugin(ctx context.Context, in io.Reader, args ...string) (Result, error) {
 	cmd := exec.CommandContext(ctx, w.Images.Plugin, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Cluster.Kubeconfig(), "NO_COLOR=1", "COLUMNS=250")
+	cmd.Env = slices.Concat(os.Environ(), w.Cluster.KubectlEnviron(), []string{"KUBECONFIG=" + w.Cluster.Kubeconfig(), "NO_COLOR=1", "COLUMNS=250"})
 	var out, errb bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errb
 	err := cmd.Run()

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+)
+
+const (
+	sayIDOfMember code.Code = "HostIDOfMember"     // id, member
+	sayIDStays    code.Code = "HostIDNotRemovable" // id, why
+)
+
+// topology are the commands of nodetool that move a node's data or remove a node.
+var topology = []string{"decommission", "removenode", "excludenode", "rebuild"}
+
+// ChangesTopology is true for arguments of nodetool with a command that changes the topology. It may stand after options; "removenode status" only shows.
+func ChangesTopology(nodetool []string) bool {
+	i := slices.IndexFunc(nodetool, func(arg string) bool { return slices.Contains(topology, arg) })
+	return i >= 0 && !slices.Contains(nodetool[:i], "help") && (nodetool[i] != "removenode" || !slices.Contains(nodetool[i+1:], "status"))
+}
+
+// AgainstTopology is what speaks against such a command: the findings that are no remarks, and why a host ID among its arguments should not be removed.
+func AgainstTopology(c *cluster.Cluster, nodetool []string) []code.Message {
+	var out []code.Message
+	for _, f := range Of(c) {
+		if !f.Remark {
+			out = append(out, f.Message)
+		}
+	}
+	for _, arg := range nodetool {
+		id := hostid.Known(arg)
+		if id == "" {
+			continue
+		}
+		if i := slices.IndexFunc(c.Members(), func(m cluster.Member) bool { return m.HostID == id && m.Service != nil }); i >= 0 {
+			out = append(out, code.New(sayIDOfMember, "id", id, "member", c.Members()[i].Name()))
+		} else if why := c.Stranger(id); !why.IsZero() {
+			out = append(out, code.New(sayIDStays, "id", id, "why", why))
+		}
+	}
+	return out
+}

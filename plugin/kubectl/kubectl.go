@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubectl is the verbs that the user's own kubectl carries out: exec, cqlsh, logs and nodetool. They choose Pod and container and hand over; what runs there they do not
+// interpret, except for nodetool's changes of the topology: before these they ask, if a finding speaks against them.
+package kubectl
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+)
+
+const help = cli.MemberForms + `
+
+kubectl runs it, and must be on PATH; it gets the flags that were given, such as --context.
+
+Exit code: that of kubectl, or of the command; of all nodes 1 where it failed on any.
+2 refused before that: no such member, not running, not confirmed, or no kubectl.`
+
+// Exec makes the verb exec.
+func Exec(d *cli.Deps) *cobra.Command {
+	return (&verb{d: d}).command("exec (MEMBER | --all) -- COMMAND [ARGS...]", "Run a command in a node's ScyllaDB container, or in those of all", "",
+		"# A shell on a node", "kubectl scylla exec rack1/0 -n demo -- bash", "",
+		"# Do all nodes have the same settings?", "kubectl scylla exec --all -n demo -- bash -c 'cat /etc/scylla/scylla.yaml'", "",
+		"# Which version does each of them run?", "kubectl scylla exec --all -n demo -- scylla --version")
+}
+
+// Cqlsh makes the verb cqlsh.
+func Cqlsh(d *cli.Deps) *cobra.Command {
+	return (&verb{d: d, program: "cqlsh"}).command("cqlsh (MEMBER | --all) [-- ARGS...]", "Open the CQL shell on a node",
+		"It is the one of ScyllaDB's own image, and gets standard input.\n\n",
+		"# A CQL shell", "kubectl scylla cqlsh rack1/0 -n demo", "",
+		"# One statement", `kubectl scylla cqlsh rack1/0 -n demo -- -e "DESCRIBE KEYSPACES"`, "",
+		"# The same on every node", `kubectl scylla cqlsh --all -n demo -- -e "SELECT release_version FROM system.local"`)
+}
+
+// Nodetool makes the verb nodetool.
+func Nodetool(d *cli.Deps) *cobra.Command {
+	v := &verb{d: d, program: "nodetool"}
+	cmd := v.command("nodetool (MEMBER | --all) -- COMMAND [ARGS...]", "Run nodetool on a node, or on all",
+		`Before decommission, removenode, excludenode and rebuild it reads the status, and asks if
+a finding speaks against it. The Scylla Operator does not learn by itself what they change.
+
+`, "# Whom does this node see?", "kubectl scylla nodetool rack1/0 -n demo -- status", "",
+		"# Do all of them say the same?", "kubectl scylla nodetool --all -n demo -- status", "",
+		"# Without a question, even if a node is DOWN", "kubectl scylla nodetool rack1/2 -n demo --yes -- decommission")
+	cmd.Flags().BoolVarP(&v.yes, "yes", "y", false, "Do not ask.")
+	return cmd
+}
+
+// Logs makes the verb logs.
+func Logs(d *cli.Deps) *cobra.Command {
+	cmd := (&verb{d: d, logs: true}).command("logs MEMBER", "Show a node's log: ScyllaDB's, or that of the container it waits for", "",
+		"# What did this node say last?", "kubectl scylla logs rack1/0 -n demo --tail 50", "",
+		"# What did it say before it crashed?", "kubectl scylla logs rack1/0 -n demo --previous", "",
+		"# And what in the last ten minutes?", "kubectl scylla logs rack1/0 -n demo --since 10m")
+	cmd.GroupID = cli.GroupSee
+	cmd.Flags().BoolP("follow", "f", false, "Go on with what is written from now on, until Ctrl-C.")
+	cmd.Flags().BoolP("previous", "p", false, "Of the run before the last restart.")
+	cmd.Flags().Bool("timestamps", false, "Begin each line with the time at which it was written.")
+	cmd.Flags().Int64("tail", -1, "Only so many of the last lines; -1 shows all.")
+	cmd.Flags().Duration("since", 0, "Only what is younger than that, such as 10m.")
+	return cmd
+}
+
+// verb is one of them, and what was typed.
+type verb struct {
+	d                          *cli.Deps
+	logs, all, yes             bool
+	program, member, container string
+	typed, flags               []string // the command for the container, and the flags for kubectl
+}
+
+func (v *verb) command(use, short, long string, examples ...string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: short + ".\n\n" + long + help, Example: cli.Examples(examples...), GroupID: cli.GroupAct,
+		DisableFlagsInUseLine: true, Args: v.arguments, ValidArgsFunction: v.d.CompleteMembers,
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },
+	}
+	cmd.Flags().StringVarP(&v.container, "container", "c", "", "Another container than ScyllaDB's.")
+	if !v.logs {
+		cmd.Flags().BoolVar(&v.all, "all", false, "Run it on every node of the namespace, each line with the member before it.")
+		cmd.Flags().BoolP("stdin", "i", false, "Pass standard input to the command. A terminal is passed without it.")
+		cmd.MarkFlagsMutuallyExclusive("all", "stdin")
+	}
+	return cmd
+}
+
+// arguments takes the flags, the member and the command. Without a -- the first argument is the member.
+func (v *verb) arguments(cmd *cobra.Command, args []string) error {
+	v.typed, v.flags = args, cli.Handed(cmd.Flags(), "all", "container", "yes")
+	before := cmd.ArgsLenAtDash()
+	if !v.all && len(args) > 0 && before != 0 {
+		v.member, v.typed = args[0], args[1:]
+	}
+	switch {
+	case before > 1, v.all && before > 0, v.logs && len(v.typed) > 0:
+		return fmt.Errorf("%q is one too many: %s", v.typed[0], cmd.UseLine())
+	case v.member == "" && !v.all:
+		return fmt.Errorf("name a member: %s", cmd.UseLine())
+	case len(v.typed) == 0 && !v.logs && v.program != "cqlsh":
+		return fmt.Errorf("say what to run after --: %s", cmd.UseLine())
+	}
+	return nil
+}
+
+// run finds the members, asks if it has to, and hands over to kubectl.
+func (v *verb) run(ctx context.Context) error {
+	members, against, err := v.members(ctx)
+	if err != nil {
+		return err
+	}
+	path, err := exec.LookPath("kubectl")
+	if err != nil {
+		return exit.WithHint(exit.Refusedf("PATH has no kubectl, which runs this command"), "install kubectl, or add its folder to PATH")
+	}
+	for _, m := range against {
+		v.d.Warn("%s", words.Text(m))
+	}
+	if len(against) > 0 {
+		err = v.d.Confirm(ctx, fmt.Sprintf("Run nodetool %s all the same?", strings.Join(v.typed, " ")), "yes")
+	}
+	if err == nil && v.all {
+		err = v.each(ctx, path, members)
+	} else if err == nil {
+		err = v.kubectl(ctx, path, &members[0], v.d.Streams.In, v.d.Streams.Out, v.d.Streams.ErrOut)
+	}
+	ended, ok := errors.AsType[*exec.ExitError](err)
+	if ctx.Err() != nil || ok && ended.ExitCode() < 0 { // the same Ctrl-C ends both
+		return exit.Interrupted(err)
+	} else if ok {
+		return &exit.Error{Code: ended.ExitCode()} // kubectl has said why
+	}
+	return err
+}
+
+// members are those to run it on, with what speaks against a command that changes the topology.
+func (v *verb) members(ctx context.Context) (members []cluster.Member, against []code.Message, err error) {
+	read := cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation)}
+	asks := v.program == "nodetool" && !v.yes && diagnosis.ChangesTopology(v.typed)
+	if asks {
+		read = cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), ControllerNamespace: cli.DefaultControllerNamespace}
+	}
+	r, err := v.d.NewReader(ctx, read)
+	if err != nil {
+		return nil, nil, err
+	}
+	var clusters []*cluster.Cluster
+	if v.all {
+		clusters, err = r.All(ctx)
+	} else if c, m, failed := r.Named(ctx, v.member); failed != nil {
+		err = failed
+	} else {
+		clusters, members = []*cluster.Cluster{c}, []cluster.Member{m}
+	}
+	for _, c := range clusters {
+		if asks {
+			against = append(against, diagnosis.AgainstTopology(c, v.typed)...)
+		}
+		for _, m := range c.Members() {
+			if v.all && m.Pod != nil {
+				members = append(members, m)
+			}
+		}
+	}
+	if err == nil && len(members) == 0 {
+		err = exit.Refusedf("no node of %s has a Pod", clusters[0].Key)
+	}
+	return members, against, err
+}
+
+// kubectl runs it for a member, to its end. A nil reader is no input.
+func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in io.Reader, out, errOut io.Writer) error {
+	if m.Pod == nil {
+		return exit.WithHint(exit.Refusedf("member %s/%s has no Pod", m.Namespace, m.Member), "see why: kubectl scylla describe "+m.Member+" -n "+m.Namespace)
+	}
+	args, container, db := []string{"exec"}, v.container, ""
+	if c := cluster.ScyllaDBContainer(&m.Pod.Spec); c != nil {
+		db = c.Name
+	}
+	switch t := v.d.Terminal(); {
+	case v.logs:
+		args[0] = "logs"
+	case !v.all && t.In && t.Out:
+		args = append(args, "--stdin", "--tty")
+	case !v.all && v.program == "cqlsh":
+		args = append(args, "--stdin")
+	}
+	switch {
+	case container != "": // kubectl knows whether it is there
+	case !v.logs && db != "" && !cluster.ContainerRuns(m.Pod, db):
+		return exit.WithHint(exit.Refusedf("container %s of %s/%s does not run: it waits for %s",
+			db, m.Namespace, m.Member, cmp.Or(words.Text(m.Waiting), "what is not known")),
+			"see why: kubectl scylla logs "+m.Member+" -n "+m.Namespace)
+	case !v.logs:
+		container = db
+	default:
+		if container = cluster.LogContainer(m.Pod); container != db {
+			v.d.Say(fmt.Sprintf("%s: ScyllaDB has not started; this is container %s\n", m.Member, container))
+		}
+	}
+	args = append(append(args, v.flags...), "--namespace="+m.Namespace, "--container="+container, m.Pod.Name)
+	if !v.logs {
+		args = slices.Concat(args, []string{"--"}, strings.Fields(v.program), v.typed)
+	}
+	c := exec.CommandContext(ctx, path, args...) //nolint:gosec // the user's own kubectl
+	c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = in, out, errOut, 5*time.Second
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // it gives the terminal back
+	return c.Run()
+}
+
+// each runs it for every member, whatever becomes of one.
+func (v *verb) each(ctx context.Context, path string, members []cluster.Member) error {
+	var g errgroup.Group
+	g.SetLimit(8)
+	var streams sync.Mutex
+	failed := make([]string, len(members))
+	for i, m := range members {
+		g.Go(func() error {
+			out := &render.Lines{Mutex: &streams, To: v.d.Streams.Out, Before: m.Member + " | ", Clean: v.d.Terminal().Out}
+			errOut := &render.Lines{Mutex: &streams, To: v.d.Streams.ErrOut, Before: out.Before, Clean: v.d.Terminal().Err}
+			if err := errors.Join(v.kubectl(ctx, path, &m, nil, out, errOut), out.Close(), errOut.Close()); err != nil {
+				failed[i] = m.Member + ": " + err.Error()
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions give no error: each is in failed
+	if failed = slices.DeleteFunc(failed, func(text string) bool { return text == "" }); len(failed) > 0 {
+		return fmt.Errorf("%d of %d nodes failed: %s", len(failed), len(members), strings.Join(failed, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubectl_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
+)
+
+const member, address = "demo-dc1-rack3-0", "10.0.3.7"
+
+// recorded puts the kubectl of testdata on PATH, and returns what it was run with for a Pod: nil where it was not.
+func recorded(t *testing.T) func(pod string) []string {
+	t.Helper()
+	here, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Setenv("PATH", here+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("RECORD", dir)
+	return func(pod string) []string {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(dir, pod))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+		for i, a := range all {
+			if strings.HasPrefix(a, "--kubeconfig=") {
+				all[i] = "--kubeconfig"
+			}
+		}
+		return all
+	}
+}
+
+// objects are a cluster of three nodes, and a newcomer that waits at its barrier.
+func objects() []client.Object {
+	c := plugintest.New(3, 1)
+	c.Newcomer("dc1", "rack2", 1)
+	c.Pod(member).Status.PodIP = address
+	return c.Objects()
+}
+
+func TestHandsOver(t *testing.T) {
+	terminal, pipe := cli.Terminal{In: true, Out: true, Width: 80, Height: 24}, cli.Terminal{In: true}
+	id := plugintest.New(3, 1).Node(member).HostID
+	runs := func(args ...string) []string {
+		return append([]string{"exec", "--kubeconfig", "--namespace=demo", "--container=" + api.ContainerScyllaDB, member, "--"}, args...)
+	}
+	logs := func(pod, container string, flags ...string) []string {
+		return slices.Concat([]string{"logs"}, flags, []string{"--namespace=demo", "--container=" + container, pod})
+	}
+	for name, c := range map[string]struct {
+		args     string
+		terminal cli.Terminal
+		want     []string
+		pod      string // another one than the member's
+		says     string // on standard error
+	}{
+		"a Pod's name":        {args: "nodetool demo-dc1-rack3-0 -- info", want: runs("nodetool", "info")},
+		"pod/NAME":            {args: "nodetool pod/demo-dc1-rack3-0 -- info", want: runs("nodetool", "info")},
+		"rack/ordinal":        {args: "nodetool rack3/0 -- info", want: runs("nodetool", "info")},
+		"an IP address":       {args: "nodetool " + address + " -- info", want: runs("nodetool", "info")},
+		"a host ID":           {args: "nodetool " + id + " -- info", want: runs("nodetool", "info")},
+		"a host ID's prefix":  {args: "nodetool " + id[:4] + " -- info", want: runs("nodetool", "info")},
+		"without --":          {args: "exec rack3/0 hostname", want: runs("hostname")},
+		"flags of a command":  {args: "exec rack3/0 -- df -h --all -n x", want: runs("df", "-h", "--all", "-n", "x")},
+		"nodetool, a flag":    {args: "nodetool rack3/0 -- status -r", want: runs("nodetool", "status", "-r")},
+		"into a pipe":         {args: "exec rack3/0 -- df", terminal: pipe, want: runs("df")},
+		"on a terminal":       {args: "exec rack3/0 -- bash", terminal: terminal, want: slices.Concat([]string{"exec", "--stdin", "--tty"}, runs("bash", "stdin: typed")[1:])},
+		"with standard input": {args: "exec rack3/0 -i -- cat", want: slices.Insert(runs("cat", "stdin: typed"), 2, "--stdin=true")},
+		"cqlsh":               {args: "cqlsh rack3/0", want: slices.Concat([]string{"exec", "--stdin"}, runs("cqlsh", "stdin: typed")[1:])},
+		"cqlsh, a statement":  {args: "cqlsh rack3/0 -- -e SELECT", want: slices.Concat([]string{"exec", "--stdin"}, runs("cqlsh", "-e", "SELECT", "stdin: typed")[1:])},
+		"another container":   {args: "exec rack3/0 -c " + api.ContainerReporter + " -- id", want: []string{"exec", "--kubeconfig", "--namespace=demo", "--container=" + api.ContainerReporter, member, "--", "id"}},
+		"a container that kubectl may know": {args: "exec rack2/1 -c debugger -- id", pod: "demo-dc1-rack2-1",
+			want: []string{"exec", "--kubeconfig", "--namespace=demo", "--container=debugger", "demo-dc1-rack2-1", "--", "id"}},
+		"flags of kubectl": {args: "exec rack3/0 --context=prod --as=ada --as-group=a --as-group=b,c --as-user-extra=k=v --token=secret --request-timeout=5s --insecure-skip-tls-verify --color=never -- id",
+			want: []string{"exec", "--as=ada", "--as-group=a", "--as-group=b,c", "--as-user-extra=k=v", "--context=prod", "--insecure-skip-tls-verify=true", "--kubeconfig", "--request-timeout=5s", "--token=secret",
+				"--namespace=demo", "--container=" + api.ContainerScyllaDB, member, "--", "id"}},
+		"logs":            {args: "logs rack3/0", want: logs(member, api.ContainerScyllaDB, "--kubeconfig")},
+		"logs, terminal":  {args: "logs rack3/0 -f", terminal: terminal, want: logs(member, api.ContainerScyllaDB, "--follow=true", "--kubeconfig")},
+		"logs of another": {args: "logs rack3/0 -c " + api.ContainerReporter, want: logs(member, api.ContainerReporter, "--kubeconfig")},
+		"logs before a start": {args: "logs rack2/1", pod: "demo-dc1-rack2-1", want: logs("demo-dc1-rack2-1", api.ContainerBarrier, "--kubeconfig"),
+			says: "demo-dc1-rack2-1: ScyllaDB has not started; this is container " + api.ContainerBarrier + "\n"},
+		"flags of logs": {args: "logs rack3/0 --previous --tail 5 --timestamps --since 90s",
+			want: logs(member, api.ContainerScyllaDB, "--kubeconfig", "--previous=true", "--since=1m30s", "--tail=5", "--timestamps=true")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := recorded(t)
+			verb, rest, _ := strings.Cut(c.args, " ")
+			res := plugintest.Run{Args: append([]string{verb, "-n", "demo"}, strings.Fields(rest)...), Objects: objects(), Stdin: "typed", Terminal: c.terminal}.Do(t)
+			pod := c.pod
+			if pod == "" {
+				pod = member
+			}
+			if diff := cmp.Diff(c.want, got(pod)); diff != "" || res.Code != 0 {
+				t.Errorf("exit %d: %s\n(-want +got):\n%s", res.Code, res.Stderr, diff)
+			}
+			if want := "one of " + pod + "\ntwo \x1b[31mred"; res.Stdout != want || res.Stderr != c.says+"beside\n" {
+				t.Errorf("stdout %q, stderr %q", res.Stdout, res.Stderr)
+			}
+		})
+	}
+}
+
+// ScyllaDB's container is known by more than its name.
+func TestAContainerOfAnotherName(t *testing.T) {
+	c := plugintest.New(3, 1)
+	pod := c.Pod(member)
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == api.ContainerScyllaDB {
+			pod.Spec.Containers[i].Name, pod.Spec.Containers[i].Image = "db", "docker.io/scylladb/scylla:2026.1"
+			pod.Status.ContainerStatuses[i].Name = "db"
+		}
+	}
+	for _, args := range [][]string{{"exec", "rack3/0", "-n", "demo", "--", "id"}, {"logs", "rack3/0", "-n", "demo"}} {
+		got := recorded(t)
+		if res := (plugintest.Run{Args: args, Objects: c.Objects()}).Do(t); res.Code != 0 || !slices.Contains(got(member), "--container=db") {
+			t.Errorf("%s: exit %d, %q: %s", args, res.Code, got(member), res.Stderr)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	two := append(objects(), plugintest.NewNamed("demo", "other", "dc1", 3, 1).Objects()...)
+	noPod := plugintest.New(3, 1)
+	withoutPod := slices.DeleteFunc(noPod.Objects(), func(o client.Object) bool { return o == client.Object(noPod.Pod(member)) })
+	for name, c := range map[string]struct {
+		args, says string
+		objects    []client.Object
+	}{
+		"nobody":               {args: "exec -- df", says: "name a member: kubectl scylla exec (MEMBER | --all) -- COMMAND [ARGS...]"},
+		"nobody's log":         {args: "logs", says: "name a member: kubectl scylla logs MEMBER"},
+		"nothing to run":       {args: "exec rack3/0", says: "say what to run after --"},
+		"nodetool alone":       {args: "nodetool --all", says: "say what to run after --"},
+		"two members":          {args: "exec rack3/0 rack1/0 -- df", says: `"rack1/0" is one too many`},
+		"two logs":             {args: "logs rack3/0 rack1/0", says: `"rack1/0" is one too many`},
+		"one and all":          {args: "exec rack3/0 --all -- df", says: `"rack3/0" is one too many`},
+		"input for all":        {args: "exec --all -i -- df", says: "--all and --stdin do not go together"},
+		"an unknown member":    {args: "nodetool rack9/0 -- info", says: `no member "rack9/0" in cluster demo/demo`},
+		"an ambiguous prefix":  {args: "nodetool " + plugintest.HostID(0)[:8] + " -- info", says: "other-dc1-rack1-0 of demo/other", objects: two},
+		"an ambiguous place":   {args: "logs rack1/0", says: "other-dc1-rack1-0 of demo/other", objects: two},
+		"one without a Pod":    {args: "exec rack3/0 -- id", says: "member demo/demo-dc1-rack3-0 has no Pod", objects: withoutPod},
+		"one that waits":       {args: "exec rack2/1 -- id", says: "container scylla of demo/demo-dc1-rack2-1 does not run: it waits for init container " + api.ContainerBarrier},
+		"a host ID of nobody":  {args: "exec " + plugintest.HostID(77) + " -- id", says: "no member"},
+		"a flag of no such":    {args: "logs rack3/0 --tail=x", says: "--tail"},
+		"a flag of exec alone": {args: "logs --all", says: "--all"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recorded(t)
+			verb, rest, _ := strings.Cut(c.args, " ")
+			run := plugintest.Run{Args: append([]string{verb, "-n", "demo"}, strings.Fields(rest)...), Objects: objects()}
+			if c.objects != nil {
+				run.Objects = c.objects
+			}
+			res := run.Do(t)
+			if ran, err := os.ReadDir(os.Getenv("RECORD")); res.Code != 2 || !strings.Contains(res.Stderr, c.says) || len(ran) > 0 || err != nil {
+				t.Errorf("exit %d, ran %v, want 2 and %q:\n%s", res.Code, ran, c.says, res.Stderr)
+			}
+		})
+	}
+}
+
+// One error, before anything is asked, however many nodes there are.
+func TestWithoutKubectl(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, args := range []string{"exec rack3/0 -n demo -- id", "logs rack3/0 -n demo", "cqlsh rack3/0 -n demo", "nodetool --all -n demo -- decommission"} {
+		res := plugintest.Run{Args: append(strings.Fields(args), "--"), Objects: plugintest.New(3, 1).Down(member).Objects()}.Do(t)
+		if want := "error: PATH has no kubectl, which runs this command\ninstall kubectl, or add its folder to PATH\n"; res.Code != 2 || res.Stderr != want || res.Stdout != "" {
+			t.Errorf("%s: %+v", args, res)
+		}
+	}
+}
+
+// TestNoHarm12TopologyCommandsAsk: nodetool decommission ran at once, whatever the status says.
+func TestNoHarm12TopologyCommandsAsk(t *testing.T) {
+	id := plugintest.New(3, 1).Node(member).HostID
+	for name, c := range map[string]struct {
+		healthy bool
+		flags   []string
+		command []string
+		answer  string
+		asks    string // part of what is shown before the question; empty for no question
+		runs    bool
+	}{
+		"status":                          {command: []string{"status"}, runs: true},
+		"removenode status":               {command: []string{"removenode", "status"}, runs: true},
+		"decommission":                    {command: []string{"decommission"}, asks: member + " is DOWN"},
+		"decommission, yes":               {command: []string{"decommission"}, answer: "yes\n", asks: member + " is DOWN", runs: true},
+		"decommission, no":                {command: []string{"decommission"}, answer: "no\n", asks: member + " is DOWN"},
+		"decommission, -y":                {flags: []string{"-y"}, command: []string{"decommission"}, runs: true},
+		"decommission, all UP":            {healthy: true, command: []string{"decommission"}, runs: true},
+		"rebuild":                         {command: []string{"rebuild", "dc2"}, asks: member + " is DOWN"},
+		"removenode of a member, all UP":  {healthy: true, command: []string{"removenode", id}, asks: "host ID " + id + " is that of member " + member},
+		"excludenode of a member, all UP": {healthy: true, command: []string{"excludenode", id}, asks: "is that of member " + member},
+		"removenode of nobody, all UP":    {healthy: true, command: []string{"removenode", plugintest.HostID(77)}, asks: "may not be removed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := recorded(t)
+			cl := plugintest.New(3, 1)
+			if !c.healthy {
+				cl.Down(member)
+			}
+			args := slices.Concat([]string{"nodetool", "rack1/0", "-n", "demo"}, c.flags, []string{"--"}, c.command)
+			res := plugintest.Run{Args: args, Objects: cl.Objects(), Stdin: c.answer, Terminal: cli.Terminal{In: c.answer != ""}}.Do(t)
+			if ran := got("demo-dc1-rack1-0") != nil; ran != c.runs || res.Code != map[bool]int{true: 0, false: 2}[c.runs] {
+				t.Errorf("ran: %v, exit %d, want %v: %s", ran, res.Code, c.runs, res.Stderr)
+			}
+			if asked := strings.Contains(res.Stderr, "all the same?") || strings.Contains(res.Stderr, "not confirmed"); asked != (c.asks != "") || !strings.Contains(res.Stderr, c.asks) {
+				t.Errorf("asked: %v, want %q: %s", asked, c.asks, res.Stderr)
+			}
+		})
+	}
+}
+
+func TestTheExitCodeIsKubectls(t *testing.T) {
+	recorded(t)
+	t.Setenv("ENDS", member+"=42")
+	for _, args := range [][]string{{"nodetool", "rack3/0", "-n", "demo", "--", "status"}, {"logs", "rack3/0", "-n", "demo"}} {
+		if res := (plugintest.Run{Args: args, Objects: objects()}).Do(t); res.Code != 42 || res.Stderr != "beside\n" {
+			t.Errorf("exit %d: %q", res.Code, res.Stderr)
+		}
+	}
+}
+
+func TestOnAll(t *testing.T) {
+	got := recorded(t)
+	t.Setenv("ENDS", "demo-dc1-rack2-0=3")
+	res := plugintest.Run{Args: []string{"nodetool", "--all", "-n", "demo", "--", "status"}, Objects: objects(), Terminal: cli.Terminal{In: true, Out: true}}.Do(t)
+	lines := strings.Split(strings.TrimSuffix(res.Stdout, "\n"), "\n")
+	slices.Sort(lines)
+	var want []string
+	for _, m := range []string{"demo-dc1-rack1-0", "demo-dc1-rack2-0", "demo-dc1-rack3-0"} {
+		want = append(want, m+" | one of "+m, m+" | two  [31mred")
+		if diff := cmp.Diff([]string{"exec", "--kubeconfig", "--namespace=demo", "--container=" + api.ContainerScyllaDB, m, "--", "nodetool", "status"}, got(m)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", m, diff)
+		}
+		if !strings.Contains(res.Stderr, m+" | beside\n") {
+			t.Errorf("the standard error of %s is missing: %s", m, res.Stderr)
+		}
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if res.Code != 1 || !strings.Contains(res.Stderr, "error: 2 of 4 nodes failed: demo-dc1-rack2-0: exit status 3; demo-dc1-rack2-1: container "+api.ContainerScyllaDB+" of demo/demo-dc1-rack2-1 does not run") {
+		t.Errorf("exit %d: %s", res.Code, res.Stderr)
+	}
+	t.Setenv("ENDS", "")
+	if res := (plugintest.Run{Args: []string{"exec", "--all", "-n", "demo", "--", "true"}, Objects: plugintest.New(2, 1).Objects()}).Do(t); res.Code != 0 {
+		t.Errorf("every node ran it: %+v", res)
+	}
+}
+
+// onText ends a context at the first thing written.
+type onText struct{ end func() }
+
+func (w onText) Write(p []byte) (int, error) {
+	w.end()
+	return len(p), nil
+}
+
+func TestCtrlCEndsIt(t *testing.T) {
+	recorded(t)
+	t.Setenv("HANGS", "yes")
+	silent, keep, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keep.Close()
+	defer silent.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	res := plugintest.Run{Args: []string{"exec", "rack3/0", "-n", "demo", "--", "sleep", "60"}, Objects: objects(), In: silent, Stdout: onText{cancel}}.DoContext(ctx, t)
+	if res.Code != 130 || !strings.Contains(res.Stderr, "interrupted") {
+		t.Errorf("exit %d: %s", res.Code, res.Stderr)
+	}
+}
