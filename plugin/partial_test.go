@@ -102,7 +102,6 @@ var shown = map[string]struct {
 	"who waits":    {[]string{"barrier"}, 8},
 	"report":       {[]string{"report", "demo"}, 8},
 	"page":         {[]string{"report", "demo", "-o", "html"}, 200},
-	"markdown":     {[]string{"report", "demo", "-o", "markdown"}, 12},
 	"dashboard":    {[]string{"dashboard", "demo", "--once", "--width", "120", "--height", "40"}, 8},
 	"a screen":     {[]string{"status", "demo"}, 10},
 	"document":     {[]string{"status", "demo", "-o", "json"}, 200},

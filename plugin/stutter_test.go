@@ -164,7 +164,7 @@ func TestBadInput(t *testing.T) {
 		"barrier nope": `no member "nope"`, "describe rack9/0": `no member "rack9/0"`, "replace nope --dry-run": `no member "nope"`, "replace status nope": `no member "nope"`,
 		"status --source=nope": `--source is "nope": must be one of auto, report, annotation, live`, "status --sort-by=nope": `--sort-by is "nope": must be one of`, "status --color=x": `--color is "x": must be one of`,
 		"status -o nope": `output format "nope" is not known`, "status -o jsonpath={.x": "-o jsonpath={.x cannot be read: unclosed action", "status -o go-template={{.x": "cannot be read: ",
-		"status -o custom-columns=A": "cannot be read", "status --timeout=5": `--timeout is "5"`, "status a b": "one too many", "status --watch": "saved objects do not change",
+		"status --timeout=5": `--timeout is "5"`, "status a b": "one too many", "status --watch": "saved objects do not change",
 		"report --archive " + dir + "/no/a.zip": "there is no directory " + dir + "/no: make it first",
 	} {
 		code := 2
@@ -177,7 +177,7 @@ func TestBadInput(t *testing.T) {
 		bad{[]string{"describe", "10.0.0.1", "--from", "sample:incident"}, `no member "10.0.0.1"`, 2})
 	for format, want := range map[string]string{
 		"jsonpath={.nodes.x}": "print ClusterStatus as -o asks: x is not found", "jsonpath={.nodes[99].x}": "array index out of bounds: index 99, length 4", "go-template={{.nodes.x}}": "can't evaluate field x",
-		"go-template={{.nope | len}}": "print ClusterStatus as -o asks: ", "custom-columns=A:.seen[7]": "print column A: an object is not array or slice",
+		"go-template={{.nope | len}}": "print ClusterStatus as -o asks: ",
 	} {
 		all = append(all, bad{[]string{"status", "--from", "sample:incident", "--allow-missing-template-keys=false", "-o", format}, want, 1})
 	}

@@ -121,8 +121,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Pod = o.Service
 	}
 	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics(), window: healthpolicy.Window(o.Stabilisation, nil), policy: healthpolicy.Of(nil)}
-	b.last = b.Log.With("namespace", o.Namespace, "member", o.Service)
-	b.Log = slog.New(newBudget(b.last.Handler(), o.Clock))
+	b.Log = b.Log.With("namespace", o.Namespace, "member", o.Service)
 	if o.Disabled {
 		b.Log.Info("open: feature gate BootstrapSynchronisation is off, nothing was checked")
 		return nil
@@ -177,7 +176,6 @@ func Run(ctx context.Context, o Options) error {
 
 type barrier struct {
 	Options
-	last    *slog.Logger // for the line that ends the waiting, which no budget drops
 	client  client.WithWatch
 	lease   *leaseWatch
 	events  *events
@@ -436,7 +434,7 @@ func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.S
 	if v.Decision == bootstrap.DecisionForced {
 		attrs = append(attrs, "force", forcedBy(svc), "overruled", texts(v, time.Time{}))
 	}
-	b.last.Info("open: "+words.Verdict(v), attrs...)
+	b.Log.Info("open: "+words.Verdict(v), attrs...)
 	b.events.opened(ctx, v, svc)
 }
 

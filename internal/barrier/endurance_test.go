@@ -3,15 +3,10 @@
 package barrier
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // TestAttack9TheEventIsToldAgainWhileItBlocks: counted up each ten minutes, and written anew when the API server has forgotten it.
@@ -34,58 +29,6 @@ func TestAttack9TheEventIsToldAgainWhileItBlocks(t *testing.T) {
 			t.Errorf("after the API server has forgotten it: %+v", events)
 		}
 	})
-}
-
-// TestAttack9TheLogOfAFlappingClusterIsBounded: a node goes DOWN and comes back every four seconds.
-func TestAttack9TheLogOfAFlappingClusterIsBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, append(peers(), byOperator(report(saw(idA, "UP", idB, "DOWN"), nil)))...)
-		_, done := running(t, w)
-		for i := range 900 {
-			time.Sleep(4 * time.Second)
-			r := allUp()
-			w.update(r, func() {
-				r.Racks = report(saw(idA, "UP", idB, "DOWN"), saw(idA, []string{"DOWN", "UP"}[i%2], idB, "UP")).Racks
-			})
-		}
-		stillWaiting(t, done)
-		log := w.logged()
-		if len(log) > 500_000 || !strings.Contains(log, `"linesLeftOut":`) {
-			t.Errorf("%d bytes in an hour, lines left out are said: %t", len(log), strings.Contains(log, `"linesLeftOut":`))
-		}
-	})
-}
-
-// TestTheBudgetHoldsWhateverIsLogged: large lines, every second, for three hours.
-func TestTheBudgetHoldsWhateverIsLogged(t *testing.T) {
-	t.Parallel()
-	for name, text := range map[string]string{"a small line": "x", "a large one": strings.Repeat("x", 1500), "what is cut": strings.Repeat("é\n", 2*logLine)} {
-		clk := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
-		var out bytes.Buffer
-		log := slog.New(newBudget(slog.NewJSONHandler(&out, nil), clk)).With("member", "demo-rack1-0")
-		var last, total int
-		for hour := range 3 {
-			for range 3600 {
-				clk.SetTime(clk.Now().Add(time.Second))
-				log.Info("waiting: "+text, "blockers", []string{text, text}, "nextStep", text)
-			}
-			last = out.Len() - total
-			total = out.Len()
-			if last > 500_000 || last == 0 {
-				t.Errorf("%s: %d bytes in hour %d", name, last, hour+1)
-			}
-		}
-		if !strings.Contains(out.String(), `"linesLeftOut":`) {
-			t.Errorf("%s: what was left out is not said", name)
-		}
-		out.Reset()
-		clk.SetTime(clk.Now().Add(time.Hour))
-		log.Info("waiting: now")
-		if !strings.Contains(out.String(), "now") {
-			t.Errorf("%s: after a quiet hour a line is left out", name)
-		}
-	}
 }
 
 // TestAttack9EventsOfAFlappingClusterAreAggregated: an Event tells of what has changed, ever more seldom, and soon again once it has been quiet.

@@ -248,7 +248,7 @@ func TestCompletion(t *testing.T) {
 		"members of a list":                   {[]string{"replace", "-n", "demo", "--ignore-dead", "rack1/0,rack3/"}, "rack1/0,rack3/0\tdemo-dc1-rack3-0\n:4\n"},
 		"datacenters":                         {[]string{"force-proceed", "-n", "demo", "--datacenter", ""}, "dc1\n:4\n"},
 		"sources":                             {[]string{"status", "--source", ""}, "auto\nreport\nannotation\nlive\n:4\n"},
-		"formats":                             {[]string{"status", "-o", "j"}, "table\nwide\ncustom-columns=...\njson\nyaml\nname\njsonpath=...\njsonpath-file=...\ngo-template=...\ngo-template-file=...\n:6\n"},
+		"formats":                             {[]string{"status", "-o", "j"}, "table\nwide\njson\nyaml\nname\njsonpath=...\njsonpath-file=...\ngo-template=...\ngo-template-file=...\n:6\n"},
 		"shells":                              {[]string{"completion", "z"}, "zsh\n:4\n"},
 		"verbs":                               {[]string{"for"}, "force-proceed\tLet a member start ScyllaDB although its barrier holds it back\nforce-bootstrap\tThe same as force-proceed\n:4\n"},
 		"nothing that cannot be read is said": {[]string{"status", "-n", "nowhere", ""}, ":4\n"},

@@ -27,8 +27,6 @@ type OutputFlags struct {
 	print   *genericclioptions.PrintFlags
 	formats []string // beyond those of cli-runtime
 	printer printers.ResourcePrinter
-	custom  bool // -o custom-columns is one of them
-	columns *Columns
 }
 
 // AddFlags binds the flags. text are the verb's own formats ("wide"); the empty format is always the ordinary text.
@@ -42,11 +40,7 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command, text ...string) {
 }
 
 func (f *OutputFlags) allowed() []string {
-	formats := slices.Clone(f.formats)
-	if f.custom {
-		formats = append(formats, customColumns+"...")
-	}
-	return append(formats, "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...", "go-template=...", "go-template-file=...")
+	return append(slices.Clone(f.formats), "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...", "go-template=...", "go-template-file=...")
 }
 
 // Validate makes the printer, so that a format or template that is wrong is refused before anything is asked.
@@ -55,11 +49,6 @@ func (f *OutputFlags) Validate() error {
 	templated := f.print.TemplatePrinterFlags.TemplateArgument != nil && *f.print.TemplatePrinterFlags.TemplateArgument != ""
 	if format == "" && !templated || slices.Contains(f.formats, format) {
 		return nil
-	}
-	if spec, found := strings.CutPrefix(format, customColumns); found && f.custom {
-		columns, err := parseColumns(spec)
-		f.columns = columns
-		return err
 	}
 	p, err := f.print.ToPrinter()
 	if err != nil {
@@ -74,12 +63,6 @@ func (f *OutputFlags) Validate() error {
 
 // Text is true when a text is asked for, not a document.
 func (f *OutputFlags) Text() bool { return f.printer == nil }
-
-// AllowColumns adds -o custom-columns=...; before AddFlags.
-func (f *OutputFlags) AllowColumns() { f.custom = true }
-
-// Columns are those that the user chose; nil for every other format.
-func (f *OutputFlags) Columns() *Columns { return f.columns }
 
 // Format is the verb's own format that was asked for, or empty.
 func (f *OutputFlags) Format() string {
@@ -162,14 +145,4 @@ func (d *Deps) repeat(doc any) {
 	if c, ok := doc.(interface{ InContext(name string) }); ok {
 		c.InContext(d.foreignContext())
 	}
-}
-
-// JSON is a document as -o json has it, on one line. The document itself stays as it is: it is shown, too.
-func (d *Deps) JSON(doc any) []byte {
-	if o, ok := doc.(runtime.Object); ok {
-		doc = o.DeepCopyObject()
-		d.repeat(doc)
-	}
-	data, _ := json.Marshal(doc) // documents hold texts, numbers and times only
-	return words.VisibleJSON(data)
 }

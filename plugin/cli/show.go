@@ -40,7 +40,6 @@ type ShowFlags struct {
 	Output OutputFlags
 	Wait   WaitFlags
 	Watch  bool
-	Exec   string
 	// Formats of the text; "wide" where none is given.
 	Formats []string
 }
@@ -54,7 +53,6 @@ func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
 	f.Output.AddFlags(cmd, f.Formats...)
 	f.Wait.AddFlags(cmd, until)
 	cmd.Flags().BoolVarP(&f.Watch, "watch", "w", false, "Show it again whenever it changes, until Ctrl-C.")
-	cmd.Flags().StringVar(&f.Exec, "exec", "", "With --watch: run this shell command at every change, not at the first look. Its standard input is the whole document as JSON, whatever -o is (of status always a ClusterStatusList); flags that choose what is read apply to it (--source, -n, -A, -l, --context), those that choose what is shown do not (-o, --problems, --sort-by, --no-headers, --all). What it prints goes to standard error. Of status the variables SCYLLA_CLUSTER, SCYLLA_VERDICT, SCYLLA_SUMMARY and SCYLLA_CHANGES say what it is.")
 	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
 }
 
@@ -62,9 +60,6 @@ func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
 func (f *ShowFlags) Validate(cmd *cobra.Command) error {
 	if f.Read.From != "" && (f.Watch || f.Wait.Wait) {
 		return exit.Usagef("saved objects do not change: --from goes with neither --watch nor --wait")
-	}
-	if f.Exec != "" && !f.Watch {
-		return exit.Usagef("--exec does nothing without --watch")
 	}
 	if err := f.Wait.Validate(cmd); err != nil {
 		return err
@@ -89,8 +84,8 @@ type Shown[T any] struct {
 	Wished  func(T) (done bool, why string, err error)
 	// Awaited is the Subject while there is no document yet; empty for a verb that does not wait for a cluster to exist.
 	Awaited string
-	// What returns the differences between two documents.
-	What func(before, after T) Changed
+	// What returns the differences between two documents, one text each; nil where none are written.
+	What func(before, after T) []string
 }
 
 // Show reads and prints as the flags require.
@@ -133,7 +128,7 @@ func missing(err error) bool {
 func watch[T any](ctx context.Context, d *Deps, reader *Reader, f *ShowFlags, s Shown[T]) error {
 	var changed <-chan struct{}
 	var before T
-	return d.Watch(ctx, f.Exec, func(ctx context.Context) (Frame, error) {
+	return d.Watch(ctx, func(ctx context.Context) (Frame, error) {
 		doc, snapshots, err := s.Load(ctx, reader)
 		if err != nil {
 			return Frame{}, err
@@ -141,14 +136,11 @@ func watch[T any](ctx context.Context, d *Deps, reader *Reader, f *ShowFlags, s 
 		if changed == nil {
 			changed = reader.Watch(ctx, snapshots)
 		}
-		frame := Frame{Key: s.Key(doc), Changed: changed, Dated: f.Output.Text() && f.Output.Columns() == nil, Draw: func() error { return s.Print(doc) }}
-		last := before
-		before, frame.What = doc, func() Changed {
-			if s.What != nil {
-				return s.What(last, doc)
-			}
-			return Changed{Stdin: d.JSON(doc)}
+		frame := Frame{Key: s.Key(doc), Changed: changed, Dated: f.Output.Text(), Draw: func() error { return s.Print(doc) }}
+		if last := before; s.What != nil {
+			frame.What = func() []string { return s.What(last, doc) }
 		}
+		before = doc
 		return frame, nil
 	})
 }

@@ -25,8 +25,8 @@ type Frame struct {
 	Key string
 	// Changed, when not nil, replaces the signal that was used so far.
 	Changed <-chan struct{}
-	// What returns the differences from the frame before; nil where they cannot be determined.
-	What func() Changed
+	// What returns the differences from the frame before, one text each; nil where they cannot be determined.
+	What func() []string
 	// Dated puts the time and what changed before every state in a file; false for documents, which a program reads.
 	Dated bool
 }
@@ -44,9 +44,9 @@ func dateline(at time.Time, texts []string) string {
 	return line + "\n"
 }
 
-// Watch draws frame after frame until ctx ends, runs the command, if any, at every change, and then returns exit.Interrupted. An error of the first frame ends it; later errors
-// are reported on standard error, and the frame is tried again.
-func (d *Deps) Watch(ctx context.Context, command string, next func(ctx context.Context) (Frame, error)) error {
+// Watch draws frame after frame until ctx ends, and then returns exit.Interrupted. An error of the first frame ends it; later errors are reported on standard error, and the frame
+// is tried again.
+func (d *Deps) Watch(ctx context.Context, next func(ctx context.Context) (Frame, error)) error {
 	tty := d.Terminal().Out && d.env("TERM") != "dumb"
 	every := pollInterval
 	if tty {
@@ -73,14 +73,14 @@ func (d *Deps) Watch(ctx context.Context, command string, next func(ctx context.
 			if f.Changed != nil {
 				changed = f.Changed
 			}
-			var what Changed
 			change := drawn && f.Key != last
-			if change && f.What != nil {
-				what = f.What()
-			}
 			if tty || !drawn || change {
 				if f.Dated && !tty {
-					_, _ = fmt.Fprint(d.Streams.Out, dateline(d.Clock.Now(), what.Texts))
+					var what []string
+					if change && f.What != nil {
+						what = f.What()
+					}
+					_, _ = fmt.Fprint(d.Streams.Out, dateline(d.Clock.Now(), what))
 				}
 				if tty {
 					// Cursor home, draw, then clear the rest below: clearing first would flicker.
@@ -90,9 +90,7 @@ func (d *Deps) Watch(ctx context.Context, command string, next func(ctx context.
 					return err
 				}
 			}
-			if last, drawn = f.Key, true; change && command != "" {
-				d.onChange(ctx, command, what)
-			}
+			last, drawn = f.Key, true
 		}
 		select {
 		case <-ctx.Done():

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -31,11 +30,9 @@ const pageName = "report.html"
 
 // The verb's own output formats.
 const (
-	formatTable    = "table"
-	formatWide     = "wide"
-	formatHTML     = "html"
-	formatSVG      = "svg"
-	formatMarkdown = "markdown"
+	formatTable = "table"
+	formatWide  = "wide"
+	formatHTML  = "html"
 )
 
 type options struct {
@@ -84,9 +81,8 @@ Exit code: 0 the report was made, healthy or not; 1 error; 2 usage, or the file 
 			"kubectl scylla report -A",
 			"kubectl scylla report -n demo --problems -o wide",
 			"",
-			"# A page to mail or print, and the matrix alone as a picture",
+			"# A page to mail or print",
 			"kubectl scylla report demo -n demo -o html > demo.html",
-			"kubectl scylla report demo -n demo -o svg > demo.svg",
 			"",
 			"# Pack it for an expert, who then looks at it as if it were live",
 			"kubectl scylla report demo -n demo --archive demo.zip",
@@ -94,9 +90,8 @@ Exit code: 0 the report was made, healthy or not; 1 error; 2 usage, or the file 
 		),
 	}, cli.GroupSee, d.CompleteClusters, o)
 	o.read.AddFlags(cmd, true)
-	o.output.AllowColumns()
 	o.table.AddFlags(cmd)
-	o.output.AddFlags(cmd, formatTable, formatWide, formatHTML, formatSVG, formatMarkdown)
+	o.output.AddFlags(cmd, formatTable, formatWide, formatHTML)
 	cmd.Flags().StringVar(&o.archive, "archive", "", "Pack an archive into this file (FILE.zip) instead of showing the report. -o json and -o yaml then print what it holds.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "With --archive: replace the file when it exists.")
 	cmd.Flags().IntVar(&o.logs, "logs", defaultLogs, "With --archive: lines kept of the log of each container that is not well, and as many of its run before; 0 keeps none.")
@@ -115,14 +110,14 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	if err := o.table.Validate(&o.output); err != nil {
 		return err
 	}
-	onePage := slices.Contains([]string{formatHTML, formatSVG}, o.output.Format())
+	onePage := o.output.Format() == formatHTML
 	switch {
 	case o.Name != "" && o.read.Selector != "":
 		return exit.Usagef("name a cluster or choose by --selector, not both")
 	case onePage && o.several():
-		return exit.Usagef("-o %s draws one cluster: name it; --archive and the other formats hold several", o.output.Format())
-	case (onePage || o.output.Format() == formatMarkdown) && o.table != (cli.TableFlags{}):
-		return exit.Usagef("--problems, --sort-by and --no-headers are for tables and documents, not for -o %s", o.output.Format())
+		return exit.Usagef("-o html draws one cluster: name it; --archive and the other formats hold several")
+	case onePage && o.table != (cli.TableFlags{}):
+		return exit.Usagef("--problems, --sort-by and --no-headers are for tables and documents, not for -o html")
 	case o.archive != "" && o.table != (cli.TableFlags{}):
 		return exit.Usagef("--archive holds every node: --problems, --sort-by and --no-headers do nothing with it")
 	case o.archive == "" && cmd.Flags().Changed("archive"):
@@ -264,42 +259,30 @@ func (o *options) page(ctx context.Context, saved *bundle.Saved, c *bundle.Clust
 }
 
 func (o *options) show(reports []*page.Report) error {
-	if c := o.output.Columns(); c != nil {
-		return c.Print(o.d, o.items(reports), !o.table.NoHeaders)
-	}
-	if !o.output.Text() {
+	switch {
+	case !o.output.Text():
 		return o.document(reports)
+	case o.output.Format() == formatHTML:
+		return o.showPage(reports[0])
 	}
-	var write func(io.Writer, *page.Report) error
-	switch o.output.Format() {
-	case formatHTML:
-		write = page.HTML
-	case formatSVG:
-		write = page.SVG
-	case formatMarkdown:
-		write = page.Markdown
-	default:
-		opts := o.table.Options(o.d.Options(o.output.Format() == formatWide))
-		texts := make([]string, len(reports))
-		for i, r := range reports {
-			texts[i] = r.Text(opts)
-		}
-		between := "\n"
-		if opts.NoHeaders {
-			between = ""
-			o.nameLines(reports, texts)
-		}
-		return o.d.Print(strings.Join(texts, between), opts)
-	}
-	// It is drawn whole before any of it is written: a page that breaks off looks complete.
-	var b bytes.Buffer
+	opts := o.table.Options(o.d.Options(o.output.Format() == formatWide))
+	texts := make([]string, len(reports))
 	for i, r := range reports {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		if err := write(&b, r); err != nil {
-			return err
-		}
+		texts[i] = r.Text(opts)
+	}
+	between := "\n"
+	if opts.NoHeaders {
+		between = ""
+		o.nameLines(reports, texts)
+	}
+	return o.d.Print(strings.Join(texts, between), opts)
+}
+
+// showPage draws the page whole before any of it is written: a page that breaks off looks complete.
+func (o *options) showPage(r *page.Report) error {
+	var b bytes.Buffer
+	if err := page.HTML(&b, r); err != nil {
+		return err
 	}
 	if _, err := b.WriteTo(o.d.Streams.Out); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
@@ -343,23 +326,6 @@ func (o *options) document(reports []*page.Report) error {
 		return o.output.Document(o.d, items...)
 	}
 	return o.output.Document(o.d, page.NewList(reports))
-}
-
-// items are the lines of -o custom-columns: the nodes of a cluster, or several clusters.
-func (o *options) items(reports []*page.Report) []any {
-	var out []any
-	if o.several() {
-		for _, r := range reports {
-			if !o.table.Problems || !r.Healthy {
-				out = append(out, r)
-			}
-		}
-		return out
-	}
-	for _, n := range reports[0].ChosenNodes(o.table.Problems, o.table.SortBy) {
-		out = append(out, n)
-	}
-	return out
 }
 
 // pages are the names of the reports as pages within an archive.

@@ -131,12 +131,6 @@ func TestReport(t *testing.T) {
 	if err := os.WriteFile(existing, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	partition := plugintest.New(2, 2)
-	for _, a := range []string{"demo-dc1-rack1-0", "demo-dc1-rack1-1"} {
-		for _, b := range []string{"demo-dc1-rack2-0", "demo-dc1-rack2-1"} {
-			partition.Sees(a, b, api.NodeStatusDown, plugintest.Now.Add(-90*time.Second)).Sees(b, a, api.NodeStatusDown, plugintest.Now.Add(-80*time.Second))
-		}
-	}
 	args := func(more ...string) []string { return append([]string{"report", "demo", "-n", "demo"}, more...) }
 	cases := map[string]plugintest.Run{
 		"table":                       {Args: args(), Objects: troubled().Objects()},
@@ -146,12 +140,6 @@ func TestReport(t *testing.T) {
 		"json":                        {Args: args("-o", "json"), Objects: troubled().Objects()},
 		"yaml":                        {Args: args("-o", "yaml"), Objects: troubled().Objects()},
 		"a field":                     {Args: args("-o", "jsonpath={.kind} {.changes[0].text}"), Objects: troubled().Objects()},
-		"markdown":                    {Args: args("-o", "markdown"), Objects: troubled().Objects()},
-		"markdown of a partition":     {Args: args("-o", "markdown"), Objects: partition.Objects()},
-		"markdown by rack":            {Args: args("-o", "markdown"), Objects: plugintest.New(3, 20).Down("demo-dc1-rack3-0").Objects()},
-		"svg":                         {Args: args("-o", "svg"), Objects: troubled().Objects()},
-		"svg by rack":                 {Args: args("-o", "svg"), Objects: plugintest.New(3, 20).Down("demo-dc1-rack3-0").Objects()},
-		"svg of nothing":              {Args: args("-o", "svg"), Objects: plugintest.New(0, 0).Add(plugintest.New(1, 1).NoReports().Service("demo-dc1-rack1-0")).Objects()},
 		"html":                        {Args: args("-o", "html"), Objects: troubled().Objects()},
 		"by rack":                     {Args: args(), Objects: plugintest.New(3, 20).Down("demo-dc1-rack3-0").Objects(), Terminal: narrow},
 		"events may not be listed":    {Args: args(), Objects: troubled().Objects(), Funcs: noEvents},
@@ -436,7 +424,7 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 			}
 			verbs := [][]string{
 				{"status", cluster}, {"status", cluster, "-o", "wide"}, {"status", cluster, "-o", "yaml"}, {"status", "-A"}, {"barrier"}, {"barrier", "-o", "json"},
-				{"report", cluster}, {"report", cluster, "-o", "json"}, {"report", cluster, "-o", "html"}, {"report", cluster, "-o", "svg"}, {"report", cluster, "-o", "markdown"},
+				{"report", cluster}, {"report", cluster, "-o", "json"}, {"report", cluster, "-o", "html"},
 				{"replace", "status"}, {"replace", "status", "-o", "json"},
 				{"dashboard", cluster, "--once", "--width", "160", "--height", "60"},
 			}

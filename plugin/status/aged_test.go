@@ -47,7 +47,7 @@ func TestNoHarm13SavedObjectsHaveAnAgeOfTheirOwn(t *testing.T) {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				read := func(after time.Duration) (found int, all string) {
 					for _, args := range [][]string{
-						{"status", "demo", "--all"}, {"status", "demo", "-o", "json"}, {"barrier"}, {"barrier", member}, {"describe", member}, {"report", "demo", "-o", "markdown"}, {"report", "demo", "-o", "html"},
+						{"status", "demo", "--all"}, {"status", "demo", "-o", "json"}, {"barrier"}, {"barrier", member}, {"describe", member}, {"report", "demo", "-o", "wide"}, {"report", "demo", "-o", "html"},
 						{"replace", "status"}, {"replace", member, "--dry-run=client", "--skip-check=data"}, {"dashboard", "--once"},
 					} {
 						text := plugintest.Run{Args: append(args, "--from", file), Clock: clocktesting.NewFakeClock(plugintest.Now.Add(after))}.Transcript(t)

@@ -43,7 +43,7 @@ func TestAttack8AClaimThatIsDeletedUnderALiveNode(t *testing.T) {
 	for name, args := range map[string][]string{
 		"status":     {"status", "-n", "demo"},
 		"describe":   {"describe", target, "-n", "demo"},
-		"Markdown":   {"report", "-n", "demo", "-o", "markdown"},
+		"report":     {"report", "-n", "demo", "-o", "wide"},
 		"a document": {"status", "-n", "demo", "-o", "yaml"},
 	} {
 		for _, operator := range []bool{false, true} {
@@ -60,7 +60,7 @@ func TestAttack8AClaimThatIsDeletedUnderALiveNode(t *testing.T) {
 							t.Errorf("does not say %q", w)
 						}
 					}
-					if wantCode := map[bool]int{true: 0, false: 3}[name == "Markdown" || name == "describe"]; got.Code != wantCode || strings.Contains(text, "kubectl scylla replace "+target) {
+					if wantCode := map[bool]int{true: 0, false: 3}[name == "report" || name == "describe"]; got.Code != wantCode || strings.Contains(text, "kubectl scylla replace "+target) {
 						t.Errorf("exit %d", got.Code)
 					}
 					if t.Failed() {

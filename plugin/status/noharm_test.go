@@ -62,7 +62,7 @@ func TestNoHarm4OnlyAHostIDOfOurOwnRackIsRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			id := lost(0, 2).Node(gone).HostID
 			var all strings.Builder
-			for _, args := range [][]string{{"status", "demo", "--all"}, {"status", "demo", "-o", "json"}, {"describe", id}, {"report", "demo", "-o", "markdown"}, {"replace", "status"}} {
+			for _, args := range [][]string{{"status", "demo", "--all"}, {"status", "demo", "-o", "json"}, {"describe", id}, {"report", "demo", "-o", "wide"}, {"replace", "status"}} {
 				all.WriteString(plugintest.Run{Args: append(args, "-n", "demo"), Objects: tc.objects}.Transcript(t))
 			}
 			got := strings.Join(strings.Fields(strings.ReplaceAll(all.String(), "\\\n", "")), " ")
@@ -184,7 +184,7 @@ func TestNoHarm9ARackThatIsAwayIsOneCauseEverywhere(t *testing.T) {
 	objects := c.Objects()
 	const want = "replace no node while all of it is away"
 	for _, args := range [][]string{
-		{"status", "demo", "--all"}, {"barrier", waits}, {"describe", "demo-dc1-rack3-0"}, {"report", "demo", "-o", "markdown"}, {"replace", "demo-dc1-rack3-0", "--dry-run=client"},
+		{"status", "demo", "--all"}, {"barrier", waits}, {"describe", "demo-dc1-rack3-0"}, {"report", "demo", "-o", "wide"}, {"replace", "demo-dc1-rack3-0", "--dry-run=client"},
 	} {
 		text := plugintest.Run{Args: append(args, "-n", "demo"), Objects: objects}.Transcript(t)
 		got := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")

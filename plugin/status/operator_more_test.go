@@ -87,7 +87,7 @@ func TestBesideOperator1ARemovenodeNeedsAllTheSigns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			saved := string(plugintest.SavedYAML(t, tc.objects))
 			var all strings.Builder
-			for _, args := range [][]string{{"status", "--all"}, {"status", "-o", "json"}, {"status", "--source=annotation"}, {"barrier"}, {"report", "-o", "markdown"}, {"replace", "status"}} {
+			for _, args := range [][]string{{"status", "--all"}, {"status", "-o", "json"}, {"status", "--source=annotation"}, {"barrier"}, {"report", "-o", "wide"}, {"replace", "status"}} {
 				all.WriteString(plugintest.Run{Args: append(args, "--from", "-"), Stdin: saved}.Transcript(t))
 			}
 			got := strings.Join(strings.Fields(strings.ReplaceAll(all.String(), "\\\n", "")), " ")

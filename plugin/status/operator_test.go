@@ -69,7 +69,7 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 			var all strings.Builder
 			for _, args := range [][]string{
 				{"status", "--from", "-", "-o", "wide"}, {"status", "--from", "-"}, {"status", "--from", "-", "-o", "json"}, {"status", "--from", "-", "--source=annotation"},
-				{"barrier", "--from", "-", "demo-dc1-rack2-1"}, {"report", "--from", "-", "-o", "markdown"}, {"replace", "status", "--from", "-"},
+				{"barrier", "--from", "-", "demo-dc1-rack2-1"}, {"report", "--from", "-", "-o", "wide"}, {"replace", "status", "--from", "-"},
 			} {
 				if args[0] == "barrier" && !strings.Contains(saved, args[3]+"\n") {
 					continue

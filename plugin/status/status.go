@@ -72,9 +72,8 @@ Exit code: 0 healthy, 3 not healthy, 3 unknown as well, 4 not healthy within --t
 			"# Members that somebody sees DOWN, for a script",
 			`kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`,
 			"",
-			"# Only what is wrong, and columns for a script",
+			"# Only what is wrong",
 			"kubectl scylla status -n demo --problems",
-			"kubectl scylla status -n demo --no-headers -o custom-columns=MEMBER:.member,IP:.podIP,SEEN:.seen.status",
 			"",
 			"# Ask each node itself: needs no controller, no report and no agent",
 			"kubectl scylla status -n demo --source live",
@@ -84,7 +83,6 @@ Exit code: 0 healthy, 3 not healthy, 3 unknown as well, 4 not healthy within --t
 		),
 	}, cli.GroupSee, d.CompleteClusters, o)
 	o.Formats = []string{"table", "wide"}
-	o.Output.AllowColumns()
 	o.AddFlags(cmd, "the cluster is healthy")
 	o.table.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.all, "all", false, "Every node, the whole matrix and every blocker, however long that is. Without it the text fits the terminal, or 80x24 where there is none (COLUMNS gives another width).")
@@ -108,7 +106,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 // Run shows the status once, at every change, or once it is healthy.
 func (o *options) Run(ctx context.Context) error {
 	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]render.ClusterStatus]{
-		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy, Awaited: o.awaited(), What: o.what,
+		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy, Awaited: o.awaited(), What: what,
 	})
 }
 
@@ -141,9 +139,6 @@ func (o *options) single(docs []render.ClusterStatus) bool {
 }
 
 func (o *options) print(docs []render.ClusterStatus) error {
-	if c := o.Output.Columns(); c != nil {
-		return c.Print(o.d, o.items(docs), !o.table.NoHeaders)
-	}
 	if o.Output.Text() {
 		opts := o.table.Options(o.d.Options(o.Output.Format() == "wide"))
 		opts.All = o.all
@@ -176,22 +171,6 @@ func (o *options) choose(docs []render.ClusterStatus) []render.ClusterStatus {
 		d := docs[i]
 		d.Nodes = d.ChosenNodes(o.table.Problems, o.table.SortBy)
 		out = append(out, d)
-	}
-	return out
-}
-
-// items are the lines of -o custom-columns: the nodes of a cluster, or several clusters.
-func (o *options) items(docs []render.ClusterStatus) []any {
-	var out []any
-	docs = o.choose(docs)
-	if o.single(docs) {
-		for i := range docs[0].Nodes {
-			out = append(out, &docs[0].Nodes[i])
-		}
-		return out
-	}
-	for i := range docs {
-		out = append(out, &docs[i])
 	}
 	return out
 }
@@ -258,27 +237,22 @@ func (o *options) awaited() string {
 }
 
 // what returns the differences between two looks.
-func (o *options) what(before, after []render.ClusterStatus) cli.Changed {
-	var c cli.Changed
+func what(before, after []render.ClusterStatus) (texts []string) {
 	old := map[string]*render.ClusterStatus{}
 	for i := range before {
 		old[before[i].Namespace+"/"+before[i].Name] = &before[i]
 	}
-	var names, verdicts, summaries []string
 	for i := range after {
 		d := &after[i]
 		name := d.Namespace + "/" + d.Name
-		names, verdicts, summaries = append(names, name), append(verdicts, d.Verdict), append(summaries, d.Summary)
 		for _, text := range render.Changes(old[name], d) {
 			if len(after) > 1 {
 				text = name + ": " + text
 			}
-			c.Texts = append(c.Texts, text)
+			texts = append(texts, text)
 		}
 	}
-	c.Env = []string{"SCYLLA_CLUSTER=" + strings.Join(names, ","), "SCYLLA_VERDICT=" + strings.Join(verdicts, ","), "SCYLLA_SUMMARY=" + strings.Join(summaries, "\n")}
-	c.Stdin = o.d.JSON(render.NewClusterStatusList(after))
-	return c
+	return texts
 }
 
 func subject(docs []render.ClusterStatus, _ []*cluster.Cluster) string {

@@ -37,17 +37,16 @@ func TestEveryVerbSaysHowOldTheViewIs(t *testing.T) {
 		args []string
 		want string
 	}{
-		"status":             {[]string{"status", "demo"}, long},
-		"barrier":            {[]string{"barrier", "demo-dc1-rack1-0"}, long + "; it has said so for 12s, its clock against this one"},
-		"barrier as JSON":    {[]string{"barrier", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
-		"who waits":          {[]string{"barrier"}, long + "; it has said so for 12s, its clock against this one"},
-		"who waits as JSON":  {[]string{"barrier", "-o", "jsonpath={.views[0].namespace}/{.views[0].cluster} {.views[0].epoch}.{.views[0].seq}"}, "demo/demo 3.41"},
-		"describe":           {[]string{"describe", "demo-dc1-rack1-0"}, long + "; it has said so for 12s, its clock against this one"},
-		"describe as JSON":   {[]string{"describe", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
-		"report":             {[]string{"report", "demo"}, long},
-		"report as Markdown": {[]string{"report", "demo", "-o", "markdown"}, long},
-		"report as HTML":     {[]string{"report", "demo", "-o", "html"}, long},
-		"status as JSON":     {[]string{"status", "demo", "-o", "jsonpath={.view.epoch}.{.view.seq}"}, "3.41"},
+		"status":            {[]string{"status", "demo"}, long},
+		"barrier":           {[]string{"barrier", "demo-dc1-rack1-0"}, long + "; it has said so for 12s, its clock against this one"},
+		"barrier as JSON":   {[]string{"barrier", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
+		"who waits":         {[]string{"barrier"}, long + "; it has said so for 12s, its clock against this one"},
+		"who waits as JSON": {[]string{"barrier", "-o", "jsonpath={.views[0].namespace}/{.views[0].cluster} {.views[0].epoch}.{.views[0].seq}"}, "demo/demo 3.41"},
+		"describe":          {[]string{"describe", "demo-dc1-rack1-0"}, long + "; it has said so for 12s, its clock against this one"},
+		"describe as JSON":  {[]string{"describe", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
+		"report":            {[]string{"report", "demo"}, long},
+		"report as HTML":    {[]string{"report", "demo", "-o", "html"}, long},
+		"status as JSON":    {[]string{"status", "demo", "-o", "jsonpath={.view.epoch}.{.view.seq}"}, "3.41"},
 	} {
 		args := append(c.args, "-n", "demo")
 		if got := strings.Join(strings.Fields(plugintest.Run{Args: args, Objects: viewed(t, v)}.Do(t).Stdout), " "); !strings.Contains(got, c.want) {

@@ -338,7 +338,7 @@ func (w *wire) situations(rows map[string]string, ours bool) {
 	w.annotate(third, "{")
 	w.want(3, "the annotation of Pod "+third+" cannot be read, and the Scylla Operator then leaves the whole report as it was", "status")
 	w.want(3, "WAIT", "barrier", newcomer)
-	w.want(0, "NOT HEALTHY", "report", "-o", "markdown")
+	w.want(0, "NOT HEALTHY", "report")
 	if ours {
 		namespace := w.namespace
 		w.namespace = "" // install takes none

@@ -109,14 +109,12 @@ var demoExamples = []example{
 	{line: "kubectl scylla status demo -n demo --wait --timeout 10m", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone"},
 	{line: "kubectl scylla status -n demo", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone"},
 	{line: "kubectl scylla status -n demo --problems", says: "No node has a problem."},
-	{line: "kubectl scylla status -n demo --no-headers -o custom-columns=MEMBER:.member,IP:.podIP,SEEN:.seen.status", says: "demo-dc1-rack3-0"},
 	{line: "kubectl scylla status -n demo --source live", says: "from live (ScyllaDB answered on 3 of 3 Pods)"},
 	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla status --from -", says: "✓ HEALTHY demo/demo"},
 	{line: "kubectl scylla report -n demo", says: "demo-dc1-rack3-0"},
 	{line: "kubectl scylla report -A", says: "demo-dc1-rack3-0"},
 	{line: "kubectl scylla report -n demo --problems -o wide", says: "No node has a problem."},
 	{line: "kubectl scylla report demo -n demo -o html > demo.html"},
-	{line: "kubectl scylla report demo -n demo -o svg > demo.svg"},
 	{line: "kubectl scylla report demo -n demo --archive demo.zip", says: "demo.zip"},
 	{line: "kubectl scylla status --from demo.zip", says: "✓ HEALTHY demo/demo"},
 	// The archive is of a healthy cluster.
@@ -241,7 +239,7 @@ func TestExamples(t *testing.T) {
 		}
 		t.Logf("%s %s", time.Since(began).Round(time.Millisecond), e.line)
 	}
-	for _, name := range []string{"demo.html", "demo.svg", "saved.yaml"} {
+	for _, name := range []string{"demo.html", "saved.yaml"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("an example was to write %s: %v", name, err)
 		}

@@ -170,7 +170,7 @@ func newPage(r *Report) *pageData {
 		more = drawRacks(r, g, d.Racks)
 	}
 	if len(g.lines) > 0 {
-		d.Matrix = template.HTML(draw(r, g, false, more)) //nolint:gosec // the drawing escapes every text that it did not make itself
+		d.Matrix = template.HTML(draw(r, g, more)) //nolint:gosec // the drawing escapes every text that it did not make itself
 	}
 	for _, o := range r.Reports {
 		d.ObjectList = append(d.ObjectList, objectLine{o, cmp.Or(r.objectAge(o), "not known"), used(o)})

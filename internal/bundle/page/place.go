@@ -3,8 +3,6 @@
 package page
 
 import (
-	"cmp"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
@@ -16,11 +14,6 @@ type Place struct {
 	// KubernetesNode is the name, State what kubectl shows as its status ("Ready", "NotReady,SchedulingDisabled"), or Gone; empty where it was not read.
 	KubernetesNode string `json:"kubernetesNode,omitempty"`
 	State          string `json:"kubernetesNodeState,omitempty"`
-}
-
-// machine is the Kubernetes node, with its state where that is abnormal.
-func (p Place) machine() string {
-	return cmp.Or(cluster.KubernetesNode{Name: p.KubernetesNode, State: p.State}.String(), "-")
 }
 
 // addPlaces lists the Pods by their Kubernetes nodes.

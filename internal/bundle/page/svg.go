@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/xml"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -17,12 +16,11 @@ import (
 // Rules for what <use> repeats must not name its surroundings: they do not reach into the copies, inherited variables do.
 // Colours go with a glyph each, so that none is told by its colour alone; they are told apart with any of the common colour blindnesses.
 const svgStyle = `
-.mx{--ink:#1b2026;--dim:#5b6570;--rule:#c9d1da;--up:#cfeae0;--up-i:#05604a;--down:#c84a00;--down-i:#fff;--unk:#f7d782;--unk-i:#5a4200;--mis:#e7bfd6;--mis-i:#6a1f4e;--none:#eef1f4;--none-i:#b4bdc7;--back:#fff}
-@media (prefers-color-scheme:dark){.mx{--ink:#e8edf2;--dim:#9aa5b1;--rule:#39424d;--up:#12453a;--up-i:#7fe3c4;--down:#f0741d;--down-i:#1d0c00;--unk:#6e5410;--unk-i:#ffe49a;--mis:#5d2a49;--mis-i:#ffbfe0;--none:#1c232b;--none-i:#4d5864;--back:#0e1318}}
-@media print{.mx{--ink:#000;--dim:#444;--rule:#999;--up:#cfeae0;--up-i:#05604a;--down:#c84a00;--down-i:#fff;--unk:#f7d782;--unk-i:#5a4200;--mis:#e7bfd6;--mis-i:#6a1f4e;--none:#eef1f4;--none-i:#b4bdc7;--back:#fff;print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+.mx{--ink:#1b2026;--dim:#5b6570;--rule:#c9d1da;--up:#cfeae0;--up-i:#05604a;--down:#c84a00;--down-i:#fff;--unk:#f7d782;--unk-i:#5a4200;--mis:#e7bfd6;--mis-i:#6a1f4e;--none:#eef1f4;--none-i:#b4bdc7}
+@media (prefers-color-scheme:dark){.mx{--ink:#e8edf2;--dim:#9aa5b1;--rule:#39424d;--up:#12453a;--up-i:#7fe3c4;--down:#f0741d;--down-i:#1d0c00;--unk:#6e5410;--unk-i:#ffe49a;--mis:#5d2a49;--mis-i:#ffbfe0;--none:#1c232b;--none-i:#4d5864}}
+@media print{.mx{--ink:#000;--dim:#444;--rule:#999;--up:#cfeae0;--up-i:#05604a;--down:#c84a00;--down-i:#fff;--unk:#f7d782;--unk-i:#5a4200;--mis:#e7bfd6;--mis-i:#6a1f4e;--none:#eef1f4;--none-i:#b4bdc7;print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 .mx text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:var(--ink)}
-.mx .dim{fill:var(--dim)}.mx .head{font-size:14px;font-weight:600}text.mx-num,text.mx-grp{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:var(--dim)}.mx-r{stroke:var(--rule);fill:none}
-.mx .back{fill:var(--back)}
+text.mx-num,text.mx-grp{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:var(--dim)}.mx-r{stroke:var(--rule);fill:none}
 text.mx-cnt{font:600 11px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .mx-g{fill:none;stroke-width:2.4;stroke-linecap:round;stroke-linejoin:round}
 .mx-UP{fill:var(--up)}.mx-UP-i{stroke:var(--up-i)}
@@ -44,8 +42,6 @@ const (
 	groupGap  = 6
 	maxLabel  = 32 // characters
 	charWidth = 7.3
-	headLine  = 18
-	headWidth = 8.5 // of a character of the head line
 )
 
 func esc(s string) string {
@@ -55,20 +51,9 @@ func esc(s string) string {
 	return b.String()
 }
 
-// SVG writes the matrix as a picture that stands on its own.
-func SVG(w io.Writer, r *Report) error {
-	text := draw(r, newGrid(r), true, "")
-	if _, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+words.VisibleMarkup(text)); err != nil {
-		return fmt.Errorf("write the picture: %w", err)
-	}
-	return nil
-}
-
-// draw makes the picture. Alone it has a background, a head line and its own style; otherwise the page around it has these, and may put more into
-// its definitions, for other pictures to use.
-func draw(r *Report, g *grid, alone bool, more string) string {
+// draw makes the picture. The page around it has its style, and may put more into its definitions, for other pictures to use.
+func draw(r *Report, g *grid, more string) string {
 	d := newDrawing(r, g)
-	d.alone = alone
 	d.layout()
 	cells := d.cells()
 	d.finish()
@@ -83,16 +68,15 @@ func draw(r *Report, g *grid, alone bool, more string) string {
 }
 
 type drawing struct {
-	g     *grid
-	r     *Report
-	alone bool
-	w     int // width of a cell
-	b     strings.Builder
-	used  map[string]bool
+	g    *grid
+	r    *Report
+	w    int // width of a cell
+	b    strings.Builder
+	used map[string]bool
 	// x0, y0 is where cells begin.
-	x0, y0, margin int
-	width, height  int
-	legendText     string
+	x0, y0        int
+	width, height int
+	legendText    string
 	// groups above the columns: datacenters, and racks where there is room.
 	groups [][]span
 }
@@ -177,10 +161,6 @@ func (d *drawing) layout() {
 	if d.g.by == "node" {
 		d.x0 += 26 // the number
 	}
-	if d.alone {
-		d.margin = 16
-		d.x0, d.y0 = d.x0+d.margin, d.y0+d.margin+8+headLine*len(d.head())
-	}
 }
 
 // top is the height of what stands above the columns.
@@ -188,32 +168,14 @@ func (d *drawing) top() int { return 26 + 17*len(d.groups) }
 
 // finish finds the size of the picture, with the legend below the cells.
 func (d *drawing) finish() {
-	width, height := d.x0+d.margin, d.y0+d.margin
+	width, height := d.x0, d.y0
 	if n := len(d.g.lines); n > 0 {
 		width += d.offset(n-1, d.w) + d.w
 		height += d.offset(n-1, cell) + cell
 	}
-	legend, legendWidth, rows := d.legend(d.margin, height-d.margin+12, max(width-2*d.margin, 300))
+	legend, legendWidth, rows := d.legend(height+12, max(width, 300))
 	d.legendText = legend
-	d.width, d.height = max(width, legendWidth+2*d.margin), height+12+rows*22
-	if d.alone {
-		for _, text := range d.head() {
-			d.width = max(d.width, int(float64(utf8.RuneCountInString(text))*headWidth)+2*d.margin+8)
-		}
-	}
-}
-
-// head is the heading of the picture, by lines: the cluster, the verdict with its cause as in every output, and the time.
-func (d *drawing) head() []string {
-	v := d.r.verdict()
-	head := []string{d.r.Namespace + "/" + d.r.Name + ": who sees whom"}
-	if text := render.Clean(d.r.Summary); text != "" {
-		head = append(head, strings.Split(wrap(v.glyph+" "+v.text+" "+text, 70, 0), "\n")...)
-	}
-	if t := d.r.taken(); !t.IsZero() {
-		head = append(head, words.Moment(t))
-	}
-	return head
+	d.width, d.height = max(width, legendWidth), height+12+rows*22
 }
 
 // title is the heading in one line, for readers without the picture.
@@ -227,23 +189,9 @@ func (d *drawing) title() string {
 
 func (d *drawing) begin() {
 	b := &d.b
-	least := "" // on a page the picture shrinks to this width; below it scrolls
-	if !d.alone {
-		least = fmt.Sprintf(` style="min-width:%dpx"`, d.width*5/8)
-	}
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="mx" viewBox="0 0 %d %d" width="%d" height="%d"%s role="img" aria-labelledby="mx-t mx-d">`+"\n", d.width, d.height, d.width, d.height, least)
+	least := d.width * 5 / 8 // the picture shrinks to this width; below it scrolls
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="mx" viewBox="0 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-labelledby="mx-t mx-d">`+"\n", d.width, d.height, d.width, d.height, least)
 	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s Each row is one node's report of the others.</desc>\n", esc(d.title()), esc(d.g.summary(d.r)))
-	if !d.alone {
-		return
-	}
-	fmt.Fprintf(b, "<style>%s</style>\n<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n", svgStyle)
-	for i, text := range d.head() {
-		class := "dim"
-		if i == 0 {
-			class = "head"
-		}
-		fmt.Fprintf(b, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", class, d.margin, d.margin+12+headLine*i, esc(strings.TrimSpace(text)))
-	}
 }
 
 // definitions has a cell of each status that is used, and a small one for the legend.
@@ -345,22 +293,22 @@ func short(n int) string {
 }
 
 // legend lists what was used, in as many lines as the width asks for.
-func (d *drawing) legend(x0, y0, width int) (text string, used, lines int) {
+func (d *drawing) legend(y0, width int) (text string, used, lines int) {
 	var b strings.Builder
-	x, y := x0, y0
+	x, y := 0, y0
 	lines = 1
 	for _, s := range []string{"UP", "DOWN", "UNKNOWN", "MISSING", "none"} {
 		if !d.used[s] {
 			continue
 		}
 		w := 26 + int(float64(len(statusWords[s]))*charWidth) + 16
-		if x > x0 && x+w > x0+width {
-			x, y = x0, y+22
+		if x > 0 && x+w > width {
+			x, y = 0, y+22
 			lines++
 		}
 		fmt.Fprintf(&b, `<use href="#mx-l-%s" transform="translate(%d %d) scale(.75)"/><text x="%d" y="%d">%s</text>`+"\n", s, x, y, x+24, y+13, statusWords[s])
 		x += w
-		used = max(used, x-x0)
+		used = max(used, x)
 	}
 	return b.String(), used, lines
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+)
+
+// TableFlags choose and order the lines of nodes.
+type TableFlags struct {
+	Problems, NoHeaders bool
+	SortBy              render.SortFlag
+}
+
+// AddFlags binds the flags.
+func (f *TableFlags) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.Problems, "problems", false, "Only nodes that something is wrong with, and of several clusters only those that are not healthy.")
+	cmd.Flags().Var(&f.SortBy, "sort-by", "Order of the nodes: "+strings.Join(render.SortKeys(), ", ")+". seen and row put the worst first.")
+	cmd.Flags().BoolVar(&f.NoHeaders, "no-headers", false, "Only the lines of the table, without verdict and headers, for scripts.")
+	_ = cmd.RegisterFlagCompletionFunc("sort-by", cobra.FixedCompletions(render.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Validate refuses flags that have no effect on the output format.
+func (f *TableFlags) Validate(out *OutputFlags) error {
+	if f.NoHeaders && !out.Text() {
+		return exit.Usagef("--no-headers is for tables: documents have none")
+	}
+	return nil
+}
+
+// Options of a text with these choices.
+func (f *TableFlags) Options(o render.Options) render.Options {
+	o.Problems, o.SortBy, o.NoHeaders = f.Problems, f.SortBy, f.NoHeaders
+	return o
+}
