@@ -109,7 +109,7 @@ fmt: ## Format all Go code
 	gofmt -s -w cmd internal plugin controller test
 
 .PHONY: gen
-gen: ## Generate CRDs, deep copies, man pages, completions, and the pages that are made from the source
+gen: ## Generate CRDs, deep copies, completions, the pages that are made from the source, and man pages in dist/
 	$(CONTROLLER_GEN) object:headerFile=/dev/null crd:crdVersions=v1 paths=./internal/api output:crd:dir=internal/api/crds output:object:dir=internal/api
 	go run ./cmd/gen
 
@@ -127,8 +127,8 @@ verify: ## Fail when generated files, formatting or modules differ from what is 
 	go mod tidy -diff
 	go mod verify
 	@$(MAKE) --no-print-directory gen
-	@git diff --exit-code -- go.mod go.sum internal/api docs/reference docs/man docs/install docs/troubleshooting.md docs/metrics.md docs/health-policy.md completions || { echo "generated files differ: run make gen and commit"; exit 1; }
-	@test -z "$$(git status --porcelain -- internal/api docs/reference docs/man docs/install docs/troubleshooting.md docs/metrics.md docs/health-policy.md completions)" || { echo "generated files are not committed"; exit 1; }
+	@git diff --exit-code -- go.mod go.sum internal/api docs/reference docs/install docs/troubleshooting.md docs/metrics.md docs/health-policy.md completions || { echo "generated files differ: run make gen and commit"; exit 1; }
+	@test -z "$$(git status --porcelain -- internal/api docs/reference docs/install docs/troubleshooting.md docs/metrics.md docs/health-policy.md completions)" || { echo "generated files are not committed"; exit 1; }
 
 .PHONY: size
 size: build ## Binary sizes, start-up time and template symbols against the budget
@@ -142,6 +142,7 @@ image: ## Write bin/scylla-agent.tar and bin/scylla-*.tar, OCI archives without 
 snapshot: ## What a release would have, for this machine's target, in dist/ (SNAPSHOT=-all for every target)
 	@if command -v goreleaser >/dev/null; then goreleaser build --snapshot --clean --single-target; else \
 	  echo "SKIPPED goreleaser: it is not on PATH, and building it by version compiles some 1,500 packages, longer than CI may take; test/release makes the same from .goreleaser.yaml"; fi
+	go run ./cmd/gen
 	go run ./test/release/cmd/snapshot $(SNAPSHOT)
 
 .PHONY: release

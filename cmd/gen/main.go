@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gen writes what is made from the command tree, from what it installs and from the source: docs/reference, docs/man, completions, docs/install, docs/troubleshooting.md,
-// docs/metrics.md, docs/health-policy.md and docs/evidence.md. It is not shipped, so that the generators'
+// Command gen writes what is made from the command tree, from what it installs and from the source: docs/reference, completions, docs/install, docs/troubleshooting.md,
+// docs/metrics.md, docs/health-policy.md and docs/evidence.md, and, for the archives of a release, dist/man, which is not committed. It is not shipped, so that the generators'
 // dependencies stay out of the plugin. The same tree gives the same bytes on every machine.
 //
 //	go run ./cmd/gen [DIR]    writes below DIR, the current directory by default
@@ -51,8 +51,12 @@ func run(dir string) error {
 	if err != nil {
 		return err
 	}
+	man, err := manPages(tree())
+	if err != nil {
+		return err
+	}
 	// Files that are no longer generated are removed: a page of a verb that does not exist misleads.
-	for _, pattern := range []string{"docs/reference/kubectl_scylla*.md", "docs/man/*.1", "completions/kubectl*"} {
+	for _, pattern := range []string{"docs/reference/kubectl_scylla*.md", "dist/man/*.1", "completions/kubectl*"} {
 		old, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
 		if err != nil {
 			return fmt.Errorf("find generated files: %w", err)
@@ -63,7 +67,7 @@ func run(dir string) error {
 			}
 		}
 	}
-	for _, f := range files {
+	for _, f := range append(files, man...) {
 		name := filepath.Join(dir, filepath.FromSlash(f.name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return fmt.Errorf("make folder for %s: %w", f.name, err)
@@ -88,11 +92,16 @@ func tree() *cobra.Command {
 	return root
 }
 
+// generate makes the files that are committed.
 func generate() ([]file, error) {
 	root := tree()
 	var files []file
-	if err := pages(root, &files); err != nil {
-		return nil, err
+	for _, cmd := range documented(root) {
+		var b bytes.Buffer
+		if err := doc.GenMarkdownCustom(cmd, &b, func(name string) string { return name }); err != nil {
+			return nil, fmt.Errorf("generate reference of %s: %w", cmd.CommandPath(), err)
+		}
+		files = append(files, file{name: "docs/reference/" + strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md", mode: 0o644, data: b.Bytes()})
 	}
 	for shell, name := range map[string]string{
 		"bash": "kubectl-scylla.bash", "zsh": "kubectl-scylla.zsh", "fish": "kubectl-scylla.fish", "powershell": "kubectl-scylla.ps1", "kubectl": "kubectl_complete-scylla",
@@ -166,27 +175,28 @@ images:
 // manDate stands in every page; a date of generation would make each run another.
 var manDate = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
-func pages(cmd *cobra.Command, files *[]file) error {
+// manPages makes a page of each command.
+func manPages(root *cobra.Command) (files []file, err error) {
+	for _, cmd := range documented(root) {
+		name, date := strings.ReplaceAll(cmd.CommandPath(), " ", "-"), manDate
+		var b bytes.Buffer
+		header := &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Date: &date, Source: plugin.Name, Manual: "kubectl scylla"}
+		if err := doc.GenMan(cmd, header, &b); err != nil {
+			return nil, fmt.Errorf("generate man page of %s: %w", cmd.CommandPath(), err)
+		}
+		files = append(files, file{name: "dist/man/" + name + ".1", mode: 0o644, data: b.Bytes()})
+	}
+	return files, nil
+}
+
+// documented are the commands that have a page.
+func documented(cmd *cobra.Command) []*cobra.Command {
 	if !cmd.IsAvailableCommand() && cmd.HasParent() || cmd.Name() == "help" {
 		return nil
 	}
-	path := cmd.CommandPath()
-	var b bytes.Buffer
-	if err := doc.GenMarkdownCustom(cmd, &b, func(name string) string { return name }); err != nil {
-		return fmt.Errorf("generate reference of %s: %w", path, err)
-	}
-	*files = append(*files, file{name: "docs/reference/" + strings.ReplaceAll(path, " ", "_") + ".md", mode: 0o644, data: bytes.Clone(b.Bytes())})
-	b.Reset()
-	date := manDate
-	header := &doc.GenManHeader{Title: strings.ToUpper(strings.ReplaceAll(path, " ", "-")), Section: "1", Date: &date, Source: plugin.Name, Manual: "kubectl scylla"}
-	if err := doc.GenMan(cmd, header, &b); err != nil {
-		return fmt.Errorf("generate man page of %s: %w", path, err)
-	}
-	*files = append(*files, file{name: "docs/man/" + strings.ReplaceAll(path, " ", "-") + ".1", mode: 0o644, data: bytes.Clone(b.Bytes())})
+	list := []*cobra.Command{cmd}
 	for _, sub := range cmd.Commands() {
-		if err := pages(sub, files); err != nil {
-			return err
-		}
+		list = append(list, documented(sub)...)
 	}
-	return nil
+	return list
 }

@@ -15,6 +15,7 @@ import (
 type Config struct {
 	Version     int                      `json:"version"`
 	ProjectName string                   `json:"project_name"`
+	Dist        string                   `json:"dist"`
 	Before      struct{ Hooks []string } `json:"before"`
 	Builds      []Build                  `json:"builds"`
 	Archives    []Archive                `json:"archives"`
@@ -57,7 +58,14 @@ type Archive struct {
 		GOOS    string   `json:"goos"`
 		Formats []string `json:"formats"`
 	} `json:"format_overrides"`
-	Files []string `json:"files"`
+	Files []File `json:"files"`
+}
+
+// File is a pattern of files that an archive has, and where it has them: by their own path, or by their names in Dst.
+type File struct {
+	Src         string `json:"src"`
+	Dst         string `json:"dst"`
+	StripParent bool   `json:"strip_parent"`
 }
 
 // Krew is the source of krew's manifest.

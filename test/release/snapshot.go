@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -168,10 +169,10 @@ func (s *Snapshot) build(ctx context.Context, b Build, t Target, f Facts, out st
 func (s *Snapshot) archive(a Archive, t Target, name, built string) (string, error) {
 	files := map[string]string{filepath.Base(built): built}
 	order := []string{filepath.Base(built)}
-	for _, pattern := range a.Files {
-		found, err := filepath.Glob(filepath.Join(s.Root, filepath.FromSlash(pattern)))
+	for _, file := range a.Files {
+		found, err := filepath.Glob(filepath.Join(s.Root, filepath.FromSlash(file.Src)))
 		if err != nil || len(found) == 0 {
-			return "", fmt.Errorf("archive %s: nothing is called %s: %w", a.ID, pattern, err)
+			return "", fmt.Errorf("archive %s: nothing is called %s: %w", a.ID, file.Src, err)
 		}
 		for _, f := range found {
 			rel, err := filepath.Rel(s.Root, f)
@@ -179,6 +180,9 @@ func (s *Snapshot) archive(a Archive, t Target, name, built string) (string, err
 				return "", err
 			}
 			rel = filepath.ToSlash(rel)
+			if file.StripParent {
+				rel = path.Join(file.Dst, path.Base(rel))
+			}
 			files[rel], order = f, append(order, rel)
 		}
 	}

@@ -113,7 +113,7 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 		unit{name: "monitoring", args: []string{"go", "-C", monitoring, "test", "-vet=off", "-count=1", "-timeout=20m", "./..."},
 			key: in.ofCommands("monitoring", nil, monitoring, "docs/monitoring")},
 		unit{name: "snapshot", args: []string{"make", "snapshot"},
-			key: in.ofCommands("snapshot", append([]string{"test/release/cmd/snapshot"}, commands...), ".goreleaser.yaml")},
+			key: in.ofCommands("snapshot", append([]string{"test/release/cmd/snapshot", "cmd/gen"}, commands...), ".goreleaser.yaml")},
 		unit{name: "vuln", args: []string{"make", "vuln"}, key: in.ofCommands("vuln", nil, "go.mod", "go.sum")})
 	fuzz, err := in.fuzzTargets()
 	if err != nil {
