@@ -4,25 +4,24 @@ package bundle
 
 import (
 	"encoding/json"
+	"path"
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// Redacted replaces a removed value.
-const Redacted = "[redacted]"
-
-// Rules by which values are removed, as the manifest counts them.
+// Redacted replaces a removed value, redactedLabel that of a label, which could not have brackets.
 const (
-	RuleEnv         = "environment values"
-	RuleArgument    = "arguments that look like secrets"
-	RuleAnnotation  = "annotations of others"
-	RuleLastApplied = "last-applied configurations"
-	RuleText        = "secrets within texts"
-	RuleField       = "fields that look like secrets"
-	RuleVolume      = "volume settings"
-	RuleHeader      = "headers of probes"
-	RuleKind        = "data of unknown kinds"
+	Redacted      = "[redacted]"
+	redactedLabel = "redacted"
+)
+
+// Rules by which values are removed, as the manifest counts them. Fields that are not in allowed are not counted.
+const (
+	RuleText  = "secrets within texts"
+	RuleLabel = "labels that look like secrets"
+	RuleKind  = "data of unknown kinds"
 )
 
 // Tally counts the removed values, by rule.
@@ -35,49 +34,26 @@ func (t Tally) Add(more Tally) {
 	}
 }
 
-// kept are the kinds whose contents an archive may hold. All others keep their name at most.
-var kept = map[string]bool{
-	"Service": true, "Pod": true, "StatefulSet": true, "PersistentVolumeClaim": true, "Event": true, "Lease": true,
-	"ScyllaDBDatacenterNodesStatusReport": true, "ScyllaDBStatusReport": true, "ScyllaCluster": true, "ScyllaDBDatacenter": true, "ScyllaDBCluster": true,
-}
-
 // never are the kinds of which not even the name is kept.
 var never = map[string]bool{"Secret": true, "ConfigMap": true, "SecretList": true, "ConfigMapList": true}
 
-// Redact returns a copy of an object (as decoded from JSON, with its kind) without possible secrets, and the count of the removed values. The last result is false for Secrets
-// and ConfigMaps, of which nothing is kept. Of unknown kinds only kind, name, namespace and age are kept.
+// Redact returns of an object (as decoded from JSON, with its kind) the allowed fields, without possible secrets in their texts, and the count of the removed values. The last
+// result is false for Secrets and ConfigMaps, of which nothing is kept. Of unknown kinds only kind, name, namespace and age are kept.
 func Redact(obj map[string]any) (map[string]any, Tally, bool) {
 	r := redactor{}
 	kind, _ := obj["kind"].(string)
 	if never[kind] {
 		return nil, Tally{RuleKind: 1}, false
 	}
-	if kind == "Node" {
-		obj = machine(obj)
-	} else if !kept[kind] {
-		out := map[string]any{"kind": kind}
-		if v, ok := obj["apiVersion"].(string); ok {
-			out["apiVersion"] = v
-		}
+	fields, known := allowed()[kind]
+	if !known {
+		out := only(obj, "apiVersion", "kind")
 		if m, ok := obj["metadata"].(map[string]any); ok {
 			out["metadata"] = only(m, "name", "namespace", "creationTimestamp")
 		}
 		return out, Tally{RuleKind: 1}, true
 	}
-	out := r.fields(obj)
-	return out, r.tally(), true
-}
-
-// machine keeps the fields of a Kubernetes node that tell whether Pods can run on it; images, volumes and the cloud provider's ID go.
-func machine(obj map[string]any) map[string]any {
-	out := only(obj, "apiVersion", "kind", "metadata")
-	if spec, ok := obj["spec"].(map[string]any); ok {
-		out["spec"] = only(spec, "taints", "unschedulable")
-	}
-	if status, ok := obj["status"].(map[string]any); ok {
-		out["status"] = only(status, "addresses", "allocatable", "capacity", "conditions", "nodeInfo")
-	}
-	return out
+	return r.object(obj, fields), r.tally(), true
 }
 
 type redactor map[string]int
@@ -99,16 +75,19 @@ func only(m map[string]any, keys ...string) map[string]any {
 	return out
 }
 
-// fields works by field names at any depth: a Pod's spec is also in the template of a StatefulSet.
-func (r redactor) fields(m map[string]any) map[string]any {
+// object keeps the allowed fields of m, all of them where f is nil.
+func (r redactor) object(m map[string]any, f fields) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
-		out[k] = r.field(k, v)
+		if inner, kept := f[k]; kept || f == nil {
+			out[k] = r.field(k, v, inner)
+		}
 	}
 	return out
 }
 
-func (r redactor) field(k string, v any) any {
+// field knows by their names, at any depth, the fields that are maps of a user's own names, and command lines: a Pod's spec is also in the template of a StatefulSet.
+func (r redactor) field(k string, v any, f fields) any {
 	switch t := v.(type) {
 	case map[string]any:
 		switch k {
@@ -118,59 +97,29 @@ func (r redactor) field(k string, v any) any {
 			return r.annotations(t)
 		case "labels", "matchLabels", "selector", "nodeSelector":
 			return r.labels(t)
-		case "data", "stringData", "binaryData":
-			return r.out(RuleKind)
 		}
 	case []any:
-		switch k {
-		case "env":
-			return r.each(t, r.env)
-		case "args", "command":
+		if k == "args" || k == "command" {
 			return r.arguments(t)
-		case "httpHeaders":
-			return r.each(t, r.header)
-		case "volumes":
-			return r.each(t, r.volume)
-		}
-	case string:
-		if t != "" && t != Redacted && secretName(k) && !reference(k) {
-			return r.out(RuleField)
 		}
 	}
-	return r.value(v)
+	return r.value(v, f)
 }
 
-func (r redactor) value(v any) any {
+func (r redactor) value(v any, f fields) any {
 	switch t := v.(type) {
 	case map[string]any:
-		return r.fields(t)
+		return r.object(t, f)
 	case []any:
 		out := make([]any, len(t))
 		for i := range t {
-			out[i] = r.value(t[i])
+			out[i] = r.value(t[i], f)
 		}
 		return out
 	case string:
 		return r.text(t)
 	}
 	return v
-}
-
-func (r redactor) each(list []any, one func(map[string]any) map[string]any) []any {
-	out := make([]any, len(list))
-	for i := range list {
-		if m, ok := list[i].(map[string]any); ok {
-			out[i] = one(m)
-		} else {
-			out[i] = r.value(list[i])
-		}
-	}
-	return out
-}
-
-// reference is a field that names a secret and holds none.
-func reference(k string) bool {
-	return strings.HasSuffix(k, "Name") || strings.HasSuffix(k, "Ref") || strings.HasSuffix(k, "KeyRef") || strings.HasSuffix(k, "Path")
 }
 
 // writtenFields are the fields whose time of writing is the age of a row.
@@ -180,7 +129,7 @@ func (r redactor) metadata(m map[string]any) map[string]any {
 	out := map[string]any{}
 	for k, v := range only(m, "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "finalizers",
 		"labels", "annotations", "ownerReferences") {
-		out[k] = r.field(k, v)
+		out[k] = r.field(k, v, nil)
 	}
 	entries, _ := m["managedFields"].([]any)
 	var short []any
@@ -211,34 +160,19 @@ func (r redactor) metadata(m map[string]any) map[string]any {
 	return out
 }
 
-// trusted are the domains whose labels and annotations are documented and hold no secrets.
-func trusted(key string) bool {
+// documented are the annotations that are kept: ours, the Scylla Operator's, and where a claim's volume was to be made. They are documented and hold no secrets but in texts.
+func documented(key string) bool {
 	domain, _, found := strings.Cut(key, "/")
-	if !found {
-		return false
-	}
-	for _, d := range []string{"scylla", "scylladb.com", "kubernetes.io", "k8s.io"} {
-		if domain == d || strings.HasSuffix(domain, "."+d) {
-			return true
-		}
-	}
-	return false
+	return found && (domain == "scylladb.com" || strings.HasSuffix(domain, ".scylladb.com")) || key == cluster.SelectedNode
 }
 
 func (r redactor) annotations(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
-		text, ok := v.(string)
-		switch {
-		case !ok || text == Redacted:
-			out[k] = Redacted
-		case strings.Contains(k, "last-applied"):
-			out[k] = r.out(RuleLastApplied)
+		switch text, _ := v.(string); {
 		case k == api.AnnotationNodeStatusReport:
 			out[k] = r.jsonText(text)
-		case !trusted(k):
-			out[k] = r.out(RuleAnnotation)
-		default:
+		case documented(k):
 			out[k] = r.text(text)
 		}
 	}
@@ -256,109 +190,62 @@ func (r redactor) jsonText(s string) string {
 	if err := d.Decode(&v); err != nil || d.More() {
 		return r.text(s)
 	}
-	data, err := json.Marshal(r.value(v))
+	data, err := json.Marshal(r.value(v, nil))
 	if err != nil {
-		return r.out(RuleAnnotation)
+		return r.out(RuleText)
 	}
 	return string(data)
 }
 
+// labels keep all names, because selectors of Services and StatefulSets are compared with them.
 func (r redactor) labels(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
 		text, ok := v.(string)
 		switch {
 		case !ok:
-			out[k] = r.value(v) // a selector with matchLabels
-		case text != "" && text != Redacted && !trusted(k) && secretName(k):
-			out[k] = r.out(RuleField)
+			out[k] = r.field(k, v, nil) // a selector with matchLabels
+		case text != "" && text != redactedLabel && secretName(k) || Text(text) != text:
+			r.out(RuleLabel)
+			out[k] = redactedLabel
 		default:
-			out[k] = r.text(text)
+			out[k] = text
 		}
 	}
 	return out
 }
 
-func (r redactor) env(m map[string]any) map[string]any {
-	out := map[string]any{}
-	for k, v := range m {
-		switch k {
-		case "name":
-			out[k] = v
-		case "value":
-			if v == "" || v == Redacted {
-				out[k] = v
-				continue
-			}
-			out[k] = r.out(RuleEnv)
-		case "valueFrom":
-			out[k] = r.value(v)
-		}
-	}
-	return out
-}
-
-func (r redactor) header(m map[string]any) map[string]any {
-	out := only(m, "name")
-	if v, ok := m["value"]; ok {
-		out["value"] = v
-		if v != "" && v != Redacted {
-			out["value"] = r.out(RuleHeader)
-		}
-	}
-	return out
-}
-
-// volume keeps what kind of volume it is and what it refers to.
-func (r redactor) volume(m map[string]any) map[string]any {
-	out := map[string]any{}
-	for k, v := range m {
-		switch k {
-		case "name":
-			out[k] = v
-		case "persistentVolumeClaim", "emptyDir", "hostPath", "downwardAPI":
-			out[k] = r.value(v)
-		case "secret", "configMap":
-			inner, _ := v.(map[string]any)
-			out[k] = only(inner, "secretName", "name", "optional")
-		default:
-			if inner, ok := v.(map[string]any); ok && len(inner) > 0 {
-				r.out(RuleVolume)
-			}
-			out[k] = map[string]any{}
-		}
-	}
-	return out
-}
-
-// arguments of a command line: the value of a flag may stand in the next one.
+// arguments keeps of a command line the programs and the flags that are read, each at its place.
 func (r redactor) arguments(list []any) []any {
 	out := make([]any, len(list))
-	hide := false // the next argument is the value of a secret flag
+	value := false // the next argument is the value of a flag that is kept
 	for i, v := range list {
-		arg, ok := v.(string)
-		if !ok {
-			out[i], hide = r.value(v), false
-			continue
-		}
-		name, value, set := strings.Cut(arg, "=")
-		flag := strings.HasPrefix(arg, "-") && !strings.ContainsAny(name, " \t\n")
+		arg, _ := v.(string)
+		name, _, set := strings.Cut(arg, "=")
 		switch {
-		case hide && arg != "" && arg != Redacted:
-			out[i] = r.out(RuleArgument)
-		case flag && set && value != "" && value != Redacted && (secretName(name) || random(value)):
-			out[i] = name + "=" + r.out(RuleArgument)
-		case random(arg):
-			out[i] = r.out(RuleArgument)
-		default:
+		case value && !strings.HasPrefix(arg, "-") || flags[name]:
 			out[i] = r.text(arg)
+		default:
+			out[i] = r.script(arg)
 		}
-		hide = flag && !set && !hide && (secretName(name) || name == "-u" || name == "--user")
-		if hide && i+1 < len(list) {
-			next, _ := list[i+1].(string)
-			// "--user name" is no secret, "--user name:password" is; a flag is no value.
-			hide = !strings.HasPrefix(next, "-") && (secretName(name) || strings.Contains(next, ":"))
-		}
+		value = flags[name] && !set
 	}
 	return out
+}
+
+// script keeps of a command in a single argument, as of a shell, the same words.
+func (r redactor) script(arg string) string {
+	var out []string
+	value := false
+	for word := range strings.FieldsSeq(arg) {
+		name, _, set := strings.Cut(word, "=")
+		switch {
+		case value && !strings.HasPrefix(word, "-"), flags[name], programs[path.Base(word)]:
+			out = append(out, r.text(word))
+		case len(out) == 0 || out[len(out)-1] != Redacted:
+			out = append(out, Redacted)
+		}
+		value = flags[name] && !set
+	}
+	return strings.Join(out, " ")
 }

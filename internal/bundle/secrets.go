@@ -21,28 +21,6 @@ func Text(s string) string {
 	return r.text(s)
 }
 
-// random is true for a text that looks like a generated key: long, with letters of both cases and digits, and not readable as words.
-func random(s string) bool {
-	if len(s) < 20 || len(s) > 4096 {
-		return false
-	}
-	var lower, upper, digit int
-	for _, c := range s {
-		switch {
-		case c >= 'a' && c <= 'z':
-			lower++
-		case c >= 'A' && c <= 'Z':
-			upper++
-		case c >= '0' && c <= '9':
-			digit++
-		case strings.ContainsRune("+/_=-", c):
-		default:
-			return false
-		}
-	}
-	return lower >= 3 && upper >= 3 && digit >= 3 && !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "-")
-}
-
 // nameWords splits a name at everything that is no letter or digit and where a capital follows a small letter.
 func nameWords(name string) []string {
 	var out []string

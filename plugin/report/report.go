@@ -69,8 +69,10 @@ container that is not well (--logs), and what ScyllaDB's own API says of host ID
 Raft and tasks, asked through port-forwards. What could not be collected is listed. Every
 command that reads takes the archive with --from, and shows what it would have shown then.
 
-Page and archive alike: values of environment variables, arguments and annotations that
-could be secrets are taken out; Secrets and ConfigMaps are never read.
+Page and archive alike hold of each object only the fields that the commands read: no
+environment variables, no probes, no annotations of others, and of a command line only
+ScyllaDB's flags and those of its agents. Secrets within logs and messages are taken out;
+Secrets and ConfigMaps are never read.
 
 Exit code: 0 the report was made, healthy or not; 1 error; 2 usage, or the file exists.`,
 		Example: cli.Examples(
@@ -375,6 +377,7 @@ func summary(m *bundle.Manifest, name string, pages []string, size int64) string
 		clusters = append(clusters, c.String())
 	}
 	fmt.Fprintf(&b, "Wrote %s: %s, %d files, cluster %s.\n", name, bundle.Size(size), len(m.Files)+len(pages), strings.Join(clusters, ", "))
+	b.WriteString("Kept: of each object the fields that the commands read.\n")
 	total, parts := 0, []string(nil)
 	for _, rule := range slices.Sorted(maps.Keys(m.Redacted)) {
 		total += m.Redacted[rule]
@@ -383,7 +386,7 @@ func summary(m *bundle.Manifest, name string, pages []string, size int64) string
 	if total > 0 {
 		fmt.Fprintf(&b, "Taken out: %s.\n", strings.Join(parts, ", "))
 	} else {
-		b.WriteString("Taken out: nothing, there was nothing that looks like a secret.\n")
+		b.WriteString("Taken out: nothing, no text looks like a secret.\n")
 	}
 	b.WriteString("Never read: Secrets, ConfigMaps.\n")
 	if len(m.LeftOut) == 0 {

@@ -52,6 +52,7 @@ var alsoShown = []struct {
 		{"a silent pipe", "`--from` of a fifo or standard input to which nobody writes, and SIGINT", "exit code 130 at once", "plugin TestAttack6InterruptWhileReadingSavedObjects"},
 		{"an archive that is none", "links, paths that leave it, other formats", "refused", "internal/bundle TestOpenRefuses"},
 		{"a secret in a log", "passwords and tokens in logs, Events and YAML of an archive", "none is left", "internal/bundle TestNoSecretSurvives"},
+		{"a secret in a field", "nine kinds in every object of which an archive is made", "none is in it", "plugin/report TestArchiveHoldsNoSecret"},
 	}},
 	{"How a barrier is opened", []shown{
 		{"a renewed Lease", "the controller leads and renews, and nobody keeps the report", "no barrier opens on it", "internal/barrier TestAttack1ARenewedLeaseIsNotAKeptReport"},
