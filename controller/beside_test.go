@@ -12,18 +12,20 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/crds"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 )
 
 // older replaces the definition of our own kind by one that does not know memberships, states, ages, faults and marks of age.
@@ -66,7 +68,8 @@ func (p *place) older() {
 }
 
 // TestBesideOperator2And7OnARealAPIServer: with the Scylla Operator's definition of its kind, an older one of our own, and a report of the operator's that carries our label, as
-// its ScyllaDBDatacenter does. Fields of our kind that are pruned are reported; when the cluster is deleted, our reports are deleted and the operator's stays.
+// its ScyllaDBDatacenter does. While our kind lacks fields the controller leads and writes the datacenter report, but no cluster report, and is not ready; when the cluster is deleted,
+// our reports are deleted and the operator's stays.
 func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a control plane")
@@ -82,25 +85,47 @@ func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 	}
 	p.older()
 	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rack("rack1"), rack("rack2"))
-	p.run(nil)
+	r := p.run(nil)
 	p.say("demo-rack1-0", row(h0, "", h0, h1))
 	p.say("demo-rack2-0", row(h1, "", h0, h1))
-	p.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "")
-	p.say("demo-rack1-0", strings.Replace(row(h0, h1, h0, h1), `"DOWN"`, `"DOWN","since":"2026-11-21T11:59:00Z"`, 1))
-	p.condition(api.ConditionFieldsKept, metav1.ConditionFalse, "datacenters.nodes.observedNodes.since")
-	var kept api.ScyllaDBStatusReport
-	if err := p.get(t.Context(), "demo", "demo", &kept); err != nil {
-		t.Fatal(err)
-	}
-	rows := matrix.FromStatusReport(&kept)
-	for _, r := range rows {
-		if !r.NoStates || !r.Reported {
-			t.Errorf("a row under an older definition of our kind: %+v", r)
+	own := scope.ObjectName("demo", "dc1")
+	p.eventually("both rows in the datacenter report", func(ctx context.Context) error {
+		var report api.ScyllaDBDatacenterNodesStatusReport
+		if err := p.get(ctx, "demo", own, &report); err != nil {
+			return err
 		}
+		for _, rack := range report.Racks {
+			if len(rack.Nodes) != 1 || len(rack.Nodes[0].ObservedNodes) != 2 {
+				return fmt.Errorf("rack %+v", rack)
+			}
+		}
+		return nil
+	})
+	p.eventually("an Event with the command", func(ctx context.Context) error {
+		var events eventsv1.EventList
+		if err := p.client.List(ctx, &events, client.InNamespace("demo")); err != nil {
+			return err
+		}
+		for _, e := range events.Items {
+			if e.Reason == "ReportNotKept" && strings.Contains(e.Note, "datacenters.nodes.fault") && strings.Contains(e.Note, "kubectl scylla install --upgrade") {
+				return nil
+			}
+		}
+		return fmt.Errorf("Events %+v", events.Items)
+	})
+	if err := r.ready(t.Context()); err == nil || !strings.Contains(err.Error(), "kind failed") {
+		t.Errorf("ready: %v", err)
 	}
-	if len(rows) != 2 {
-		t.Errorf("%d rows", len(rows))
+	if err := p.get(t.Context(), "demo", "demo", &api.ScyllaDBStatusReport{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the cluster report: %v", err)
 	}
+	var lead coordinationv1.Lease
+	if err := p.get(t.Context(), manifests.Namespace, api.LeaseElection, &lead); err != nil || ptr.Deref(lead.Spec.HolderIdentity, "") == "" {
+		t.Errorf("the leader is %v, %v", lead.Spec.HolderIdentity, err)
+	}
+	p.install()
+	p.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "")
+	p.eventually("readiness", r.ready)
 
 	operators := &api.ScyllaDBDatacenterNodesStatusReport{
 		ObjectMeta: metav1.ObjectMeta{
@@ -121,7 +146,6 @@ func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 		}
 	}
 
-	own := scope.ObjectName("demo", "dc1")
 	if err := p.get(t.Context(), "demo", own, &api.ScyllaDBDatacenterNodesStatusReport{}); err != nil {
 		t.Fatal(err)
 	}

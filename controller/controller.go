@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -77,7 +78,13 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err := installed(mgr); err != nil {
 		return err
 	}
-	if err := register(mgr, v, progress); err != nil {
+	definitions, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("make the controller for %s: %w", cfg.Host, err)
+	}
+	k := newKind(definitions.OpenAPIV3().Paths, v.Clock, v.Log.With("controller", "kind"))
+	k.look(ctx)
+	if err := register(mgr, v, progress, k); err != nil {
 		return err
 	}
 	v.Log.InfoContext(ctx, "controller starts", "namespaces", v.Namespaces, "leaderElect", v.LeaderElect, "leaseNamespace", v.LeaseNamespace,
@@ -195,7 +202,7 @@ func epoch(live client.Reader, v validated) func(context.Context) (int64, error)
 }
 
 // Long: one registration after the other, with its dependencies.
-func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
+func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) error {
 	m, err := metrics.New(crmetrics.Registry)
 	if err != nil {
 		return err
@@ -215,7 +222,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 
 	options := reports.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said, Metrics: m, Log: log.With("controller", "reports"),
-		Off: !v.synchronise, StaleAfter: v.RemoteStaleAfter, Concurrency: v.Concurrency, Pulse: p.beat,
+		Off: !v.synchronise, StaleAfter: v.RemoteStaleAfter, Concurrency: v.Concurrency, Pulse: p.beat, Whole: k.whole,
 	}
 	tracker := views.New(views.Options{
 		Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v),
@@ -296,6 +303,8 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress) error {
 	}
 
 	if err := errors.Join(
+		mgr.Add(k),
+		mgr.AddReadyzCheck("kind", k.check),
 		mgr.AddReadyzCheck("caches", synced(mgr.GetCache())),
 		mgr.AddReadyzCheck("loop", p.check(notReadyAfter)),
 		mgr.AddHealthzCheck("loop", p.check(deadAfter)),

@@ -21,6 +21,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
+// whole is an error while the cluster report may not be written: the API server removes the fields that the kind's definition lacks from every write. A row that may be old would
+// look fresh, and the stored value of such a field, as that the cluster is initialised, would be lost.
+func (r *Reconciler) whole() error {
+	if r.o.Whole == nil {
+		return nil
+	}
+	return r.o.Whole()
+}
+
 func (r *Reconciler) kept(key types.NamespacedName, began time.Time, err error) {
 	if r.o.Kept != nil {
 		r.o.Kept(key, began, err)
@@ -34,7 +43,7 @@ const maxError = 1000
 func (r *Reconciler) notKept(ctx context.Context, key types.NamespacedName, m *memory, w *world, why error, now time.Time) {
 	c := notWritten(why)
 	r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "ReportNotKept", "AssembleReport", c.Message)
-	if m.said || w.status == nil || w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
+	if m.said || r.whole() != nil || w.status == nil || w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
 		return
 	}
 	obj := w.status.DeepCopy()

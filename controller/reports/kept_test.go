@@ -78,6 +78,42 @@ func TestWhatIsKeptIsWhatWasWrittenOrFoundEqual(t *testing.T) {
 	}
 }
 
+// TestNoClusterReportUnderAKindThatLacksFields: datacenter reports are written, and nothing else, so that nothing that is stored is lost.
+func TestNoClusterReportUnderAKindThatLacksFields(t *testing.T) {
+	b := newBench(t, two()...)
+	b.withViews(1)
+	told := b.keeps()
+	lacks := errors.New("the kind lacks status.view: kubectl scylla install --upgrade")
+	b.o.Whole = func() error { return lacks }
+	narrow := func() string {
+		t.Helper()
+		b.clock.Step(maxBackOff)
+		b.writes = nil
+		if _, err := b.Reconcile(t.Context(), demo); !errors.Is(err, lacks) || !errors.Is((*told)[len(*told)-1], lacks) {
+			t.Errorf("error %v, told %v", err, *told)
+		}
+		return strings.Join(b.writes, "\n")
+	}
+	if got := narrow(); !strings.Contains(got, "create *api.ScyllaDBDatacenterNodesStatusReport") || strings.Contains(got, "ScyllaDBStatusReport demo") {
+		t.Errorf("written without a cluster report:\n%s", got)
+	}
+	if e := strings.Join(b.events(), "\n"); !strings.Contains(e, "kubectl scylla install --upgrade") {
+		t.Errorf("events:\n%s", e)
+	}
+
+	whole := lacks
+	lacks = nil
+	b.reconcile()
+	if b.status().Status.View == nil {
+		t.Fatal("no view")
+	}
+	lacks = whole
+	b.say("demo-r1-0", oneDn)
+	if got := narrow(); !strings.Contains(got, "update *api.ScyllaDBDatacenterNodesStatusReport") || strings.Contains(got, "api.ScyllaDBStatusReport") {
+		t.Errorf("written beside a cluster report:\n%s", got)
+	}
+}
+
 // A cluster whose reports cannot be written is assembled less and less often, whatever arrives in between, and at once again after a success.
 func TestNoHarm27AFailingClusterIsTriedLessAndLessOften(t *testing.T) {
 	b := newBench(t, two()...)

@@ -84,6 +84,8 @@ type Options struct {
 	Concurrency             int
 	// Pulse is called after each request, of a cluster or empty: it shows that the loop runs. May be nil.
 	Pulse func()
+	// Whole is an error where the installed definition of our kind lacks fields, or that is not known; nil is always whole.
+	Whole func() error
 	// Kept is called after each assembly, with the time at which it began to read; err is nil when all of the cluster's reports were written or found
 	// equal. May be nil.
 	Kept func(key types.NamespacedName, began time.Time, err error)
@@ -108,7 +110,6 @@ type memory struct {
 	decoder *cluster.Decoder
 	renewed map[string]renewal
 	allUp   metav1.ConditionStatus
-	pruned  pruning
 	claims  map[claimOf]types.UID
 	dead    view.DeadRows
 	lacks   map[types.UID]lacks

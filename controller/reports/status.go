@@ -31,6 +31,9 @@ func (r *Reconciler) bringStatus(
 	ctx context.Context, key types.NamespacedName, m *memory, w *world, h health, local []cluster.LocalReport, foreign []cluster.Foreign, unread []string,
 	failed error, now time.Time,
 ) error {
+	if err := r.whole(); err != nil {
+		return err
+	}
 	if w.status != nil && w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
 		return fmt.Errorf("cluster report %s is in the way and not ours: delete it, or label it %s=%s", key, api.LabelManagedBy, api.ManagedByUs)
 	}
@@ -57,7 +60,7 @@ func (r *Reconciler) bringStatus(
 		want.Status.Conditions = slices.Clone(w.status.Status.Conditions)
 	}
 	conditions = slices.Concat(conditions, initConditions, h.conditions)
-	for _, t := range append(init.Absent, api.ConditionOverridden, api.ConditionReportsComplete, api.ConditionReportsKept,
+	for _, t := range append(init.Absent, api.ConditionOverridden, api.ConditionReportsComplete, api.ConditionReportsKept, api.ConditionFieldsKept,
 		api.ConditionPrerequisitesMissing, api.ConditionHealthPolicyValid, api.ConditionDeadReportRetained) {
 		if !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == t }) {
 			meta.RemoveStatusCondition(&want.Status.Conditions, t)
@@ -69,7 +72,7 @@ func (r *Reconciler) bringStatus(
 	}
 	r.measure(key, w, health, reasons)
 
-	obj, err := r.writeStatus(ctx, key, m, w, want, first{news: init.Now != nil || init.Group0 != "", how: init.Now}, now)
+	obj, err := r.writeStatus(ctx, key, m, w, want, first{news: init.Now != nil || init.Group0 != "", how: init.Now})
 	if err != nil {
 		return err
 	}

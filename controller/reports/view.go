@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -38,9 +37,6 @@ func (r *Reconciler) view(
 	r.o.Views.Scene(key, stored.View, scene)
 	want.Status.View = r.o.Views.View(ctx, key, judged, stored.View)
 	init := r.o.Views.Initialisation(key, judged, stored)
-	if slices.Contains(m.pruned.fields, "status.group0ID") {
-		init.Group0 = "" // the installed definition of the kind lacks the field
-	}
 	if init.Now != nil {
 		want.Status.Initialized, want.Status.Initialization = true, init.Now
 	}

@@ -52,7 +52,7 @@ const (
 	ConditionOverridden = "Overridden"
 	// ConditionReportsKept is present, and False, while a report cannot be written: barriers then trust none of the cluster's reports.
 	ConditionReportsKept = "ReportsKept"
-	// ConditionFieldsKept is False while the installed definition of the kind lacks fields that the controller writes: rows are then without states.
+	// ConditionFieldsKept was written by earlier versions, and is removed.
 	ConditionFieldsKept = "FieldsKept"
 	// ConditionReportsComplete is False when a datacenter's report would exceed the API server's size limit: its rows are then written without
 	// observations, and only the cluster report has the matrix.

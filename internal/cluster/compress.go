@@ -102,43 +102,6 @@ func Compress(hostID string, observed []api.ObservedNodeStatusReport, m *api.Mem
 	return short
 }
 
-// WithoutStates is a cluster report for an API server whose definition of the kind lacks some fields: each row whole, without states and ages, and no cells of a row that may be
-// old or that no process renews, as the field with that fact may be dropped. Readers take its rows as those of a reporter without states. Without any observation it would be too
-// large.
-func WithoutStates(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
-	out := r.DeepCopy()
-	out.Membership, out.LastListed = nil, nil
-	size := 0
-	for i := range out.Datacenters {
-		d := &out.Datacenters[i]
-		if d.NotVerified {
-			d.Nodes = append(d.Nodes, api.StatusReportNode{}) // a node without host ID: it blocks every reader
-		}
-		for j := range d.Nodes {
-			n := &d.Nodes[j]
-			cells, ok := Expand(*n, r.Membership)
-			if n.MembershipDigest, n.ObservedNodes = "", nil; !ok || d.Stale || n.Stale != nil || n.Fault != nil {
-				continue
-			}
-			n.ObservedNodes = api.AppendCells(nil, api.Plain(cells))
-			for _, c := range n.ObservedNodes {
-				size += cellBytes + len(c.HostID) + jsonBytes(string(c.Status))
-			}
-		}
-	}
-	for i := range out.Datacenters {
-		for j := range out.Datacenters[i].Nodes {
-			if size > MaxReportBytes {
-				out.Datacenters[i].Nodes[j].ObservedNodes = nil
-			}
-		}
-	}
-	for i := range out.Status.Members {
-		out.Status.Members[i].OperationMode, out.Status.Members[i].State = "", ""
-	}
-	return out
-}
-
 // Expand is the row that a node of a cluster report stands for. ok is false when it is written against another membership.
 func Expand(n api.StatusReportNode, m *api.Membership) (observed []api.ObservedNodeStatusReport, ok bool) {
 	if n.MembershipDigest == "" {
