@@ -29,8 +29,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/output"
+	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
 func demoDown() *plugintest.Cluster {

@@ -31,10 +31,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/barrier"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
+	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
 // kinds are the operator's other kinds, as far as our programs read them, and the ClusterRole of its Pods.

@@ -24,10 +24,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
+	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
 // The dashboard as a person has it: the real binary in a real terminal against a real API server, which then goes away and comes back.

@@ -38,9 +38,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
+	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
 // The namespaces that the scripts look at.

@@ -15,7 +15,6 @@ var mayConvert = map[string]string{
 	"internal/api/codec.go":        "a row as it was written; matrix.FromReports reads it",
 	"internal/cluster/compress.go": "a membership that was made of host IDs, or one whose texts are written again as they are",
 	"internal/scylla/row.go":       "checkHostIDs has read all of them",
-	"plugin/plugintest/cluster.go": "of a cluster for tests",
 }
 
 var (

@@ -110,9 +110,7 @@ var rules = map[string]rule{
 	"the product does not reach the test tools": {
 		from: []string{"cmd", "controller", "plugin", "internal"}, deep: true,
 		deny: []string{own + "test/...", "testing", "github.com/google/go-cmp/...", "pgregory.net/rapid/..."},
-		// controller-runtime's scheme of fakes is only for tests; nothing shipped may link package testing.
-		allow: []string{own + "plugin/plugintest"},
-		why:   "what ships must not carry what tests it",
+		why:  "what ships must not carry what tests it",
 	},
 }
 

@@ -26,7 +26,6 @@ var unitOnly = map[string]string{
 	"internal/pattern":    "compiles regular expressions late",
 	"internal/raftlog":    "places in a log; test/simulation has their schedules",
 	"internal/version":    "build information; make size and test/release look at it",
-	"plugin/plugintest":   "a helper of tests",
 }
 
 // TestEveryPackageIsProved: each end-to-end test declares which packages it proves, and each
